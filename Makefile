@@ -9,8 +9,6 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 FUZZ_SECONDS ?= 60
 CONFIGURE = mkdir -p build && cmake --preset $(1) -S . >build/configure-$(1).log || (cat build/configure-$(1).log; exit 1)
-# A tool of the tree, or the plain truth.
-TOOL = if [ -x tools/$(1) ]; then tools/$(1); else echo "make $(1): not in this version" >&2; exit 1; fi
 
 help:  ## this list
 	@echo "Subak: shares a GPU fleet fairly. Targets:"
@@ -34,20 +32,20 @@ run: build  ## the service in the foreground, state under var/
 
 demo: setup-run  ## two minutes of the real service with a bundled fleet; exit 0 only if every figure holds
 	@tools/build subakd subak-demo
-	@$(call TOOL,demo)
+	@tools/demo
 
 play: setup-run  ## the service with a played cluster, to try the README's "Use it"; Ctrl-C ends it
 	@tools/build subakd subak subak-play
-	@$(call TOOL,play)
+	@tools/play
 
 test: everything  ## all tests that need only Debian's packages
 	@ctest --preset release -j "$$(nproc)"
 
 bench: everything  ## benchmarks beside their physical limits; writes build/bench.json
-	@$(call TOOL,bench)
+	@tools/bench
 
 soak: everything  ## the long form of the tests, each under 3 hours, seeds printed
-	@$(call TOOL,soak)
+	@tools/soak
 
 asan: setup  ## all tests under AddressSanitizer and UBSan
 	@$(call CONFIGURE,asan)
@@ -72,7 +70,7 @@ e2e: setup-run  ## against a real kube-apiserver and kube-scheduler; needs Go (A
 	@kubernetes=$$(tests/e2e/build) && tests/e2e/e2e_test.py --kubernetes "$$kubernetes" $(ARGS)
 
 package: build  ## a Debian package and a container image's root file system, in build/package
-	@$(call TOOL,package)
+	@tools/package
 
 clean:  ## remove build/ (state under var/ stays)
 	rm -rf build

@@ -10,10 +10,10 @@
 
 namespace subak {
 
-// What is said of no product in particular: of all of them together.
+// The product id for amounts of no product in particular: all products together.
 inline constexpr ProductId kOfAny{};
 
-// What `amounts` has of the product itself; 0: nothing.
+// Returns the amount of the product itself in `amounts`; 0 if it has none.
 inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amounts,
                           ProductId product) {
   const auto it = std::find_if(amounts.begin(), amounts.end(),

@@ -7,7 +7,7 @@
 namespace subak {
 namespace {
 
-// What rounding may have left of an idle meter, as a part of peak rate x H.
+// The rest that rounding may leave in an idle meter, as a part of peak rate x H.
 constexpr double kRoundingPart = 1e-13;
 // 2^-k below this is 0 for every amount that can occur (10^9 milli-GPU x 10^13 ms < 2^74).
 constexpr std::int64_t kVanished = 1000;
@@ -62,7 +62,7 @@ void DecayedMeter::change_rate(const DecayClock& clock, MilliGpu delta, const De
   if (at.half_lives >= shift_) {
     a_ = decayed(at.half_lives) - step;
     shift_ = at.half_lives;
-  } else if (shift_ - at.half_lives <= kVanished) {  // late news: the step is that old already
+  } else if (shift_ - at.half_lives <= kVanished) {  // late report: the step is that old already
     a_ -= step * inverse_power_of_two(shift_ - at.half_lives);
   }
   rate_ += delta;
@@ -108,8 +108,7 @@ double DecayedMeter::value(const DecayClock& clock, const DecayInstant& at) cons
   }
   const double full = static_cast<double>(rate_) * clock.mean_life_ms();
   const double u = decayed(at.half_lives) / at.part + full;
-  // Rounding just after a start may leave a trace below zero;
-  // a negative adjustment is far beyond it.
+  // Rounding just after a start may leave a trace below zero; a negative adjustment is far larger.
   const double noise = 10 * kRoundingPart * static_cast<double>(peak_rate_) * clock.mean_life_ms();
   return u < 0 && u >= -noise ? 0 : u;
 }

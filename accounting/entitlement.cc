@@ -21,7 +21,7 @@ MilliGpu held_of(const Rules& rules, ProductId product) {
   return it == rules.levels.end() ? 0 : it->total();
 }
 
-// Of what the account holds (if `with_held`) and the demand, how much no quota covers.
+// Returns the part of the account's holds (if `with_held`) and the demand that no quota covers.
 MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand, bool with_held) {
   MilliGpu rest = 0;
   const auto count = [&](ProductId product, MilliGpu amount) {
@@ -43,7 +43,7 @@ MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand, bo
   return std::max<MilliGpu>(0, rest - amount_of(rules.quota, kOfAny));
 }
 
-// Calls fn(Binding) for all that bind at one account until it returns true; true if it did.
+// Calls fn(Binding) for all rules that bind at one account until it returns true; true if it did.
 template <class F>
 class Judge {
  public:
@@ -78,9 +78,9 @@ class Judge {
                  std::max<MilliGpu>(0, most - used), used, most, never, product == kOfAny});
   }
 
-  // Is there a product of which quota covers the whole demand, whatever is borrowed of others?
+  // True if quota of some product covers the complete demand, whatever is borrowed of others.
   bool may_be_covered(const Rules& rules) const {
-    MilliGpu rest = 0;  // of what is held: what no quota of its product covers
+    MilliGpu rest = 0;  // the held part that no quota of its product covers
     for (const ProductLevel& level : rules.levels) {
       rest += std::max<MilliGpu>(0, level.total() - amount_of(rules.quota, level.product));
     }
@@ -91,7 +91,7 @@ class Judge {
     return total_ <= most + std::max<MilliGpu>(0, amount_of(rules.quota, kOfAny) - rest);
   }
 
-  // Of a demand without a product only what all quotas together leave is sure to bind.
+  // For a demand without a product, only the rest of all quotas together is sure to bind.
   bool borrow(const Rules& rules, MilliGpu most) {
     if (total_ == 0) return false;
     const MilliGpu quota = sum_of(rules.quota);
@@ -108,7 +108,7 @@ class Judge {
     const MilliGpu then = uncovered(rules, amounts_, true);
     const MilliGpu alone = uncovered(rules, amounts_, false);
     const MilliGpu beyond = (ever() ? alone : then) - most;
-    // What was borrowed before the rule came does not stop what quota covers.
+    // GPUs borrowed before the rule existed do not stop a demand that quota covers.
     if (beyond <= 0 || then == now) return false;
     const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kOfAny;
     return tell({BindingKind::kBorrow, rules.subject, product, total_,
@@ -200,7 +200,7 @@ AccountId draining(const AccountTree& tree, AccountId leaf) {
 }
 
 bool within_quota(const AccountTree& tree, const Demand& demand) {
-  bool above_speaks = false;  // what has no quota below needs none
+  bool above_speaks = false;  // an account without quota below needs none
   bool spoken_for = false;
   std::vector<AccountId> path;
   for (AccountId id = demand.leaf; id && id != kRootAccount; id = tree.node(id).parent) {
@@ -229,7 +229,7 @@ std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_vie
   if (!quota.empty()) {
     if (auto over = judge_promises(id, quota, children)) return over;
   }
-  // What the account will be worth to those above it.
+  // The account's value for the accounts above it.
   Sums worth = std::move(children);
   if (!quota.empty()) {
     worth.clear();

@@ -47,7 +47,7 @@ class Ranking {
     rank_ = next_rank_ = users_;
   }
 
-  // Ranks the users at and below `children`; `tied`: the first of them shares the last rank given.
+  // Ranks the users at and below `children`. `tied`: the first of them shares the last rank.
   void rank(std::vector<std::size_t> children, bool tied) {
     std::sort(children.begin(), children.end(),
               [&](std::size_t a, std::size_t b) { return before(a, b); });

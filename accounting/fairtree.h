@@ -1,6 +1,7 @@
-// The factors that people know from Slurm, for `share` and `sim share`: Fair Tree and classic fair
-// share, over a tree given as rows. Sources: the pages "Fair Tree Fairshare Algorithm" and "Classic
-// Fairshare Algorithm" of SchedMD's Slurm documentation.
+// Slurm's fair-share factors, for `share` and `sim share`: Fair Tree and classic fair share, over a
+// tree given as rows.
+// Sources: the pages "Fair Tree Fairshare Algorithm" and "Classic Fairshare Algorithm" of SchedMD's
+// Slurm documentation.
 //
 // S is a row's part of its siblings' shares, U its part of its parent's usage.
 //
@@ -33,7 +34,7 @@ struct ShareRow {
   std::int64_t shares = 1;
   bool parent_shares = false;  // Slurm's FairShare=parent
   double raw_usage = 0;        // in any unit; of an account: all below it included
-  std::int64_t order = 0;      // place among its siblings; breaks ties where the rule has none
+  std::int64_t order = 0;      // position among its siblings; breaks ties that the rule leaves
 };
 
 struct ShareFactors {
@@ -46,15 +47,17 @@ struct ShareFactors {
   std::optional<double> fairshare;  // under Fair Tree users have one, accounts none
 };
 
-// kDocumented: as above. kAsShipped: as Slurm's program does, without the merge of tied accounts.
+// kDocumented: as above. kAsShipped: as Slurm's program does it, without the merge of tied
+// accounts.
 enum class TieRule { kDocumented, kAsShipped };
 
-// One result for each row, in the order of the rows. Errors name the row: kNotFound for an unknown
-// parent, kExists for a row that comes twice. kInvalid: not exactly one root, a circle, a negative
-// number, more than limits::kMaxShareTreeDepth levels.
+// Returns one result for each row, in the order of the rows. Errors name the row. kNotFound:
+// unknown parent. kExists: a row that comes twice. kInvalid: not exactly one root, a cycle, a
+// negative number, or more than limits::kMaxShareTreeDepth levels.
 Result<std::vector<ShareFactors>> fair_tree(const std::vector<ShareRow>& rows,
                                             TieRule ties = TieRule::kDocumented);
-// The same. `dampening` is Slurm's FairShareDampeningFactor; kInvalid if it is not in 1 to 65535.
+// The same for classic fair share. `dampening` is Slurm's FairShareDampeningFactor; kInvalid if it
+// is not in 1 to 65535.
 Result<std::vector<ShareFactors>> classic_fair_share(const std::vector<ShareRow>& rows,
                                                      double dampening = 1);
 

@@ -1,9 +1,11 @@
-// The books: exact, append-only integer intervals, one row each with holder and payer. Nothing here
-// decays. Rows are made by the engine as facts (`charged`), each once. Ledger keeps their sums; the
-// rows are in the store, unique by allocation and from_ms. Each lies in one UTC day.
+// The ledger: exact, append-only integer intervals, one row each with holder and payer. Nothing
+// here decays. The engine makes each row once, as a fact (`charged`). Ledger keeps the sums of
+// rows. The rows themselves are in the store, unique by allocation and from_ms. Each row lies in
+// one UTC day.
 //
 // Units: amounts are milli-GPU x ms, exact (core/quantity.h), times ms since 1970-01-01 UTC.
-// Errors: none; what cannot be is asserted against. Threads: none; owned by the engine.
+// Errors: none; broken preconditions are asserted.
+// Threads: none; owned by the engine.
 #pragma once
 
 #include <array>
@@ -20,11 +22,11 @@
 
 namespace subak {
 
-// What a GPU-millisecond was. Values are durable: append only.
+// What the GPU time was. Values are durable: append only.
 enum class UsageState : std::uint8_t {
-  kUsed,         // bound to the terminal phase, paid by the account
-  kHeld,         // reserved and then bound, paid by the account
-  kHeldUnbound,  // reserved and taken back: paid by the platform
+  kUsed,         // from bound to the terminal phase: paid by the account
+  kHeld,         // held, then bound: paid by the account
+  kHeldUnbound,  // held, then released: paid by the platform
   kLost,         // on a node after its last good heartbeat: paid by the platform
   kForeign,      // a GPU pod that was never admitted: paid by its namespace's account
 };
@@ -34,22 +36,22 @@ struct EnumText<UsageState> {
                                                          "foreign"};
 };
 
-// By which clock a row ends. Values are durable: append only.
+// The clock by which a row ends. Values are durable: append only.
 enum class RowClock : std::uint8_t {
   kService,   // the service's own
   kReported,  // that of the node or launcher that said when the pod was bound or ended
-  kAdjusted,  // the same, plus how far that clock was known to be behind
+  kAdjusted,  // the same, plus how far that clock was measured to be behind
 };
 template <>
 struct EnumText<RowClock> {
   static constexpr std::array<std::string_view, 3> names{"service", "reported", "adjusted"};
 };
 
-// One allocation: one pod of one job in one reservation. With `from_ms` it names one row.
+// One allocation: one pod of one job in one attempt. With `from_ms` it names one row.
 struct AllocationId {
   JobId job;
   std::uint32_t rank = 0;
-  std::uint32_t attempt = 0;  // the job's reservations count up
+  std::uint32_t attempt = 0;  // counts the job's attempts
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -92,7 +94,7 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// Sums by (payer, holder, state, product), and by node for the bill. Append-only.
+// Sums of rows by (payer, holder, state, product), and by node for the bill. Append-only.
 class Ledger {
  public:
   struct Key {
@@ -101,18 +103,19 @@ class Ledger {
     std::string product;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  // Asserts from_ms < to_ms, an amount that is not 0, and a payer. What was charged wrongly is put
-  // right by further rows, such as one with a negative amount.
+  // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. Further rows correct
+  // a wrong one, such as a row with a negative amount.
   void add(const LedgerRow& row);
   std::uint64_t rows() const { return rows_; }  // ever added
   GpuTime total() const { return total_; }      // of all of them: the sum of sums()
   GpuTime of_node(NodeId node) const;           // 0 if it has no rows, or was dropped
-  // The node is gone and its bill closed: its sum is no longer kept (the totals are).
+  // Drops the sum of a node that is gone and whose bill is closed. The totals stay.
   void drop_node(NodeId node) { by_node_.erase(node); }
-  // By key, those that were ever added to; and by node, those that were not dropped.
+  // By key, for keys with rows; and by node, for nodes that were not dropped.
   const std::map<Key, GpuTime>& sums() const { return sums_; }
   const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
-  // Continue from a checkpoint: every sum, every node and the number of rows, into an empty Ledger.
+  // Continues from a checkpoint: every sum, every node and the number of rows, into an empty
+  // Ledger.
   void restore_sum(const Key& key, GpuTime amount);
   void restore_node(NodeId node, GpuTime amount);
   void restore_rows(std::uint64_t rows) { rows_ = rows; }

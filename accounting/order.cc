@@ -7,7 +7,7 @@
 namespace subak {
 namespace {
 
-// What target-share needs to know of all siblings together. Those with shares 0 do not count.
+// The sums over all siblings that target-share needs. Siblings with shares 0 do not count.
 struct Level {
   double shares = 0;
   double surplus = 0;
@@ -32,7 +32,7 @@ double target_of(const TargetShareRule& rule, const Level& level, const Sibling&
   return std::min(std::max(wanted, rule.lo * s), 1 - rule.lo * (1 - s));
 }
 
-// The keys are written in place: returned by value, they cost more than their arithmetic.
+// Writes the key in place: a return by value costs more than the arithmetic.
 void set_key(OrderKey& key, int band, double first, double second, AccountId id) {
   key.band = band;
   key.first = first;

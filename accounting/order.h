@@ -1,9 +1,10 @@
-// Who is next among siblings: the order rules as pure functions over one tree node's children. The
-// queue walks the tree with them. UsageTick is the only one with a state, owned by the engine.
+// The order of siblings: each order rule is a pure function over one tree node's children. The
+// queue walks the tree with them. Only UsageTick has a state; the engine owns it.
 //
 // Each rule takes the sibling with the least key first (docs/design/0005):
-//   target-share   within quota first: alloc / quota. Then (alloc + g / 2) / target_i: nearest to
-//                  its target with half of its next job, of g GPUs, counted (docs/design/0026)
+//   target-share   siblings within quota come first, by alloc / quota. The others follow by
+//                  (alloc + g / 2) / target_i, with half of the next job's g GPUs counted
+//                  (docs/design/0026).
 //                      target_i = s_i x clamp(1 + gain (1 - v_i / (s_i sum v)), lo, hi_i)
 //                      hi_i = (1 - lo (1 - s_i)) / s_i
 //                  s_i: its part of the siblings' shares; v_i: its surplus. If sum v is 0, target_i
@@ -46,26 +47,26 @@ struct EnumText<OrderPolicy> {
                                                          "drf", "fifo"};
 };
 
-// Constants of target-share, named so that they can be shown and simulated.
+// Constants of target-share, named so that commands can show them and the simulation can vary them.
 struct TargetShareRule {
   double gain = 32;  // how strongly the target answers to surplus
-  double lo = 0.5;   // nobody falls below this part of its share while others catch up
+  double lo = 0.5;   // no target falls below this part of its share
 };
 
-// What the rule sees of one child with startable demand.
+// The fields of one child with startable demand that a rule reads.
 struct Sibling {
   AccountId id;
   double shares = 0;
   MilliGpu alloc = 0;  // held + running
   MilliGpu next = 0;   // what its next job will take (kTargetShare)
   MilliGpu quota = 0;
-  bool within_quota = false;  // its next job would still be within quota, at every level below too
+  bool within_quota = false;  // its next job would be within quota, at every level below too
   double surplus = 0;         // surplus + adjustment, decayed to now, in milli-GPU x ms
   double usage = 0;           // decayed to now (kUsageTick: as of the last tick), likewise
   TimeMs submit_ms = 0;       // of its next job (kFifo)
 };
 
-// The sort key of each sibling: smaller first; ties by the second key, then id. Total order.
+// The sort key of a sibling: smaller first; ties by the second key, then id. Total order.
 struct OrderKey {
   int band = 1;  // 0: within quota; 1: by the rule; 2: shares 0
   double first = 0;
@@ -74,43 +75,46 @@ struct OrderKey {
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
 };
 
-// Fills keys[i] for siblings[i]; both are as long (asserted). A sibling with shares 0 comes after
-// all others (by alloc, or by usage). Two exceptions: kTargetShare still honours its quota, and
-// kFifo looks at no shares. The sums run in the given order: pass siblings in one fixed order, by
-// id. Costs a few ns per sibling and allocates nothing.
+// Fills keys[i] for siblings[i]; both have the same length (asserted). A sibling with shares 0
+// comes after all others (by alloc, or by usage). Two exceptions: kTargetShare still honours its
+// quota, and kFifo ignores shares. The sums run in the given order: pass siblings in one fixed
+// order, by id. Costs a few ns per sibling and allocates nothing.
 void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const Sibling> siblings,
                 std::span<OrderKey> keys);
 
-// The target_i of each sibling, as a part of 1, as order_keys() uses it; 0 for shares 0. For
-// explanations.
+// Returns the target_i of each sibling, as a part of 1, as order_keys() uses it; 0 for shares 0.
+// For explanations.
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings);
 // The same into `out`, as long as `siblings` (asserted).
 void fill_targets(const TargetShareRule& rule, std::span<const Sibling> siblings,
                   std::span<double> out);
 
-// The key of a sibling that is not within quota: (alloc + next / 2) / target, in milli-GPU per part
-// of 1. `target` as of targets(), above 0.
+// Returns the key of a sibling that is not within quota: (alloc + next / 2) / target, in milli-GPU
+// per part of 1. `target` as of targets(), above 0.
 double per_target(const Sibling& sibling, double target);
 
-// Slurm's usage as a baseline: decayed and charged once per period (5 minutes by default), by the
-// recurrence of its plugin priority/multifactor (SchedMD, "Multifactor Priority Plugin"). Each tick
-// multiplies all usage by d^window, then charges each running job its rate x its time x, times d^x,
-// with d = 1 - 0.693/h per second for the half-life h in seconds. Matches what a real slurmctld
-// shows (tests/accounting/golden_test.cc).
+// Slurm's usage as a baseline: decayed and charged once per period (5 minutes by default). Each
+// tick multiplies all usage by d^window. Then it charges each running job its rate x its time x
+// d^time. d = 1 - 0.693/h per second for the half-life h in seconds. Matches a real slurmctld
+// (tests/accounting/golden_test.cc).
+// Source: the recurrence of Slurm's plugin priority/multifactor (SchedMD, "Multifactor Priority
+// Plugin").
 class UsageTick {
  public:
-  // Half-life 0: nothing decays; else at least a second. The period is positive (both asserted).
-  // `charge_at_end`: what a job ran since the last tick is charged when it ends, as Slurm does;
+  // Half-life 0: no decay; else at least a second. The period is positive (both asserted).
+  // `charge_at_end`: the end of a job charges its time since the last tick, as Slurm does; without
+  // it that time is never charged.
   // without it, never.
   UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);
-  // Call advance(tree, t) before an event at t, and before reading usage(). `rate` in milli-GPU.
+  // Starts a job; `rate` in milli-GPU. Call advance(tree, t) before an event at t, and before
+  // reading usage().
   void job_start(AccountId leaf, MilliGpu rate, TimeMs t);
-  // Asserts that such a job was started.
+  // Ends a job. Asserts that it was started.
   void job_end(AccountId leaf, MilliGpu rate, TimeMs started, TimeMs t);
   // Runs every tick due up to t. O(accounts + running jobs) a tick.
   void advance(const AccountTree& tree, TimeMs t);
-  // milli-GPU x ms as of the last tick (plus ends up to the last advance(), if charge_at_end); an
-  // account is the sum of all below it. 0 if unknown.
+  // Returns milli-GPU x ms as of the last tick (plus ends up to the last advance(), if
+  // charge_at_end). An account has the sum of all below it. 0 if unknown.
   double usage(AccountId id) const;
 
  private:

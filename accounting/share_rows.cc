@@ -18,7 +18,7 @@ Error row_error(ErrorCode code, const ShareRow& row, std::string_view want) {
   return {code, "tree", name_of(row), std::string(want)};
 }
 
-// What a row says about itself alone.
+// Checks a row by itself.
 std::optional<Error> check_row(const ShareRow& row) {
   if (row.account.empty())
     return row_error(ErrorCode::kInvalid, row, "want an account in every row");

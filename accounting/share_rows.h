@@ -1,5 +1,6 @@
-// The tree behind a list of ShareRow: parents resolved, FairShare=parent accounts passed through.
-// Internal to fairtree.cc and classic_fair_share.cc. Threads: pure function.
+// The tree behind a list of ShareRow, with parents resolved. FairShare=parent accounts are passed
+// through. Internal to fairtree.cc and classic_fair_share.cc.
+// Threads: pure function.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ struct ShareTree {
   std::size_t root = 0;
 };
 
-// Points into `rows`, which outlives the result. Errors as fair_tree().
+// Returns the tree. It points into `rows`, which must outlive it. Errors: as fair_tree().
 Result<ShareTree> build_share_tree(const std::vector<ShareRow>& rows);
 
 }  // namespace subak

@@ -1,12 +1,15 @@
-// A bound that all accounts share, such as how many jobs may wait, and who may still take of it. It has two parts.
-// `most` is for all alike, first come first served: one account alone may fill it. The reserve beyond it
-// is for accounts that have few, so that one tenant cannot shut out the others (docs/design/0079).
+// A bound that all accounts share, such as the number of waiting jobs, and the rule for its last
+// part. It has two parts. `most` is for all accounts, first come first served: one account alone
+// may fill it. The reserve beyond it is for accounts that have few, so that one tenant cannot shut
+// out the others (docs/design/0079).
 //
-// Who fills the bound is a subtree that has at least a sixteenth of `most` and no child that has: a team with all its
-// users and sub-accounts, or a department of many such teams. Nobody at or below it takes of the reserve.
-// Another account takes of it as long as it has less than an eighth of what is left of it, or kFewest.
+// A subtree fills the bound if it has at least a sixteenth of `most` and none of its children has
+// that many. It is a team with all its users and sub-accounts, or a department of many small teams.
+// No account at or below it may use the reserve. Another account may use it while it has less than
+// an eighth of the rest of the reserve, or less than kFewest.
 //
-// Pure functions. Units: counts. Threads: none.
+// Units: counts.
+// Threads: pure functions.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +23,17 @@
 namespace subak {
 
 struct SharedBound {
-  std::size_t most = 0;     // for all alike
+  std::size_t most = 0;     // for all accounts
   std::size_t reserve = 0;  // beyond it
 
   static constexpr std::size_t kFewest = 16;
   static constexpr std::size_t kHeavyPart = 16;  // of `most`
-  static constexpr std::size_t kFewPart = 8;     // of what is left of the reserve
+  static constexpr std::size_t kFewPart = 8;     // of the rest of the reserve
   std::size_t heavy() const { return std::max<std::size_t>(most / kHeavyPart, 1); }
 };
 
-// Whether a child of the account has so much that the account itself is not to blame.
+// True if a child of the account is heavy (at least heavy()), so that the account itself does not
+// fill the bound.
 template <class Count>
 bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountId id,
                      const Count& count) {
@@ -38,7 +42,8 @@ bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountI
                      [&](AccountId child) { return count(child) >= bound.heavy(); });
 }
 
-// How many there are at or below the account, without its heavy children: those are to blame for themselves.
+// Returns the count at or below the account, without its heavy children: these count for
+// themselves.
 template <class Count>
 std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree, AccountId id,
                                const Count& count) {
@@ -49,8 +54,9 @@ std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree
   return out;
 }
 
-// One more for `account`, which is in the tree or kUnassigned. `count(id)`: how many there are at or below that
-// account, of kUnassigned those of no account; `all`: in all. O(depth + children of one account).
+// True if `account`, which is in the tree or kUnassigned, may have one more. `count(id)`: the count
+// at or below that account, for kUnassigned that of no account; `all`: the total. O(depth +
+// children of one account).
 template <class Count>
 bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId account, std::size_t all,
               const Count& count) {
@@ -60,7 +66,8 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   const auto has_few = [left](std::size_t has) {
     return has < SharedBound::kFewest || has * SharedBound::kFewPart < left;
   };
-  if (account == kRootAccount) return true;  // whoever may add to the root looks after all
+  // a caller who may add to the root manages all accounts
+  if (account == kRootAccount) return true;
   if (account == kUnassigned) return has_few(count(account));
   for (AccountId id = account; id && id != kRootAccount; id = tree.node(id).parent) {
     if (count(id) < bound.heavy()) continue;
@@ -72,7 +79,8 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Who has most of what there is, below all that have it only by way of one child: for the words of a refusal.
+// Returns the account with most of the total, below all accounts that have it only through one
+// child. A refusal names it.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

@@ -1,4 +1,4 @@
-// The structure of the tree: nodes, names, quotas, and what an edit does to the meters.
+// The structure of the tree: nodes, names, quotas, and the effects of an edit on the meters.
 #include "accounting/tree.h"
 
 #include <algorithm>
@@ -120,7 +120,7 @@ AccountNode& AccountTree::create(AccountId id, const AccountSpec& spec) {
 void AccountTree::revive(AccountNode& node) {
   node.removed = false;
   must(removed_by_path_.erase(node.spec.path) == 1, "who comes back had gone");
-  node.spec.namespaces.clear();  // they may be another's by now
+  node.spec.namespaces.clear();  // they may belong to another account by now
   add_to_parent(node);
 }
 
@@ -213,7 +213,7 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   by_path_.erase(node.spec.path);
   removed_by_path_.emplace(node.spec.path, id);
   node.removed = true;
-  node.quota.clear();  // it promises nothing, until it is made anew
+  node.quota.clear();  // it promises nothing until it is created again
   node.quota_total = 0;
   --live_;
   node.below = 0;

@@ -1,21 +1,21 @@
-// The account tree: shares, quota, limits, and for every node what it holds and runs now and its
-// decayed meters (accounting/decay.h). A start or end touches the leaf and its ancestors, nothing
-// else.
+// The account tree: shares, quota, limits, and for every node its current holds and running GPUs
+// and its decayed meters (accounting/decay.h). A start or end changes only the leaf and its
+// ancestors.
 //
-// usage       everything the node's jobs reserved, from reservation to end, whoever pays;
-//             a parent has the sum of its children and of its own jobs.
+// usage       everything that the node's jobs reserved, from reservation to end, even if another
+//             account pays; a parent has the sum of its children and of its own jobs.
 // surplus     allocation that the node's quota does not cover, metered at each node by itself.
 // adjustment  what edits of shares add to the surplus when siblings are ordered; see set().
 //
-// A name keeps its number: an account that is deleted and made anew goes on with its usage, surplus
-// and adjustment, so nobody sheds what he has had. A name that is new begins with what its siblings
-// have had on average (begin_at_mean), so a new name earns nothing either.
+// A name keeps its number. An account that is deleted and created again continues with its usage,
+// surplus and adjustment, so no account sheds its past usage. A new name begins with its siblings'
+// mean (begin_at_mean), so a new name gains nothing either.
 //
-// The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0;
+// The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0.
 // set() may then give it a spec like any other node (the engine's genesis fact).
 //
-// Errors: check() tells what is wrong with a spec. Nothing else refuses: the engine has checked
-// limits and states, and a call that cannot be is asserted against.
+// Errors: check() says what is wrong with a spec. No other call refuses: the engine has checked
+// limits and states, and broken preconditions are asserted.
 // Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
 // Threads: none; owned by the engine.
 #pragma once
@@ -42,14 +42,15 @@
 namespace subak {
 
 inline constexpr AccountId kRootAccount{1};
-// Holder and payer that are no node of the tree.
-inline constexpr AccountId kPlatform{0xffff'fffe};    // holds that ended unbound, lost nodes, ...
+// Holder and payer that are not nodes of the tree.
+// holds released before binding, lost nodes, ...
+inline constexpr AccountId kPlatform{0xffff'fffe};
 inline constexpr AccountId kUnassigned{0xffff'fffd};  // namespaces of no account
 
-// Are jobs ended that have had their time limit? Values are durable: append only.
+// Whether jobs end at their time limit. Values are durable: append only.
 enum class TimeLimits : std::uint8_t {
-  kInherit,   // as the account above says; at the root as the policy does
-  kAdvised,   // no: a limit only says when what a job holds will be free
+  kInherit,   // as the account above; at the root as the policy
+  kAdvised,   // no: a limit only says when the job's GPUs become free
   kEnforced,  // yes
 };
 template <>
@@ -61,7 +62,7 @@ struct EnumText<TimeLimits> {
 struct AccountSpec {
   std::string path;  // "ml.vision", "ml.vision/ana"; "" is the root
   bool user = false;
-  std::int64_t shares = 1;  // relative to its siblings; 0 = only when nobody else wants it
+  std::int64_t shares = 1;  // relative to its siblings; 0 = only when no other job wants it
   ProductAmounts quota;     // guaranteed GPUs; empty: for a user 0, for an account the sum of its
                             // children's (0 for a leaf)
   ProductAmounts limit;     // most GPUs at once; empty: none
@@ -70,8 +71,8 @@ struct AccountSpec {
   std::string lend;         // most that others may borrow, in the same form; empty: unlimited.
                             // Checked and kept; nothing acts on it before reclaim exists
   std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
-  bool held = false;                    // account hold: nothing of it starts
-  bool draining = false;                // account drain: what runs ends, nothing new is accepted
+  bool held = false;                    // account hold: no job of the account starts
+  bool draining = false;                // account drain: running jobs end, no new job is accepted
   TimeLimits time_limits = TimeLimits::kInherit;
 
   template <class V>
@@ -100,9 +101,9 @@ struct ProductLevel {
 };
 
 // One node with its state. Ids index a dense vector; children are ordered by id. Jobs may sit at
-// any node, also at an account that has users. What a scheduling pass reads of every sibling comes
-// first, in cache lines of its own: identity and allocation, the two meters of the sort, then what
-// a start or end changes besides.
+// any node, also at an account that has users. The fields that a pass reads of every sibling come
+// first, in cache lines of their own: identity and allocation, then the two meters of the sort. The
+// other fields that a start or end changes follow.
 struct alignas(64) AccountNode {
   AccountId id;
   AccountId parent;                // none for the root
@@ -110,7 +111,7 @@ struct alignas(64) AccountNode {
   MilliGpu quota_total = 0;        // of quota
   GpuTime usage_total;             // undecayed usage up to usage_as_of
   TimeMs usage_as_of = 0;
-  std::uint32_t changes = 0;  // rises when what is allocated at or below it, or a meter, changes
+  std::uint32_t changes = 0;  // rises when a meter changes, or the allocation at or below it
   alignas(64) DecayedMeter surplus;
   DecayedMeter adjustment;  // of share edits; decays with the rest (rate always 0)
   alignas(64) DecayedMeter usage;
@@ -123,15 +124,15 @@ struct alignas(64) AccountNode {
   std::int64_t revision = 0;
   std::uint32_t depth = 0;  // root 0
   std::uint32_t below = 0;  // live nodes at or below it
-  bool removed = false;     // kept for the ledger; never scheduled
+  bool removed = false;     // stays for the ledger; never scheduled
   MilliGpu alloc() const { return held + running; }
 };
 
-// The `borrow` or `lend` of a spec; none: unlimited. kInvalid, with `field`, for an amount of one
-// product and for what is no amount.
+// Parses the `borrow` or `lend` of a spec; none: unlimited. kInvalid, with `field`, for an amount
+// of one product and for text that is no amount.
 Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
-// All accounts and users, live ones and those that were removed.
+// All accounts and users, live and removed.
 class AccountTree {
  public:
   // Half-life 0: usage does not decay.
@@ -139,102 +140,107 @@ class AccountTree {
   const DecayClock& clock() const { return clock_; }
 
   // --- structure ---------------------------------------------------------------------------------
-  // Why set() would not take the spec, by its field; nothing if it would. kInvalid: the path's form
-  // (labels [a-z0-9_-]+ joined by dots, a user below an account), a value out of range, a list that
-  // is not sorted. kNotFound: no parent. kExists: another account's namespace. kExhausted: too many
-  // accounts.
+  // Returns why set() would refuse the spec, by its field; nothing if it would accept it. kInvalid:
+  // the path's form (labels [a-z0-9_-]+ joined by dots, a user below an account), a value out of
+  // range, or a list that is not sorted. kNotFound: no parent. kExists: another account's
+  // namespace. kExhausted: too many accounts.
   std::optional<Error> check(const AccountSpec& spec) const;
-  // Creates the node `id`, revives it if it was removed, or replaces its spec; check() has passed.
-  // `quota` and `limit` are those of the spec by product id. A node keeps its path for ever, and a
-  // path its node: `id` is id_for(spec.path) (asserted), but where a checkpoint names them all.
+  // Creates the node `id`, revives it if it was removed, or replaces its spec. check() must have
+  // passed. `quota` and `limit` are those of the spec by product id. A node keeps its path for
+  // ever, and a path its node: `id` is id_for(spec.path) (asserted), except when a checkpoint names
+  // all nodes.
+  //
   // A change of shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at
   // `now`; none if the old or the new shares are 0. A change of quota changes the surplus from
   // `now` on, also that of ancestors without a quota of their own.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit);
-  // The node was just made by set(), under a name that never was: it gets the adjustment that puts
-  // it at its siblings' mean, shares x (sum of sort_surplus / sum of shares) over those with
-  // shares. A user's siblings are also the jobs of its account without a user, which wait beside it
-  // with shares 1 and what they used. So its target (accounting/order.h) is its share, no more and
-  // no less. Asserts that nothing is allocated. O(siblings).
+  // Sets the adjustment of a node that set() just made, under a name that never existed. It puts
+  // the node at its siblings' mean: shares x (sum of sort_surplus / sum of shares) over those with
+  // shares. Jobs of an account without a user are siblings of its users too, with shares 1 and
+  // their past usage. So the node's target (accounting/order.h) is exactly its share. Asserts that
+  // nothing is allocated. O(siblings).
   void begin_at_mean(AccountId id, TimeMs now);
-  // The node is not the root, has no live children and nothing allocated (asserted). From `now` on
-  // its quota is missing from ancestors that have none of their own.
+  // Removes a node. It must not be the root, and must have no live children and no allocation
+  // (asserted). From `now` on its quota is missing from ancestors that have none of their own.
   void remove(AccountId id, TimeMs now);
-  // A node that a checkpoint lists as removed: takes its id, is never found by path.
+  // Restores a node that a checkpoint lists as removed. It takes its id, and find() never returns
+  // it.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
   AccountId find(std::string_view path) const;  // none if unknown or removed
-  // Of any path, whether there is such a node or not; none for the root, or if there is none.
+  // Returns the parent of any path, whether the node exists or not; none for the root, or without a
+  // parent.
   AccountId parent_of(std::string_view path) const;
-  // The account that names "cluster/ns", else the one that names "ns"; none if no account does.
+  // Returns the account that names "cluster/ns", else the one that names "ns"; none if no account
+  // does.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
-  // Asserts that it exists. The reference holds until a node is added.
+  // Asserts that the node exists. The reference is valid until a node is added.
   const AccountNode& node(AccountId id) const {
     assert(exists(id));
     return nodes_[id.value];
   }
-  // Also when removed: its history stays.
+  // True also for a removed node: its history stays.
   bool exists(AccountId id) const {
     return id.value != 0 && id.value < nodes_.size() && nodes_[id.value].id == id;
   }
   AccountId next_id() const;  // the id that the next new name gets
-  // The number of this path: the live node's, the removed one's, else next_id().
+  // Returns the number of this path: the live node's, the removed one's, else next_id().
   AccountId id_for(std::string_view path) const;
-  // That its next edit gets: they count on when a removed node is made anew. 1 if it never was.
+  // Returns the revision of its next edit. Revisions continue when a removed node is created again.
+  // 1 if it never existed.
   std::int64_t next_revision(AccountId id) const { return exists(id) ? node(id).revision + 1 : 1; }
   std::vector<AccountId> preorder() const;  // live nodes, parents first, by id
 
-  // --- what is held and runs ---------------------------------------------------------------------
-  // O(depth) each. `leaf` is the node that the job sits at; its ancestors follow.
+  // --- holds and running jobs --------------------------------------------------------------------
+  // O(depth) each. `leaf` is the job's node; its ancestors follow.
   //
-  // A hold begins: what is held, the usage and the surplus rise on the whole path.
+  // Begins a hold: held GPUs, usage and surplus rise on the whole path.
   void hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
-  // Held becomes running. Usage does not change.
+  // Turns held into running. Usage does not change.
   void bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
-  // Ends what was held (`was_running` false) or ran. `now` may lie before the node's last change
-  // (an end that was reported late). Usage is exact then too; surplus changes as of that last
-  // change.
+  // Ends held (`was_running` false) or running GPUs. `now` may lie before the node's last change,
+  // if an end was reported late. Usage is exact then too; surplus changes as of that last change.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
   // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
-  // `t` is not before the node's last change. A DecayInstant (clock().at(t)) is for reading many
-  // nodes at one instant: then each costs a few ns.
+  // `t` must not be before the node's last change. To read many nodes at one instant, pass a
+  // DecayInstant (clock().at(t)): then each read costs a few ns.
   double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
   double usage(AccountId id, const DecayInstant& at) const;
   double surplus(AccountId id, TimeMs t) const;  // without the adjustment
   double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
   double sort_surplus(AccountId id, const DecayInstant& at) const;  // surplus + adjustment, >= 0
-  // The same for all instants of these half-lives, as long as nothing changes. For a finite
-  // half-life.
+  // The same for all instants of these half-lives, while nothing changes. For a finite half-life.
   DecayedMeter::Course sort_surplus_course(AccountId id, std::int64_t half_lives) const;
   GpuTime usage_undecayed(AccountId id, TimeMs t) const;  // exact
-  // Of the node's allocation, how much its quota covers: sum over products of min(alloc_p,
-  // quota_p), plus what the "any" quota covers of the rest. `extra` of `extra_product` is tried on
-  // top: the node would be within its quota exactly if the result is alloc() + extra.
+  // Returns how much of the node's allocation its quota covers: sum over products of min(alloc_p,
+  // quota_p), plus the part of the rest that the "any" quota covers. `extra` of `extra_product` is
+  // added first: the node would be within its quota exactly if the result is alloc() + extra.
   MilliGpu covered(const AccountNode& node, ProductId extra_product, MilliGpu extra) const;
 
   // --- checkpoint --------------------------------------------------------------------------------
-  // After every node is set and what is open was played with hold() and bind() (at any time): puts
-  // the meters of `id` as they were saved.
+  // Restores the saved meters of `id`. Call it after every node is set and after the open holds
+  // were replayed with hold() and bind() (at any time).
   void restore_meters(AccountId id, const DecayedMeter::State& usage,
                       const DecayedMeter::State& surplus, const DecayedMeter::State& adjustment,
                       GpuTime usage_total, TimeMs usage_as_of);
 
-  // Another half-life: every decayed meter and adjustment starts anew from zero at `now`, at its
-  // present rate (restore_meters() may then give it what a reader computed). Undecayed usage stays.
+  // Sets another half-life: every decayed meter and adjustment starts again from zero at `now`, at
+  // its present rate. restore_meters() may then set values that a reader computed. Undecayed usage
+  // stays.
   void restart_meters(DurationMs half_life_ms, TimeMs now);
 
   // Rises with every edit of the structure: specs, children, effective quotas, half-life.
   std::uint64_t structure_version() const { return edited_.size(); }
-  // The nodes that were edited or removed, or got another effective quota, since
+  // Returns the nodes that were edited or removed, or got another effective quota, since
   // structure_version() was `version`: in order, some of them twice.
   std::span<const AccountId> edited_since(std::uint64_t version) const {
     assert(version <= edited_.size());
     return std::span(edited_).subspan(version);
   }
-  // Asserts what must hold of every node. O(nodes); for tests.
+  // Asserts the invariants of every node. O(nodes); for tests.
   void check_invariants() const;
 
  private:
@@ -252,7 +258,7 @@ class AccountTree {
   void add_to_parent(AccountNode& node);
   void adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now);
   void replace_namespaces(AccountNode& node, const std::vector<std::string>& namespaces);
-  // Gives the node its next effective quota, then the ancestors whose quota follows from it.
+  // Sets the node's next effective quota, and updates the ancestors whose quota depends on it.
   void refresh_quota(AccountNode* node, Amounts next, TimeMs now);
   Amounts quota_of_children(const AccountNode& parent) const;
   void refresh_surplus(AccountNode& node, const DecayInstant& now);

@@ -1,4 +1,4 @@
-// What is held and runs, and the meters that follow it.
+// Holds, running GPUs, and their meters.
 #include <algorithm>
 #include <cassert>
 

@@ -1,4 +1,4 @@
-// What a spec must be: names, places, ranges, namespaces.
+// The checks of a spec: names, paths, ranges, namespaces.
 #include <algorithm>
 #include <string>
 
@@ -94,7 +94,7 @@ Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_
   return std::optional<MilliGpu>(amounts->front().milligpu);
 }
 
-// What counts against an account are its users and what is below it, however deep.
+// Users and all nodes below an account, however deep, count against it.
 std::optional<Error> AccountTree::check_room(const AccountSpec& spec, AccountId parent) const {
   constexpr SharedBound kBound{limits::kMaxAccounts, limits::kAccountsReserve};
   const auto below = [this](AccountId id) -> std::size_t { return node(id).below; };
@@ -105,7 +105,7 @@ std::optional<Error> AccountTree::check_room(const AccountSpec& spec, AccountId 
 }
 
 std::optional<Error> AccountTree::check_place(const AccountSpec& spec) const {
-  if (find(spec.path)) return std::nullopt;  // an edit: its place is known
+  if (find(spec.path)) return std::nullopt;  // an edit: it has its node already
   const auto parent_end = spec.path.find_last_of(spec.user ? '/' : '.');
   const std::string_view parent_path =
       parent_end == std::string::npos ? "" : std::string_view(spec.path).substr(0, parent_end);

@@ -1,4 +1,4 @@
-// The one place where Asio's, its TLS part's and Beast's functions are compiled.
+// The only file that compiles the functions of Asio, its TLS part, and Beast.
 #include <boost/asio/impl/src.hpp>
 #include <boost/asio/ssl/impl/src.hpp>
 #include <boost/beast/src.hpp>

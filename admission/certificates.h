@@ -1,6 +1,5 @@
-// The webhook's certificate: where it comes from, when it ends, and how a new one is taken over
-// while we serve. Files are watched; where none are configured, admission/self_signed makes them.
-//
+// The webhook's certificate: its source, its end, and the change to a new one while the webhook
+// serves. The store watches files; if none are configured, admission/self_signed makes them.
 // Threads: a CertificateStore may be read from any thread while one thread polls it.
 #pragma once
 
@@ -20,36 +19,34 @@ namespace subak {
 struct CertificateFiles {
   std::string cert;  // PEM, leaf first, then its chain
   std::string key;   // PEM
-  std::string ca;    // PEM for the webhook's caBundle; empty if somebody else's CA signs
+  std::string ca;    // PEM for the webhook's caBundle; empty if another CA signs
 };
 
-// A pair that fits together, as PEM.
+// A certificate and the matching key, as PEM.
 struct TlsMaterial {
   std::string cert_pem;
   std::string key_pem;
   TimeMs expires_at_ms = 0;
 };
 
-// The whole file. The error names it.
+// Returns the complete file. The error names it.
 Result<std::string> read_text(const std::string& file);
 
-// Reads and checks a pair.
-// Errors name the file: missing, not PEM, or the key is another certificate's.
+// Reads and checks a pair. Errors name the file: missing, not PEM, or a key of another certificate.
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
 
-// The pair in use. A new one on disk is taken over when both files are whole and fit; else the old
-// one stays, and `on_error` is told once for each change of the files.
+// The pair in use. It changes to a new pair on disk once both files are complete and match. Until
+// then the old pair stays, and `on_error` is called once for each change of the files.
 class CertificateStore {
  public:
   using OnError = std::function<void(const Error&)>;
   using Renew = std::function<void()>;
-  // Reads the pair for the first time. `renew`, if there is one, is called by each poll before it looks
-  // at the files: for whoever makes them.
+  // Reads the pair for the first time. `renew`, if not empty, is called by each poll before it
+  // reads the files; it may create them.
   static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error,
                                                         Renew renew = nullptr);
 
-  // Looks at the files (a few system calls) and reads them if they changed.
-  // True if the pair is new.
+  // Checks the files (a few system calls) and reads them if they changed. True if the pair is new.
   bool poll();
   std::shared_ptr<const TlsMaterial> current() const;
   TimeMs expires_at_ms() const { return expires_at_ms_; }

@@ -27,7 +27,7 @@ Door::Answer Door::ask(const Peer& peer) {
   const std::lock_guard lock(mutex_);
   const auto expected = expected_.find(peer);
   if (expected != expected_.end()) {
-    expected->second = true;  // also if its room is full: the listener accepts
+    expected->second = true;  // even if its slots are full: the listener accepts
     if (own_ >= limits::kReservedConnections) return Answer::kFull;
     ++own_;
     return Answer::kOwn;

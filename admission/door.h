@@ -1,6 +1,7 @@
-// Who may hold a connection to one listener: a number in all, a number per address, and room of its
-// own for the service's probes (docs/design/0016). It counts; who goes when it is full is the
-// listener's to say. Threads: any.
+// The connection limits of one listener (class `Door`): a total, a number per address, and
+// connections reserved for the service's own probes (docs/design/0016). It only counts; the
+// listener chooses which connection to close when it is full.
+// Threads: any.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ struct sockaddr;
 
 namespace subak {
 
-// Where a connection comes from. IPv4 in its mapped form; what is no IP address is all zero.
+// The address of a connection. IPv4 in its mapped form; all zero if it is not an IP address.
 struct Peer {
   std::array<std::uint8_t, 16> address{};
   std::uint16_t port = 0;
@@ -39,7 +40,7 @@ struct ConnectionStats {
 
 struct DoorCounters {
   std::atomic<std::uint64_t> accepted{0};  // let in
-  std::atomic<std::uint64_t> refused{0};   // closed at once: full, and nobody could go
+  std::atomic<std::uint64_t> refused{0};   // closed at once: full, and none could be closed
   std::atomic<std::uint64_t> evicted{0};   // closed to make room
 };
 
@@ -47,7 +48,7 @@ class Door {
  public:
   enum class Answer {
     kGuest,     // let in
-    kOwn,       // let in: it is expected
+    kOwn,       // let in: an expected probe
     kPeerFull,  // its address holds as many as it may
     kFull,
   };
@@ -56,22 +57,22 @@ class Door {
 
   explicit Door(DoorLimits limits) : limits_(limits) {}
 
-  // Lets it in and counts it, or says why not.
+  // Admits and counts the connection, or returns why not.
   Answer ask(const Peer& peer);
-  // It has ended. `evicted`: evict() was called for it.
+  // The connection has ended. `evicted`: evict() was called for it.
   void left(const Peer& peer, Answer entered, bool evicted);
-  // It was told to go and will leave soon: another may come in its place. False if too many of
-  // those have not left yet; then nothing is counted.
+  // The connection was told to close and will end soon: another may take its slot. Returns false,
+  // and counts nothing, if too many of those have not ended yet.
   bool evict(const Peer& guest);
-  // So many are on their way out that evict() would say no: who is to come waits in the kernel's
-  // queue until one of them has left.
+  // True if so many connections are closing that evict() would return false. A new connection then
+  // waits in the kernel's queue until one of them has ended.
   bool crowded() const;
   void refused() { ++counters_.refused; }
 
-  // A connection that this process will make from this port, which it has bound, so that nobody
-  // else can come from there.
+  // Expects a connection that this process will make from this port. The process has bound the
+  // port, so no other peer can come from there.
   void expect(const Peer& own);
-  // Expects it no longer; true if it has come.
+  // Stops expecting it; true if it has come.
   bool forget(const Peer& own);
 
   const DoorCounters& counters() const { return counters_; }

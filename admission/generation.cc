@@ -39,7 +39,8 @@ bool set_name(X509_NAME* name, std::string_view common) {
                                     static_cast<int>(common.size()), -1, 0) == 1;
 }
 
-// Subject, validity, serial and key; issuer and signature are the caller's.
+// Returns a certificate with subject, validity, serial and key; the caller sets issuer and
+// signature.
 Certificate blank(std::string_view common, EVP_PKEY* key, TimeMs now) {
   Certificate cert(X509_new(), &X509_free);
   std::uint64_t serial = 0;
@@ -59,7 +60,7 @@ bool is_ip(const std::string& name) {
   return inet_pton(AF_INET, name.c_str(), buf) == 1 || inet_pton(AF_INET6, name.c_str(), buf) == 1;
 }
 
-// Characters that would start another entry of the extension's text form are left out.
+// Leaves out characters that would start another entry of the extension's text form.
 std::string alternative_names(const std::vector<std::string>& names) {
   std::string out = "DNS:localhost,DNS:subak.subak-system.svc,IP:127.0.0.1,IP:::1";
   for (const std::string& name : names) {

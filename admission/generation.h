@@ -1,5 +1,6 @@
-// A CA and a server pair signed by it, made together. The CA's key is thrown away: whoever reads the
-// folder later can sign nothing, and a new pair means a new CA. Threads: pure functions.
+// Makes a CA and a server pair signed by it. The CA's key is discarded: a later reader of the
+// folder can sign nothing, and a new pair needs a new CA.
+// Threads: pure functions.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ struct Generation {
   std::string ca_pem, cert_pem, key_pem;
 };
 
-// ECDSA P-256, valid from `now` for limits::kOwnCaMs. Names: localhost, subak.subak-system.svc,
-// 127.0.0.1, ::1 and `names` (an IP literal becomes an IP name).
+// Makes ECDSA P-256 certificates, valid from `now` for limits::kOwnCaMs. Names: localhost,
+// subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP literal becomes an IP name).
 Result<Generation> make_generation(const std::vector<std::string>& names, TimeMs now);
 
 }  // namespace subak

@@ -32,7 +32,7 @@ struct Listener::Impl {
   explicit Impl(ListenerOptions options) : shared(std::make_unique<Shared>(std::move(options))) {}
 
   std::unique_ptr<Shared> shared;
-  // What follows is the control thread's.
+  // Only the control thread uses the following fields.
   std::optional<asio::basic_socket_acceptor<tcp, Executor>> acceptor;
   std::optional<Timer> retry, certificates;
   std::shared_ptr<const TlsMaterial> material;
@@ -143,7 +143,7 @@ std::optional<Door::Answer> Listener::Impl::let_in(const Peer& peer) {
 void Listener::Impl::watch_certificates() {
   certificates->expires_after(std::chrono::milliseconds(shared->options.certificate_poll_ms));
   certificates->async_wait([this](ErrorCodeOf cancelled) {
-    // Also when it had expired before stop() could cancel it.
+    // Also if it had expired before stop() could cancel it.
     if (cancelled || !acceptor->is_open()) return;
     shared->options.tls->poll();
     const auto now = shared->options.tls->current();

@@ -1,19 +1,19 @@
-// A small HTTP/1.1 server, with TLS or without: keep-alive, pipelining, bounded in everything. Asio
+// A small HTTP/1.1 server, with TLS or without: keep-alive, pipelining, a bound on everything. Asio
 // and Beast stay in listener.cc.
 //
-// Limits (core/limits.h), and what happens beyond each:
+// Limits (core/limits.h), and the effect beyond each:
 //   kMaxHttpHeaderBytes   431 and close
-//   kMaxReviewBytes       of a body: it is read away and answered 400, the connection lives on
+//   kMaxReviewBytes       of a body: reads it, drops it and answers 400; the connection stays open
 //   kMaxHttpDrainBytes    of a body: 400 and close
 //   kHttpReadMs           for a request: the connection is closed
 //   kHttpIdleMs           between requests: the connection is closed
 //   kMaxHttpConnections, kMaxHttpConnectionsPerPeer (of one address)
-//                         the connection goes that has owed us a whole request for longest, idle or
-//                         slow; if all are being answered, the new one is closed
-// Bytes that are no HTTP: 400 and close.
+//                         closes the connection that has owed a complete request for longest, idle
+//                         or slow; if all are being answered, the new one
+// Bytes that are not HTTP: 400 and close.
 //
-// Any of the threads serves any connection, so a request that takes long holds one thread and no
-// connection but its own. Accepting and time-outs have a thread of their own.
+// Threads: any of the threads serves any connection, so a slow request occupies one thread and
+// delays only its own connection. Accepting and time-outs have a thread of their own.
 #pragma once
 
 #include <atomic>
@@ -33,12 +33,12 @@
 
 namespace subak {
 
-// Points into the connection's buffers; dead when the handler returns.
+// Points into the connection's buffers; invalid after the handler returns.
 struct HttpRequest {
   std::string_view method;     // "POST"
   std::string_view target;     // "/mutate/c1?timeout=5s"
   std::span<const char> body;  // followed by kBodyPadding readable bytes (admission/review.h)
-  std::string_view host = {};  // of the header of that name, as it came; empty: there was none
+  std::string_view host = {};  // the Host header as received; empty: there was none
 };
 
 struct HttpResponse {
@@ -48,13 +48,13 @@ struct HttpResponse {
   std::string headers = {};  // further ones, whole lines: "\r\nName: value" each
 };
 
-// Called on an I/O thread: it must not block. With several threads it is called concurrently. What
-// it throws becomes a 500.
+// Called on an I/O thread: it must not block. With several threads it is called concurrently. An
+// exception becomes a 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
-// For answers that another thread makes: calls the second argument once, from any thread, at once
-// or later; later than answer_ms the answer has been 503 and the call does nothing, as after the
-// listener has stopped.
+// For answers that another thread makes. The handler calls the second argument once, from any
+// thread, at once or later. After answer_ms the listener has answered 503, and the call does
+// nothing, as after the listener has stopped.
 using HttpReplier = std::function<void(HttpResponse)>;
 using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 
@@ -70,9 +70,9 @@ struct ListenerOptions {
   DurationMs idle_ms = limits::kHttpIdleMs;
   DurationMs read_ms = limits::kHttpReadMs;
   DurationMs answer_ms = limits::kHttpAnswerMs;  // of an AsyncHttpHandler
-  DurationMs tick_ms = kSecondMs;                // how finely time-outs are looked at
+  DurationMs tick_ms = kSecondMs;                // how often time-outs are checked
   DurationMs certificate_poll_ms = 5 * kSecondMs;
-  DurationMs stop_grace_ms = 2 * kSecondMs;  // for requests under way when stop() is called
+  DurationMs stop_grace_ms = 2 * kSecondMs;  // for requests in flight when stop() is called
 };
 
 struct ListenerCounters {
@@ -90,13 +90,13 @@ class Listener {
 
   // Binds and starts the threads. The error names host and port, or the certificate.
   std::optional<Error> start();
-  std::uint16_t port() const;  // the real one, after start()
-  // No new connections, idle ones closed, requests under way answered; then the threads end.
+  std::uint16_t port() const;  // the actual port, after start()
+  // Stops accepting, closes idle connections, answers requests in flight, then ends the threads.
   void stop();
   const ListenerCounters& counters() const;
   ConnectionStats connections() const;
-  // Asks itself for "/" over a new connection, in room kept for that; any answer will do. Blocks
-  // for twice `patience` at most. Between start() and stop(), one at a time.
+  // Requests "/" from itself over a new connection, within the reserved limit; any answer counts.
+  // Blocks for twice `patience` at most. Between start() and stop(), one at a time.
   ProbeResult probe(DurationMs patience);
 
  private:

@@ -18,7 +18,7 @@ constexpr std::string_view kRequest =
     "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 constexpr std::string_view kAnswer = "HTTP/1.1 ";
 
-// Nothing while it is under way, empty when all is well.
+// nullopt while it is in progress, empty on success.
 using Outcome = std::optional<std::string>;
 
 template <class Stream>

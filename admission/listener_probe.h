@@ -8,8 +8,9 @@
 
 namespace subak {
 
-// One GET of "/" over a connected socket, which stays the caller's. What was wrong; nothing if any
-// HTTP answer came within `patience`. The certificate is not verified: we know whom we ask.
+// Sends one GET of "/" over a connected socket, which the caller still owns. Returns what was
+// wrong; nothing if any HTTP answer came within `patience`. It does not verify the certificate: the
+// peer is this process.
 std::optional<std::string> ask_http(int fd, bool tls, DurationMs patience);
 
 }  // namespace subak

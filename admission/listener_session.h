@@ -1,4 +1,4 @@
-// The connections behind listener.h. Private to listener.cc, which alone pays for compiling Beast.
+// The connections behind listener.h. Private to listener.cc, the only file that includes Beast.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -13,11 +13,13 @@ namespace subak::net {
 
 namespace http = boost::beast::http;
 
-constexpr std::size_t kPadding = 64;                 // at least kBodyPadding of review.h
-constexpr std::size_t kFirstBodyBytes = 256u << 10;  // reserved on the word of a Content-Length
-constexpr std::size_t kReadBytes = 17u << 10;        // one TLS record
+constexpr std::size_t kPadding = 64;  // at least kBodyPadding of review.h
+// Reserved for a Content-Length before its bytes arrive.
+constexpr std::size_t kFirstBodyBytes = 256u << 10;
+constexpr std::size_t kReadBytes = 17u << 10;  // one TLS record
 
-// A body that keeps at most `limit` bytes, counts on, and always has readable bytes behind it.
+// A body that stores at most `limit` bytes, counts the rest, and always has readable bytes behind
+// it.
 struct PaddedBody {
   struct value_type {
     std::string data;
@@ -163,7 +165,7 @@ class Session : public SessionBase {
     }
   }
 
-  // Parses what has been read; reads on when that is not a whole request.
+  // Parses the bytes read so far; reads on if they are not a complete request.
   void next() {
     while (begin_ < end_) {
       if (!parser_) begin_request();
@@ -268,7 +270,7 @@ class Session : public SessionBase {
     return {it->value().data(), it->value().size()};
   }
 
-  // A late call finds no connection, or one that waits no more.
+  // A late call finds no connection, or one that no longer waits.
   HttpReplier replier() {
     return [weak = std::weak_ptr<Session>(self())](HttpResponse response) {
       const auto session = weak.lock();
@@ -291,8 +293,8 @@ class Session : public SessionBase {
     });
   }
 
-  // Says goodbye, then reads away what still comes,
-  // so that a reset does not swallow our last answer.
+  // Shuts the connection down, then reads what still arrives, so that a reset does not drop the
+  // last answer.
   void close() {
     if (state_ == State::kClosing) return;
     enter(State::kClosing);
@@ -317,9 +319,9 @@ class Session : public SessionBase {
 
   Stream stream_;
   std::vector<char> in_;
-  std::size_t begin_ = 0, end_ = 0;  // what of in_ is not parsed yet
+  std::size_t begin_ = 0, end_ = 0;  // range of in_ that is not parsed yet
   std::optional<Parser> parser_;
-  std::shared_ptr<Session> waiting_;  // ourselves, while another thread makes the answer
+  std::shared_ptr<Session> waiting_;  // this session, while another thread makes the answer
   std::string out_, spare_;
   bool keep_alive_ = true, head_ = false, continued_ = false;
   unsigned version_ = 11;

@@ -1,5 +1,5 @@
-// What the connections of listener.h share, and what the control thread does to all of them.
-// Private to listener.cc and listener_probe.cc.
+// The shared state of the connections of listener.h, and what the control thread does to all of
+// them. Private to listener.cc and listener_probe.cc.
 #pragma once
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -29,31 +29,31 @@ using Socket = asio::basic_stream_socket<tcp, Strand>;
 using TlsStream = asio::ssl::stream<Socket>;
 using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          asio::wait_traits<std::chrono::steady_clock>, Executor>;
-constexpr DurationMs kCloseMs = 2 * kSecondMs;  // for the peer to see our last bytes
-constexpr DurationMs kCrowdedRetryMs = 5;       // while too many are leaving
+constexpr DurationMs kCloseMs = 2 * kSecondMs;  // for the peer to read the last bytes
+constexpr DurationMs kCrowdedRetryMs = 5;       // while too many are closing
 constexpr DurationMs kAcceptRetryMs = 100;      // after accept failed (no file descriptors)
 
 struct Shared;
 
-// One connection. It runs on its strand, so on any of the threads, one at a time; what the control
-// thread asks is atomic or under Shared::mutex.
+// One connection. It runs on its strand, so on any of the threads, one at a time. The control
+// thread reads only atomics and fields under Shared::mutex.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
   enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
 
   SessionBase(Shared& shared, const Peer& peer, Door::Answer entered);
   virtual ~SessionBase();
-  // The three come to pass on the strand, later. Threads: any.
+  // The three take effect on the strand, later. Threads: any.
   virtual void kill() = 0;                      // closes the socket; pending operations fail
-  virtual void expire(std::uint64_t step) = 0;  // it is too long in the state of that step
-  virtual void stop() = 0;                      // ends it unless a request is under way
+  virtual void expire(std::uint64_t step) = 0;  // the state of that step lasted too long
+  virtual void stop() = 0;                      // ends it unless a request is in flight
 
   State state() const { return state_; }
-  // Grows with each change of a state of any connection:
-  // the smallest has been in its state longest.
+  // Grows with each change of a state of any connection: the smallest has been in its state
+  // longest.
   std::uint64_t step() const { return step_; }
   DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
-  // It is the peer's turn, so nothing of ours is lost when it goes.
+  // True if it is the peer's turn, so closing the connection loses no answer.
   bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
 
   const Peer peer;
@@ -72,7 +72,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   std::list<SessionBase*>::iterator place_;
 };
 
-// What all connections share.
+// The state that all connections share.
 struct Shared {
   explicit Shared(ListenerOptions o)
       : options(std::move(o)), door({options.max_connections, options.max_per_peer}) {}
@@ -88,7 +88,7 @@ struct Shared {
 
   std::mutex mutex;
   std::list<SessionBase*> sessions;
-  // Accepts, looks at time-outs and takes over certificates: never behind a request.
+  // Accepts, checks time-outs and changes certificates: never behind a request.
   asio::io_context control{1};
   Timer tick{control};
   asio::io_context io;  // last: its handlers own the sessions
@@ -111,7 +111,7 @@ inline SessionBase::SessionBase(Shared& shared, const Peer& p, Door::Answer e)
   place_ = shared_.sessions.insert(shared_.sessions.end(), this);
 }
 
-// All under the lock: once nobody is left, what is shared may go too.
+// All under the lock: when no session is left, the shared state may go too.
 inline SessionBase::~SessionBase() {
   const std::lock_guard lock(shared_.mutex);
   shared_.door.left(peer, entered, evicted);
@@ -121,7 +121,7 @@ inline SessionBase::~SessionBase() {
 }
 
 inline void SessionBase::enter(State state) {
-  age_ms_ = 0;  // before the step: who sees that sees an age of it
+  age_ms_ = 0;  // before the step: a reader of the step sees its age
   state_ = state;
   step_ = ++shared_.steps;
 }
@@ -132,7 +132,7 @@ inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
   return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
 }
 
-// Kept, so that none of them ends, and takes the lock, while we hold it.
+// Holds references, so that no session ends, and takes the lock, while this code holds it.
 inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
   std::vector<std::shared_ptr<SessionBase>> out;
   const std::lock_guard lock(mutex);
@@ -168,8 +168,8 @@ inline void Shared::begin_stop() {
   if (nobody()) tick.cancel();
 }
 
-// The one goes that has owed us a whole request for longest: idle, or slow with it. Of the same
-// address, if that is what is full.
+// Closes the connection that has owed a complete request for longest, idle or slow. It is of the
+// same address if that address is full.
 inline bool Shared::make_room(const Peer& peer, Door::Answer full) {
   std::shared_ptr<SessionBase> victim;
   {

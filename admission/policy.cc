@@ -36,7 +36,7 @@ Decision bypassed(Bypass way, const Error& error) {
   return d;
 }
 
-// People come from an identity provider; everything of Kubernetes' own starts with "system:".
+// People come from an identity provider; names of Kubernetes' own accounts start with "system:".
 std::string person(const Review& review) {
   if (review.username.starts_with("system:")) return {};
   std::string name;
@@ -62,12 +62,12 @@ namespace {
 using policy::Context;
 using policy::untouched;
 
-// kube-apiserver may cut what is longer.
+// kube-apiserver may cut longer warnings.
 constexpr std::size_t kMaxWarningBytes = 256;
 
 bool is_pod(const Review& r) { return r.group.empty() && r.kind == "Pod"; }
 
-// A namespace is managed when an account names it, or when an operator gave it a mode of its own.
+// A namespace is managed if an account names it, or if an operator gave it a mode of its own.
 bool is_managed(const Context& c) {
   const auto& own = c.cluster.namespaces;
   return c.ns_account != nullptr ||
@@ -87,7 +87,8 @@ Decision evaluate(const Context& c) {
   return pod ? policy::decide_pod(c, *r.object) : policy::decide_owner(c, *r.object);
 }
 
-// Its mode, accounts and namespaces are unknown, so only pods that would take GPUs are judged.
+// The mode, accounts and namespaces of the cluster are unknown, so it judges only pods that would
+// take GPUs.
 Decision decide_unknown(const View& view, const AdmissionConfig& config, std::string_view name,
                         const Review& review) {
   if (!is_pod(review) || review.operation != "CREATE" || !review.object) {
@@ -114,7 +115,7 @@ Decision decide_unknown(const View& view, const AdmissionConfig& config, std::st
   return d;
 }
 
-// What enforce would do, as warnings; nothing is changed or refused.
+// Turns the decision of mode enforce into warnings; nothing is changed or refused.
 Decision as_warnings(Decision d) {
   Decision out;
   if (d.verdict == Verdict::kDenied) {

@@ -1,12 +1,12 @@
-// The pod policy: what the webhook answers, as a pure function of the published View, the
-// configuration and one request. It changes no state, so a retry, a reinvocation or a dry run gets
-// the same answer, and an object that already is as we want it gets no patch.
+// The pod policy: the webhook's answer, as a pure function of the published View, the configuration
+// and one request. It changes no state, so a retry, a reinvocation or a dry run gets the same
+// answer. An object that needs no change gets no patch.
 //
-// Deny only on what can never be right (static limits, impossible values, ways around the gate);
-// what is merely not there now is gated and queues.
-// In `warn` the same evaluation becomes warnings, in `observe` nothing.
+// It denies only what can never be right (static limits, impossible values, ways around the gate).
+// A request for something that is only missing now is gated and queues. In `warn` the same
+// evaluation becomes warnings, in `observe` nothing.
 //
-// Threads: pure; the View and the Review stay alive during the call.
+// Threads: pure; the View and the Review must stay alive during the call.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace subak {
 
-// Which webhook was called: mutating (may patch), or validating (looks at the final object).
+// The webhook that was called: mutating (may patch), or validating (checks the final object).
 enum class Endpoint : std::uint8_t { kMutate, kValidate };
 
 enum class Verdict : std::uint8_t { kUntouched, kPatched, kDenied, kBadRequest };
@@ -32,17 +32,17 @@ struct EnumText<Verdict> {
                                                          "bad_request"};
 };
 
-// Why; a closed set, for counters (admissions_total{decision,reason}).
+// The cause of a decision; a closed set, for counters (admissions_total{decision,reason}).
 enum class Because : std::uint8_t {
   kNoGpu,
-  kNotOurs,          // a kind, subresource or operation that the policy does not judge
+  kNotOurs,          // a kind, subresource or operation that the policy ignores
   kExemptNamespace,  // own, system or operator namespace
   kUnmanaged,        // a namespace that no account names
   kUnknownCluster,
   kMirrorPod,
   kObserve,
   kWarn,
-  kUnchanged,       // already as we want it
+  kUnchanged,       // needs no change
   kSuspendedAbove,  // an owner that can be suspended is above this one
   kGated,
   kSuspended,
@@ -55,13 +55,13 @@ enum class Because : std::uint8_t {
   kInvalidValue,
   kMigTopology,
   kMigProfile,      // no card has such slices
-  kOtherScheduler,  // one that belongs to another queue manager would place it
+  kOtherScheduler,  // a scheduler of another queue manager would place it
   kUserMismatch,
   kUnaligned,  // denied because the configuration says so
   kBypass,
-  kDeviceClaim,  // asks for devices by DRA: gated, denied or let through, as configured
-  kMalformed,    // not a review that we could read
-  kNoView,       // a replica that has heard of no leader yet
+  kDeviceClaim,  // requests devices by DRA: gated, denied or allowed, as configured
+  kMalformed,    // not a readable review
+  kNoView,       // a replica that has no copy from a leader yet
 };
 template <>
 struct EnumText<Because> {
@@ -77,7 +77,7 @@ struct EnumText<Because> {
       "malformed",       "no_view"};
 };
 
-// A way around the gate that was tried.
+// An attempted way around the gate.
 enum class Bypass : std::uint8_t {
   kNone,
   kNodeName,
@@ -85,7 +85,7 @@ enum class Bypass : std::uint8_t {
   kHostPath,
   kPrivileged,
   kRuntimeClass,
-  kGateMissing,  // a GPU pod reached /validate without our gate
+  kGateMissing,  // a GPU pod reached /validate without Subak's gate
   kGateRemoved,
   kLabelsChanged,
 };
@@ -99,20 +99,20 @@ struct EnumText<Bypass> {
 struct Decision {
   Verdict verdict = Verdict::kUntouched;
   Because because = Because::kNotOurs;
-  Bypass bypass = Bypass::kNone;      // != kNone is counted, denied or not
+  Bypass bypass = Bypass::kNone;      // anything but kNone is counted, denied or not
   int code = 0;                       // 403 or 422 when denied
-  std::string message;                // field, value, and what to write instead
+  std::string message;                // field, value, and the fix
   std::string patch;                  // RFC 6902
   std::vector<std::string> warnings;  // at most kMaxWarnings, of at most 256 bytes each
-  std::size_t more_warnings = 0;      // beyond; decide() tells of them in the last one
+  std::size_t more_warnings = 0;      // beyond; decide() counts them in the last one
 
   void warn(std::string_view text);
   ReviewAnswer answer() &&;  // moves the texts out
 };
 
-// What is answered before any View is there: pods that ask for GPUs get the gate, with a warning, and
-// nothing is refused. Whoever knows more opens a gate that need not have been; nobody could close one
-// that is missing.
+// The answer before the first View: pods that request GPUs get the gate, with a warning, and
+// nothing is refused. A later View can open an unnecessary gate, but nothing could add a missing
+// one.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 

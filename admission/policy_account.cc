@@ -1,4 +1,4 @@
-// Whose pod it is, and how much it may have at most.
+// The pod's account, and the most that it may have.
 #include <algorithm>
 #include <optional>
 
@@ -25,7 +25,7 @@ std::string gpu_resource(const PodShape& shape) {
   return std::string(names::kGpu);
 }
 
-// The path of who pays, down to the user; it may be one that nobody has used yet.
+// Returns the path of the payer, down to the user; the user may be new.
 std::string leaf_path(const Context& c, const Pod& pod) {
   const std::string& path = payer_of(c, pod, "").row->spec.path;
   const std::string user(pod.keys.user.set ? pod.keys.user.value : person(c.review));
@@ -36,7 +36,8 @@ std::string name_of(const AccountsView::Row& row) {
   return row.spec.path.empty() ? "the root account" : "account " + row.spec.path;
 }
 
-// Its controller may make it for a job that was there before: only the core knows which jobs are.
+// True if the pod has a controller, which may make it for an earlier job: only the core knows the
+// jobs.
 bool may_be_replacement(const Pod& pod) { return !pod.owner.uid.empty(); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// GPUs that a pod would see without having asked for them: by its containers, by its volumes, or by
-// a claim whose devices nobody counts yet.
+// GPUs that a pod would see without a request: through its containers, its volumes, or a claim for
+// devices that Subak does not count yet.
 #include <algorithm>
 
 #include "admission/policy_parts.h"
@@ -18,8 +18,8 @@ bool allows(const PodShape& shape, const std::string& product) {
          std::find(shape.products.begin(), shape.products.end(), product) != shape.products.end();
 }
 
-// Does the pod ask for every GPU of any node that could hold it? Where no such node is known yet
-// nobody can tell, and the pod does not start either.
+// True if the pod requests every GPU of any node that could hold it. If no such node is known yet
+// the answer is unknown, and the pod does not start either.
 bool asks_whole_node(const ClusterView& cluster, const PodShape& shape) {
   if (shape.kind != GpuKind::kWhole) return false;
   std::int64_t most = 0;
@@ -64,7 +64,7 @@ std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string
         Bypass::kHostPath,
         hidden(pod, std::string(path) + "spec.volumes[].hostPath.path", pod.nvidia_host_path));
   }
-  if (pod.asks_gpu()) return std::nullopt;  // with a request NVIDIA's runtime is as it should be
+  if (pod.asks_gpu()) return std::nullopt;  // with a request NVIDIA's runtime is correct
   const auto& classes = c.config.gpu_runtime_classes;
   if (std::find(classes.begin(), classes.end(), pod.runtime_class) != classes.end()) {
     return bypassed(Bypass::kRuntimeClass,
@@ -73,7 +73,7 @@ std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string
   return std::nullopt;
 }
 
-// Only what is added is judged: what runs already cannot be changed any more.
+// Judges only the added containers: running ones cannot be changed any more.
 Decision decide_ephemeral(const Context& c) {
   if (!c.review.object || is_trusted(c)) return untouched(Because::kUnchanged);
   const Pod after = read_pod(*c.review.object, c.config.extra_gpu_resources);

@@ -1,7 +1,8 @@
 // Owners of pods that can be suspended: Job, JobSet, Kubeflow jobs, TrainJob, RayJob, RayCluster.
-// One that is created running and has GPU pods starts suspended, so that its pods do not pile up
-// behind the gate. On the way the templates learn what only the owner knows: the size of the gang,
-// and who made it. Sources of the field names: k8s.io/api batch/v1, jobset v1alpha2, kubeflow
+// An owner that is created running and has GPU pods starts suspended, so that its pods do not pile
+// up behind the gate. The webhook also adds to the templates what only the owner knows: the size of
+// the gang, and its creator.
+// Sources: the field names are those of k8s.io/api batch/v1, jobset v1alpha2, kubeflow
 // training-operator v1 and mpi-operator v2beta1 (runPolicy.suspend), trainer v1alpha1, kuberay
 // ray.io/v1.
 #include <algorithm>
@@ -36,7 +37,7 @@ constexpr std::array kOwners{
     OwnerKind{"kubeflow.org", "MPIJob", true},
 };
 constexpr int kMaxTemplateDepth = 12;
-// A pod's own counts from when its node has it, so of that nothing is said.
+// A pod's own deadline counts from its binding, so there is no warning for it.
 constexpr std::string_view kDeadlineCounts =
     "spec.activeDeadlineSeconds counts while the pods wait for their turn: it may end the job "
     "before it runs; bound the run by activeDeadlineSeconds of the pod template instead";
@@ -54,11 +55,11 @@ struct Template {
   std::int64_t copies = 1;  // how many pods are made from it
 };
 
-// Everything in an owner's spec that the policy needs.
+// The fields of an owner's spec that the policy needs.
 struct Found {
-  std::vector<Template> templates;  // those with GPUs, or mistaken about them
-  bool elastic = false;             // pods come and go, or come one after the other
-  std::optional<Error> refused;     // there are too many of them, or too deep
+  std::vector<Template> templates;  // those with GPUs, or with mistakes about them
+  bool elastic = false;             // pods come and go, or start one after the other
+  std::optional<Error> refused;     // too many templates, or too deep
 };
 
 std::int64_t factor(json::Value object, std::string_view key) {
@@ -66,19 +67,19 @@ std::int64_t factor(json::Value object, std::string_view key) {
   return v ? std::clamp<std::int64_t>(json::integer(*v, 1), 0, limits::kMaxPodsPerJob) : 1;
 }
 
-// "/spec/template" -> "spec.template.", for messages.
+// Converts "/spec/template" to "spec.template.", for messages.
 std::string path_of(std::string_view pointer) {
   std::string path = cut_text(pointer.substr(1)) + ".";
   std::replace(path.begin(), path.end(), '/', '.');
   return path;
 }
 
-// Any object with spec.containers is a pod template, wherever an operator keeps it.
+// Finds pod templates: any object with spec.containers, wherever an operator keeps it.
 class TemplateFinder {
  public:
   explicit TemplateFinder(const ExtraGpuResources& extra) : extra_(extra) {}
 
-  // Every node is looked at once; the pointer to it grows and shrinks with the way.
+  // Visits every node once; the pointer to it grows and shrinks on the way.
   void walk(json::Value v, std::int64_t copies, int depth) {
     if (depth > kMaxTemplateDepth) return;
     json::each_item(
@@ -130,7 +131,7 @@ class TemplateFinder {
   std::string pointer_ = "/spec";
 };
 
-// A TrainJob names its GPUs without a template (the runtime has it).
+// True if a TrainJob requests GPUs without a template (the runtime has it).
 bool train_job_asks_gpu(json::Value spec, const ExtraGpuResources& extra) {
   const auto trainer = json::member(spec, "trainer");
   const auto per_node = trainer ? json::member(*trainer, "resourcesPerNode") : std::nullopt;
@@ -154,7 +155,8 @@ bool has_suspendable_owner(const Pod& meta) {
   return is_suspendable(group, meta.owner.kind);
 }
 
-// All pods that will ask for GPUs, if they start together and nobody has said otherwise; else 0.
+// Returns the number of pods that will request GPUs, if they start together and no size is stated;
+// else 0.
 std::uint32_t gang_size(const OwnerKind& kind, const Found& found) {
   if (!kind.gang || found.elastic) return 0;
   std::int64_t sum = 0;
@@ -165,7 +167,7 @@ std::uint32_t gang_size(const OwnerKind& kind, const Found& found) {
   return sum > 1 && sum <= limits::kMaxPodsPerJob ? static_cast<std::uint32_t>(sum) : 0;
 }
 
-// Pods that start together must be allowed together.
+// Checks pods that start together against the limits together.
 std::optional<Decision> gang_not_entitled(const Context& c, const Found& found) {
   std::map<ProductId, MilliGpu> sums;
   std::int64_t pods = 0;
@@ -228,7 +230,7 @@ Decision decide_owner(const Context& c, json::Value object) {
   if (found.templates.empty() && !train_job_asks_gpu(*spec, c.config.extra_gpu_resources)) {
     return untouched(Because::kNoGpu);
   }
-  const Pod meta = read_pod(object, c.config.extra_gpu_resources);  // its metadata alone matters
+  const Pod meta = read_pod(object, c.config.extra_gpu_resources);  // only its metadata matters
   if (has_suspendable_owner(meta)) return untouched(Because::kSuspendedAbove);
   for (const Template& t : found.templates) {
     if (auto d = refusal(c, t.pod, path_of(t.pointer))) return std::move(*d);

@@ -1,4 +1,4 @@
-// What the parts of the policy share. Private to the policy*.cc files.
+// The parts that the policy*.cc files share. Private to them.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace subak::policy {
 
-// Everything that a part may look at.
+// The input of each part.
 struct Context {
   const View& view;
   const AdmissionConfig& config;
@@ -27,30 +27,32 @@ Decision untouched(Because because);
 Decision denied(Because because, int code, std::string_view message);
 Decision denied(Because because, const Error& error);  // 422
 Decision bypassed(Bypass way, const Error& error);     // 403
-// The creator's user name as Subak writes it, if it is a person; "" for system accounts. Longer
-// than kMaxNameBytes: cut there, and unique again by a hash.
+// Returns the creator's user name as Subak writes it, if it is a person; "" for system accounts. A
+// name longer than kMaxNameBytes is cut there, and a hash makes it unique again.
 std::string person(const Review& review);
-bool is_trusted(const Context& c);  // we ourselves, or the break-glass group
+bool is_trusted(const Context& c);  // Subak itself, or the break-glass group
 
-// --- policy_pod.cc: a pod that is created --------------------------------------------------------
+// --- policy_pod.cc: a new pod --------------------------------------------------------------------
 Decision decide_pod(const Context& c, json::Value object);
-// A static pod as its node shows it. Nobody but a node makes one; the mark alone is anybody's.
+// True for a static pod as its node reports it. Only a node makes one; anyone can set the mark
+// alone.
 bool is_mirror(const Review& review, const Pod& pod);
-// The gate and our keys, as far as they are missing; `account` empty: unknown.
+// Returns the patch that adds the missing gate and keys; `account` empty: unknown.
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account);
-// Why the pod must be refused, whoever makes it; none if it may be. `path` as in read_pod.
+// Returns why the pod must be refused for every creator; none if it is allowed. `path` as in
+// read_pod().
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
 
-// --- policy_hidden.cc: GPUs that no request tells of ---------------------------------------------
-// Refuses a pod that would see GPUs it was not given. Asking for every GPU of the node is fine.
+// --- policy_hidden.cc: GPUs without a request ----------------------------------------------------
+// Refuses a pod that would see GPUs it was not given. A request for every GPU of the node is fine.
 std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path);
-// A debug container that is added to a pod (pods/ephemeralcontainers).
+// Decides on a debug container that is added to a pod (pods/ephemeralcontainers).
 Decision decide_ephemeral(const Context& c);
-// Devices by DRA: why the pod must be refused, and what is said where it may be.
+// Devices by DRA: why the pod must be refused, and the warning if it is allowed.
 std::optional<Decision> claim_refusal(const Context& c, const Pod& pod);
 std::string claim_warning(const Pod& pod);
 
-// --- policy_account.cc: whose pod it is, and how much it may have --------------------------------
+// --- policy_account.cc: the pod's account and its limits -----------------------------------------
 // The account that pays: the key's, if it lies in the namespace's subtree, else the namespace's.
 struct Payer {
   const AccountsView::Row* row = nullptr;
@@ -58,14 +60,14 @@ struct Payer {
 };
 Payer payer_of(const Context& c, const Pod& pod, std::string_view path);
 std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::string_view path);
-// The least that one pod costs; none where only its node will tell (time-sliced GPUs).
+// Returns the least cost of one pod; none if only its node decides (time-sliced GPUs).
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
-// `amount` for pods of this shape: of its product, where it allows only one.
+// Returns `amount` for pods of this shape, of its product if it allows only one.
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
-// What the accounts that pay for the pod (payer_of() does not refuse it) could never allow, by the
-// one judge (accounting/entitlement.h): drains, and with `amounts` limits and borrow, the user's
-// own too. `what` says in the message what asks. A drain refuses no pod that has a controller: it
-// may take the place of one of a job that was there before.
+// Returns what the accounts that pay for the pod could never allow, by accounting/entitlement.h;
+// payer_of() must not refuse the pod. These are drains, and with `amounts` limits and borrow, the
+// user's own too. `what` names the requester in the message. A drain refuses no pod that has a
+// controller: it may replace one of an earlier job.
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts);
 
@@ -73,12 +75,12 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 
 // --- policy_warn.cc ------------------------------------------------------------------------------
-// Warns of what will not be aligned: QoS, CPU, RDMA.
+// Warns of missing alignment: QoS, CPU, RDMA.
 void warn_of_alignment(const Pod& pod, Decision& d);
-// Why the fleet as it is now could not hold it; empty if it could, or if the fleet is not known.
+// Returns why the fleet now could not hold the pod; empty if it could, or if the fleet is unknown.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
 
-// --- policy_update.cc: a pod that is changed; policy_owner.cc: a Job and its like ----------------
+// --- policy_update.cc: a changed pod; policy_owner.cc: a Job or another owner -------------------
 Decision decide_update(const Context& c);
 // True if the policy knows the kind as an owner that can be suspended.
 bool is_suspendable(std::string_view group, std::string_view kind);

@@ -1,4 +1,4 @@
-// A pod that is created.
+// The decision about a new pod.
 #include <algorithm>
 
 #include "admission/policy_parts.h"
@@ -42,7 +42,8 @@ std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
                       ") have no peer-to-peer; or ask for whole GPUs"));
 }
 
-// Segments that have to be together follow ranks. A LeaderWorkerSet's own webhook may still number the pod.
+// Segments that must be close together follow ranks. A LeaderWorkerSet's own webhook may still
+// number the pod.
 std::optional<Decision> unknown_rank(const Context& c, const Pod& pod, std::string_view path) {
   const bool parts = pod.segment > 0 && !pod.prefer && pod.gang.size > pod.segment;
   if (!path.empty() || !parts || pod.gang.rank >= 0) return std::nullopt;
@@ -54,7 +55,7 @@ std::optional<Decision> unknown_rank(const Context& c, const Pod& pod, std::stri
                       how_to_rank(pod) + "; or put prefer: before the topology"));
 }
 
-// Slices that no card has, and that no node offers: the pod would wait for ever.
+// Checks for slices that no card has and no node offers: the pod would wait for ever.
 std::optional<Decision> mig_profile(const Context& c, const Pod& pod, std::string_view path) {
   const std::string& profile = pod.shape.profile;
   if (pod.shape.kind != GpuKind::kMig || is_mig_profile(profile)) return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<Decision> mig_profile(const Context& c, const Pod& pod, std::strin
                             cut_text(profile), mig_profiles_text(products)));
 }
 
-// Kueue's marks only name a queue; a scheduler of theirs would take our place from it.
+// Kueue's marks only name a queue; another manager's scheduler would ignore Subak's placement.
 std::optional<Decision> other_scheduler(const Context& c, const Pod& pod, std::string_view path) {
   const auto& others = c.config.other_schedulers;
   if (std::find(others.begin(), others.end(), pod.scheduler_name) == others.end()) {
@@ -84,7 +85,7 @@ std::optional<Decision> other_scheduler(const Context& c, const Pod& pod, std::s
 
 using Stamps = std::vector<std::pair<std::string_view, std::string>>;
 
-// Each value goes into a label if it can be one, else into an annotation; what is there stays.
+// Puts each value into a label if it can be one, else into an annotation; existing values stay.
 void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labels,
            Stamps& annotations) {
   if (value.empty() || has_key(pod.labels, key)) return;
@@ -104,7 +105,7 @@ void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, 
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
            "and both may hold the pod back");
   }
-  // What makes the pods of a Job may say it, which is seen once the pod is there.
+  // The owner of a Job's pods may state it, which is known once the pod exists.
   if (lacks_gang_size(pod) && pod.owner.kind != "Job") {
     d.warn(
         "nobody says how many pods start together with this one: it is held until the annotation " +
@@ -219,7 +220,7 @@ Decision decide_pod(const Context& c, json::Value object) {
     return d;
   }
   if (auto d = refusal(c, pod, "")) return std::move(*d);
-  // In mode warn nothing was gated, so nothing is missing.
+  // In mode warn no pod was gated, so no gate is missing.
   const bool had_to = c.endpoint == Endpoint::kValidate && c.mode == Mode::kEnforce;
   if (had_to && !pod.gated()) return missing_gate();
   return gate_it(c, pod, *payer_of(c, pod, "").row);

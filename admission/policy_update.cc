@@ -1,5 +1,5 @@
-// A pod that is changed: nobody but us takes the gate away, or changes what any pod carries under our
-// prefix. As the policy subak-keys in the API server has it.
+// The decision about a changed pod: only Subak removes the gate, or changes a pod's keys with
+// Subak's prefix. The policy subak-keys in the API server says the same.
 #include <algorithm>
 
 #include "admission/policy_parts.h"
@@ -9,7 +9,7 @@
 namespace subak::policy {
 namespace {
 
-// Our keys, sorted, as read.
+// Returns Subak's keys, sorted, as read.
 TextPairs own_keys(const TextPairs& pairs) {
   TextPairs own;
   for (const auto& pair : pairs) {
@@ -19,7 +19,7 @@ TextPairs own_keys(const TextPairs& pairs) {
   return own;
 }
 
-// The first key of ours whose value differs, also by being there on one side only.
+// Returns the first of Subak's keys whose value differs, or that exists on one side only.
 Text changed_key(const TextPairs& before, const TextPairs& after) {
   const TextPairs was = own_keys(before), is = own_keys(after);
   const auto [b, a] = std::mismatch(was.begin(), was.end(), is.begin(), is.end());

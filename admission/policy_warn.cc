@@ -1,4 +1,4 @@
-// What is allowed and still deserves a word.
+// Warnings about allowed pods.
 #include <algorithm>
 
 #include "admission/policy_parts.h"
@@ -8,7 +8,7 @@ namespace subak::policy {
 namespace {
 
 struct FleetTotals {
-  std::int64_t gpus = 0;  // usable ones of the products that the pod allows
+  std::int64_t gpus = 0;  // usable GPUs of the products that the pod allows
   bool any_product = false;
 };
 
@@ -56,7 +56,7 @@ std::string cpus_text(std::int64_t milli) {
          (rest == 0 ? "" : "." + std::to_string(1000 + rest).substr(1));
 }
 
-// What a pod asks for beside its GPUs, and no node with GPUs has.
+// Names resources other than GPUs that the pod requests and that no GPU node has.
 std::string beside_text(const LargestNode& largest, const PodShape& pod) {
   for (const ResourceCount& r : pod.extended) {
     const auto known = std::find_if(largest.extended.begin(), largest.extended.end(),

@@ -1,4 +1,4 @@
-// What a replica answers before it has heard of its leader.
+// A replica's answer before it has a copy from its leader.
 #include "admission/policy_parts.h"
 
 namespace subak {
@@ -13,7 +13,7 @@ bool may_take_gpus(const AdmissionConfig& config, const Pod& pod) {
 
 }  // namespace
 
-// Modes, accounts and limits are unknown. Kubernetes takes no gate on a pod that has its node.
+// Modes, accounts and limits are unknown. Kubernetes accepts no new gate on a bound pod.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review) {
   const bool pod_made = review.group.empty() && review.kind == "Pod" &&

@@ -13,7 +13,7 @@
 namespace subak {
 namespace {
 
-// Where a listener on `host` can be asked.
+// Returns the address at which a listener on `host` can be reached.
 std::optional<SocketAddress> asked_at(const std::string& host, std::uint16_t port) {
   if (host == "0.0.0.0") return socket_address("127.0.0.1", port);
   return socket_address(host == "::" ? "::1" : host, port);
@@ -35,7 +35,8 @@ std::string why(const char* what, int error = errno) {
   return std::string(what) + ": " + std::strerror(error);
 }
 
-// The listener's own address is also where we come from: nobody else can, once the port is bound.
+// The probe uses the listener's own address: no other peer can come from there, once the port is
+// bound.
 std::optional<Peer> bind_to(int fd, SocketAddress own) {
   if (::bind(fd, own.get(), own.size) != 0) return std::nullopt;
   if (::getsockname(fd, own.get(), &own.size) != 0) return std::nullopt;

@@ -1,5 +1,5 @@
 // The wire format of admission webhooks: AdmissionReview admission.k8s.io/v1 in, the same out.
-// Source: k8s.io/api admission/v1 types.go, and what kube-apiserver checks in
+// Sources: k8s.io/api admission/v1 types.go; kube-apiserver's checks in
 // apiserver/pkg/admission/plugin/webhook/request/admissionreview.go.
 //
 // Threads: one ReviewParser per thread; the rest are pure functions.
@@ -33,20 +33,20 @@ struct Review {
   bool dry_run = false;
 };
 
-// Keeps its buffers between calls. The document is validated as a whole (structure and UTF-8), also
-// the parts that nobody reads: half a document is never taken for a decision.
+// Keeps its buffers between calls. It validates the complete document (structure and UTF-8), also
+// the parts that no code reads, so half a document never leads to a decision.
 class ReviewParser {
  public:
-  // `body` is followed by kBodyPadding readable bytes and stays as it is until the Review is done
-  // with. Errors (all of them HTTP 400): over limits::kMaxReviewBytes, malformed JSON, not an
-  // AdmissionReview of admission.k8s.io/v1, no request, no uid.
+  // Parses `body`. kBodyPadding readable bytes must follow it, and it must not change while the
+  // Review is in use. Errors (all of them HTTP 400): over limits::kMaxReviewBytes, malformed JSON,
+  // not an AdmissionReview of admission.k8s.io/v1, no request, no uid.
   Result<Review> parse(std::span<const char> body);
 
  private:
   json::Parser parser_;
 };
 
-// What goes back. `patch` is RFC 6902 text, empty for none; code and message only when not allowed.
+// The answer. `patch` is RFC 6902 text, empty for none; code and message only when not allowed.
 struct ReviewAnswer {
   bool allowed = true;
   int code = 0;
@@ -56,7 +56,7 @@ struct ReviewAnswer {
   std::vector<std::string> warnings;
 };
 
-// The AdmissionReview to send, one line of JSON.
+// Returns the AdmissionReview to send, one line of JSON.
 std::string write_answer(std::string_view uid, const ReviewAnswer& answer);
 
 }  // namespace subak

@@ -30,7 +30,7 @@ TimeMs to_time(const ASN1_TIME* t) {
   return TimeMs{timegm(&parts)} * kSecondMs;
 }
 
-// All of a PEM text, up to the first that is none.
+// Reads the certificates of a PEM text, up to the first invalid one.
 std::vector<Certificate> read_certificates(const std::string& pem) {
   std::vector<Certificate> out;
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
@@ -49,7 +49,7 @@ std::string pem_of(X509* certificate) {
   return {data, static_cast<std::size_t>(size)};
 }
 
-// A reader sees the old file or the new one, never half of it.
+// Replaces the file: a reader sees the old file or the new one, never half of it.
 bool write_file(const std::string& file, const std::string& text) {
   const std::string next = file + ".new";
   ::unlink(next.c_str());
@@ -75,7 +75,7 @@ class Folder {
     if (!usable()) {
       error = next_ ? change() : make();
     } else if (next_ && next_->cert_pem == pair_->cert_pem) {
-      remove_next();  // the last change was cut short when all was done
+      remove_next();  // the last change was interrupted after it was done
     } else if (pair_->expires_at_ms <= now_ + limits::kNextCaMs) {
       error = renew();
     } else {
@@ -113,8 +113,8 @@ class Folder {
                        [&](const Certificate& ca) { return vouches(ca, cert_pem); });
   }
 
-  // The key first: a crash in between leaves a pair that does not fit, which the next look does not
-  // take for one.
+  // Writes the key first: a crash in between leaves a pair that does not match, which the next look
+  // ignores.
   std::optional<Error> make() {
     const auto made = make_generation(names_, now_);
     if (!made) return made.error();
@@ -135,7 +135,7 @@ class Folder {
     return now_ >= out_.change_ms ? change() : std::nullopt;
   }
 
-  // ca.crt comes last: what it does not vouch for is no next pair.
+  // Writes ca.crt last: a next pair counts only if ca.crt has its CA.
   std::optional<Error> announce() {
     const auto made = make_generation(names_, now_);
     if (!made) return made.error();

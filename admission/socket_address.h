@@ -16,7 +16,7 @@ struct SocketAddress {
   int family() const { return bytes.ss_family; }
 };
 
-// Nothing if `host` is no IP address (IPv6 without brackets).
+// Returns nothing if `host` is not an IP address (IPv6 without brackets).
 std::optional<SocketAddress> socket_address(const std::string& host, std::uint16_t port);
 
 }  // namespace subak

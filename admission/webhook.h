@@ -6,8 +6,7 @@
 //   404  another path      405  not a POST
 //   503  no View yet; a replica gates instead (decide_without_view())
 //
-// Threads: handle() may be called by several I/O threads at once.
-// It never blocks and keeps no locks.
+// Threads: several I/O threads may call handle() at once. It never blocks and holds no locks.
 #pragma once
 
 #include <array>
@@ -22,21 +21,21 @@
 
 namespace subak {
 
-// What reviews are judged by.
+// The data by which reviews are decided.
 struct AdmissionBasis {
-  std::shared_ptr<const View> view;               // nullptr: there is none yet
+  std::shared_ptr<const View> view;               // nullptr: none yet
   std::shared_ptr<const AdmissionConfig> config;  // never nullptr
 };
 
 struct WebhookOptions {
   std::function<AdmissionBasis()> basis;  // the newest
   bool gates_without_view = false;        // else it answers 503 then
-  // A steady clock in nanoseconds; only to measure with.
+  // A steady clock in nanoseconds; only for measurements.
   std::function<std::int64_t()> now_ns;
-  // Called once for each request that reached a decision or was no review; may be empty.
+  // Called once for each request that reached a decision or was not a review; may be empty.
   std::function<void(std::string_view decision, std::string_view reason, std::int64_t microseconds)>
       on_decision;
-  // Called once for each way around the gate that was tried (also where mode warn let it pass).
+  // Called once for each attempted way around the gate (also where mode warn allowed it).
   std::function<void(std::string_view way)> on_bypass;
 };
 

@@ -21,7 +21,7 @@ constexpr char kFileForm[] =
     "  - {path: ml.vision, shares: 3, quota: gpu=16, borrow: unlimited, lend: 8,\n"
     "     namespaces: [team-a], held: false, draining: false,\n"
     "     time-limits: enforced}\n"
-    "A field that is left out stays as it is.\n";
+    "A field that is left out stays as it is. lend has no effect yet.\n";
 
 using Accounts = std::map<std::string, v1::Account>;
 
@@ -32,7 +32,7 @@ struct ApplyCommand {
   EditOptions edit;
 };
 
-// One step from what is to what the file says.
+// One step from the present tree to the file's tree.
 struct Change {
   v1::UpdateAccountRequest update;  // unless `remove`
   bool remove = false;
@@ -67,8 +67,8 @@ v1::Account merged(const v1::Account& before, const v1::UpdateAccountRequest& up
   return after;
 }
 
-// Accounts that the file does not name, and their users, children before parents: paths of children
-// sort after those of their parents.
+// Returns the accounts that the file does not name, and their users, children before parents: paths
+// of children sort after those of their parents.
 std::vector<Change> removals_of(const std::set<std::string>& wanted, const Accounts& accounts) {
   std::vector<Change> changes;
   for (auto it = accounts.rbegin(); it != accounts.rend(); ++it) {
@@ -95,7 +95,7 @@ std::vector<Change> changes_of(Session& s, const std::vector<AccountWish>& wishe
     const v1::Account after = merged(before != nullptr ? *before : v1::Account(), change.update);
     change.lines = account_diff(before, &after);
     if (!change.lines.empty() || before == nullptr) changes.push_back(std::move(change));
-    // Parents of what is wanted are wanted.
+    // Parents of a wanted account are wanted.
     for (std::string path = wish.path; !path.empty();) {
       wanted.insert(path);
       const std::size_t cut = path.find_last_of("./");
@@ -107,7 +107,7 @@ std::vector<Change> changes_of(Session& s, const std::vector<AccountWish>& wishe
   return changes;
 }
 
-// An account with jobs cannot be deleted. Said before anything is changed, by a dry run too.
+// An account with jobs cannot be deleted. The command refuses before any change, also in a dry run.
 void refuse_jobs(Session& s, const std::vector<Change>& changes) {
   for (const Change& change : changes) {
     if (!change.remove) continue;
@@ -133,14 +133,14 @@ void print_change(Session& s, const Change& change, const Accounts& accounts, co
       change.lines);
 }
 
-// Can the service check it before what stands above it in the list is done?
+// True if the service can check the change before earlier changes of the list are done.
 bool can_be_tried(const Change& change, const Accounts& accounts) {
-  if (change.remove) return false;  // refuse_jobs() has looked at what could be in the way
+  if (change.remove) return false;  // refuse_jobs() has found what could prevent it
   const std::size_t cut = change.path.find_last_of("./");
   return cut == std::string::npos || accounts.contains(change.path.substr(0, cut));
 }
 
-// A dry run asks the service to check only.
+// In a dry run the service only checks.
 v1::EditAccountResponse execute(Session& s, const Change& change, const ApplyCommand& o) {
   const std::string id = o.edit.request_id.empty() ? "" : o.edit.request_id + "/" + change.path;
   if (change.remove) {

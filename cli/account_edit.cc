@@ -9,8 +9,7 @@ namespace {
 
 struct SetCommand {
   std::string path;
-  std::optional<std::string> shares, quota, limit, borrow, lend, namespaces, time_limits, budget,
-      cells;
+  std::optional<std::string> shares, quota, limit, borrow, lend, namespaces, time_limits;
   AccountEditOptions options;
 };
 
@@ -54,16 +53,11 @@ int update(Session& s, const v1::UpdateAccountRequest& request) {
 }
 
 int set_account(Session& s, const SetCommand& o) {
-  if (o.budget || o.cells) {
-    throw Failure{kExitRefused,
-                  std::string(o.budget ? "--budget" : "--cells") + ": not in this version",
-                  "account set --help lists what there is"};
-  }
   const AccountWish wish = wish_of(o);
   v1::UpdateAccountRequest request = request_of(wish, o.options);
   Products(s).resolve("--", request.mutable_account());
   request.set_allow_missing(true);
-  // An empty mask would mean "those that are set": none, which is what a bare creation wants.
+  // An empty mask would mean "the set fields": none, as a bare creation needs.
   return update(s, request);
 }
 
@@ -80,13 +74,12 @@ void add_set(Command account) {
   c.option("--borrow", o->borrow,
            "the most GPUs that it may hold above its quota, none or unlimited", "GPUS");
   c.option("--lend", o->lend,
-           "the most of its quota that others may use meanwhile, none or unlimited", "GPUS");
+           "has no effect yet: the most of its quota that others may use, none or unlimited",
+           "GPUS");
   c.option("--namespaces", o->namespaces, "its Kubernetes namespaces, all of them, or none",
            "A,B,CLUSTER/C");
   c.option("--time-limits", o->time_limits,
            "enforced: its jobs are ended once they have had theirs; advised; or inherit", "WORD");
-  c.option("--budget", o->budget, "not in this version", "AMOUNT");
-  c.option("--cells", o->cells, "not in this version", "CELLS");
   add_edit_options(c, o->options);
   c.run([o](Session& s) { return set_account(s, *o); });
 }

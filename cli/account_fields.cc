@@ -26,7 +26,7 @@ std::int64_t whole_number(const std::string& text, const std::string& flag) {
   return value;
 }
 
-// "8", "unlimited" (nothing set), "none" (0).
+// Reads "8", "unlimited" (nothing set), "none" (0).
 std::optional<std::int64_t> bound_of(const std::string& text, const std::string& flag) {
   if (text == kUnlimited) return std::nullopt;
   if (text == kNone) return 0;
@@ -49,7 +49,7 @@ std::string time_limits_text(v1::TimeLimits said) {
   return i < std::size(kTimeLimits) ? kTimeLimits[i] : std::to_string(i);
 }
 
-// What a fresh account has anyway.
+// True if a new account has this value by default.
 bool is_usual(const FieldText& field) {
   return field.text == kNone || field.text == kUnlimited || field.text == "false" ||
          field.text == kTimeLimits[0];

@@ -1,5 +1,4 @@
-// The fields of an account as a person writes them, for flags, files and diffs alike.
-// Threads: none.
+// The fields of an account as a user writes them, for flags, files and diffs alike. Threads: none.
 #pragma once
 
 #include <optional>
@@ -10,7 +9,7 @@
 
 namespace subak::cli {
 
-// What somebody wants of an account; what is not set stays as it is. The texts are those of the
+// The wanted fields of an account; an unset field stays unchanged. The texts are those of the
 // flags: "3", "gpu=16", "none", "unlimited", namespaces each on its own.
 struct AccountWish {
   std::string path;
@@ -24,19 +23,20 @@ struct AccountWish {
   }
 };
 
-// Fills account and mask; `where` goes in front of a field's name in errors.
-// Throws Failure (usage).
+// Fills in account and mask. `where` goes in front of a field's name in errors. Throws Failure
+// (usage).
 void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);
 
+// One field of an account with its text.
 struct FieldText {
   std::string name;
-  std::string text;  // "none", "unlimited", "1": always something
+  std::string text;  // "none", "unlimited", "1": never empty
 };
-// All fields that can be edited, in the order of the manual.
+// Returns all fields that can be edited, in the order of the manual.
 std::vector<FieldText> account_fields(const v1::Account& account);
 
-// Lines for a person: unchanged fields are left out (of a new or deleted account: those at their
-// default); '-' was, '+' will be. nullptr: there is none.
+// A line of a diff for people; '-' is the old value, '+' the new one. Unchanged fields are left
+// out; for a new or deleted account these are the fields at their default.
 struct DiffLine {
   char sign = ' ';
   std::string text;

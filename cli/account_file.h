@@ -6,14 +6,14 @@
 //       quota: gpu=16            # as --quota
 //       limit: none
 //       borrow: unlimited
-//       lend: 8
+//       lend: 8                  # stored, but has no effect yet
 //       namespaces: [team-a, prod/team-b]
 //       held: false
 //       time-limits: enforced
 //       draining: false
 //
-// or the bare list. Parents before children or not.
-// A field that is left out stays as it is. Threads: none.
+// or the list alone. Parents may come before or after children. An omitted field stays unchanged.
+// Threads: none.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@
 
 namespace subak::cli {
 
-// Parents before children. Throws Failure (usage) with file and line: not YAML, an unknown field, a
-// path missing or twice.
+// Parses the file and returns the accounts, parents before children. Throws Failure (usage) with
+// file and line: not YAML, an unknown field, a missing path, or a path twice.
 std::vector<AccountWish> parse_account_file(const std::string& text, const std::string& name);
 
 }  // namespace subak::cli

@@ -1,4 +1,4 @@
-// What the account commands share. Threads: one.
+// The shared parts of the account commands. Threads: one.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct AccountEditOptions {
 };
 void add_edit_options(Command& command, AccountEditOptions& options);
 
-// The diff for a person, the message for a program; returns the exit code.
+// Prints the diff for people, or the message for programs; returns the exit code.
 int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
               bool dry_run);
 void print_diff(Session& session, const std::string& title, const std::vector<DiffLine>& lines);

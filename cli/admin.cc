@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kDefaultState[] = "var/subak.db";  // of subakd too
+constexpr char kDefaultState[] = "var/subak.db";  // subakd has the same
 
 Failure failure_of(const Error& error) {
   const int code = error.code == ErrorCode::kNotFound ? kExitNotFound : kExitRefused;
@@ -38,7 +38,7 @@ Failure failure_of(const Error& error) {
   throw Failure{code, path + ": " + std::strerror(errno), todo};
 }
 
-// Before anything is done: afterwards it would look as if nothing was.
+// Refuses csv before any action: a later refusal would look as if nothing was done.
 void refuse_csv(Session& s) {
   if (s.is_csv()) s.show_text(v1::StoreReport(), [] {});
 }
@@ -48,8 +48,8 @@ std::string size_text(std::int64_t bytes) {
   return fixed_text(static_cast<double>(bytes) / (1 << 20), 1) + " MiB";
 }
 
-// FILE.part until all of it is there and proved; then FILE. Locked, so that two backups to one FILE
-// do not mix; what an interrupted one left is taken over.
+// Writes FILE.part until all data are there and proved; then renames it to FILE. It is locked, so
+// that two backups to one FILE do not mix. It takes over what an interrupted backup left.
 class PartFile {
  public:
   explicit PartFile(std::string file) : file_(std::move(file)), path_(file_ + ".part") {
@@ -60,7 +60,7 @@ class PartFile {
       ::close(fd_);
       throw Failure{kExitRefused, path_ + ": another backup writes it", "name another file"};
     }
-    refuse_existing();  // the other one may just have ended
+    refuse_existing();  // the other backup may just have ended
     if (::ftruncate(fd_, 0) != 0) fail_errno(path_, "name a file on a disk that can be written");
   }
   ~PartFile() {
@@ -173,7 +173,7 @@ struct RestoreCommand {
   std::string until;
 };
 
-// Of --until, where all of it are digits.
+// Reads --until as a number if it consists of digits.
 std::optional<std::uint64_t> seq_of(const std::string& text) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
@@ -182,7 +182,7 @@ std::optional<std::uint64_t> seq_of(const std::string& text) {
   throw usage_failure("--until: " + text + " is too large", "name a fact by its number");
 }
 
-// A number of a fact, or a time.
+// Reads the number of a fact, or a time.
 std::optional<Until> until_of(const RestoreCommand& o) {
   if (o.until.empty()) return std::nullopt;
   if (const auto seq = seq_of(o.until)) return *seq;
@@ -235,7 +235,7 @@ int restore_into_database(Session& s, const RestoreCommand& o) {
 
 int restore(Session& s, const RestoreCommand& o) {
   refuse_csv(s);
-  log::set_level(LogLevel::kWarn);  // a store that is made is no news here
+  log::set_level(LogLevel::kWarn);  // the new store's log lines are not of interest here
   if (postgres::is_address(o.state)) return restore_into_database(s, o);
   RestoreOptions options{o.file, o.state, o.force, until_of(o)};
   if (options.state.ends_with('/') || fs::is_directory(options.state)) {

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kAuditRows = 100;
 
-// The fields of a record in its one-line text form: name=value.
-// Values may be quoted or in brackets.
+// Returns the fields of a record in its one-line text form: name=value. Values may be quoted or in
+// brackets.
 std::map<std::string, std::string> fields_of(const std::string& text) {
   std::map<std::string, std::string> fields;
   std::string word;
@@ -56,8 +56,8 @@ std::string job_deed(const v1::AuditEntry& e) {
   return is("state", "paused") ? "held job" : "released job";
 }
 
-// What a person would say that the actor did, or was not let do. First word for what was not there
-// before. Requests that were refused are called as they were made: "set_account".
+// Describes in words what the actor did, or was refused. Of two texts the first is for an object
+// that did not exist before. Refused requests have their input's name: "set_account".
 std::string deed(const v1::AuditEntry& e) {
   static const std::map<std::string, std::pair<const char*, const char*>> kDeeds{
       {"account_set", {"made account", "changed account"}},
@@ -81,8 +81,8 @@ std::string deed(const v1::AuditEntry& e) {
   return e.refused().empty() ? text : "refused: " + text;
 }
 
-// "{product=gpu milligpu=16000}" at the beginning of `value`, as a person writes it: "gpu=16"; it is
-// taken off. Empty: something else stands there.
+// Converts "{product=gpu milligpu=16000}" at the beginning of `value` to "gpu=16" and removes it.
+// Empty: `value` begins otherwise.
 std::string take_amount(std::string_view& value) {
   constexpr std::string_view kProduct = "{product=", kMilliGpu = " milligpu=";
   if (!value.starts_with(kProduct)) return {};
@@ -98,7 +98,7 @@ std::string take_amount(std::string_view& value) {
   return product + "=" + gpus_text(milligpu);
 }
 
-// The amounts in a value as a person writes them; lists without brackets.
+// Converts the amounts in a value to the form for people; lists lose their brackets.
 std::string said(std::string_view value) {
   std::string out;
   while (!value.empty()) {
@@ -113,13 +113,14 @@ std::string said(std::string_view value) {
   return list ? out.substr(1, out.size() - 2) : out;
 }
 
-// Of a field that a record leaves out, beside what the other one says.
+// Returns the text for a field that one record lacks, by the other record's value.
 std::string unset_beside(const std::string& name, const std::string& other) {
   if (name.starts_with("drained_")) return "none";
   return other == "true" ? "false" : "default";
 }
 
-// "shares 1 -> 3, quota default -> gpu=16": the fields that differ; of what was made: all.
+// Returns "shares 1 -> 3, quota default -> gpu=16": the fields that differ, or all fields of a new
+// object.
 std::string change_text(const v1::AuditEntry& e) {
   if (!e.refused().empty()) return e.refused();
   const auto before = fields_of(e.before());

@@ -27,7 +27,7 @@ namespace subak::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{60'000};
-constexpr std::chrono::hours kLongDeadline{6};  // reading a whole ledger
+constexpr std::chrono::hours kLongDeadline{6};  // for reading a whole ledger
 constexpr int kMaxAnswerBytes = 256 << 20;
 
 std::string read_file(const std::string& path, const char* flag) {
@@ -67,7 +67,8 @@ void from_bytes(grpc::ByteBuffer& bytes, google::protobuf::Message& message) {
   }
 }
 
-// The line broke or nobody answered, or who did has not seen yet what another has: the next one may do better.
+// True if another server may succeed: the connection broke, no server answered, or this one has not
+// seen the facts of another yet.
 bool is_lost(const grpc::Status& status) {
   const std::string reason = reason_in(status);
   return status.error_code() == grpc::StatusCode::UNAVAILABLE &&
@@ -82,7 +83,7 @@ std::string joined(const std::vector<std::string>& servers) {
 
 std::string full_path(std::string_view method) { return "/subak.v1." + std::string(method); }
 
-// A wrong type here is a mistake of ours, not of the user.
+// A wrong type here is a bug of subak, not the user's mistake.
 void check_types(std::string_view method, const google::protobuf::Message& request,
                  const google::protobuf::Message& answer) {
   std::string name = "subak.v1." + std::string(method);
@@ -98,7 +99,7 @@ void check_types(std::string_view method, const google::protobuf::Message& reque
 
 }  // namespace
 
-// A name such as "127.example.com" is no address: a token must not go there in plain text.
+// A name such as "127.example.com" is not an address: no token may go there unencrypted.
 bool is_loopback(std::string_view server) {
   if (server.starts_with("unix:")) return true;
   const std::size_t colon = server.rfind(':');
@@ -127,7 +128,7 @@ struct Client::Impl {
   std::chrono::milliseconds deadline = kDeadline;
   std::map<std::string, Line> lines{};
   std::string
-      sequence{};  // that the last answer rests on: a later read, of another server, is to see it too
+      sequence{};  // the last answer rests on it; a later read of another server must include it
 
   bool is_plain(const std::string& server) const { return is_loopback(server) && roots.empty(); }
   Line& line(const std::string& server);
@@ -143,7 +144,7 @@ struct Client::Impl {
     const auto it = trailer.find("subak-sequence");
     if (it != trailer.end()) sequence.assign(it->second.data(), it->second.size());
   }
-  // Runs `one` with a line that is connected, of one server or another.
+  // Runs `one` with a connected channel of one of the servers.
   void ask(const std::function<Servers::Answer(Line&)>& one);
   // Waits for one step of the call.
   static bool step(grpc::CompletionQueue& queue) {
@@ -172,7 +173,7 @@ Client::Impl::Line& Client::Impl::line(const std::string& server) {
   return it->second;
 }
 
-// Before anything is sent, so that it is known that nothing was.
+// Connects before anything is sent, so that a failure has certainly done nothing.
 bool Client::Impl::connects(Line& line) const {
   const auto patience = std::min<std::chrono::milliseconds>(
       deadline, std::chrono::milliseconds(limits::kServerConnectMs));
@@ -190,7 +191,7 @@ void Client::Impl::ask(const std::function<Servers::Answer(Line&)>& one) {
   const grpc::Status status = servers.ask(
       [&](const std::string& server) -> Servers::Answer {
         Line& to = line(server);
-        // A single server is just called: then gRPC says what is wrong with it.
+        // A single server is called directly: then gRPC reports what is wrong with it.
         if (is_alone && server == servers.given().front()) return {one(to).status, false};
         if (!connects(to)) {
           return {{grpc::StatusCode::UNAVAILABLE, "no connection"}, true};

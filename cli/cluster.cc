@@ -69,10 +69,11 @@ void add_list(Command cluster) {
   });
 }
 
-// "11-28 06:00", local: conditions have little room. JSON has all of it.
+// Returns "11-28 06:00", local, since conditions have little room. JSON has the complete time.
 std::string day_and_hour(const Timestamp& time) { return time_cell(time).text.substr(5, 11); }
 
-// "drained,not ready"; "drain 11-28 06:00" of one that is to be; "" for a node that takes jobs.
+// Returns "drained,not ready"; "drain 11-28 06:00" for a planned drain; "" for a node that takes
+// jobs.
 std::string condition_text(const v1::Node& n) {
   std::string text;
   const auto add = [&text](bool is, const std::string& what) {
@@ -139,7 +140,7 @@ Table node_table(const v1::ListNodesResponse& answer) {
   return table;
 }
 
-// At most kTableColumns wide, in lines that break between words; a word is never broken.
+// Prints at most kTableColumns wide, in lines that break between words; a word is never broken.
 void say_wrapped(Session& s, std::string_view text, const std::string& indent) {
   const std::size_t most = kTableColumns - indent.size();
   while (!text.empty()) {
@@ -151,7 +152,7 @@ void say_wrapped(Session& s, std::string_view text, const std::string& indent) {
   }
 }
 
-// The statements in full: a cell of the table has no room for them.
+// Prints the statements in full: a cell of the table has no room for them.
 void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
   for (const v1::Node& n : answer.nodes()) {
     if (!n.spec().contradicts()) continue;
@@ -189,7 +190,7 @@ Table mig_table(const v1::ListMigSlicesResponse& answer) {
   return table;
 }
 
-// One more list of a cluster's parts. `after` says more below the table.
+// Lists one kind of a cluster's parts. `after` prints more below the table.
 template <class Request, class Answer, class Rows>
 void add_pages(Command cluster, const std::string& name, const std::string& help,
                const std::string& method, Rows rows, Table (*table)(const Answer&),

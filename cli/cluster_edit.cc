@@ -161,7 +161,7 @@ struct ModeCommand {
   bool create = false, dry_run = false;
 };
 
-// "team-a=enforce"; "team-a=default" takes the exception away.
+// Reads "team-a=enforce"; "team-a=default" removes the exception.
 void put_exception(const std::string& text, v1::UpdateClusterRequest& request) {
   const std::size_t cut = text.find('=');
   if (cut == std::string::npos || cut == 0) {
@@ -252,7 +252,7 @@ struct DrainCommand {
   EditOptions edit;
 };
 
-// "n1 is drained from 2026-03-01 12:00 until 2026-03-01 16:00; ..."
+// Returns "n1 is drained from 2026-03-01 12:00 until 2026-03-01 16:00; ..."
 std::string done_text(const v1::DrainNodeRequest& request) {
   const bool later = request.has_from() && to_ms(request.from()) > now_ms();
   std::string text = "node " + request.node();
@@ -283,7 +283,7 @@ void send(Session& s, const std::string& method, const Request& request, const s
 }
 
 void drain(Session& s, const DrainCommand& o) {
-  const TimeMs now = now_ms();  // one for all of them
+  const TimeMs now = now_ms();  // the same for all of them
   for (const std::string& node : o.nodes) {
     auto request = request_of<v1::DrainNodeRequest>(o, node);
     if (!o.from.empty()) *request.mutable_from() = instant_to_come(o.from, "--from", now);

@@ -1,4 +1,4 @@
-// What the cluster commands share. Threads: one.
+// The shared parts of the cluster commands. Threads: one.
 #pragma once
 
 #include "cli/command.h"

@@ -26,7 +26,7 @@ template <class T>
 CLI::Option* add_option(void* app, const std::string& flag, T& value, const std::string& help,
                         const std::string& value_name) {
   CLI::Option* const option = app_of(app)->add_option(flag, value, help)->type_name(value_name);
-  // An empty variable in a script must not read as "left away".
+  // An empty variable in a script must not count as an omitted option.
   option->check([](const std::string& got) {
     return got.empty() ? std::string("was \"\", want a value") : std::string();
   });
@@ -54,7 +54,7 @@ CommandInfo describe_app(const CLI::App& app, const Command::Tree& tree) {
   return info;
 }
 
-// The deepest command that was named.
+// Returns the deepest named command.
 const CLI::App* chosen(const CLI::App& root) {
   const CLI::App* app = &root;
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
@@ -97,13 +97,13 @@ std::string or_else(const std::string& first, const std::string& other) {
   return first.empty() ? other : first;
 }
 
-// "account set: "; empty for the root.
+// Returns "account set: "; empty for the root.
 std::string title_of(const CLI::App& app, const CLI::App& root) {
   if (&app == &root) return "";
   return command_line_of(app, root).substr(root.get_name().size() + 1) + ": ";
 }
 
-// A word that no command, argument or option takes.
+// The failure for an unknown word on the command line: no command, argument or option takes it.
 Failure unknown_word(const std::string& word, const CLI::App& app, const CLI::App& root) {
   const std::string line = title_of(app, root);
   const std::string see = command_line_of(app, root) + " --help lists what it takes";
@@ -119,13 +119,13 @@ Failure unknown_word(const std::string& word, const CLI::App& app, const CLI::Ap
   return usage_failure(line + "\"" + word + "\" is one argument too many", see);
 }
 
-// The option or argument that CLI11's message begins with; nullptr if it does not.
+// Returns the option or argument at the beginning of CLI11's message; nullptr: there is none.
 const CLI::Option* named_in(const std::string& message, const CLI::App& app) {
   const std::string name = message.substr(0, message.find_first_of(": "));
   return app.get_option_no_throw(name);
 }
 
-// The option without a value, or with one that is no number.
+// The failure for an option without a value, or with one that is not a number.
 Failure bad_value(const std::string& message, const CLI::Option& option, const std::string& title) {
   const std::string name = option.get_name();
   const std::string about = name + " " + option.get_type_name() + ": " + option.get_description();
@@ -254,15 +254,9 @@ void Command::flag(const std::string& flag, bool& value, const std::string& help
 
 void Command::details(const std::string& text) { app_of(app_)->footer(text); }
 
-void Command::list_under(const std::string& title) { app_of(app_)->group(title); }
-
 void Command::draws() { tree_->draws.insert(app_of(app_)); }
 
 void Command::hide() { app_of(app_)->group(""); }
-
-void Command::any_arguments() {
-  app_of(app_)->fallthrough(false)->allow_extras()->prefix_command();
-}
 
 void Command::run(Run run) { tree_->runs[app_of(app_)] = std::move(run); }
 

@@ -1,5 +1,5 @@
-// The tree of commands with their options, and what completion needs to know of it. CLI11 does the
-// parsing and is seen by command.cc alone. Option values are written through the given references,
+// The tree of commands with their options, and the data about them for completion. CLI11 does the
+// parsing, and only command.cc uses it. Option values are written through the given references,
 // which must outlive the run. Threads: none.
 #pragma once
 
@@ -14,6 +14,7 @@ namespace subak::cli {
 
 class Session;
 
+// An option as completion needs it.
 struct OptionInfo {
   std::string name;  // "--server"
   std::string help;
@@ -21,6 +22,7 @@ struct OptionInfo {
   std::vector<std::string> choices;  // the only values; empty: any
 };
 
+// A command as completion needs it.
 struct CommandInfo {
   std::string name;
   std::string help;
@@ -37,10 +39,10 @@ class Command {
 
   Command add(const std::string& name, const std::string& help);
 
-  // Positional arguments, in the order of the calls.
+  // Add positional arguments, in the order of the calls.
   void argument(const std::string& name, std::string& value, const std::string& help);
   void optional_argument(const std::string& name, std::string& value, const std::string& help);
-  // One or more; the last of a command.
+  // Adds one or more arguments, the last of a command.
   void arguments(const std::string& name, std::vector<std::string>& values,
                  const std::string& help);
 
@@ -58,25 +60,21 @@ class Command {
               const std::string& value_name);
   void option(const std::string& flag, double& value, const std::string& help,
               const std::string& value_name);
-  // Comma-separated, and the flag may be repeated.
+  // Adds an option whose value is comma-separated and that may be repeated.
   void list_option(const std::string& flag, std::vector<std::string>& values,
                    const std::string& help, const std::string& value_name);
-  // The flag may be repeated; commas stay part of the value.
+  // Adds an option that may be repeated; commas are part of the value.
   void repeated_option(const std::string& flag, std::vector<std::string>& values,
                        const std::string& help, const std::string& value_name);
   void choice(const std::string& flag, std::string& value, const std::string& help,
               const std::vector<std::string>& choices);
   void flag(const std::string& flag, bool& value, const std::string& help);
-  // Under its options in its help.
+  // Adds a text below the options in the command's help.
   void details(const std::string& text);
-  // In a list of its own in the help of the command above it.
-  void list_under(const std::string& title);
-  // It takes --output svg, which is refused elsewhere.
+  // Allows --output svg, which other commands refuse.
   void draws();
-  // Not listed in help and completion.
+  // Hides the command from help and completion.
   void hide();
-  // Whatever follows is swallowed (commands that this version does not have).
-  void any_arguments();
 
   void run(Run run);
 
@@ -87,9 +85,9 @@ class Command {
   void* app_;  // CLI::App
 };
 
-// What became of the command line.
+// The result of parsing a command line.
 struct Parsed {
-  Command::Run run;  // empty: print `text` and leave
+  Command::Run run;  // empty: print `text` and exit
   std::string text;  // help
   bool draws = false;
 };

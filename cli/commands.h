@@ -1,4 +1,4 @@
-// Each family of commands puts itself below the root. Threads: none.
+// Functions that add each family of commands below the root. Threads: none.
 #pragma once
 
 #include "cli/command.h"
@@ -21,15 +21,15 @@ void add_sim(Command root);
 void add_install(Command root);
 void add_preflight(Command root);
 void add_uninstall(Command root);
-void add_later(Command root);
 // Needs the finished tree: `parser` must outlive the run.
 void add_completion(Command root, const Parser& parser);
-// Hidden; what completion scripts call: names, one a line, nothing if the service is not there.
+// A hidden command for completion scripts. It prints names, one a line, and nothing if the service
+// is unreachable.
 inline constexpr char kCompleteCommand[] = "__complete";
 void add_complete(Command root);
 void add_version(Command root);
 
-// Options that several commands have.
+// Options that several commands share.
 struct ListOptions {
   std::int64_t limit = 0;
 };

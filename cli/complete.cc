@@ -8,7 +8,7 @@
 namespace subak::cli {
 namespace {
 
-constexpr std::int64_t kPatienceMs = 1000;  // somebody waits with a finger on the tab key
+constexpr std::int64_t kPatienceMs = 1000;  // the user waits for the completion
 
 const std::map<std::string, NameKind>& kinds() {
   static const std::map<std::string, NameKind> kAll{{"accounts", NameKind::kAccounts},
@@ -35,7 +35,7 @@ void add_complete(Command root) {
         s.out() << printable(name) << '\n';
       }
     } catch (const Failure&) {
-      // No service, no token: nothing to offer, and nothing to say in the middle of a line.
+      // Without service or token there is nothing to offer, and a message would disturb the line.
     }
     return kExitDone;
   });

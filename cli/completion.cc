@@ -19,7 +19,7 @@ void walk(const CommandInfo& command, const std::string& path, const Each& each)
   }
 }
 
-// In single quotes of any of the three shells.
+// Quotes a text in single quotes of any of the three shells.
 std::string quoted(const std::string& text, bool fish) {
   std::string out = "'";
   for (const char c : text) {
@@ -33,7 +33,7 @@ std::string quoted(const std::string& text, bool fish) {
   return out + "'";
 }
 
-// Options of a command and the global ones.
+// Returns the options of a command and the global ones.
 std::vector<OptionInfo> options_of(const CommandInfo& root, const CommandInfo& command) {
   std::vector<OptionInfo> options = command.options;
   for (const OptionInfo& global : root.options) {
@@ -65,8 +65,8 @@ std::string path_cases(const CommandInfo& root) {
          ") at=\"${at:+$at }$word\" place=0 ;;\n      *) place=$((place + 1)) ;;\n    esac\n";
 }
 
-// Words that may stand for an option's value or an argument beside its own choices: fixed ones, or
-// a kind of names that `subak __complete` lists.
+// The possible words for an option's value or an argument beside its own choices: fixed ones, or a
+// kind of names that `subak __complete` lists.
 struct Words {
   std::vector<std::string> fixed;
   std::string kind;
@@ -99,7 +99,7 @@ Words words_of(const OptionInfo& option) {
   return words;
 }
 
-// " kind=accounts", " list='a b'": what one case of the script sets.
+// Returns " kind=accounts", " list='a b'": the assignments of one case of the script.
 std::string setting(const Words& words) {
   std::string text;
   if (!words.fixed.empty()) text += " list='" + join(words.fixed, " ") + "'";
@@ -107,7 +107,7 @@ std::string setting(const Words& words) {
   return text;
 }
 
-// The options that swallow the next word, in all commands.
+// Returns the options that take the next word, in all commands.
 std::string value_options(const CommandInfo& root) {
   std::set<std::string> names{"-f"};
   walk(root, "", [&](const std::string&, const CommandInfo& command) {
@@ -118,9 +118,9 @@ std::string value_options(const CommandInfo& root) {
   return join({names.begin(), names.end()}, "|");
 }
 
-// The part that bash and zsh share: the words before the current one are in "${before[@]}". `at`
-// becomes the path of the command that was typed and `place` the number of its arguments so far;
-// then `list` the words that may follow; `value` is set where only files or free text may.
+// Returns the part that bash and zsh share. The words before the current one are in "${before[@]}".
+// `at` becomes the path of the typed command and `place` the number of its arguments so far. Then
+// `list` gets the words that may follow. `value` is set if only files or free text may follow.
 std::string shared_part(const CommandInfo& root) {
   std::string text =
       "  local at='' place=0 word list='' kind='' flags='' value='' skip='' previous=''\n"

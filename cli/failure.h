@@ -1,5 +1,5 @@
-// How a command ends when it does not succeed: two lines for a person and an exit code for a
-// script. Thrown by the commands, caught in run_cli().
+// An unsuccessful end of a command: two lines for people and an exit code for scripts. Commands
+// throw it, and run_cli() catches it.
 #pragma once
 
 #include <string>
@@ -15,20 +15,22 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;
 inline constexpr int kExitNotFound = 4;
 
+// The text and exit code of an unsuccessful end.
 struct Failure {
   int exit_code = kExitRefused;
   std::string what;  // one line
   std::string todo;  // one line; may be empty
-  // Of a refusal by the service: the field that it is about and the value that was there.
+  // Of a refusal by the service: the field and its value.
   std::string field = "";
   std::string got = "";
 };
 
+// Returns a failure with exit code kExitUsage.
 inline Failure usage_failure(std::string what, std::string todo) {
   return {kExitUsage, std::move(what), std::move(todo), "", ""};
 }
 
-// The value, or a usage failure that says what the field should be.
+// Returns the value, or throws a usage failure that describes the valid values of the field.
 template <class T>
 T value_or_usage(Result<T> result, std::string todo) {
   if (!result.ok()) throw usage_failure(result.error().message(), std::move(todo));

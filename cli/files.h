@@ -8,8 +8,8 @@
 
 namespace subak::cli {
 
-// The whole file, or standard input for "-". Throws Failure: not found (4), larger than `most_bytes`
-// or unreadable (2).
+// Returns the whole file, or standard input for "-". Throws Failure: not found (4), larger than
+// `most_bytes` or unreadable (2).
 std::string read_input(const std::string& path,
                        std::size_t most_bytes = limits::kMaxInputFileBytes);
 

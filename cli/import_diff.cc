@@ -18,7 +18,7 @@ using google::protobuf::Reflection;
 
 constexpr std::size_t kLinesShown = 40;
 
-// One value that is no list: "8", "key=value=NoSchedule" for records.
+// Returns one value that is not a list: "8", "key=value=NoSchedule" for records.
 std::string value_text(const Message& message, const FieldDescriptor& field);
 
 std::string record_text(const Message& record) {
@@ -64,7 +64,7 @@ std::string field_text(const Message& message, const FieldDescriptor& field) {
   return text;
 }
 
-// Heartbeats move all the time; a node's name is its identity.
+// False for heartbeats, which change all the time, and for a node's name, which is its identity.
 bool is_compared(const FieldDescriptor& field) {
   return field.name() != "name" && field.name() != "not_ready_since";
 }
@@ -125,7 +125,7 @@ ImportDiff import_diff(Session& session, const v1::ImportNodesRequest& request) 
         session, "ClusterService/ListNodes", list, 0, [](auto& a) { return a.mutable_nodes(); });
     for (const v1::Node& node : answer.nodes()) before.push_back(node.spec());
   } catch (const Failure& failure) {
-    if (failure.exit_code == kExitUnreachable) throw;  // the import will say what else is wrong
+    if (failure.exit_code == kExitUnreachable) throw;  // the import reports any other error
   }
   return import_diff(before, {request.nodes().begin(), request.nodes().end()});
 }

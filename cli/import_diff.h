@@ -1,4 +1,4 @@
-// What an import of nodes changes in its cluster. Threads: one.
+// The changes that an import of nodes makes to its cluster. Threads: one.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ struct ImportDiff {
   std::string summary() const;  // "2 added, 1 changed, 0 removed"
 };
 
-// `before` and `after` as lists of nodes. The order of labels, taints and the like does not count.
+// Compares two lists of nodes. The order of labels, taints and the like does not count.
 ImportDiff import_diff(const std::vector<v1::NodeSpec>& before,
                        const std::vector<v1::NodeSpec>& after);
 
-// Against what the cluster has now; a cluster that does not exist yet has nothing.
+// Compares the request with the cluster now; a cluster that does not exist yet is empty.
 ImportDiff import_diff(Session& session, const v1::ImportNodesRequest& request);
 
-// The first lines of it; the rest is counted.
+// Prints the first lines of the diff and counts the rest.
 void print_import_diff(Session& session, const ImportDiff& diff);
 
 }  // namespace subak::cli

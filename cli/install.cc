@@ -1,4 +1,4 @@
-// subak install --print: what is applied to a cluster; --keys: the secrets that its pods share.
+// subak install --print: the manifests for a cluster; --keys: the secrets that its pods share.
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -23,7 +23,8 @@
 namespace subak::cli {
 namespace {
 
-// The name under which replicas reach the service; the one of the webhook is in every pair of ours.
+// The name under which replicas reach the service; every pair that Subak makes has the webhook's
+// name.
 constexpr const char* kLeaderName = "subak-leader.subak-system.svc";
 constexpr const char* kReplicaNames = "*.subak-replicas.subak-system.svc";
 constexpr std::size_t kTokenBytes = 32;
@@ -89,7 +90,7 @@ std::string new_token() {
   return token;
 }
 
-// What is there stays: another CA or token would cut off what uses the old ones.
+// Keeps existing files: another CA or token would cut off the users of the old ones.
 int make_keys(Session& s, const std::string& folder) {
   const std::string tls = folder + "/tls", tokens = folder + "/tokens";
   std::error_code error;

@@ -20,7 +20,7 @@ std::string state_text(const v1::Job& job) {
   return job.state() == v1::JOB_STATE_DONE ? word(job.cause()) : word(job.state());
 }
 
-// "node-3", or "node-3 and 7 more".
+// Returns "node-3", or "node-3 and 7 more".
 std::string nodes_text(const v1::Job& job) {
   if (job.nodes().empty()) return "";
   if (job.node_count() == 1) return job.nodes(0);
@@ -34,7 +34,7 @@ std::string all_nodes_text(const v1::Job& job) {
   return more > 0 ? text + ",+" + std::to_string(more) : text;
 }
 
-// Since its start, or since it was submitted if it waits. CSV: seconds.
+// Returns the time since its start, or since its submission if it waits. CSV: seconds.
 Cell elapsed_cell(const v1::Job& job, TimeMs now) {
   const bool started = job.has_start_time();
   if (!started && job.has_end_time()) return "-";  // ended without a start
@@ -43,7 +43,7 @@ Cell elapsed_cell(const v1::Job& job, TimeMs now) {
   return {age_text(ms), std::to_string(std::max<DurationMs>(0, ms) / kSecondMs)};
 }
 
-// What it waits for; for how long its place is kept, if it has one.
+// Returns why it waits, and until when its hold lasts, if it has one.
 std::string reason_text(const v1::Job& job) {
   if (job.waits_for() == enum_name(ReasonToken::kUnschedulable)) {
     return job.waits_for() + ": " + job.waits_for_detail();
@@ -91,7 +91,7 @@ struct ListCommand {
   WatchOptions watch;
 };
 
-// The name under which this person submits.
+// Returns the name under which this user submits.
 std::string own_name() {
   if (const char* name = std::getenv("SUBAK_USER"); name != nullptr && *name != '\0') return name;
   const passwd* const entry = ::getpwuid(::geteuid());
@@ -128,7 +128,7 @@ void add_list(Command job) {
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { list_jobs(s, *o); }); });
 }
 
-// Bits of a mask: "0-3,7".
+// Returns the bits of a mask: "0-3,7".
 std::string gpu_indexes(std::uint64_t mask) {
   std::string text;
   for (unsigned i = 0; i < 64; ++i) {

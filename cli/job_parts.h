@@ -1,4 +1,4 @@
-// What the job commands share. Threads: one.
+// The shared parts of the job commands. Threads: one.
 #pragma once
 
 #include "cli/command.h"

@@ -39,7 +39,7 @@ std::int64_t quantity(const std::string& text, const char* flag,
   return ((*parsed).*unit)();
 }
 
-// --gpus: the amount; a product in it is a product of --product.
+// Reads --gpus: the amount; a product in it counts as --product.
 std::int64_t total_milligpu(const SubmitFlags& flags, v1::PodShape& shape) {
   if (flags.gpus.empty()) return 0;
   const auto amounts = value_or_usage(parse_amounts(flags.gpus, "--gpus"), kGpuHelp);
@@ -67,7 +67,7 @@ void add_group(v1::GangRequest& request, v1::PodShape shape, std::int64_t pods,
   *group->mutable_shape() = shape;
 }
 
-// What one kind excludes: a pod takes one kind of GPU.
+// Refuses options that one kind excludes: a pod takes one kind of GPU.
 void refuse_other_kinds(const SubmitFlags& flags, const std::string& kind) {
   if (flags.gpus.empty() && flags.gpus_per_pod.empty()) return;
   fail(kind + " together with --gpus or --gpus-per-pod: a pod takes one kind of GPU");

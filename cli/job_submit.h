@@ -1,16 +1,36 @@
-// The gang of `job submit`, from its flags. Threads: none.
+// The gang of `job submit`, made from its flags. Threads: none.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "cli/pod_flags.h"
 #include "subak/v1/job_service.pb.h"
+#include "subak/v1/request.pb.h"
 
 namespace subak::cli {
 
-inline constexpr std::int64_t kDefaultGpusPerPod = 8;  // of a large gang: an HGX node
+inline constexpr std::int64_t kDefaultGpusPerPod = 8;  // in a large gang: an HGX node
+
+// The requirements of a pod on its node beside GPUs, in the forms of kubectl. As written, one entry
+// per flag.
+struct PodFlags {
+  std::vector<std::string> selectors;  // "KEY=VALUE"; the node must have all of these labels
+  std::vector<std::string> affinity;   // "gen in (h100,h200),zone!=b": one term each, ORed
+  // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT"; "*".
+  std::vector<std::string> tolerations;
+  std::vector<std::string> resources;   // "rdma/hca=1"
+  std::vector<std::string> host_ports;  // "8080", "53/UDP", "10.0.0.1:8080", "[::1]:53/UDP"
+
+  bool empty() const {
+    return selectors.empty() && affinity.empty() && tolerations.empty() && resources.empty() &&
+           host_ports.empty();
+  }
+};
+
+// Adds the flags to `shape` (pod_flags.cc). Throws Failure (usage) with the flag, the value and the
+// form.
+void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 
 // As written; empty and 0: not given.
 struct SubmitFlags {
@@ -22,7 +42,7 @@ struct SubmitFlags {
   std::int64_t shared = 0;   // replicas of time-sliced GPUs, per pod
   std::vector<std::string> products;
   PodFlags pod;
-  std::string file;          // its text: a JobSpec as JSON
+  std::string file;          // the file's text: a JobSpec as JSON
   std::string cpus, memory;  // per pod, Kubernetes quantities
   std::int64_t segment = 0, spare = 0;
   bool mixed_products = false, balanced = false, compute_domain = false;
@@ -30,10 +50,13 @@ struct SubmitFlags {
   bool held = false;
 };
 
-// How GPUs become pods: --pods and --gpus-per-pod as given; --gpus N with one of them gives the
-// other; --gpus N alone is one pod up to 8 GPUs and pods of 8 above (the last pod takes the rest);
-// a part of one GPU is one pod. With a file the gang is the file's, and so is what no flag gives.
-// Throws Failure (usage).
+// Returns the job of the flags. The GPUs become pods as follows:
+// - --pods and --gpus-per-pod apply as given;
+// - --gpus N with one of them determines the other;
+// - --gpus N alone is one pod up to 8 GPUs, and pods of 8 above that (the last pod gets the rest);
+// - a part of one GPU is one pod.
+// With a file the gang is the file's, and so is every value that no flag gives. Throws Failure
+// (usage).
 v1::JobSpec job_spec_of(const SubmitFlags& flags);
 
 }  // namespace subak::cli

@@ -1,4 +1,4 @@
-// What commands have that look at a cluster by themselves. Threads: none.
+// The options of commands that connect to a Kubernetes cluster directly. Threads: none.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ struct KubeOptions {
 };
 void add_kube(Command& command, KubeOptions& options);
 
-// Throws Failure: no such file (4), a field of it is wrong (2).
+// Connects. Throws Failure: no such file (4), or a wrong field in it (2).
 std::unique_ptr<KubeCaller> open_kube(const KubeOptions& options);
-// How the command ends where the API server said no.
+// Returns the command's failure after a refusal of the API server.
 Failure kube_failure(const Error& error);
 
 }  // namespace subak::cli

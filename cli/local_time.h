@@ -1,5 +1,5 @@
-// Times as a person reads and writes them: in the local zone (TZ), which is always named. The API
-// and JSON stay in UTC. Threads: as localtime_r.
+// Times for people: in the local zone (TZ), which is always named. The API and JSON stay in UTC.
+// Threads: as localtime_r.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace subak::cli {
 
-// "CET", "UTC", "UTC+0530": the zone's name at that instant.
+// Returns the zone's name at that instant: "CET", "UTC", "UTC+0530".
 std::string zone_name(TimeMs at);
-// What the zone is ahead of UTC at that instant.
+// Returns how far the zone is ahead of UTC at that instant.
 DurationMs utc_offset_ms(TimeMs at);
-// "2026-03-01 13:00:00", in the local zone, which is not named.
+// Returns "2026-03-01 13:00:00", in the local zone, which is not named.
 std::string local_time_text(TimeMs at);
-// The inverse of local_time_text(), the seconds may be missing; nullopt: not of this form.
+// The inverse of local_time_text(); the seconds may be missing. nullopt: another form.
 std::optional<TimeMs> parse_local_time(const std::string& text);
 
 }  // namespace subak::cli

@@ -10,7 +10,7 @@
 #include "cli/run.h"
 
 int main(int argc, char** argv) {
-  // The library's own log lines would stand between ours.
+  // Suppresses the library's log lines between those of subak.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   const char* const term = std::getenv("TERM");
   const bool plain =

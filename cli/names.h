@@ -10,7 +10,7 @@ namespace subak::cli {
 
 enum class NameKind { kAccounts, kJobs, kClusters, kNodes, kProducts };
 
-// At most one page: what is beyond is not suggested. Throws Failure, as every call.
+// Returns at most one page; later names are not suggested. Throws Failure, as every call.
 std::vector<std::string> known_names(Client& client, NameKind kind);
 
 }  // namespace subak::cli

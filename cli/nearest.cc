@@ -9,14 +9,15 @@ namespace subak::cli {
 namespace {
 
 constexpr std::size_t kMostNames = 3;
-constexpr std::size_t kMostLetters = 128;  // longer words are nobody's slip
+constexpr std::size_t kMostLetters = 128;  // a longer word is no typing error
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
-// Letters to add, drop, change or swap with their neighbour to get from one to the other.
+// Returns the number of letters to add, drop, change or swap with their neighbour to turn one into
+// the other.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;

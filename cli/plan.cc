@@ -26,7 +26,7 @@ struct PlanCommand {
   WatchOptions watch;
 };
 
-// What the options come to.
+// The result of the options.
 struct Sizes {
   std::int64_t rows = kRows, lanes = kLanes, jobs = kJobs;
 };

@@ -25,7 +25,7 @@ std::string before_bar(const std::string& name, const std::string& gpus, const s
          " ";
 }
 
-// How much of a whole a column is, in eighths; whatever is not nothing is seen.
+// Draws the used part of each column, in eighths; any use is visible.
 std::string bar(const google::protobuf::RepeatedField<std::int64_t>& milligpu, std::int64_t whole) {
   static const char* const kEighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string text;
@@ -68,7 +68,7 @@ Colour colour_of(v1::PlanKind kind) {
   return kind == v1::PLAN_KIND_RUNS ? Colour::kGreen : Colour::kBlue;
 }
 
-// What is held at each column, in the colours of what holds most there.
+// Draws the held GPUs of each column, in the colour of the state that holds most there.
 std::string held_bar(const Session& s, const v1::PlanRow& row) {
   google::protobuf::RepeatedField<std::int64_t> held;
   held.Resize(row.free_milligpu_size(), 0);
@@ -97,7 +97,7 @@ std::string held_bar(const Session& s, const v1::PlanRow& row) {
   return text;
 }
 
-// All that is in the row in one line.
+// Prints the whole row in one line.
 void print_in_one(Session& s, const v1::PlanRow& row) {
   std::string what = plan_lanes_text(row);
   if (is_any(row.closed_milligpu())) what += what.empty() ? "closed" : ", part closed";
@@ -120,7 +120,7 @@ void print_row(Session& s, const v1::PlanRow& row) {
   if (!name.empty()) line("free", row.free_milligpu(), Colour::kDim);
 }
 
-// All rows of one product: how much of it is free.
+// The sums of all rows of one product: its free GPUs.
 struct Product {
   std::int64_t installed = 0, domains = 0;
   google::protobuf::RepeatedField<std::int64_t> free;
@@ -141,7 +141,8 @@ std::map<ProductKey, Product> products_of(const v1::Plan& plan) {
   return out;
 }
 
-// The sum of a product of one domain says nothing new.
+// Returns the number of sums. The sum of a product with one domain is left out, since it repeats
+// the row.
 std::size_t sums_of(const std::map<ProductKey, Product>& products) {
   return static_cast<std::size_t>(std::count_if(
       products.begin(), products.end(), [](const auto& one) { return one.second.domains > 1; }));

@@ -1,4 +1,5 @@
-// The fleet by time as a picture: a row a domain, in which the jobs lie on each other as high as they have GPUs.
+// The fleet by time as an SVG drawing. Each domain is a row, in which jobs are stacked with heights
+// by their GPUs.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -54,12 +55,12 @@ std::string class_of(v1::PlanKind kind) {
   return kind == v1::PLAN_KIND_RUNS ? "runs" : "forecast";
 }
 
-// Where a row lies, and what its columns and GPUs are there.
+// The position of a row, and the size of its columns and GPUs.
 struct Place {
   double top = 0, height = 0, column = 0;  // widths in points
   std::int64_t installed = 1;
   double x(std::size_t i) const { return kLeft + static_cast<double>(i) * column; }
-  // Above so many milli-GPU.
+  // Returns the y of this many milli-GPU.
   double y(std::int64_t milligpu) const {
     const double part = static_cast<double>(milligpu) / static_cast<double>(installed);
     return top + height * (1 - part);
@@ -68,7 +69,7 @@ struct Place {
 
 using Amounts = google::protobuf::RepeatedField<std::int64_t>;
 
-// A band on top of `base`, one polygon for each stretch in which it is there.
+// Draws a band on top of `base`, one polygon for each stretch with GPUs.
 void band(Svg& svg, const Place& place, const std::vector<std::int64_t>& base,
           const Amounts& amounts) {
   const auto n = static_cast<std::size_t>(amounts.size());
@@ -96,7 +97,7 @@ struct Stretch {
   double middle = 0;  // its y
 };
 
-// The longest that is high enough for text. Length 0: there is none.
+// Returns the longest stretch that is high enough for text. Length 0: there is none.
 Stretch longest(const Place& place, const std::vector<std::int64_t>& base, const Amounts& amounts) {
   Stretch best;
   const auto top = [&](std::size_t i) {
@@ -116,7 +117,7 @@ Stretch longest(const Place& place, const std::vector<std::int64_t>& base, const
   return best;
 }
 
-// As much as there is room for so many letters.
+// Returns a label of at most this many letters.
 std::string label_of(const v1::PlanLane& lane, std::size_t letters) {
   std::string whole = lane.jobs() > 1 ? std::to_string(lane.jobs()) + " others" : lane.job_id();
   if (lane.jobs() == 1 && !lane.job_name().empty()) whole += " " + printable(lane.job_name());
@@ -174,12 +175,12 @@ class Picture {
     for (const v1::PlanRow& row : plan.rows()) least = std::min(least, of_domain(row));
     return least;
   }
-  // A row of larger domains is higher, but not as much as they are larger.
+  // Returns the weight of a row's height. A larger domain has a higher row, but not in proportion.
   static double weight_of(const v1::PlanRow& row, std::int64_t least) {
     const double times = static_cast<double>(of_domain(row)) / static_cast<double>(least);
     return std::clamp(std::sqrt(times), 1.0, 3.0);
   }
-  // The height of the least row.
+  // Returns the height of the lowest row.
   static double unit_of(const v1::Plan& plan, std::int64_t least) {
     double sum = 1;
     for (const v1::PlanRow& row : plan.rows()) sum += weight_of(row, least);
@@ -317,7 +318,7 @@ class Picture {
 
   const v1::Plan& plan_;
   std::map<std::string, const v1::PlanJob*> jobs_;
-  std::int64_t least_;  // milli-GPU of the least domain
+  std::int64_t least_;  // milli-GPU of the smallest domain
   double unit_;
   Svg svg_;
   std::vector<Label> labels_;

@@ -1,4 +1,4 @@
-// What the fleet by time says, in the terminal and in the picture.
+// The texts of the fleet by time, for the terminal and the SVG drawing.
 #include <algorithm>
 
 #include "cli/local_time.h"
@@ -8,7 +8,7 @@
 namespace subak::cli {
 namespace {
 
-// As short as it still says which: the day only where it is another one, seconds only in short plans.
+// Returns a short time: with the day only if it is another one, with seconds only in short plans.
 std::string clock_text(TimeMs at, const v1::Plan& plan) {
   constexpr std::size_t kDay = 5, kTime = 11;
   const std::string text = local_time_text(at);

@@ -1,5 +1,4 @@
-#include "cli/pod_flags.h"
-
+// The requirements of a pod on its node beside GPUs, from flags.
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "cli/failure.h"
+#include "cli/job_submit.h"
 
 namespace subak::cli {
 namespace {
@@ -40,7 +40,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// At commas outside of parentheses.
+// Splits at commas outside of parentheses.
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -81,7 +81,7 @@ void add_toleration(const std::string& text, v1::PodShape* shape) {
   if (cut != std::string::npos) toleration->set_value(rest.substr(cut + 1));
 }
 
-// "KEY in (A,B)" or "KEY notin (A,B)"; false if it is of another form.
+// Reads "KEY in (A,B)" or "KEY notin (A,B)"; false: another form.
 bool read_set(const std::string& text, const std::string& word, const char* op,
               v1::Requirement* out) {
   const std::size_t at = text.find(" " + word + " ");
@@ -95,7 +95,7 @@ bool read_set(const std::string& text, const std::string& word, const char* op,
   return trimmed(text.substr(at + word.size() + 2, open - at - word.size() - 2)).empty();
 }
 
-// "KEY=A" and its like.
+// Reads "KEY=A" and similar forms.
 bool read_comparison(const std::string& text, v1::Requirement* out) {
   static const std::pair<const char*, const char*> kOps[] = {
       {"!=", "NotIn"}, {"==", "In"}, {"=", "In"}, {">", "Gt"}, {"<", "Lt"}};

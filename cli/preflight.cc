@@ -1,4 +1,4 @@
-// subak preflight: what would clash in a cluster.
+// subak preflight: conflicts in a cluster.
 #include "cli/setup/preflight.h"
 
 #include <google/protobuf/struct.pb.h>
@@ -33,7 +33,7 @@ google::protobuf::Struct as_message(const std::vector<Finding>& findings) {
   return out;
 }
 
-// Findings are sentences: a block of lines each, as columns would break every one of them.
+// Findings are sentences, so each is a block of lines: columns would break every one of them.
 void print(Session& s, const std::vector<Finding>& findings) {
   for (const Finding& f : findings) {
     const Colour colour = f.level == Level::kBlocker   ? Colour::kRed

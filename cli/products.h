@@ -1,4 +1,4 @@
-// GPU products as people say them: "H100" for "NVIDIA-H100-80GB-HBM3". Threads: one.
+// GPU products by short names: "H100" for "NVIDIA-H100-80GB-HBM3". Threads: one.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,21 @@
 
 namespace subak::cli {
 
-// The products of `fleet` that `name` may stand for, upper and lower case alike: the one that is
-// called so, else those that have it as whole words ("A100", not "A10"), else as a part.
+// Returns the products of `fleet` that `name` may stand for, without regard to case. If a product
+// has exactly this name, it is the only one. Else they are the products that contain it as whole
+// words ("A100", not "A10"), else those that contain it anywhere.
 std::vector<std::string> products_like(const std::string& name,
                                        const std::vector<std::string>& fleet);
 
-// Asks the service for its products when one is to be resolved, once.
+// Resolves product names. It asks the service for its products at most once, when a name is to be
+// resolved.
 class Products {
  public:
   explicit Products(Session& session) : session_(session) {}
 
-  // In place. Short names of one product become its name. Throws Failure (usage) with the list
-  // where several have it. Unknown ones: an error in a job, unchanged in an account (they may be on
-  // order; the service warns). An empty fleet knows nothing: all names stay.
+  // Replace short names of one product by its name. Throw Failure (usage) with the list if several
+  // match. Unknown names are an error in a job. In an account they stay (the products may be on
+  // order; the service warns). With an empty fleet all names stay.
   void resolve(v1::JobSpec* job);
   void resolve(const std::string& where, v1::Account* account);
 

@@ -1,4 +1,4 @@
-// subak queue: the whole order, as it is or (--would) as it would be.
+// subak queue: the whole order, or (--would) the order in shadow mode.
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -16,10 +16,10 @@ struct QueueCommand {
   WatchOptions watch;
 };
 
-// What it says is the cluster's scheduler's, and nowhere else to be read.
+// This reason has the message of the cluster's scheduler, which appears nowhere else.
 constexpr std::string_view kUnschedulable = enum_name(ReasonToken::kUnschedulable);
 
-// One number and one unit.
+// Returns one number and one unit.
 std::string rough_text(DurationMs ms) {
   if (ms < 2 * kMinuteMs) return std::to_string(ms / kSecondMs) + "s";
   if (ms < 2 * kHourMs) return std::to_string((ms + kMinuteMs / 2) / kMinuteMs) + "m";
@@ -113,7 +113,7 @@ Table would_table(const v1::ListQueueResponse& answer) {
   return table;
 }
 
-// What the rows alone do not say.
+// Prints what the rows alone do not show.
 void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   if (answer.observed_clusters().empty()) {
     s.say("no namespace is in mode observe or warn: this is the queue as it is");
@@ -124,7 +124,7 @@ void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   }
 }
 
-// Pods of jobs that are starting or ending may still have our gate.
+// Pods of starting or ending jobs may still have Subak's gate.
 std::string nothing_waits(const v1::ListQueueResponse& answer) {
   const std::int64_t jobs = answer.unsettled_jobs();
   if (jobs == 0) return "nothing waits";

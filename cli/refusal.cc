@@ -32,7 +32,7 @@ int exit_code_of(grpc::StatusCode code) {
   }
 }
 
-// What the caller can do about a status that carries no advice of its own.
+// Returns a remedy for a status without advice of its own.
 std::string advice(grpc::StatusCode code, const std::string& server) {
   switch (code) {
     case grpc::StatusCode::UNAVAILABLE:
@@ -60,13 +60,13 @@ std::string advice(grpc::StatusCode code, const std::string& server) {
   }
 }
 
-// Fields of a request that have a flag of their own.
+// Returns the flag for a field of the request, if it has one.
 std::string field_advice(const std::string& field) {
   if (field == "cluster") return "name it: --cluster NAME (cluster list shows what there is)";
   return "correct that value; the command's --help says what it takes";
 }
 
-// Where the names are listed among which one was looked for.
+// Returns the command that lists the possible names.
 std::string list_advice(const std::string& field) {
   if (field == "cluster") return "subak cluster list shows the clusters";
   if (field == "node") return "subak cluster nodes shows the nodes";
@@ -77,7 +77,7 @@ std::string list_advice(const std::string& field) {
   return "subak account tree shows the accounts";
 }
 
-// "Connection refused" of what gRPC says around it.
+// Extracts "Connection refused" from gRPC's text around it.
 std::string without_layers(const std::string& what) {
   constexpr std::string_view kBefore = "remote host: ";
   const std::size_t at = what.rfind(kBefore);
@@ -89,7 +89,7 @@ std::string noun_of(const std::string& field) {
   return field == "path" || field == "parent" ? "account" : field;
 }
 
-// In the words of the command line: names that are not there, and requests that are too large.
+// Rewords a refusal for the command line: unknown names, and requests that are too large.
 void refine(grpc::StatusCode code, const std::string& want, Failure& failure) {
   if (code == grpc::StatusCode::FAILED_PRECONDITION && failure.field.starts_with("request")) {
     failure.todo = "ask for less, or have that account's limit raised";

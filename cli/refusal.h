@@ -1,4 +1,4 @@
-// A gRPC status as what a person needs to read. Threads: none.
+// Turns a gRPC status into a failure for people. Threads: none.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -9,7 +9,7 @@
 
 namespace subak::cli {
 
-// Reads the google.rpc details that came with it: the field, what it was, what it should be.
+// Reads the google.rpc details of the status: the field, its value, the valid values.
 Failure refusal(const grpc::Status& status, const std::string& server);
 
 }  // namespace subak::cli

@@ -47,7 +47,6 @@ void add_commands(Command root, const Parser& parser) {
   add_completion(root, parser);
   add_complete(root);
   add_version(root);
-  add_later(root);
 }
 
 int fail(const Screen& screen, const Failure& failure) {

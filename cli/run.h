@@ -9,7 +9,7 @@
 namespace subak::cli {
 
 // Runs one command line (without the program's name); returns the exit code. Errors are two lines
-// on screen.err: what is wrong, what to do.
+// on screen.err: the fault and the remedy.
 int run_cli(const std::vector<std::string>& arguments, const Screen& screen);
 
 }  // namespace subak::cli

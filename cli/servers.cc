@@ -13,7 +13,7 @@
 namespace subak::cli {
 namespace {
 
-// A host and a port, and nothing else that gRPC would take, such as "unix:".
+// True for a host and a port. False for any other form that gRPC would accept, such as "unix:".
 bool is_host_and_port(std::string_view address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == address.size()) return false;

@@ -1,5 +1,5 @@
-// Which of several servers is asked: the first that answers, and for a change the one that leads. Knows nothing of
-// connections, which are the caller's. Threads: one.
+// Selects one of several servers: the first that answers, and for a change the leader. The caller
+// owns the connections. Threads: one.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -13,39 +13,41 @@
 
 namespace subak::cli {
 
-// "a:9444,b:9444". Throws a usage failure: an empty one, more than limits::kMaxServers, one twice.
+// Splits "a:9444,b:9444". Throws a usage failure: an empty name, more than limits::kMaxServers, or
+// one twice.
 std::vector<std::string> split_servers(const std::string& list);
 
-// Why a service that was reached is not available for this: the reason of its ErrorInfo, such as "BEHIND". Empty: it
-// was not reached, or said none.
+// Returns why a reached service is not available for this call: the reason of its ErrorInfo, such
+// as "BEHIND". Empty: it was not reached, or gave none.
 std::string reason_in(const grpc::Status& status);
-// A refusal with an ErrorInfo NOT_LEADER: the address of who leads, empty if that is not known. Nothing was done then.
+// Returns the leader's address from a refusal with an ErrorInfo NOT_LEADER, empty if it is unknown.
+// The service did nothing then. nullopt: another status.
 std::optional<std::string> leader_named_in(const grpc::Status& status);
 
 class Servers {
  public:
-  // Never empty. `verified`: they prove by TLS who they are, so that a leader may be followed to an address that was not
-  // given, which has to prove the same.
+  // `given`: never empty. `verified`: TLS proves the servers' identity. Then the client may follow
+  // a leader to an address that was not given, since that server has to prove the same.
   Servers(std::vector<std::string> given, bool verified);
   const std::vector<std::string>& given() const { return given_; }
 
-  // What became of one attempt. `elsewhere`: another server may be asked, as this one cannot be reached, and it would do
-  // no harm if it had done what it was asked.
+  // The result of one attempt. `elsewhere`: this server is unreachable and another may be tried. It
+  // does no harm if the first has carried out the call.
   struct Answer {
     grpc::Status status;
     bool elsewhere = false;
   };
   using Ask = std::function<Answer(const std::string& server)>;
-  // Asks until one answers: first who answered last, then the others in their order; for a change, where one says that
-  // it does not lead, whom it names. Where nobody leads of those that may be asked, as while another takes over,
-  // `pause` comes between rounds, of which there are limits::kServerRounds. The status is that of the last answer of
-  // one that could be reached.
+  // Tries servers until one answers. The first is the one that answered last, then the others in
+  // their order. For a change, a server that does not lead names the leader, which is tried next.
+  // If no permitted server leads, as during a take-over, `pause` is called between rounds, up to
+  // limits::kServerRounds. Returns the status of the last answer of a reachable server.
   grpc::Status ask(const Ask& one, const std::function<void()>& pause);
-  // Who answered last.
+  // Returns the server that answered last.
   const std::string& asked() const { return at_; }
 
  private:
-  // Whether a leader may be followed there.
+  // True if a leader may be followed to this address.
   bool may_follow(const std::string& address) const;
 
   std::vector<std::string> given_;

@@ -18,7 +18,7 @@ void take_cluster(const v1::Cluster& cluster, ServiceFacts& facts) {
   }
 }
 
-// "ns" in every cluster, or "cluster/ns".
+// Reads the account's namespaces: "ns" in every cluster, or "cluster/ns".
 void take_account(const v1::Account& account, ServiceFacts& facts) {
   facts.paths.insert(account.path());
   for (const std::string& name : account.namespaces()) {

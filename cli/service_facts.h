@@ -1,4 +1,5 @@
-// What the service says of its clusters and accounts, for commands that look at a cluster. Threads: one.
+// The service's data about its clusters and accounts, for commands that inspect a cluster. Threads:
+// one.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace subak::cli {
 
-// `cluster`: its name in Subak; empty: the only one. A service that does not answer is no hindrance: a
-// cluster is looked at before it is there. Throws Failure where it answers and refuses.
+// `cluster`: its name in Subak; empty: the only one. An unreachable service is no error, since
+// users inspect a cluster before the service exists. Throws Failure if it answers and refuses.
 ServiceFacts ask_service(Session& session, const std::string& cluster);
 
 }  // namespace subak::cli

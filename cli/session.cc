@@ -20,14 +20,14 @@ Form form_of(const std::string& name) {
   return kForms.at(name);
 }
 
-// Where the name may be found that `field` of a request was to name.
+// Returns the kind of names that `field` of a request refers to.
 NameKind kind_of(const std::string& field) {
   if (field == "cluster") return NameKind::kClusters;
   if (field == "node" || field == "domain") return NameKind::kNodes;
   return field == "job" || field == "job_id" ? NameKind::kJobs : NameKind::kAccounts;
 }
 
-// A caller who may not list, or a service that is gone by now: no suggestion.
+// Returns no suggestion if the caller may not list, or the service is gone by now.
 std::vector<std::string> names_or_none(Client& client, NameKind kind) {
   try {
     return known_names(client, kind);

@@ -1,4 +1,4 @@
-// What every command has at hand: where to write, in which form, and the service. Threads: one.
+// The context of every command: the output, its form, and the service. Threads: one.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -22,12 +22,12 @@ struct GlobalOptions {
   std::string output = "table";
 };
 
-// Where the output goes. `colour` only for terminals.
+// The output streams. `colour` only for terminals.
 struct Screen {
   std::ostream& out;
   std::ostream& err;
   bool colour = false;    // out is a terminal
-  bool progress = false;  // err is one
+  bool progress = false;  // err is a terminal
 };
 
 enum class Colour { kRed, kGreen, kYellow, kBlue, kBold, kDim };
@@ -42,7 +42,7 @@ class Session {
   std::ostream& err() { return screen_.err; }
   const Screen& screen() const { return screen_; }
   Client& client();
-  // client().call(); where a name is not found, the failure suggests the nearest ones.
+  // Runs client().call(). If a name is not found, the failure suggests the nearest ones.
   template <class Answer>
   Answer call(std::string_view method, const google::protobuf::Message& request) {
     Answer answer;
@@ -50,26 +50,27 @@ class Session {
     return answer;
   }
 
-  // Throws the refusal of a service that knows no such account or user, with the nearest names. For
-  // lists that came out empty.
+  // Throws the refusal of a service that does not know this account or user, with the nearest
+  // names. For lists that came out empty.
   void must_be_account(const std::string& path);
 
-  // `text` in a colour, if colours are shown.
+  // Returns `text` in a colour, if colours are shown.
   std::string paint(Colour colour, const std::string& text) const;
 
-  // The message itself for json and yaml; else what `table` builds. Pictures are the command's to draw.
+  // Prints the message itself for json and yaml, else the table of `table`. The command itself
+  // draws svg.
   void show(const google::protobuf::Message& message, const std::function<Table()>& table);
-  // As above, for what is no table: `text` prints it; csv is refused.
+  // As show(), for output that is not a table: `text` prints it; csv is refused.
   void show_text(const google::protobuf::Message& message, const std::function<void()>& text);
-  // Messages of a long run, one JSON object a line or one YAML document each.
+  // Prints one of many messages of a long run: one JSON object a line, or one YAML document each.
   void show_one_of_many(const google::protobuf::Message& message,
                         const std::function<void()>& text);
-  // "warning: ..." lines on err.
+  // Prints "warning: ..." lines on err.
   template <class Strings>
   void warn(const Strings& warnings) {
     for (const std::string& w : warnings) err() << "warning: " << printable(w) << '\n';
   }
-  // One line for a person; silent for json, yaml and csv.
+  // Prints one line for people; silent for json, yaml and csv.
   void say(const std::string& line);
 
  private:
@@ -82,11 +83,12 @@ class Session {
   std::unique_ptr<Client> client_;
 };
 
-// --watch: draws at once and then every `seconds` until interrupted; on a terminal the screen is
-// cleared in between. 0 seconds: draws once.
+// Implements --watch: draws at once and then every `seconds` until interrupted. On a terminal it
+// clears the screen in between. 0 seconds: draws once.
 int repeat(Session& session, double seconds, const std::function<void()>& draw);
 
-// All pages of a list in one answer. `rows` names the repeated field's mutable accessor.
+// Returns all pages of a list in one answer, at most `most` rows (0: all). `rows` returns the
+// repeated field's mutable accessor.
 template <class Answer, class Request, class Rows>
 Answer all_pages(Session& session, std::string_view method, Request request, std::int64_t most,
                  Rows rows) {

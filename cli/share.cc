@@ -19,7 +19,7 @@ std::size_t depth_of(const std::string& path) {
   return 1 + static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
 }
 
-// " vision" for ml.vision; users repeat their account, as sshare has it.
+// Returns " vision" for ml.vision; users repeat their account, as in sshare.
 std::string tree_cell(const v1::ShareRow& row) {
   const std::string& path = row.account();
   const std::string name = path.empty() ? "root" : path.substr(path.rfind('.') + 1);

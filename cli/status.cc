@@ -30,7 +30,8 @@ std::string version_text(const v1::Status& status) {
          " (see subak admin finalize)";
 }
 
-// As whom the clusters know the service. What guards it there has to name the same user.
+// Prints the user name by which each cluster knows the service. The policies there must name the
+// same user.
 void print_known_as(Session& s, const v1::Status& status) {
   for (const auto& c : status.clusters()) {
     if (c.known_as().empty()) continue;
@@ -66,7 +67,7 @@ Table cluster_table(const v1::Status& status) {
   return table;
 }
 
-// Only where several replicas share a store.
+// Only if several replicas share a store.
 void print_lead(Session& s, const v1::Status& status) {
   if (status.epoch() == 0) return;
   const std::string who = status.leader_name().empty() ? "nobody" : status.leader_name();

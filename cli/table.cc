@@ -39,7 +39,7 @@ std::size_t total(const std::vector<Shown>& shown, std::size_t gap) {
   return sum;
 }
 
-// The widest column that may become narrower; nullptr: none.
+// Returns the widest column that may become narrower; nullptr: none.
 Shown* widest_of(std::vector<Shown>& shown, const std::vector<Column>& columns, bool elastic) {
   Shown* widest = nullptr;
   for (Shown& column : shown) {
@@ -50,7 +50,8 @@ Shown* widest_of(std::vector<Shown>& shown, const std::vector<Column>& columns, 
   return widest;
 }
 
-// Takes from the widest column, one by one, until all fits: from elastic ones as long as there is something to take.
+// Narrows the widest column, one by one, until all fits: elastic columns first, as long as they can
+// shrink.
 void shrink(std::vector<Shown>& shown, const std::vector<Column>& columns, std::size_t gap) {
   while (total(shown, gap) > kTableColumns) {
     Shown* widest = widest_of(shown, columns, true);
@@ -78,8 +79,8 @@ void print_line(std::ostream& out, const std::vector<std::string>& cells,
   out << line << '\n';
 }
 
-// A spreadsheet takes it for a formula; in some languages also where the first letter is a wide one (U+FF0B, U+FF0D,
-// U+FF1D, U+FF20). A single dash is our own word for "none".
+// True if a spreadsheet would run the text as a formula. In some languages a wide first character
+// (U+FF0B, U+FF0D, U+FF1D, U+FF20) also counts. A single dash means "none" in these tables.
 bool is_formula(std::string_view text) {
   if (text.empty() || text == "-") return false;
   if (std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos) return true;
@@ -88,13 +89,13 @@ bool is_formula(std::string_view text) {
                      [text](std::string_view sign) { return text.starts_with(sign); });
 }
 
-// "-3", "-0.25".
+// True for "-3", "-0.25".
 bool is_number(std::string_view text) {
   const auto digits = text.substr(text.starts_with('-') ? 1 : 0);
   return digits.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// A semicolon parts cells too, where a comma is in numbers.
+// A semicolon also separates cells in locales with a decimal comma.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",;\"") == std::string::npos) return text;
   std::string quoted = "\"";

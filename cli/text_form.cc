@@ -25,7 +25,7 @@ std::string json_text(const google::protobuf::Message& message, bool indented) {
   return text;
 }
 
-// Would a YAML reader take the plain text for a number, a truth value or nothing?
+// True if a YAML reader would take the plain text for a number, a truth value or null.
 bool is_ambiguous(const std::string& text) {
   if (text.empty()) return true;
   static const char* const kWords[] = {"true", "false", "yes", "no", "on", "off", "null", "~"};

@@ -1,6 +1,6 @@
 // Messages as JSON and YAML. JSON is protobuf's own mapping (lowerCamelCase names, int64 as
-// strings, all fields written out). YAML has the same names and values, and escapes
-// where a text is not printable(). Threads: none.
+// strings, all fields written out). YAML has the same names and values, and escapes texts that are
+// not printable(). Threads: none.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -13,7 +13,7 @@ namespace subak::cli {
 std::string to_json(const google::protobuf::Message& message);  // indented, ends with a newline
 std::string to_json_line(const google::protobuf::Message& message);  // one line
 std::string to_yaml(const google::protobuf::Message& message);
-// Any JSON document as YAML; strings that YAML would read as something else are quoted.
+// Converts any JSON document to YAML; strings that YAML would read as another type are quoted.
 std::string json_to_yaml(std::string_view json);
 
 }  // namespace subak::cli

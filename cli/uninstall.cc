@@ -1,4 +1,4 @@
-// subak uninstall: leaving a cluster, with the service alive or dead.
+// subak uninstall: removes Subak from a cluster, with the service alive or dead.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -14,7 +14,8 @@ namespace subak::cli {
 namespace {
 
 constexpr DurationMs kLookMs = 2000;
-constexpr DurationMs kNoProgressMs = 30'000;  // of the service; then we go on by ourselves
+constexpr DurationMs kNoProgressMs = 30'000;  // of the service; then the command opens the gates
+                                              // itself
 
 struct UninstallCommand {
   KubeOptions kube;
@@ -72,7 +73,8 @@ class Leaving {
     for (const std::string& path : paths) must_be_done(remove_object(api_, path));
   }
 
-  // None: it is dead, or serves others: the webhook's address says which cluster this is.
+  // Returns the cluster at the service. None: the service is dead, or serves other clusters. The
+  // webhook's address names this cluster.
   std::optional<v1::Cluster> find_service() {
     v1::ListClustersResponse answer;
     try {
@@ -99,7 +101,7 @@ class Leaving {
                         "--cluster NAME; `subak cluster list` shows them");
   }
 
-  // The service opens its gates in share order once it only observes.
+  // Sets the cluster to observe; the service then opens its gates in share order.
   void observe(const v1::Cluster& cluster) {
     v1::UpdateClusterRequest request;
     request.set_name(cluster.name());
@@ -142,7 +144,7 @@ class Leaving {
     s_.say("the service opens no more");
   }
 
-  // What would be made again is stopped at what makes it, which is left to its people.
+  // Stops queued pods that an owner would create again at their owner, which stays for its users.
   void stop_queued() {
     std::size_t made = 0;
     for (const QueuedPod& pod : traces_.pods) {

@@ -68,7 +68,7 @@ v1::GpuTime put(GpuTime t) {
 // Account, user, product, day, state, as in the answer's rows.
 using LineKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
 
-// Each account with all below it; users in their account's line too, if they have lines.
+// Sums each account with all below it; users count in their account's row too, if they have rows.
 std::map<LineKey, Sum> rolled_up(const v1::ReportUsageResponse& answer) {
   std::map<LineKey, Sum> lines;
   for (const v1::UsageRow& row : answer.rows()) {
@@ -139,7 +139,7 @@ Table report_table(const v1::ReportUsageRequest& asked, const v1::ReportUsageRes
   return table;
 }
 
-// What the figures cover, in words.
+// Prints in words what the figures cover.
 void print_heading(Session& s, const Window& window, const v1::ReportUsageRequest& asked,
                    const v1::ReportUsageResponse& answer) {
   s.out() << "GPU-hours in the ledger";

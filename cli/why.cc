@@ -1,4 +1,4 @@
-// subak why: everything that keeps a job waiting, and why it stands where it stands.
+// subak why: all reasons why a job waits, and of its position.
 #include "cli/commands.h"
 #include "cli/words.h"
 #include "subak/v1/job_service.pb.h"
@@ -12,7 +12,7 @@ struct WhyCommand {
   WatchOptions watch;
 };
 
-// When what it holds is taken to be free.
+// Prints when the job's GPUs are expected to be free.
 void print_end(Session& s, const v1::Job& job) {
   if (!job.has_planned_end()) return;
   s.out() << "its GPUs are taken to be free by " << time_text(job.planned_end());
@@ -83,7 +83,7 @@ void print_start(Session& s, const v1::ExpectedStart& start) {
           << "; last change: " << printable(start.cause()) << '\n';
 }
 
-// Nodes are kept for it, or will be; and when it starts.
+// Prints its reserved nodes, now or later, and its start estimate.
 void print_outlook(Session& s, const v1::Explanation& e) {
   if (e.kept_node_count() > 0) {
     s.out() << "\nnodes that are kept for it until it starts:";
@@ -104,7 +104,7 @@ void print_outlook(Session& s, const v1::Explanation& e) {
   if (e.has_forecast_time()) s.out() << "forecast of " << time_text(e.forecast_time()) << '\n';
 }
 
-// Amounts are in the unit of their subject; GPUs are by far the most common.
+// Amounts have the unit of their subject; GPUs are by far the most common.
 std::string quantity_text(const v1::WaitReason& r) {
   if (r.need() == 0 && r.have() == 0) return "";
   return " (needs " + std::to_string(r.need()) + ", has " + std::to_string(r.have()) + ")";

@@ -30,7 +30,7 @@ Timestamp named_instant(const std::string& text, const std::string& flag, const 
   return to_timestamp(value_or_usage(parse_time(is_day ? text + "T00:00:00Z" : text, flag), help));
 }
 
-// "JOB_STATE_QUEUED" with the prefix "JOB_STATE_" -> "queued".
+// Turns "JOB_STATE_QUEUED" with the prefix "JOB_STATE_" into "queued".
 std::string enum_word(const std::string& name, std::size_t prefix) {
   std::string word = name.substr(prefix);
   for (char& c : word) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));

@@ -1,4 +1,4 @@
-// Values of the API as a person reads and writes them. Threads: none.
+// Values of the API in the form for people, and back. Threads: none.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>
@@ -25,7 +25,7 @@ using google::protobuf::Timestamp;
 std::string amounts_text(const Amounts& amounts);  // "gpu=16"; "" for none
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
 std::string gpus_text(std::int64_t milligpu);  // "16", "0.5"
-// "12", "12 (4 over)" of which 4 are not there any more.
+// Returns "12", or "12 (4 over)" if 4 of them no longer exist.
 std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);
 
@@ -33,30 +33,33 @@ TimeMs to_ms(const Timestamp& time);
 DurationMs to_ms(const Duration& duration);
 Timestamp to_timestamp(TimeMs ms);
 Duration to_duration(DurationMs ms);
-// "2026-03-01 13:00:00 CET", local; "-" if unset (0).
+// Returns "2026-03-01 13:00:00 CET", local; "-" if unset (0).
 std::string time_text(const Timestamp& time);
 std::string exact_time_text(const Timestamp& time);  // RFC 3339 with milliseconds, UTC
-// A column of times and one of its cells: local, the zone once in the header and again where it was
-// another one (summer and winter). Spreadsheets get exact_time_text().
+// A column of times and one of its cells, in local time. The header has the zone, and a cell
+// repeats it if it differs (summer and winter). Spreadsheets get exact_time_text().
 Column time_column(const std::string& header, Room room = Room::kUsual);
 Cell time_cell(const Timestamp& time);
-// The two largest units: "3d4h", "12m5s", "0s".
+// Returns the two largest units: "3d4h", "12m5s", "0s".
 std::string age_text(DurationMs ms);
-// RFC 3339; "2026-03-01 13:00" in the local zone, as times are shown; a day "2026-03-01", which
-// begins at 00:00 UTC as it does in the books; or "7d" for that long ago (from `now`).
+// Reads an instant in one of these forms:
+// - RFC 3339;
+// - "2026-03-01 13:00" in the local zone, as times are shown;
+// - a day "2026-03-01", which begins at 00:00 UTC as in the ledger;
+// - "7d" for that long before `now`.
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
-// The same of what is to come: "4h" is so long from `now`.
+// As instant_of() for the future: "4h" is that long after `now`.
 Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
 TimeMs now_ms();
 
-// GPU-hours with thousands kept plain: "1234.56".
+// Returns GPU-hours without separators: "1234.56".
 std::string gpu_hours_text(const v1::GpuTime& time);
 std::string seconds_text(const v1::GpuTime& time);  // exact: "12.000345"
 bool is_zero(const v1::GpuTime& time);
 std::string fixed_text(double value, int decimals);  // "inf", "-" for NaN
-std::string significant_text(double value);  // 4 significant digits without exponent up to 10^12
+std::string significant_text(double value);  // 4 significant digits, no exponent up to 10^12
 
-// Why nothing is promised that rests on the job's time limit. `limit_distrusted` is set.
+// Says why no start is promised by the job's time limit. `limit_distrusted` is set.
 std::string distrust_text(const v1::Job& job);
 
 std::string word(v1::JobState state);
@@ -67,15 +70,15 @@ std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);
 std::string word(v1::RowClock clock);
-v1::JobState job_state_of(const std::string& text);  // checked by the parser before
+v1::JobState job_state_of(const std::string& text);  // the parser has checked it
 v1::Mode mode_of(const std::string& text);           // throws usage
-// "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.
+// Puts "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.
 void set_topology(const std::string& text, v1::GangRequest* request);
 std::string topology_text(const v1::GangRequest& request);
-// The gang in a few letters: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
+// Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
 std::string shape_text(const v1::GangRequest& request);
 
-// "ml.vision", or "ml.vision/ana".
+// Returns "ml.vision", or "ml.vision/ana".
 std::string payer_text(const std::string& account, const std::string& user);
 
 }  // namespace subak::cli

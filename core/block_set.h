@@ -1,7 +1,9 @@
-// An ordered set in sorted blocks of up to kBlock values: what a std::set does, without an allocation for each
-// value, and with a few memory accesses for each change. For small values that come and go often. Threads: none.
+// An ordered set in sorted blocks of up to kBlock values. It works as a std::set, without an
+// allocation for each value, and with a few memory accesses for each change. For small values that
+// come and go often.
+// Threads: none.
 //
-// Any change makes all iterators and references into it invalid.
+// Any change invalidates all iterators and references into it.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +59,7 @@ class BlockSet {
     const T *at_ = nullptr, *end_ = nullptr;  // in the block; nullptr: at the end
   };
 
-  // O(log n + kBlock), and O(n / kBlock) once in so many. False: it is in already.
+  // Returns false if the value is in already. O(log n + kBlock), and O(n / kBlock) once in so many.
   bool insert(const T& value) {
     if (blocks_.empty()) blocks_.emplace_back(), lasts_.push_back(value);
     const std::size_t b = std::min(block_of(value), blocks_.size() - 1);
@@ -70,7 +72,7 @@ class BlockSet {
     if (block.size() > kBlock) split(b);
     return true;
   }
-  // As insert(). How many it was: 0 or 1.
+  // Returns how many values were removed: 0 or 1. Complexity as insert().
   std::size_t erase(const T& value) {
     const std::size_t b = block_of(value);
     if (b == blocks_.size()) return 0;
@@ -110,7 +112,8 @@ class BlockSet {
   const_iterator iterator_at(std::size_t block, std::size_t at) const {
     return {blocks_.data() + block, blocks_.data() + blocks_.size(), at};
   }
-  // The first whose last value is not below it; as many as there are: none.
+  // Returns the first block whose last value is not below `value`; the number of blocks if there is
+  // none.
   std::size_t block_of(const T& value) const {
     return static_cast<std::size_t>(std::lower_bound(lasts_.begin(), lasts_.end(), value) -
                                     lasts_.begin());
@@ -124,7 +127,7 @@ class BlockSet {
     lasts_[b] = blocks_[b].back();
     blocks_.insert(blocks_.begin() + next, std::move(upper));
   }
-  // With the next one, if both together are small.
+  // Merges the block with the next one, if both together are small.
   void merge(std::size_t b) {
     std::vector<T>& block = blocks_[b];
     const std::vector<T>& next = blocks_[b + 1];

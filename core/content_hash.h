@@ -1,8 +1,9 @@
-// A digest of what a caller asked for, so that a request id that is used again for something else
-// is noticed. It is kept with facts, so it never changes: FNV-1a of 64 bits (Fowler, Noll, Vo), its
-// bits mixed at the end. It tells apart what people and programs send by mistake: two contents
-// under one id are taken for the same once in 10^19. It is no signature; a caller who looks for a
-// collision fools nobody else, since ids belong to their caller. Threads: pure function.
+// A digest of a call's content, so that the reuse of a request id for another content is noticed.
+// Facts store it, so the function never changes: FNV-1a of 64 bits (Fowler, Noll, Vo), its bits
+// mixed at the end. It detects mistakes of people and programs: two contents under one id collide
+// once in 10^19. It is no signature. A caller who finds a collision fools only itself, since ids
+// belong to their caller.
+// Threads: pure function.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
-// Durations and times as people write them: "90s", "15m", "4h", "2d12h", "1w", "250ms"; RFC 3339.
-// Errors of reading are kInvalid and name the given `field`. Threads: pure functions.
+// Reads and formats durations and times for people: "90s", "15m", "4h", "2d12h", "1w", "250ms"; RFC
+// 3339.
+// Errors: kInvalid with the given `field`.
+// Threads: pure functions.
 #pragma once
 
 #include <string>
@@ -14,11 +16,12 @@ namespace subak {
 // no blanks, no bare number; at most 100 years.
 Result<DurationMs> parse_duration(std::string_view text, std::string_view field);
 
-// The exact form in days and smaller units: 216'000'000 -> "2d12h", 0 -> "0s". Days, not weeks: 8d
-// reads better than 1w1d. A negative duration gets a "-", which parse_duration does not read.
+// Returns the exact form in days and smaller units: 216'000'000 -> "2d12h", 0 -> "0s". It uses no
+// weeks: 8d reads better than 1w1d. A negative duration gets a "-", which parse_duration() does not
+// read.
 std::string format_duration(DurationMs duration);
 
-// RFC 3339 in UTC with milliseconds, "2026-03-01T12:00:00.250Z". For years 1970 to 9999.
+// Formats RFC 3339 in UTC with milliseconds, "2026-03-01T12:00:00.250Z". For years 1970 to 9999.
 std::string format_time(TimeMs time);
 
 // Reads RFC 3339 from 1970 on, with Z or a numeric offset, and up to 9 digits of a second's

@@ -1,5 +1,5 @@
-// Errors as values: no function of the core reports by throwing. Every refusal names the field,
-// what it was, and what it should be, so that each edge can say it in its own way.
+// Errors as values: no function of the core reports by throwing. Every refusal names the field, its
+// value, and the accepted form. So each edge can report it in its own form.
 // Threads: plain values.
 #pragma once
 
@@ -25,20 +25,20 @@ enum class ErrorCode : unsigned char {
 std::string_view to_string(ErrorCode code);
 
 // A refusal. `field` is the path of the offending field ("quota.gpu"), `got` its value as given,
-// `want` what would be accepted. Either may be empty where it makes no sense.
+// `want` what would be accepted. Each may be empty if it does not apply.
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   std::string field;
   std::string got;
   std::string want;
 
-  // "quota.gpu: was "-3", want a number of GPUs >= 0" in one line, cut as core/cut.h says.
+  // Returns one line, "quota.gpu: was "-3", want a number of GPUs >= 0", cut as core/cut.h says.
   std::string message() const;
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// A T or an Error. Ask ok() first: value() of an error, and error() of a value, are mistakes in the
-// program (std::bad_variant_access). References live as long as the Result.
+// A T or an Error. Call ok() first: value() of an error, and error() of a value, are bugs
+// (std::bad_variant_access). References live as long as the Result.
 template <class T>
 class [[nodiscard]] Result {
  public:

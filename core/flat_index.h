@@ -1,6 +1,7 @@
-// From a hash to small numbers (places in the caller's own array), in one table of 4-byte cells:
-// the caller keeps the keys. For look-up only; it has no order to iterate in. Open addressing, a
-// power of two long, at most 3/4 in use: 5 to 11 bytes an entry. Threads: none.
+// A map from a hash to small numbers (indexes of the caller's own array), in one table of 4-byte
+// cells. The caller keeps the keys. For look-up only; it has no order to iterate in. Open
+// addressing, a power of two long, at most 3/4 in use: 5 to 11 bytes an entry.
+// Threads: none.
 #pragma once
 
 #include <cassert>
@@ -10,7 +11,8 @@
 
 namespace subak {
 
-// The finalizer of splitmix64 (Steele et al., OOPSLA 2014): integers as keys need it.
+// Mixes the bits of an integer key. Source: the finalizer of splitmix64 (Steele et al., OOPSLA
+// 2014).
 inline std::uint64_t mix_bits(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -22,15 +24,15 @@ class FlatIndex {
   static constexpr std::uint32_t kNone = 0xffff'ffff;
   static constexpr std::uint32_t kMaxNumber = (1u << 24) - 3;
 
-  // The number that was inserted under `hash` and for which same(number) holds; kNone if there is
-  // none. O(1) on the average, as insert() and erase().
+  // Returns the number that was inserted under `hash` and for which same(number) holds; kNone if
+  // there is none. O(1) on the average, as insert() and erase().
   template <class Same>
   std::uint32_t find(std::uint64_t hash, Same same) const {
     const std::size_t place = place_of(hash, same);
     return place == cells_.size() ? kNone : cells_[place] & kNumberMask;
   }
-  // The number is not in the table yet, and is at most kMaxNumber (asserted). When the table has to
-  // grow, hash_of(number) is asked for every entry.
+  // Inserts a number that is not in the table yet and is at most kMaxNumber (asserted). When the
+  // table grows, it calls hash_of(number) for every entry.
   template <class HashOf>
   void insert(std::uint64_t hash, std::uint32_t number, HashOf hash_of) {
     assert(number <= kMaxNumber);
@@ -38,7 +40,7 @@ class FlatIndex {
     put(hash, number);
     ++size_;
   }
-  // The number is in the table under this hash (asserted).
+  // Removes a number that is in the table under this hash (asserted).
   void erase(std::uint64_t hash, std::uint32_t number) {
     const std::size_t place = place_of(hash, [&](std::uint32_t n) { return n == number; });
     assert(place != cells_.size());
@@ -50,7 +52,7 @@ class FlatIndex {
   std::size_t size() const { return size_; }
 
  private:
-  // A cell: 8 bits of the hash above 24 bits of the number, so that few wrong ones are looked at.
+  // A cell: 8 bits of the hash above 24 bits of the number, so that few wrong entries are compared.
   static constexpr std::uint32_t kNumberMask = (1u << 24) - 1;
   static constexpr std::uint32_t kEmpty = 0xffff'ffff;
   static constexpr std::uint32_t kErased = 0xffff'fffe;

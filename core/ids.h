@@ -1,5 +1,5 @@
-// Strong ids. An id is a small integer that the engine hands out once and never reuses; it orders
-// by value, which is the last resort of every comparison in the core. 0 is "none" for all of them.
+// Strong ids. An id is a small integer that the engine assigns once and never reuses. It orders by
+// value, which breaks the last tie of every comparison in the core. 0 is "none" for all of them.
 // Threads: plain values.
 #pragma once
 
@@ -27,8 +27,8 @@ using NodeId = Id<struct NodeTag, std::uint32_t>;        // a node of any cluste
 using ProductId = Id<struct ProductTag, std::uint16_t>;  // an interned GPU product, 0 = "any"
 using ShapeId = Id<struct ShapeTag, std::uint32_t>;      // an interned placement request
 
-// A job: the cluster in the upper 16 bits, a sequence number of that cluster in the lower 48.
-// Written "3-1042" (core/text.h).
+// A job id: the cluster in the upper 16 bits, a sequence number of that cluster in the lower 48.
+// Its text form is "3-1042" (core/text.h).
 struct JobId {
   std::uint64_t value = 0;
 

@@ -1,4 +1,4 @@
-// Promises of the program to itself.
+// Invariants of the program.
 #pragma once
 
 #include <cstdio>
@@ -6,13 +6,14 @@
 
 namespace subak {
 
-// What must hold whatever comes from outside. Its breach is a mistake in this program: it says what
-// broke and stops the process, in every build, before a wrong state becomes durable. Cheap enough
-// for each fact; what is dear belongs into check(). Threads: any.
+// Checks an invariant that holds for every input (`must` means "invariant"). A failure is a bug in
+// this program: it prints `what` and stops the process, in every build, before a wrong state
+// becomes durable. Cheap enough for each fact; put expensive tests into check().
+// Threads: any.
 inline void must(bool ok, const char* what) {
   if (ok) [[likely]]
     return;
-  std::fputs("subak: broken promise: ", stderr);  // the last words of a process
+  std::fputs("subak: broken promise: ", stderr);  // the last output of a process
   std::fputs(what, stderr);
   std::fputs("\n", stderr);
   std::abort();

@@ -1,4 +1,4 @@
-// Every name that Subak writes into a cluster, and those of NVIDIA's that it reads, in one place.
+// Every name that Subak writes into a cluster, and NVIDIA's names that it reads, in one place.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,8 @@ namespace subak::names {
 
 inline constexpr std::string_view kPrefix = "subak.gpu/";
 inline constexpr std::string_view kGate = "subak.gpu/queue";
-// Label of a namespace: "true" makes its pods ours, "warn" only says what would be refused.
+// Label of a namespace: "true" makes Subak manage its pods, "warn" only reports what would be
+// refused.
 inline constexpr std::string_view kManaged = "subak.gpu/managed";
 inline constexpr std::string_view kAccount = "subak.gpu/account";
 inline constexpr std::string_view kUser = "subak.gpu/user";
@@ -22,14 +23,12 @@ inline constexpr std::string_view kSpare = "subak.gpu/spare";
 inline constexpr std::string_view kComputeDomain = "subak.gpu/compute-domain";
 inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
-inline constexpr std::string_view kPreemptible = "subak.gpu/preemptible";
-inline constexpr std::string_view kCheckpointInterval = "subak.gpu/checkpoint-interval";
-inline constexpr std::string_view kReplaceWithin = "subak.gpu/replace-within";
 inline constexpr std::string_view kStatus = "subak.gpu/status";
-// Annotation of a pod that lost its place while its gate was closed, "JOB/ATTEMPT": what opens it is newer.
+// Annotation of a pod whose hold was released while its gate was closed, "JOB/ATTEMPT". Only a
+// newer attempt opens the gate.
 inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";  // of a pod
-// Label of a pod of ours, "true" while its process leads.
+// Label of Subak's own pod, "true" while its process leads.
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
 // Label of a node: how many of its GPUs NVLink joins, those with neighbouring indexes ("1": none).
@@ -52,15 +51,15 @@ inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state"
 inline constexpr std::string_view kLabelDeployPlugin = "nvidia.com/gpu.deploy.device-plugin";
 inline constexpr std::string_view kLabelSharing = "nvidia.com/gpu.sharing-strategy";
 
-// Labels of Google's node pools; pods select pools by them. Its device plugin offers slices and shares
-// as nvidia.com/gpu.
+// Labels of Google's node pools; pods select pools by them. Its device plugin offers slices and
+// shared GPUs as nvidia.com/gpu.
 inline constexpr std::string_view kGkeAccelerator = "cloud.google.com/gke-accelerator";
 inline constexpr std::string_view kGkeCount = "cloud.google.com/gke-accelerator-count";
 inline constexpr std::string_view kGkePartition = "cloud.google.com/gke-gpu-partition-size";
 inline constexpr std::string_view kGkeClients = "cloud.google.com/gke-max-shared-clients-per-gpu";
 inline constexpr std::string_view kGkeSharing = "cloud.google.com/gke-gpu-sharing-strategy";
 
-// The cluster that a service without any begins with; it goes when another is named first.
+// The cluster of a service that has no other; it goes when another is named first.
 inline constexpr std::string_view kFirstCluster = "default";
 
 }  // namespace subak::names

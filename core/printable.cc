@@ -32,7 +32,7 @@ bool is_hidden(char32_t c) {
 
 struct Character {
   char32_t code = 0;
-  std::size_t bytes = 0;  // 0: the first byte begins none
+  std::size_t bytes = 0;  // 0: the first byte begins no character
 };
 
 // `text` is not empty.

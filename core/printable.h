@@ -1,8 +1,9 @@
-// Text from outside as it is shown: in tables, CSV, pictures, logs, events and messages. A character that is not
-// seen where it stands, or that changes what stands around it, is shown as an escape: controls (C0, DEL, C1),
-// format characters (U+202E, U+200B), line and paragraph separators, what is ignored where it is shown, and
-// noncharacters. JSON alone keeps text as it is. Threads: pure functions.
-// (Unicode 15: general categories Cc, Cf, Zl, Zp, and Default_Ignorable_Code_Point.)
+// Makes outside text safe to show in tables, CSV, charts, logs, events and messages. It escapes
+// characters that are invisible or that change the text around them: controls (C0, DEL, C1), format
+// characters (U+202E, U+200B), line and paragraph separators, default-ignorable characters, and
+// noncharacters. Only JSON keeps text unchanged.
+// Threads: pure functions.
+// Source: Unicode 15, general categories Cc, Cf, Zl, Zp, and Default_Ignorable_Code_Point.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +12,26 @@
 
 namespace subak {
 
-// A character, or a byte that is no UTF-8.
+// A character, or a byte that is not UTF-8.
 struct Piece {
   std::size_t bytes = 0;
-  bool printable = false;  // not to be escaped
+  bool printable = false;  // needs no escape
 };
-// `text` is not empty.
+// Returns the first piece. `text` must not be empty.
 Piece first_piece(std::string_view text);
 
-// Nothing in it is to be escaped. New names are like this.
+// True if nothing in it needs an escape. New names must be printable.
 bool is_printable(std::string_view text);
 
-// With escapes: "\n", "\t", "\u202e", "\U000e0001"; "\xff" for a byte that is no UTF-8. A backslash of the text
-// stays as it is.
+// Returns the text with escapes: "\n", "\t", "\u202e", "\U000e0001"; "\xff" for a byte that is not
+// UTF-8. A backslash of the text stays unchanged.
 std::string printable(std::string_view text);
 
-// In one line without escapes: what is not printable is a space, several spaces are one, and none is at the ends.
+// Returns one line without escapes. It turns unprintable characters into spaces, joins several
+// spaces to one, and trims the ends.
 std::string one_line(std::string_view text);
 
-// What is wrong with a new name that is not printable.
+// The message for a new name that is not printable.
 inline constexpr std::string_view kWantPrintable =
     "want text without control and format characters";
 

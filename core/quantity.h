@@ -1,5 +1,6 @@
-// Integer quantities. Everything that is counted, promised or charged is an integer; floating point
-// decides only in accounting/decay.h and the order rule that reads it. Threads: plain values.
+// Integer quantities. Every count, promise and charge is an integer. Only accounting/decay.h and
+// the order rule that reads it decide by floating point.
+// Threads: plain values.
 #pragma once
 
 #include <compare>
@@ -29,14 +30,14 @@ class GpuTime {
   static constexpr std::int64_t kRawPerGpuSecond = 1'000'000;
 
   constexpr GpuTime() = default;
-  // `rate` held for `duration`; either may be negative.
+  // Returns `rate` held for `duration`; either may be negative.
   constexpr static GpuTime of(MilliGpu rate, DurationMs duration) {
     return GpuTime(static_cast<Raw>(rate) * duration);
   }
   constexpr static GpuTime from_parts(std::int64_t gpu_seconds, std::int64_t rest) {
     return GpuTime(static_cast<Raw>(gpu_seconds) * kRawPerGpuSecond + rest);
   }
-  // Whole GPU-seconds, rounded towards minus infinity, and what is left over in milli-GPU x ms.
+  // Returns the whole GPU-seconds, rounded towards minus infinity, and the rest in milli-GPU x ms.
   constexpr std::int64_t gpu_seconds() const {
     return static_cast<std::int64_t>((raw_ - rest()) / kRawPerGpuSecond);
   }
@@ -44,7 +45,7 @@ class GpuTime {
     const auto r = static_cast<std::int64_t>(raw_ % kRawPerGpuSecond);
     return r < 0 ? r + kRawPerGpuSecond : r;
   }
-  // Rounded: to be shown, not to be added up.
+  // Rounded: for display, not for sums.
   constexpr double gpu_hours() const { return static_cast<double>(raw_) / 3.6e9; }
   constexpr Raw raw() const { return raw_; }  // milli-GPU x ms
   constexpr bool is_zero() const { return raw_ == 0; }
@@ -67,7 +68,7 @@ class GpuTime {
   Raw raw_ = 0;
 };
 
-// A GPU amount of one product as people and facts write it: product "gpu" means any product.
+// A GPU amount of one product, as people and facts write it; product "gpu" means any product.
 struct ProductAmount {
   std::string product;
   MilliGpu milligpu = 0;

@@ -1,6 +1,8 @@
-// Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions;
-// Kueue's reason tokens where they fit (KEP-10852 of kubernetes-sigs/kueue), ours where it has
-// none. docs/reasons.md tells people what to do about each. Threads: plain values.
+// Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions:
+// Kueue's reason tokens where they fit, and Subak's own for the rest. docs/reasons.md says what to
+// do about each.
+// Source: KEP-10852 of kubernetes-sigs/kueue.
+// Threads: plain values.
 #pragma once
 
 #include <array>
@@ -14,34 +16,33 @@
 
 namespace subak {
 
-// Values are durable (facts carry them): append only. The order in which they are shown is
-// kReasonOrder's.
+// The names are the API's (WaitReason.token): none is ever renamed. kReasonOrder is the order of
+// display.
 enum class ReasonToken : std::uint8_t {
-  kNext,                          // nothing binds: the next pass starts it
-  kOnHold,                        // held by a user or an operator, or its account is
-  kGangIncomplete,                // fewer pods seen than the gang needs
-  kWaitingForNodes,               // its cluster's list is not complete
-  kMisconfigured,                 // can never start as written
-  kNoMatchingFlavor,              // no node has the product, labels or tolerated taints asked for
-  kExceedsFleet,                  // even the empty fleet could not hold it
-  kExceedsMaxQuota,               // more than a limit on its path allows at all
-  kWaitingForQuota,               // a limit on its path is reached now
-  kWaitingForCapacity,            // not enough free GPUs of the kind
-  kTopologyPlacementFailed,       // enough free GPUs, but not together as asked
-  kMigGeometry,                   // enough free memory units, but no slice of the profile
-  kNodeResources,                 // GPUs are free, CPU, memory, pod slots or host ports are not
-  kNodeConditions,                // matching nodes are not ready, cordoned or drained
-  kReservedForOther,              // free GPUs are kept for a job that has waited longest
-  kOutranked,                     // others come first in the fair-share order and the rest is taken
-  kWaitingForPreemptedWorkloads,  // its place is being cleared: not given in this version
-  kPendingEvaluation,             // not looked at yet: a pass is due
-  kUnschedulable,   // the cluster's scheduler found no way to the nodes that were chosen
-  kBeyondGangSize,  // a pod that its gang has no rank for
+  kNext,                     // nothing binds: the next pass starts the job
+  kOnHold,                   // the job or its account is on hold
+  kGangIncomplete,           // fewer pods seen than the gang needs
+  kWaitingForNodes,          // its cluster's list is not complete
+  kMisconfigured,            // can never start as written
+  kNoMatchingFlavor,         // no node has the requested product, labels or tolerated taints
+  kExceedsFleet,             // even the empty fleet could not hold it
+  kExceedsMaxQuota,          // more than a limit on its path allows at all
+  kWaitingForQuota,          // a limit on its path is reached now
+  kWaitingForCapacity,       // not enough free GPUs of the kind
+  kTopologyPlacementFailed,  // enough free GPUs, but not as close together as requested
+  kMigGeometry,              // enough free memory units, but no slice of the profile
+  kNodeResources,            // GPUs are free, CPU, memory, pod slots or host ports are not
+  kNodeConditions,           // matching nodes are not ready, cordoned or drained
+  kReservedForOther,         // free GPUs are reserved for a job that has waited longest
+  kOutranked,                // other jobs come first in the fair-share order and take the rest
+  kPendingEvaluation,        // not evaluated yet: a pass is due
+  kUnschedulable,            // the cluster's scheduler could not use the chosen nodes
+  kBeyondGangSize,           // a pod that its gang has no rank for
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 20> names{"next",
+  static constexpr std::array<std::string_view, 19> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -57,15 +58,14 @@ struct EnumText<ReasonToken> {
                                                           "NodeConditions",
                                                           "ReservedForOther",
                                                           "Outranked",
-                                                          "WaitingForPreemptedWorkloads",
                                                           "PendingEvaluation",
                                                           "Unschedulable",
                                                           "BeyondGangSize"};
 };
 
-// The order in which reasons stand, first what is wrong with the job or forbids it, then how the
-// fleet is built, then room, then whose turn it is: who reads only the first reads the one that all
-// others depend on. Each token once.
+// The order of reasons: first what is wrong with the job or forbids it, then the structure of the
+// fleet, then free capacity, then the order of jobs. The first reason is the one that all others
+// depend on. Each token occurs once.
 inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
@@ -85,22 +85,22 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kNodeConditions,
     ReasonToken::kReservedForOther,
     ReasonToken::kOutranked,
-    ReasonToken::kWaitingForPreemptedWorkloads,
     ReasonToken::kPendingEvaluation,
 };
 static_assert(kReasonOrder.size() == EnumText<ReasonToken>::names.size());
 
-// Its place in kReasonOrder: less stands before more. A token that is not there stands last.
+// Returns its index in kReasonOrder: less comes first. A token that is not in it comes last.
 constexpr std::size_t rank_of(ReasonToken token) {
   std::size_t rank = 0;
   while (rank < kReasonOrder.size() && kReasonOrder[rank] != token) ++rank;
   return rank;
 }
 
-// One binding constraint: what it is, how much is needed and there, and who or what is in the way.
+// One binding constraint: its subject, the amount needed and present, and the jobs or nodes in the
+// way.
 struct Reason {
   ReasonToken token = ReasonToken::kNext;
-  std::string subject;    // account path, product, label or resource that it is about
+  std::string subject;    // account path, product, label or resource
   std::int64_t need = 0;  // in the subject's own unit (milli-GPU, slices, pods, bytes)
   std::int64_t have = 0;
   std::string detail;                 // one sentence for a person

@@ -1,9 +1,9 @@
-// An immutable map from text to values that successive versions share: a version with some entries
-// changed copies the buckets of these and nothing else. So a large map that others keep, in older
-// versions too, costs an edit what was edited.
+// An immutable map from text to values whose versions share memory. A version with some changed
+// entries copies only their buckets. So an edit of a large map costs only the edited part, even
+// while others keep older versions.
 //
-// Look-up O(log of a bucket); changed() O(buckets touched x entries in each + kBuckets).
-// Threads: any, read-only; a value is never changed, only its versions are.
+// Look-up: O(log of a bucket). changed(): O(buckets touched x entries in each + kBuckets).
+// Threads: any, read-only; a value never changes, only its versions do.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class SharedMap {
   using Value = std::shared_ptr<const T>;
   using Entry = std::pair<std::string, Value>;
 
-  // nullptr if there is none. It lives as long as a version that has it.
+  // Returns nullptr if there is none. The value lives as long as a version that has it.
   const T* find(std::string_view key) const {
     const Bucket* const bucket = buckets_[index_of(key)].get();
     if (bucket == nullptr) return nullptr;
@@ -35,8 +35,8 @@ class SharedMap {
   }
   std::size_t size() const { return size_; }
 
-  // The same with these entries set, or taken out where the value is null. Of one key the last
-  // counts.
+  // Returns a version with these entries set, or removed if the value is null. Of one key the last
+  // entry counts.
   SharedMap changed(std::vector<Entry> changes) const {
     SharedMap next = *this;
     std::stable_sort(changes.begin(), changes.end(), [](const Entry& a, const Entry& b) {

@@ -1,5 +1,5 @@
-// How many bytes a record takes in its durable form (server/codec), without writing it. The core
-// knows the size of what it makes this way: limits of facts are limits of inputs.
+// Returns how many bytes a record takes in its durable form (server/codec), without writing it. So
+// the core knows the size of its own records, and limits of facts are limits of inputs.
 // Threads: pure functions.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace subak {
 
-// Field visitor that adds up. Never less than the real size; more by two bytes for each record in
-// it that is empty.
+// Field visitor that adds up the size. Never less than the real size; two bytes more for each empty
+// record in it.
 class StoredSize {
  public:
   template <class T>

@@ -31,18 +31,18 @@
 
 namespace subak {
 
-// Specialise for each enum that appears in a record: its spellings, indexed by value. Values are
-// durable: never reorder, only append.
+// Specialise for each enum in a record: its spellings, indexed by value. Values are durable: append
+// only.
 template <class E>
 struct EnumText;  // static constexpr std::array<std::string_view, N> names;
 
-// The spelling; "?" for a value that has none.
+// Returns the spelling; "?" for a value without one.
 template <class E>
 constexpr std::string_view enum_name(E e) {
   const auto i = static_cast<std::size_t>(e);
   return i < EnumText<E>::names.size() ? EnumText<E>::names[i] : std::string_view("?");
 }
-// The value of this exact spelling.
+// Returns the value of this exact spelling.
 template <class E>
 constexpr std::optional<E> enum_from(std::string_view name) {
   for (std::size_t i = 0; i < EnumText<E>::names.size(); ++i) {
@@ -68,7 +68,7 @@ namespace text {
 // Appends an atom if it needs no quotes, else its quoted form. Empty strings are written "".
 void write_string(std::string& out, std::string_view value);
 
-// A cursor over one record, whose text outlives it. On the first mistake it keeps an Error
+// A cursor over one record, whose text must outlive it. On the first mistake it keeps an Error
 // (kInvalid), and every later call does nothing.
 class Reader {
  public:
@@ -90,13 +90,13 @@ class Reader {
 };
 
 std::string job_id_text(JobId id);  // "3-1042"
-// Nothing if it is not two such numbers that fit a JobId.
+// Returns nothing if the text is not two such numbers that fit a JobId.
 std::optional<JobId> parse_job_id(std::string_view text);
 
-// One value of any type that a field may have: bool, number, enum, id, string, list or record.
+// Writes one value of any field type: bool, number, enum, id, string, list or record.
 template <class T>
 void write_value(std::string& out, const T& value);
-// `field` names it in the error.
+// Reads one value. `field` names it in the error.
 template <class T>
 void read_value(Reader& in, std::string_view field, T& value);
 
@@ -115,8 +115,8 @@ struct FieldWriter {
   }
 };
 
-// Field visitor that sets every number to 0: a number that is left out is 0, whatever default its
-// record has. (A nested record that is left out is at its default.)
+// Field visitor that sets every number to 0. In the text an omitted number is 0, whatever default
+// its record has. (An omitted nested record is at its default.)
 struct NumberZeroer {
   template <class T>
   void operator()(int, std::string_view, T& value) {
@@ -232,7 +232,7 @@ void read_value(Reader& in, std::string_view field, T& value) {
 
 }  // namespace text
 
-// The canonical text of one record, without a leading kind name.
+// Returns the canonical text of one record, without a leading kind name.
 template <class T>
 std::string to_text(const T& record) {
   std::string out;

@@ -1,7 +1,8 @@
-// The versions of the durable form (server/codec): every field of a record and every value of an
-// enum belongs to the version that brought it. Programs that know only older versions refuse what
-// is newer, so nothing newer is written before a store is finalized to its version
-// (docs/design/0030). Threads: pure functions, plain values.
+// The versions of the durable form (server/codec). Every field of a record and every value of an
+// enum belongs to the version that introduced it. Programs that know only older versions refuse
+// newer ones. So nothing newer is written before a store is finalized to its version
+// (docs/design/0030).
+// Threads: pure functions, plain values.
 #pragma once
 
 #include <array>
@@ -12,9 +13,9 @@
 
 namespace subak {
 
-// The number of a field in its record, never used for another, and the version that brought it. A
-// plain number is of version 1; a later one is written v(in_version<2>(3), "nodes", nodes). A
-// visitor that does not care takes an int.
+// The number of a field in its record, never reused, and the version that introduced it. A plain
+// number is of version 1; a later one is written v(in_version<2>(3), "nodes", nodes). A visitor
+// that ignores versions takes an int.
 struct FieldNumber {
   int number = 0;
   std::uint32_t version = 1;
@@ -28,8 +29,9 @@ constexpr FieldNumber in_version(int number) {
   return {number, Version};
 }
 
-// The version that brought the value; 0: no version has it. An enum whose values came in several
-// versions says beside `names` (core/text.h) how many there were in each, from version 1 on:
+// Returns the version that introduced the value; 0: no version has it. An enum whose values came in
+// several versions says beside `names` (core/text.h) how many there were in each, from version 1
+// on:
 //     static constexpr std::array<std::size_t, 2> values_of_version{2, 3};
 // Without that all are of version 1.
 template <class E>

@@ -36,7 +36,7 @@ std::string products_text(const GangRequest& request) {
   return out;
 }
 
-// The same topology as a wish, and the next wider one.
+// Adds the same topology as a preference, and the next wider topology.
 void add_topologies(const fact::JobCreated& job, std::vector<Change>& out) {
   const auto add = [&](Topology topology, bool prefer) {
     Change change{"", job.request, job.time_limit_ms};
@@ -80,7 +80,7 @@ void add_any_product(const fact::JobCreated& job, std::vector<Change>& out) {
   out.push_back(std::move(change));
 }
 
-// The MIG slices of the nodes of the job's cluster: by name, what one is worth in thousandths of a GPU.
+// The MIG slices of the nodes of the job's cluster: names, and their size in thousandths of a GPU.
 std::map<std::string, MilliGpu> slices_for(const ForecastBasis& basis,
                                            const fact::JobCreated& job) {
   std::map<std::string, MilliGpu> out;
@@ -95,7 +95,7 @@ std::map<std::string, MilliGpu> slices_for(const ForecastBasis& basis,
   return out;
 }
 
-// The largest slices that the cluster has, instead of one whole GPU for each pod.
+// Adds the largest slices that the cluster has, in place of one whole GPU for each pod.
 void add_slices(const ForecastBasis& basis, const fact::JobCreated& job, std::vector<Change>& out) {
   constexpr std::size_t kOffered = 2;
   const auto& groups = job.request.groups;
@@ -129,7 +129,7 @@ void add_limits(const fact::JobCreated& job, std::vector<Change>& out) {
   }
 }
 
-// Those that would be accepted.
+// The changes that are within the bounds of a request, at most limits::kMaxAlternatives.
 std::vector<Change> changes_of(const ForecastBasis& basis, const fact::JobCreated& job) {
   std::vector<Change> out;
   add_topologies(job, out);
@@ -144,7 +144,7 @@ std::vector<Change> changes_of(const ForecastBasis& basis, const fact::JobCreate
   return out;
 }
 
-// The fact of the basis that has the job's request; none: the job is not there.
+// The index of the fact with the job's request. nullopt: the job is not in the basis.
 std::optional<std::size_t> find(const ForecastBasis& basis, JobId job) {
   for (std::size_t i = 0; i < basis.facts.size(); ++i) {
     const auto* const kept = std::get_if<fact::JobKept>(&basis.facts[i].body);
@@ -153,8 +153,8 @@ std::optional<std::size_t> find(const ForecastBasis& basis, JobId job) {
   return std::nullopt;
 }
 
-// The job, of which this fact is, submitted anew, now, with the change: its place in the line is the last,
-// and nothing is kept for it.
+// The basis with the job of this fact submitted again, now, with the change. The job is the last of
+// its class and has no reservation.
 ForecastBasis with(const ForecastBasis& basis, std::size_t at, const Change& change) {
   ForecastBasis out = basis;
   auto& kept = std::get<fact::JobKept>(out.facts[at].body);

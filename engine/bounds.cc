@@ -26,8 +26,8 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 
-// Sorted by field. Where the least is kLeast, a rule elsewhere refuses what is too small and says
-// what is wanted instead.
+// Sorted by field. Where the least is kLeast, another rule refuses smaller values and says which
+// values are allowed.
 constexpr std::array kTable{
     Row{"account", "", 0, kName},
     Row{"actor", "", 0, kName},
@@ -105,7 +105,7 @@ constexpr std::array kTable{
     Row{"quota", "", 0, kProducts},
     Row{"rack", "", 0, kName},
     Row{"rank", "", -1, kPods - 1},
-    Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // it only orders
+    Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // a rank only gives an order
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
     Row{"replaces", "", 0, kName},
     Row{"replicas", "", 0, kMilliPerGpu},
@@ -141,7 +141,7 @@ constexpr bool before(const Row& a, const Row& b) {
 }
 static_assert(std::is_sorted(kTable.begin(), kTable.end(), before));
 
-// What every row allows needs no look-up, and that is nearly all there is.
+// A value that every row allows needs no look-up. Nearly all values are in this range.
 constexpr std::int64_t kAny =
     std::min_element(kTable.begin(), kTable.end(), [](auto& a, auto& b) { return a.most < b.most; })
         -> most;
@@ -149,7 +149,7 @@ static_assert(kAny >= 64 && std::all_of(kTable.begin(), kTable.end(),
                                         [](const Row& row) { return row.least <= 0; }));
 constexpr bool fits_any(std::int64_t value) { return value >= 0 && value <= kAny; }
 
-// A field that the table does not know is held to what the shortest text may have; a test sees that
+// A field that the table does not know gets the bound of the shortest text. A test checks that
 // there is none.
 constexpr Row kUnknown{"", "", kLeast, kMost};
 
@@ -169,8 +169,8 @@ std::string at_most(std::int64_t most, std::string_view unit) {
 template <class T>
 std::optional<Error> fields_of(const T& record, std::string_view within = "");
 
-// Field visitor that stops at the first field beyond its bound. The path is put together on the way
-// back, so that what is right costs nothing.
+// A field visitor that stops at the first field beyond its bound. It builds the path on the way
+// back, so accepted values cost nothing.
 class Visitor {
  public:
   explicit Visitor(std::string_view within = "") : within_(within) {}
@@ -208,7 +208,7 @@ class Visitor {
   }
 
   void number(std::string_view field, std::int64_t value) {
-    if (fits_any(value)) return;  // what must not be 0 is a rule
+    if (fits_any(value)) return;  // other rules refuse 0
     const Row& row = bound_of(field, within_);
     if (value >= row.least && value <= row.most) return;
     const std::string want = row.least == kLeast ? at_most(row.most, "")
@@ -273,7 +273,7 @@ std::optional<Error> check_kind(const PodShape& s) {
   return std::nullopt;
 }
 
-// Rules over several fields of a pod; each field is within its bound.
+// Rules over several fields of a pod. Each field is within its bound.
 std::optional<Error> check_shape(const PodShape& s) {
   if (auto error = check_kind(s)) return error;
   std::size_t terms = s.node_selector.size() + s.affinity.size() + s.tolerations.size();
@@ -321,7 +321,7 @@ std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bo
   return check_balanced(r.balanced, r.topology, r.segment);
 }
 
-// The rules of a whole gang; each field is within its bound.
+// Rules over several fields of a gang. Each field is within its bound.
 std::optional<Error> check_gang(const GangRequest& r) {
   std::uint64_t pods = 0;
   bool mig = false;
@@ -371,7 +371,7 @@ std::optional<Error> check_node(const NodeSpec& node) {
   return too_large("labels, taints, extended", stored_bytes(node), limits::kMaxNodeBytes);
 }
 
-// Whoever has a thousand nodes must find the one: it is named, not counted.
+// Names the node: the caller may have a thousand.
 std::optional<Error> check_named(const NodeSpec& node) {
   auto error = check_node(node);
   if (error) error->field = "node " + cut(node.name, limits::kMaxEchoBytes) + ": " + error->field;
@@ -412,7 +412,7 @@ std::optional<Error> check_body(const in::ImportNodes& body) {
   return fields_of(body);
 }
 
-// The spec is what the caller wrote: its fields are named as the account's.
+// The spec is the caller's: its fields are named as the account's.
 std::optional<Error> check_body(const in::SetAccount& body) {
   if (auto error = fields_of(body.spec, "spec")) return error;
   return fields_of(body);
@@ -448,7 +448,7 @@ std::optional<Error> check(const Input& input) {
 }
 
 std::optional<Error> check(const PodRecord& pod) {
-  if (auto error = fields_of(pod)) return error;
+  if (auto error = fields_of(pod, "pod")) return error;
   return check_pod(pod);
 }
 

@@ -1,6 +1,6 @@
-// Effects: what should be done outside because of a fact. A function of the state: after a crash
-// the edge asks Engine::outstanding and loses nothing. Delivered at least once; applying one twice
-// is harmless, since each names the attempt it belongs to.
+// Effects: commands to an edge that follow from facts. They are a function of the state: after a
+// crash the edge asks Engine::outstanding and loses nothing. They are delivered at least once.
+// Applying one twice is harmless, since each names its attempt.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ namespace subak {
 enum class EffectKind : std::uint8_t {
   kOpenGate,  // let these pods go to these nodes (API job: launch these ranks there)
   kEvict,     // end these pods
-  // Let nobody go (Effect::keep_closed): all that there is to be done about a job of pods that waits again.
+  // Keep the gates of Effect::keep_closed closed. It is the only effect for a job of pods that
+  // waits again.
   kKeepClosed,
 };
 template <>
@@ -54,21 +55,22 @@ struct EffectPod {
   friend bool operator==(const EffectPod&, const EffectPod&) = default;
 };
 
-// One thing to do, with all pods of a job that it is about. Plain record.
+// One command, with all pods of the job that it concerns. Plain record.
 struct Effect {
   EffectKind kind = EffectKind::kOpenGate;
   ClusterId cluster;
   JobId job;
   std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;         // kOpenGate: when the hold is taken back
+  TimeMs until_ms = 0;         // kOpenGate: when the hold is released
   Cause cause = Cause::kNone;  // kEvict
   std::vector<EffectPod> pods;
-  // The cluster's session now, 0 if none follows it: an edge of an older one does not act.
+  // The cluster's current session; 0 if none follows it. An edge of an older session does not act.
   std::uint64_t session = 0;
-  // Pods, by rank, whose places were given back while their gates were closed, with uid and name. An
-  // earlier word to open them may be on its way, from this process or one that led before. So the edge writes on
-  // each of them, and until that is acknowledged opens no gate for the place that it had: whatever
-  // is on its way names an older version of the pod, and does nothing any more (docs/design/0070).
+  // Pods, by rank, with uid and name, whose holds were released while their gates were closed. An
+  // earlier command to open a gate may still be in flight, from this process or a former leader. So
+  // the edge writes to each of these pods. Until the write is acknowledged it opens no gate for the
+  // released hold. A command in flight then names an older version of the pod and has no effect
+  // (docs/design/0070).
   std::vector<EffectPod> keep_closed;
   template <class V>
   void fields(V& v) {

@@ -1,5 +1,5 @@
-// The engine's contract over its rooms: state/ is what is, decide/ what shall be, derive/ what
-// follows.
+// The engine's contract, on top of its three layers: state/ holds the state, decide/ makes
+// decisions, derive/ computes from the state.
 #include "engine/engine.h"
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct Engine::Impl {
     std::optional<std::set<JobId>> starts;
   };
 
-  // Its queue as it would be, until something changes.
+  // The shadow queue of the engine, cached until something changes.
   struct Imagined {
     TimeMs at_ms = 0;
     std::vector<std::shared_ptr<const PendingPods>> pending;
@@ -66,11 +66,11 @@ struct Engine::Impl {
     return imagined.would.get();
   }
 
-  // All but the live jobs.
+  // Everything except the live jobs.
   void keep_before_live(ForecastBasis& out) const;
   void keep_after_live(std::vector<Fact>& out) const;
 
-  // A basis that is made in slices.
+  // A basis that is copied in slices.
   struct GrowingBasis {
     ForecastBasis basis;  // up to the last slice
     std::vector<Fact> after;
@@ -80,7 +80,7 @@ struct Engine::Impl {
   State state;
   std::optional<GrowingBasis> growing;
   decide::PassMemory pass;
-  mutable Search search{state.fleet()};  // remembers, and answers the same
+  mutable Search search{state.fleet()};  // has a cache, which never changes an answer
   mutable derive::ViewMemo views;
   mutable Rehearsed rehearsed;
   mutable Imagined imagined;
@@ -116,7 +116,7 @@ std::vector<Fact> Engine::checkpoint() const {
   return out;
 }
 
-// All with number 0 and the state's time.
+// All facts have number 0 and the state's time.
 void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
   const State& s = impl_->state;
   s.keep([&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
@@ -215,13 +215,14 @@ FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs 
 }
 
 void Engine::Impl::keep_before_live(ForecastBasis& out) const {
-  out.facts.reserve(decide::live_size(state) + 2 * state.tree().next_id().value);  // most of them
+  // The number of most of its facts.
+  out.facts.reserve(decide::live_size(state) + 2 * state.tree().next_id().value);
   state.keep_before_live(
       [&](fact::Body&& body) {
         auto* const set = std::get_if<fact::PolicySet>(&body);
         if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
-          set->policy.order =
-              OrderPolicy::kExact;  // ticks are no facts: the same rule without them
+          // Ticks are not facts: the exact rule replaces them.
+          set->policy.order = OrderPolicy::kExact;
         }
         out.facts.push_back({0, state.fact_ms(), std::move(body)});
       },

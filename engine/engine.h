@@ -1,18 +1,20 @@
-// The engine: all state, one writer. Inputs in; facts, effects and a reply out. No I/O, no clock,
-// no threads, no third-party library.
+// The engine owns all state and is its only writer. It takes inputs and returns facts, effects and
+// a reply. It does no I/O, reads no clock, starts no threads and uses no third-party library.
 //
 // Duties of the caller:
 //  1. Stamp Input::time_ms with a time that never goes backwards.
-//  2. End each batch of inputs with in::Pass; inputs never schedule by themselves.
-//  3. Make the facts durable before anything that rests on them (replies, effects, views) is shown.
-//  4. After recovery (evolve of every stored fact, in order) apply in::Restarted first.
+//  2. End each batch of inputs with in::Pass. Inputs never schedule by themselves.
+//  3. Make the facts durable before showing replies, effects or views that rest on them.
+//  4. After recovery (evolve() of every stored fact, in order) apply in::Restarted first.
 //  5. Send in::Tick no later than next_deadline().
 //
-// Promises: same state and input, same outcome, byte for byte. A repeated mutation (request_id)
-// makes no fact. The state is the fold of the facts. check_invariants() holds after each call.
-// Threads: none; one thread owns an engine, for const calls too: they remember, to be quick the next
-// time, and answer the same. References hold until the next apply() or evolve().
-// Units: milli-GPU, milli-GPU x ms in GpuTime, ms since 1970-01-01 UTC; others are in names.
+// Promises: the same state and input give the same outcome, byte for byte. A repeated mutation
+// (request_id) makes no fact. The state is the fold of the facts. check_invariants() holds after
+// each call.
+// Threads: none. One thread owns an engine, for const calls too: they fill caches, which never
+// change an answer. References hold until the next apply() or evolve().
+// Units: milli-GPU; milli-GPU x ms in GpuTime; ms since 1970-01-01 UTC. Other units are in the
+// names.
 #pragma once
 
 #include <array>
@@ -43,29 +45,31 @@
 
 namespace subak {
 
-// What the asker learns. For refused inputs `error` is set and nothing but an EditRefused fact was
-// made.
+// The answer to the caller of an input. If the input is refused, `error` is set and the only fact
+// is EditRefused.
 struct Reply {
   std::optional<Error> error;
-  JobId job;                  // SubmitJob
-  AccountId account;          // SetAccount
-  std::int64_t revision = 0;  // SetAccount: the new one (validate_only: the one it would be);
-                              // Finalize: the fact version; AcceptClock: the wall clock's time
+  JobId job;          // SubmitJob
+  AccountId account;  // SetAccount
+  // SetAccount: the new one (validate_only: the one it would be). Finalize: the fact version.
+  // AcceptClock: the time of the wall clock.
+  std::int64_t revision = 0;
   std::optional<AccountSpec> before;  // SetAccount, DeleteAccount: for the diff
   std::optional<AccountSpec> after;
   std::vector<std::string> warnings;
-  bool repeated = false;  // the request_id was known: this is what it did then
+  bool repeated = false;  // the request_id is known, and this is its first reply
 };
 
-// What one input led to: facts in order, each already part of the state; what is to be done outside
-// because of them, which may be shown once they are durable; the answer.
+// The result of one input. `facts` are in order, and each is already applied to the state.
+// `effects` are the commands that follow from them; send them once the facts are durable.
 struct ApplyOutcome {
   std::vector<Fact> facts;
   std::vector<Effect> effects;
   Reply reply;
 };
 
-// Of a node: whether it is drained, when that begins as planned, and when it ends by itself; 0: it does not.
+// The drain of a node: whether it is drained, when a planned drain begins, and when it ends by
+// itself. 0: no time is set.
 struct NodeDrain {
   bool drained = false;
   TimeMs from_ms = 0, until_ms = 0;
@@ -81,40 +85,42 @@ struct PodRow {
   TimeMs since_ms = 0;
 };
 
-// A job as reads show it. Copies; cheap enough for pages of them.
+// A job as reads show it. A copy, cheap enough for pages of them.
 struct JobRow {
   JobId id;
   std::string name, cluster, account, user;  // account path without the user
   JobState state = JobState::kQueued;
   JobOrigin origin = JobOrigin::kApi;
-  Cause cause = Cause::kNone;  // why it ended, or its present or last attempt
+  Cause cause = Cause::kNone;  // why the job ended, or its current or last attempt
   GangRequest request;
   std::uint32_t gang_size = 0;
   MilliGpu milligpu = 0;  // held or running now, else the least it will cost
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
-  // Starting, ending: its pods must be bound by then. Incomplete: done unless a pod comes by then.
-  // Paused: queued again then.
+  // Starting, ending: all pods must be bound by then. Incomplete: the job is done unless a pod
+  // comes by then. Paused: the job is queued again then.
   TimeMs until_ms = 0;
-  TimeMs end_refused_ms = 0;  // ending: when its cluster said that it does not let a pod of it end
+  TimeMs end_refused_ms = 0;  // ending: when the cluster refused to end one of its pods
   std::uint32_t attempt = 0;
-  // When what it holds is taken to be free: by its time limit, else by the policy's default. 0: it holds
-  // nothing, or nobody knows.
+  // When the GPUs that it holds are expected to be free: by its time limit, else by the policy's
+  // default. 0: it holds nothing, or the end is not known.
   TimeMs planned_end_ms = 0;
-  // Of a queued job that nodes are kept for: by when it starts; 0: there are none, or nobody knows.
-  // Promised: by time limits, and it moves later only for a cause. Else a guess.
+  // Of a queued job with reserved nodes: its latest start. 0: it has no reservation, or the start
+  // is not known. A promised start rests on time limits and moves later only for a cause. Any other
+  // start is a guess.
   TimeMs start_ms = 0;
-  TimeMs start_expected_ms = 0;  // when what its nodes hold now is taken to end: not after start_ms
+  // When the present holders are expected to end; never after start_ms.
+  TimeMs start_expected_ms = 0;
   bool start_promised = false;
-  ReserveCause start_cause = ReserveCause::kMade;  // why it is what it is
-  std::uint32_t start_moves = 0;                   // how often it has moved later
-  std::uint32_t overruns = 0;     // how often its attempt was there beyond such an end
+  ReserveCause start_cause = ReserveCause::kMade;  // why the reservation was made or moved last
+  std::uint32_t start_moves = 0;                   // how often the start has moved later
+  std::uint32_t overruns = 0;     // how often its attempt ran beyond its planned end
   bool refused = false;           // the cluster's scheduler refused it (reason Unschedulable)
-  bool limit_enforced = false;    // it is asked to end once it has had its time limit
-  bool limit_distrusted = false;  // it has one that nobody relies on: State::trusts_limit
-  std::vector<NodeId> nodes;      // where it holds GPUs: by id, each once
-  std::vector<PodRow> pods;       // only when asked for
+  bool limit_enforced = false;    // Subak asks it to end after its time limit
+  bool limit_distrusted = false;  // it has a limit that is not relied on: State::trusts_limit
+  std::vector<NodeId> nodes;      // where it holds GPUs, by id, each once
+  std::vector<PodRow> pods;       // filled only on request
 };
 
 // One account (or user) as `share` and `account tree` show it.
@@ -122,9 +128,9 @@ struct AccountRow {
   AccountId id, parent;
   AccountSpec spec;
   std::int64_t revision = 0;
-  double norm_shares = 0;           // of the parent
+  double norm_shares = 0;           // as a part of its siblings' sum
   double usage_gpu_seconds = 0;     // decayed
-  double effective_usage = 0;       // part of the parent's decayed usage
+  double effective_usage = 0;       // as a part of the parent's decayed usage
   double level_fs = 0;              // norm_shares / effective_usage; infinity where unused
   std::optional<double> fairshare;  // Fair Tree's factor, leaves only
   double share_factor = 0;          // 2^-(usage share / share), over the whole tree
@@ -134,50 +140,52 @@ struct AccountRow {
   std::size_t jobs_queued = 0;
 };
 
-// One step of the walk that ranks a job: the siblings compared at one node of the tree, and behind them those that
-// hold GPUs and have no job that could start.
+// One step of the walk that ranks a job: the siblings that are compared at one node of the tree.
+// Siblings that hold GPUs but have no job that could start follow behind them.
 struct RankStep {
   std::string node;  // path of the parent
   struct Entry {
     std::string path;
-    double shares = 0;  // its part of the whole fleet by shares alone, whoever has jobs
-    double target = 0;  // its part of the whole fleet at the moment, beside those with jobs
+    double shares = 0;  // its part of the whole fleet by shares alone, with or without jobs
+    double target = 0;  // its part of the whole fleet now, among those with jobs
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     MilliGpu alloc = 0, quota = 0;
-    MilliGpu next = 0;     // of its next job: half of it counts beside `alloc`; 0: it has none
+    MilliGpu next = 0;     // of its next job, half of which counts beside `alloc`; 0: it has none
     bool on_path = false;  // the job is below this one
   };
   std::vector<Entry> entries;  // best first
 };
 
-// Why a job waits, or what it is if it does not.
+// Why a job waits. For a job that does not wait, its state.
 struct Explanation {
   JobRow job;
   std::size_t position = 0;     // 1 = next; 0 if not waiting
-  std::vector<Reason> reasons;  // all that bind now, structural first; never empty while it waits
+  std::vector<Reason> reasons;  // all that apply now, structural first; never empty while it waits
   std::vector<RankStep> ranking;
-  // Of a queued job: from then on nodes may be kept for it, when it does not fit in its turn; 0: never.
-  // And those that are kept for it now, by name, until it starts.
+  // Of a queued job: the time from which Subak may reserve nodes for it if it does not fit in its
+  // turn. 0: never. `kept_nodes` are the names of the nodes that are reserved for it now.
   TimeMs patience_until_ms = 0;
   std::vector<std::string> kept_nodes;
 };
 
-// A job with pods that its gang has no rank for: JobRow::pods from JobRow::gang_size on.
+// A job with more pods than ranks. The pods without a rank are JobRow::pods from JobRow::gang_size
+// on.
 struct CrowdedJob {
   JobRow job;
   Reason reason;
 };
 
-// One row of what the queue would be if what is only observed were enforced (docs/design/0035).
+// One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`
+// (docs/design/0035).
 struct WouldRow {
   std::size_t index = 0;            // among all rows, from 0
-  std::size_t position = 0;         // 1 = next; 0: its gang is not whole, or has no account
-  bool pending = false;             // pods that wait without us: job.id is none
+  std::size_t position = 0;         // 1 = next; 0: its gang is incomplete, or has no account
+  bool pending = false;             // its pods wait outside Subak, and job.id is none
   JobRow job;                       // as the next pass would leave it
   std::optional<Reason> waits_for;  // none: the pass would start it, on job.nodes
 };
 
-// What one pod has held since its last ledger row: not in the books yet.
+// The usage of one pod since its last ledger row. The books do not have it yet.
 struct OpenUsage {
   AccountId payer;
   UsageState state = UsageState::kUsed;  // as the row will say, if nothing goes wrong
@@ -186,7 +194,7 @@ struct OpenUsage {
   MilliGpu milligpu = 0;
 };
 
-// The bill of one node up to now: both books and what is left unexplained (always zero).
+// The bill of one node up to now: both books, and the time that neither explains (always zero).
 struct NodeBill {
   NodeId node;
   NodeBooks capacity;
@@ -194,23 +202,26 @@ struct NodeBill {
   GpuTime residual;  // capacity.allocated - charged
 };
 
-// Figures that need a look at everything that waits or holds GPUs, for metrics.
+// Figures for metrics that need a scan of everything that waits or holds GPUs. A collector reads
+// them.
 struct Survey {
   struct OfCluster {
     ClusterId id;
-    MilliGpu foreign = 0;  // held by pods that were bound without us
-    // Part of the free GPUs that the usual pods cannot use: Search::fragmentation over the
-    // limits::kSurveyShapes shapes that most pods that wait or run have.
+    MilliGpu foreign = 0;  // held by foreign pods
+    // The part of the free GPUs that common pods cannot use: Search::fragmentation over the
+    // limits::kSurveyShapes shapes that most waiting or running pods have.
     double fragmentation = 0;
-    MilliGpu kept_idle = 0;      // kept_idle() of the cluster
-    MilliGpu left_to_gangs = 0;  // idle on NVLink domains that Policy::keep_whole keeps
-    LightWork light;             // Fleet::light_work() of the cluster
+    MilliGpu kept_idle = 0;      // Engine::kept_idle() of the cluster
+    MilliGpu left_to_gangs = 0;  // idle on NVLink domains that Policy::keep_whole leaves to gangs
+    LightWork light;             // of non-GPU pods: Fleet::light_work() of the cluster
   };
   std::vector<OfCluster> clusters;  // by id
-  // Earliest submit time of what is queued at or below an account; none if nothing is.
+  // The earliest submit time of the jobs that are queued at or below an account. No entry: none is
+  // queued.
   std::map<AccountId, TimeMs> oldest_submit;
   std::vector<JobId> head;  // the first limits::kSurveyQueue of the queue, in order
-  // How many of the first limits::kSurveyExplained wait for each reason; a job may have several.
+  // How many of the first limits::kSurveyExplained jobs wait for each reason. A job may have
+  // several reasons.
   std::map<ReasonToken, std::size_t> reasons;
 };
 
@@ -220,111 +231,116 @@ class Engine {
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  Engine(Engine&&) noexcept;  // of the other nothing may be asked any more
+  Engine(Engine&&) noexcept;  // the moved-from engine must not be used
   Engine& operator=(Engine&&) noexcept;
 
-  // Decides and evolves. Facts are numbered from seq() + 1.
+  // Decides on an input and applies the facts. It numbers them from seq() + 1.
   ApplyOutcome apply(const Input& input);
-  // Applies one fact that is already decided; holds no policy. Facts must arrive in order;
-  // checkpoint facts (seq 0) first, then set_seq().
+  // Applies one fact that is already decided, without any policy. Facts must arrive in order. Facts
+  // of a checkpoint (seq 0) come first, then set_seq().
   void evolve(const Fact& fact);
-  void set_seq(std::uint64_t seq);  // the number of the last fact that the checkpoint stands for
+  void set_seq(std::uint64_t seq);  // number of the last fact that the checkpoint includes
   std::uint64_t seq() const;        // of the last fact; 0: none yet
   TimeMs now() const;               // time of the last input or fact
 
-  // When a Tick would change something; nullopt: never, as things stand.
+  // The next time at which a Tick changes something. nullopt: never, unless another input comes.
   std::optional<TimeMs> next_deadline() const;
-  // Something changed since the last Pass that could let a job start.
+  // True if a change since the last Pass may let a job start.
   bool pass_due() const;
-  // What should be done outside now: of jobs that wait again, then of those that start or end, by job id,
-  // then rank.
+  // The effects to send now: first of jobs that wait again, then of jobs that start or end, by job
+  // id, then rank.
   std::vector<Effect> outstanding(ClusterId cluster) const;
-  // The picture for other threads, as of now. Parts that did not change are those of the last one.
+  // The snapshot for other threads, as of now. It shares the unchanged parts with the previous one.
   std::shared_ptr<const View> view() const;
 
-  // Facts that rebuild this state in an empty engine (recovery without history), all with number 0
-  // and the state's time. The second form keeps none of them. O(state).
+  // Facts that rebuild this state in an empty engine (recovery without history). All have number 0
+  // and the state's time. The second form passes each fact on and stores none. O(state).
   std::vector<Fact> checkpoint() const;
   void checkpoint(const std::function<void(const Fact&)>& each) const;
-  // A digest of these facts: equal states have equal ones. It finds mistakes, not forgery. O(state).
+  // A digest of the checkpoint's facts: equal states have equal digests. It detects mistakes, not
+  // forgery. O(state).
   std::array<std::uint64_t, 2> digest() const;
-  // Asserts: nothing above capacity, tree sums, open holds, bill residual zero. O(state).
+  // Asserts that nothing is above capacity, that tree sums and open holds are right, and that the
+  // residual of the bill is zero. O(state).
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------
   ClusterId find_cluster(std::string_view name) const;  // empty: the only one; none if unknown
-  std::string cluster_name(ClusterId id) const;         // empty if it was removed, or never was
+  std::string cluster_name(ClusterId id) const;         // empty if it was removed, or never existed
   const Policy& policy() const;
   const AccountTree& accounts() const;
   const Fleet& fleet() const;
   const Ledger& ledger() const;
   NodeDrain drain_of(NodeId id) const;
   std::optional<JobRow> job(JobId id, bool with_pods) const;  // none: unknown, or forgotten
-  // Jobs after `after` by id, at most `most`; `state`, `account` (subtree path) and `user` (name
-  // below any account) filter.
+  // Jobs with ids after `after`, at most `most`, by id. `state`, `account` (subtree path) and
+  // `user` (name below any account) filter them.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
                            std::string_view account, std::string_view user = {}) const;
-  // The whole order as it is now: O(n log n) in what waits. Of a long queue rather make it
-  // elsewhere, from a copy: O(n + accounts), nearly all of it one copy of memory.
+  // The whole order as it is now: O(n log n) in the waiting jobs. For a long queue copy it with
+  // copy_queue() and order the copy on another thread. The copy costs O(n + accounts), nearly all
+  // of it one copy of memory.
   QueuePicture queue_picture() const;
   void copy_queue(QueueCopy& into) const;
-  // What a forecast of every start is made of, anywhere, at `t`, which is not before now(). O(state).
+  // Returns the input of make_forecast() at `t`, which is not before now(). Any thread may use it.
+  // O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
-  // The same in slices, so that other calls need not wait for all of it. begin_forecast_basis() fixes the
-  // state and takes O(accounts + nodes); apply() and evolve() may come between the slices and do not show
-  // in the basis. A basis that is under way is dropped.
+  // The same in slices, so that other calls need not wait for all of it. begin_forecast_basis()
+  // fixes the state in O(accounts + nodes). apply() and evolve() may come between the slices; the
+  // basis does not show their changes. It drops a basis in progress.
   void begin_forecast_basis(TimeMs t);
-  // The next slice, of so many jobs and pods. The basis once it is complete; nullopt: go on. It has no run
-  // times: make_forecast() predicts them. One is under way.
+  // Copies the next slice: jobs and pods together, at most `most`. Returns the basis once it is
+  // complete; nullopt: call again. It has no run times, which make_forecast() predicts. Requires a
+  // basis in progress.
   std::optional<ForecastBasis> forecast_basis_slice(std::size_t most);
-  // The fleet by time from `t` on, which is not before now(): engine/plan.h. O(jobs + nodes).
+  // The timeline of the fleet from `t` on, which is not before now(): engine/plan.h. O(jobs +
+  // nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
-  // The queue in the order in which the next pass would take it. The order of n jobs costs
-  // O(n log n), whatever is copied of them.
+  // The first `most` jobs in the order in which the next pass would take them. To order n jobs
+  // costs O(n log n), even for a small `most`.
   std::vector<JobRow> queue(std::size_t most) const;
   std::vector<JobId> queue_order(std::size_t most) const;
-  // It waits for its turn, at or below this account (subtree path; empty: any). O(1).
+  // True if the job waits for its turn at or below this account (subtree path; empty: any). O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
-  // Jobs with pods that wait and that are not in the order, by number: incomplete or paused ones, and those
-  // with pods beyond their gang's size. At or below `account` (empty: any). O(them).
+  // Jobs with waiting pods that are not in the order, by id: incomplete or paused jobs, and jobs
+  // with more pods than ranks. At or below `account` (empty: any). O(those jobs).
   std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
-  // Of all jobs, those with pods beyond their gang's size, by number. O(them).
+  // Jobs with more pods than ranks, in any state, by id. O(those jobs).
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
   std::vector<AccountRow> account_rows(TimeMs t) const;  // parents first; with Fair Tree's factors
-  // Why a job waits, at `t`; none if it is unknown. `position` in the order, if the asker has it: the
-  // order is not made then.
+  // Explains why a job waits, at `t`. None: the job is unknown. With a `position` in the order the
+  // call does not compute the order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
-  // Only the reasons, of a job that waits or has pods beyond its gang's size; empty if neither.
-  // `position` in the order (0: not
-  // known). Does not look at the queue: O(nodes).
+  // Only the reasons of a job that waits or has more pods than ranks. Empty for other jobs.
+  // `position` in the order; 0: not known. Does not look at the queue: O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
-  // What keeps a job that waits: the first of reasons() if its account's rules or its cluster do,
-  // else whether a place is free for it now. nullopt if it does not wait. O(depth) and one search
-  // for a place, where reasons() looks at every node.
+  // The main reason why a job waits: the first of reasons() if it comes from its account's rules or
+  // its cluster. Otherwise it says whether there is room for it now. nullopt: the job does not
+  // wait. O(depth) and one search for a placement, where reasons() looks at every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
-  // The queue as it would be, and what the next pass would start, if every namespace were enforced and
-  // the pods that wait without us had been gated. Those are read from `view`, which is of this engine,
-  // or of the one whose facts it is fed. From the row `begin` on those at or below `account` (empty:
-  // all), at most `most`. nullopt: more than limits::kMaxWouldQueue. O(state) once for each state and
-  // view, then one search for a place a row.
+  // The shadow queue, and what the next pass would start, as if every namespace were enforced and
+  // all pods that wait outside Subak were gated. These pods come from `view`, which is of this
+  // engine or of the one whose facts it is fed. Returns rows from `begin` on at or below `account`
+  // (empty: all), at most `most`. nullopt: more than limits::kMaxWouldQueue. O(state) once for each
+  // state and view, then one search for a placement per row.
   std::optional<std::vector<WouldRow>> would_queue(const View& view, std::string_view account,
                                                    std::size_t begin, std::size_t most) const;
-  // All pods that hold GPUs, by node, job and rank. O(them).
+  // All pods that hold GPUs, by node, job and rank. O(those pods).
   std::vector<OpenUsage> open_usage() const;
-  // Of every node that is there, by cluster and name. `t` is not before the last change of any. O(nodes
-  // + pods that hold GPUs).
+  // The bill of every present node, by cluster and name. `t` is not before the last change of any
+  // node. O(nodes + pods that hold GPUs).
   std::vector<NodeBill> bill(TimeMs t) const;
   GpuTime residual(TimeMs t) const;  // sum of |residual| over nodes
-  // Nodes of a cluster with their ids, by id.
+  // Nodes of a cluster, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
   std::size_t live_size() const;            // jobs that have not ended, and nodes
-  std::size_t count(JobState state) const;  // jobs; of ended ones those that are remembered
-  // How many kinds of pods the searches of this engine remember nodes for.
+  std::size_t count(JobState state) const;  // jobs; of ended ones only those still remembered
+  // How many kinds of pods have cached node filters in the searches of this engine.
   std::size_t filters() const;
-  // Free GPUs of the cluster on nodes that are kept for jobs. O(nodes that are kept).
+  // Free GPUs of the cluster on reserved nodes. O(reserved nodes).
   MilliGpu kept_idle(ClusterId cluster) const;
-  Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): now and then
+  Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): call rarely
 
  private:
   struct Impl;

@@ -1,12 +1,14 @@
-// Facts: what we decided and stand by. Numbered from 1 without gaps, durable, versioned,
-// append-only: the state is the fold of the facts and of nothing else. Engine::apply makes them,
-// Engine::evolve applies them (also at recovery and in the follower), the store keeps them as
-// protobuf (proto/subak/fact/v1/fact.proto has the same field numbers; a test compares).
+// Facts are the durable decisions and observations of the engine. They are numbered from 1 without
+// gaps, versioned and append-only. The state is the fold of the facts and of nothing else.
+// Engine::apply makes them. Engine::evolve applies them, also at recovery and in the follower. The
+// store writes them as protobuf: proto/subak/fact/v1/fact.proto has the same field numbers, and a
+// test compares them.
 //
 // Evolution: kinds, fields and values of enums are only added, each with the version that brings it
-// (kKindsOfVersion, in_version<N>, values_of_version); they are written only after `admin finalize`
-// to that version, and a program that does not know one does not start. The position in fact::Body
-// is the durable kind number minus 1: append only (docs/design/0002, 0030).
+// (kKindsOfVersion, in_version<N>, values_of_version). A program writes them only after `admin
+// finalize` to that version. A program that does not know a version does not start on its store.
+// The position in fact::Body is the durable kind number minus 1: append only (docs/design/0002,
+// 0030).
 #pragma once
 
 #include <array>
@@ -21,15 +23,32 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "core/text.h"
 #include "engine/fact_job.h"
 #include "engine/fact_kept.h"
 #include "engine/input.h"
-#include "engine/reserve_cause.h"
 #include "placement/node.h"
 #include "placement/request.h"
 #include "queue/job.h"
 
 namespace subak {
+
+// Why a reservation was made, moved or given up. Values are durable: append only.
+enum class ReserveCause : std::uint8_t {
+  kMade,     // the job did not fit in its turn
+  kEarlier,  // a better placement was found: an earlier start, or a promise instead of a guess
+  kOverrun,  // a job on its nodes stays longer than expected
+  kNode,     // one of its nodes is gone or closed
+  kTaken,    // its nodes were taken: by a job within its quota, or by pods that Subak did not place
+  kAccount,  // given up: a rule of its accounts stops the job
+  kPolicy,   // given up: the policy allows fewer reservations, or none
+  kNoPlace,  // given up: no placement exists that it could wait for
+};
+template <>
+struct EnumText<ReserveCause> {
+  static constexpr std::array<std::string_view, 8> names{"made",  "earlier", "overrun", "node",
+                                                         "taken", "account", "policy",  "no_place"};
+};
 
 namespace fact {
 
@@ -50,16 +69,16 @@ struct ClusterSet {
   }
 };
 
-// Whether a cluster's list is complete, whether its fleet is owned (imported) or watched, and by
-// which session. What happens in a cluster that is not synced is not known since `since_ms`: until
-// it is synced again the clocks of its holds stand.
+// Says whether a cluster's list is complete, whether its fleet is owned (imported) or watched, and
+// by which session. While a cluster is not synced its events since `since_ms` are not known. The
+// deadlines of its holds stand still until it is synced again.
 struct ClusterSynced {
   static constexpr std::string_view kName = "cluster_synced";
   ClusterId id;
   bool synced = false;
   bool owned = false;
   std::uint64_t session = 0;  // the newest; 0: no list ever began
-  TimeMs since_ms = 0;        // only of one that is not synced
+  TimeMs since_ms = 0;        // set only while it is not synced
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -70,7 +89,7 @@ struct ClusterSynced {
   }
 };
 
-// What we take a node to be from now on (and so what is installed).
+// The node as Subak counts it from now on, with its installed GPUs.
 struct NodeSet {
   static constexpr std::string_view kName = "node_set";
   NodeId id;
@@ -78,10 +97,10 @@ struct NodeSet {
   NodeSpec spec;
   bool drained = false;
   EditStamp edit;  // of an import or drain; empty when observed
-  // When it is drained, and when that ends. 0: not planned; nobody said when.
+  // When a planned drain begins and when a drain ends. 0: not planned; no end is set.
   TimeMs drain_from_ms = 0;
   TimeMs drain_until_ms = 0;
-  TimeMs since_ms = 0;  // only in a checkpoint: since when we know the node
+  TimeMs since_ms = 0;  // only in a checkpoint: since when the node is known
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -134,7 +153,7 @@ struct AccountDeleted {
   static constexpr std::string_view kName = "account_deleted";
   AccountId id;
   EditStamp edit;
-  // In checkpoints only: the node as it was, which keeps its id for the ledger.
+  // In checkpoints only: the deleted account, which keeps its id for the ledger.
   AccountSpec spec;
   AccountId parent;
   std::int64_t revision = 0;
@@ -148,7 +167,7 @@ struct AccountDeleted {
   }
 };
 
-// An edit that was refused, for the audit log; changes nothing.
+// An edit that was refused, for the audit log. It changes nothing.
 struct EditRefused {
   static constexpr std::string_view kName = "edit_refused";
   std::string what;     // the input's kind
@@ -174,8 +193,9 @@ struct Charged {
   }
 };
 
-// Nodes are kept for this queued job: it starts there by `start_ms` at the latest, when all that they
-// hold has ended. Takes the place of its earlier reservation. No nodes: it has none any more.
+// Reserves nodes for this queued job. The job starts there by `start_ms` at the latest, when all
+// that the nodes hold has ended. The fact replaces the job's earlier reservation. No nodes: the
+// reservation ends.
 struct Reserved {
   static constexpr std::string_view kName = "reserved";
   struct Kept {
@@ -187,12 +207,12 @@ struct Reserved {
     friend bool operator==(const Kept&, const Kept&) = default;
   };
   JobId job;
-  std::vector<Kept> nodes;  // ascending; no node is kept for two jobs
-  TimeMs start_ms = 0;      // limits::kMaxTimeMs: what is there is not known to end
-  bool estimated = false;   // it rests on an end that is a guess
+  std::vector<Kept> nodes;  // ascending; a node is in one reservation at most
+  TimeMs start_ms = 0;      // limits::kMaxTimeMs: the end of its holders is not known
+  bool estimated = false;   // the start rests on a guessed end
   ReserveCause cause = ReserveCause::kMade;
-  TimeMs made_ms = 0;      // when the job got its first one, of those that followed each other
-  std::uint32_t late = 0;  // how often since then it has moved later
+  TimeMs made_ms = 0;      // when the job got the first of its consecutive reservations
+  std::uint32_t late = 0;  // how often the start has moved later since then
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -206,7 +226,7 @@ struct Reserved {
   friend bool operator==(const Reserved&, const Reserved&) = default;
 };
 
-// The capacity side of one node's bill up to `as_of_ms`; written at each UTC midnight, and in
+// The capacity side of one node's bill up to `as_of_ms`. Written at each UTC midnight, and in
 // checkpoints.
 struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
@@ -226,7 +246,8 @@ struct NodeBilled {
   }
 };
 
-// The store holds facts of `version` from here on: programs that know only older ones refuse it.
+// The store holds facts of `version` from here on. Programs that know only older versions refuse
+// it.
 struct Finalized {
   static constexpr std::string_view kName = "finalized";
   std::uint32_t version = 0;
@@ -238,7 +259,7 @@ struct Finalized {
   }
 };
 
-// The wall clock was taken over by hand: time is `after_ms` from here on, unless that is earlier.
+// An operator accepted the wall clock. Time is `after_ms` from here on, or later if it already was.
 struct ClockAccepted {
   static constexpr std::string_view kName = "clock_accepted";
   TimeMs before_ms = 0;
@@ -252,7 +273,7 @@ struct ClockAccepted {
   }
 };
 
-// A cluster is no more. Its id is never given to another: job ids and ledger rows keep it.
+// A cluster is removed. Its id is never reused, since job ids and ledger rows contain it.
 struct ClusterRemoved {
   static constexpr std::string_view kName = "cluster_removed";
   ClusterId id;
@@ -264,10 +285,11 @@ struct ClusterRemoved {
   }
 };
 
-// What is remembered of a node that turned such pods away `times` in a row. While `barred` it is not
-// tried for them, until `until_ms`; then only the times are known, again until then. No times:
-// nothing is remembered any more. With a job the cluster's scheduler refused pods of it there, for a reason
-// that may be the job's own: others with such pods only try the node last.
+// Node backoff: a node rejected pods of this shape `times` in a row. While `barred` (backed off)
+// the node is not tried for them, until `until_ms`. Then only the count is remembered, again until
+// `until_ms`. No times: the record is deleted.
+// With a job, the cluster's scheduler refused pods of that job there. The reason may be the job's
+// own, so other jobs with pods of this shape only try the node last.
 struct NodeBarred {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
@@ -275,7 +297,7 @@ struct NodeBarred {
   std::uint32_t times = 0;
   TimeMs until_ms = 0;
   bool barred = false;
-  JobId job{};  // none: the node's kubelet turned them away, whosever they were
+  JobId job{};  // none: the node's kubelet rejected them, of any job
   template <class V>
   void fields(V& v) {
     v(1, "node", node);
@@ -287,7 +309,7 @@ struct NodeBarred {
   }
 };
 
-// What of a node pods take that have no GPUs, all together: such pods are no jobs.
+// The resources of a node that its non-GPU pods take, as one sum. These pods are no jobs.
 struct NodeLoad {
   static constexpr std::string_view kName = "node_load";
   NodeId node;
@@ -299,8 +321,8 @@ struct NodeLoad {
   }
 };
 
-// What its edges have said of a cluster as a whole: which it is (in::ListBegin::uid; empty: not known),
-// and up to when it is known what happened there (0: never yet).
+// Which cluster this is (in::ListBegin::uid; empty: not known), and the time up to which its edges
+// have reported all events (0: never yet).
 struct ClusterSeen {
   static constexpr std::string_view kName = "cluster_seen";
   ClusterId id;
@@ -314,7 +336,7 @@ struct ClusterSeen {
   }
 };
 
-// A namespace names this account by its label; empty: none any more.
+// A namespace names this account by its label. Empty: it no longer names one.
 struct NamespaceLabelled {
   static constexpr std::string_view kName = "namespace_labelled";
   ClusterId cluster;
@@ -328,8 +350,8 @@ struct NamespaceLabelled {
   }
 };
 
-// A gang that waits has another size: its owner was changed, or some of its pods are done or by
-// themselves. Pods beyond the new size wait behind the ranks.
+// The size of a waiting gang changed: its owner was edited, or some of its pods are done or became
+// jobs of their own. Pods beyond the new size wait behind the ranks.
 struct GangResized {
   static constexpr std::string_view kName = "gang_resized";
   JobId id;
@@ -341,9 +363,10 @@ struct GangResized {
   }
 };
 
-// At a start the clock was far ahead of the last fact, at `from_ms`; time went on at `to_ms`. Until it has been
-// right for limits::kClockProofMs the rows over that time are remembered, so that they can be given back if it was
-// wrong (docs/design/0078). Both 0: it is settled. In a checkpoint one more for each such row: `row`, of fact `charged`.
+// Time leapt from `from_ms` to `to_ms` because at a start the clock was far ahead of the last fact.
+// The rows over that time are remembered until the clock has been right for limits::kClockProofMs.
+// If it proves wrong, they are refunded (docs/design/0078). Both 0: the leap is settled. A
+// checkpoint has one more fact for each remembered row: `row`, of the fact with number `charged`.
 struct TimeLeapt {
   static constexpr std::string_view kName = "time_leapt";
   TimeMs from_ms = 0;
@@ -370,7 +393,7 @@ using Kinds =
                  JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran,
                  TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized>;
 
-// One fact of any kind. Use it like the variant that it is. Copy, move and destruction are defined in
+// One fact of any kind, used like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.
 struct Body : Kinds {
   using Alternatives = Kinds;
@@ -386,8 +409,8 @@ struct Body : Kinds {
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
-// fields and values of its version only; a Finalized fact raises it. What each version has is also
-// in tests/golden/format, where a test finds what was added without its version.
+// fields and values of its version only. A Finalized fact raises it. tests/golden/format also lists
+// the contents of each version, and a test there finds additions without a version.
 inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{48};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
@@ -399,9 +422,9 @@ struct Fact {
   fact::Body body;
 };
 
-// "#12 @1000 job_created id=1-1 ..." and back. One line, canonical: equal facts have equal bytes.
+// Converts to and from the text form "#12 @1000 job_created id=1-1 ...". One canonical line: equal
+// facts have equal bytes.
 std::string fact_to_text(const Fact& fact);
 Result<Fact> fact_from_text(std::string_view line);
-std::string_view fact_kind(const Fact& fact);  // "job_created"
 
 }  // namespace subak

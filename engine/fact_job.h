@@ -1,4 +1,4 @@
-// Facts about jobs and their pods. Part of engine/fact.h, which is what others include.
+// Facts about jobs and their pods. Part of engine/fact.h: include that header instead.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@
 
 namespace subak {
 
-// Who asked for it and why: part of every edit, so that the audit log is a reading of the facts.
+// The author, reason and request of an edit. Every edit has it, so that the audit log follows from
+// the facts.
 struct EditStamp {
   std::string actor;
   std::string reason;
   std::string request_id;
-  Method method = Method::kNone;  // this and the next only beside a request id
-  std::uint64_t content = 0;      // core/content_hash.h of what was asked
+  Method method = Method::kNone;  // this and `content` only beside a request id
+  std::uint64_t content = 0;      // core/content_hash.h of the request
   template <class V>
   void fields(V& v) {
     v(1, "actor", actor);
@@ -35,14 +36,14 @@ struct EditStamp {
 
 namespace fact {
 
-// A job exists. Its state is kQueued, kPaused, or kIncomplete (pods follow as PodAdded); kForeign
-// and kAdopted jobs start in kRunning and their pods are bound by PodAdded.
+// A job exists. Its state is kQueued, kPaused, or kIncomplete (PodAdded facts follow). kForeign and
+// kAdopted jobs start in kRunning, and PodAdded binds their pods.
 struct JobCreated {
   static constexpr std::string_view kName = "job_created";
   JobId id;
   JobOrigin origin = JobOrigin::kApi;
   JobState state = JobState::kIncomplete;
-  AccountId leaf;       // the user's node, else the account; kUnassigned if of no account
+  AccountId leaf;       // the user's node, else the account; kUnassigned if it has no account
   std::string name;     // free text of an API job, "ns/gang" of pods
   GangRequest request;  // pods: topology, prefer, segment only until complete
   std::uint32_t gang_size = 0;
@@ -50,15 +51,15 @@ struct JobCreated {
   DurationMs time_limit_ms = 0;
   EditStamp edit;
   TimeMs submit_ms = 0;  // since when it waits, if that is before this fact; 0: from now on
-  bool gang = false;     // pods that come later under its name and owner are its members
+  bool gang = false;     // later pods with its name and owner are its members
   std::string owner;     // of a gang: PodRecord::owner
-  // What its pods say of account and user, as long as it is of no account.
+  // The account and user that its pods name, while the job has no account.
   std::string account, user;
-  // Of a job made of pods: its account drained when it came. It is not queued before JobAssigned says
-  // otherwise.
+  // Of a job made of pods: its account was draining when the job came. The job is not queued before
+  // a JobAssigned clears this.
   bool awaits_resume = false;
-  bool replaced_alone =
-      false;  // of a gang: PodRecord::replaced_alone; else: its pod was left behind by one
+  // Of a gang: PodRecord::replaced_alone; else: its gang started without its pod.
+  bool replaced_alone = false;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -82,9 +83,9 @@ struct JobCreated {
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };
 
-// One pod joins a job: at a rank of its gang, or behind them, where it waits to take the place of
-// one that goes. With `bound` it already sits on `slot` (foreign, adopted). At a rank whose place is kept
-// for it (PodsExpected, AttemptStarted) it has that place.
+// One pod joins a job: at a rank of its gang, or behind the ranks, where it waits for a free rank.
+// With `bound` the pod already sits on `slot` (foreign, adopted). If the rank has a hold for an
+// expected pod (PodsExpected, AttemptStarted), the pod takes that hold.
 struct PodAdded {
   static constexpr std::string_view kName = "pod_added";
   JobId job;
@@ -96,9 +97,9 @@ struct PodAdded {
   bool bound = false;
   PodSlot slot;
   TimeMs bound_at_ms = 0;
-  std::string dispute;  // what it says otherwise than its gang, both values; empty: nothing
+  std::string dispute;  // where it contradicts its gang, both values; empty: nowhere
   PodGate gate = PodGate::kOpen;
-  TimeMs until_ms = 0;  // where its place was kept for it: end of its attempt's hold from now on
+  TimeMs until_ms = 0;      // of a pod that takes a hold: the new end of its attempt's hold
   std::uint32_t order = 0;  // 1 + PodRecord::rank; 0: not known
   template <class V>
   void fields(V& v) {
@@ -118,8 +119,8 @@ struct PodAdded {
   }
 };
 
-// Pods of a gang that waits, at these ranks from `first` on, come when those before them run: until then
-// they count as there, and an attempt keeps their places.
+// Expected pods of a waiting gang, at the ranks from `first` on. They are created only when the
+// pods before them run. Until then they count as present, and an attempt holds GPUs for them.
 struct PodsExpected {
   static constexpr std::string_view kName = "pods_expected";
   JobId job;
@@ -133,7 +134,7 @@ struct PodsExpected {
   }
 };
 
-// A pod that waits asks for something else than it did.
+// A waiting pod changed its request.
 struct PodChanged {
   static constexpr std::string_view kName = "pod_changed";
   JobId job;
@@ -151,7 +152,7 @@ struct PodChanged {
   }
 };
 
-// Pods of a gang that waits change places, so that their ranks are in their own order.
+// Waiting pods of a gang exchange ranks, so that the ranks follow the pods' own order.
 struct PodsRanked {
   static constexpr std::string_view kName = "pods_ranked";
   struct Move {
@@ -165,7 +166,7 @@ struct PodsRanked {
     friend bool operator==(const Move&, const Move&) = default;
   };
   JobId job;
-  std::vector<Move> moves;  // by rank; each rank that one leaves another takes
+  std::vector<Move> moves;  // by rank; the ranks that are left equal the ranks that are taken
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -173,7 +174,7 @@ struct PodsRanked {
   }
 };
 
-// A waiting pod takes the rank of one that has gone.
+// A waiting pod takes the free rank of a pod that has gone.
 struct PodSeated {
   static constexpr std::string_view kName = "pod_seated";
   JobId job;
@@ -187,8 +188,8 @@ struct PodSeated {
   }
 };
 
-// A pod that is not bound has other gates than before. Of one that is on its way: we opened ours.
-// Of one that waits: somebody else took it away, or our opening came after its time.
+// The gates of an unbound pod changed. If the pod is on its way, Subak opened its own gate. If it
+// waits, another party removed the gate, or Subak's patch arrived after the hold ended.
 struct PodGated {
   static constexpr std::string_view kName = "pod_gated";
   JobId job;
@@ -202,7 +203,7 @@ struct PodGated {
   }
 };
 
-// No pod of a gang that waits is left: unless one comes by then, it is done.
+// The last pod of a waiting gang is gone. Unless a pod comes by `until_ms`, the job is done.
 struct GangEmptied {
   static constexpr std::string_view kName = "gang_emptied";
   JobId id;
@@ -214,9 +215,9 @@ struct GangEmptied {
   }
 };
 
-// A job of no account so far is of this one: it waits for its turn, or what runs is paid from now on.
-// What it held until now is charged before. Or of a job of the account, which awaited that it is
-// resumed: it is.
+// A job without an account gets this one. It then waits for its turn, or the account pays for its
+// running pods from now on. Its usage until now is charged before this fact. For a job that awaited
+// the resume of its account, the fact says that the account is resumed.
 struct JobAssigned {
   static constexpr std::string_view kName = "job_assigned";
   JobId id;
@@ -230,16 +231,18 @@ struct JobAssigned {
   }
 };
 
-// A job without an attempt changes state by the table of queue/job.h: it waits otherwise than
-// before, or it is done.
+// A job without an attempt changes state by the table of queue/job.h: to another waiting state, or
+// to done.
 struct JobMoved {
   static constexpr std::string_view kName = "job_moved";
   JobId id;
   JobState to = JobState::kIncomplete;
   Cause cause = Cause::kNone;  // of kDone
   EditStamp edit;
-  JobState from = JobState::kIncomplete;  // what it was; only beside an edit, for the audit log
-  TimeMs until_ms = 0;  // of kPaused: it is queued again by itself then; 0: a person does
+  // The state before; only beside an edit, for the audit log.
+  JobState from = JobState::kIncomplete;
+  // Of kPaused: when it is queued again by itself; 0: only a person can queue it.
+  TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -251,7 +254,7 @@ struct JobMoved {
   }
 };
 
-// A foreign job becomes its account's own, as it runs.
+// A foreign job becomes its account's own while it runs.
 struct JobAdopted {
   static constexpr std::string_view kName = "job_adopted";
   JobId id;
@@ -261,7 +264,7 @@ struct JobAdopted {
   }
 };
 
-// The whole gang has its place: a hold begins for each rank. A queued job becomes kStarting.
+// The complete gang has a placement: a hold begins for each rank. A queued job becomes kStarting.
 struct AttemptStarted {
   static constexpr std::string_view kName = "attempt_started";
   JobId id;
@@ -277,7 +280,7 @@ struct AttemptStarted {
   }
 };
 
-// The time of a hold is over and what is unbound keeps its place: nothing can be taken back without
+// The time of a hold is over, and its unbound pods keep their GPUs: no hold can be released without
 // losing the pod.
 struct DeadlinePassed {
   static constexpr std::string_view kName = "deadline_passed";
@@ -296,9 +299,9 @@ struct StopAsked {
   JobId id;
   std::uint32_t attempt = 0;
   Cause cause = Cause::kNone;
-  EditStamp by;         // empty: we ourselves
-  TimeMs until_ms = 0;  // what is unbound keeps its place until then; 0: it has none, or for ever
-  JobState from = JobState::kIncomplete;  // what it was
+  EditStamp by;         // empty: Subak itself
+  TimeMs until_ms = 0;  // unbound pods keep their holds until then; 0: there are none, or no limit
+  JobState from = JobState::kIncomplete;  // the state before
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -310,8 +313,8 @@ struct StopAsked {
   }
 };
 
-// The job still holds what it has, beyond the end that it was taken to have: `times` in all of this
-// attempt. It is taken to end later from now on.
+// The job still holds GPUs beyond its planned end, for the `times`-th time in this attempt. Its
+// planned end moves later.
 struct JobOverran {
   static constexpr std::string_view kName = "job_overran";
   JobId id;
@@ -325,8 +328,8 @@ struct JobOverran {
   }
 };
 
-// The job is ending and its cluster does not let a pod of it be ended: what it holds it keeps. Said once,
-// until a pod of it goes.
+// The job is ending, and its cluster refuses to end one of its pods. The job keeps what it holds.
+// Written once, until a pod of the job goes.
 struct EndRefused {
   static constexpr std::string_view kName = "end_refused";
   JobId id;
@@ -338,15 +341,15 @@ struct EndRefused {
   }
 };
 
-// The cluster's scheduler found no way to the place of this pod, in its words. The node is in a NodeBarred
-// beside it.
+// The cluster's scheduler cannot bind this pod to the node of its hold; `words` are its message. A
+// NodeBarred fact (node backoff) beside this one names the node.
 struct SchedulerRefused {
   static constexpr std::string_view kName = "scheduler_refused";
   JobId id;
   std::uint32_t rank = 0;
   std::string words;
-  std::uint32_t backoffs = 0;  // attempts in a row after which the job is not tried again at once
-  TimeMs until_ms = 0;         // it is not queued before; 0: it is at once
+  std::uint32_t backoffs = 0;  // attempts in a row that led to a backoff
+  TimeMs until_ms = 0;         // the job is not queued before; 0: it is queued at once
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -357,7 +360,7 @@ struct SchedulerRefused {
   }
 };
 
-// The job or the nodes changed: what the scheduler said before counts no longer.
+// The job or the nodes changed, so earlier refusals of the scheduler no longer count.
 struct RefusalsForgotten {
   static constexpr std::string_view kName = "refusals_forgotten";
   JobId id;
@@ -367,15 +370,16 @@ struct RefusalsForgotten {
   }
 };
 
-// Nothing of the attempt is left: every slot that is still held unbound is given back, and the job
-// waits again or is done.
+// The attempt is over: every hold that is still unbound is released, and the job waits again or is
+// done.
 struct AttemptEnded {
   static constexpr std::string_view kName = "attempt_ended";
   JobId id;
   std::uint32_t attempt = 0;  // 0: of a job that was found running
   Cause cause = Cause::kNone;
   JobState to = JobState::kDone;
-  TimeMs until_ms = 0;  // of kPaused: it is queued again by itself then; 0: a person does
+  // Of kPaused: when it is queued again by itself; 0: only a person can queue it.
+  TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -386,7 +390,7 @@ struct AttemptEnded {
   }
 };
 
-// A pod that was on its way gives its place back, and stays.
+// A pod that was on its way loses its hold (its "place") and stays.
 struct PlaceLost {
   static constexpr std::string_view kName = "place_lost";
   JobId job;
@@ -400,11 +404,12 @@ struct PlaceLost {
   }
 };
 
-// The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it
-// elsewhere). A second one for a bound pod corrects where it is: it ran before its node was known,
-// and was taken to be on its reserved one.
-// `seen_ms`: the pod was there then, by our clock; 0: at the fact's time. `behind_ms`: how far the clock of whoever
-// says so is behind ours, as far as these words show it; 0: not, or another way to know is better.
+// The pod is bound: its hold became a meter at `at_ms` on `slot`. That is the reserved slot unless
+// another party bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod
+// ran before its node was known, and was counted on its reserved slot.
+// `seen_ms`: when the pod certainly existed, by our clock; 0: at the fact's time. `behind_ms`: how
+// far the reporter's clock is behind ours, as far as this report shows. 0: not behind, or a better
+// source is known.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
@@ -429,8 +434,8 @@ struct PodRunning {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  TimeMs seen_ms = 0;        // as PodBound's
-  DurationMs behind_ms = 0;  // as PodBound's
+  TimeMs seen_ms = 0;        // as in PodBound
+  DurationMs behind_ms = 0;  // as in PodBound
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -441,7 +446,7 @@ struct PodRunning {
   }
 };
 
-// The pod gave its slot back at `at_ms`, whatever it held.
+// The pod is gone. Its slot is free since `at_ms`, whatever it held.
 struct PodGone {
   static constexpr std::string_view kName = "pod_gone";
   JobId job;

@@ -1,5 +1,5 @@
 // Facts of checkpoints only: sums and counters that a replay from the first fact would give. Part
-// of engine/fact.h, which is what others include.
+// of engine/fact.h: include that header instead.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace subak {
 
-// A GpuTime as it is stored.
+// The stored form of a GpuTime.
 struct StoredGpuTime {
   std::int64_t gpu_seconds = 0;
   std::int64_t rest = 0;
@@ -31,6 +31,8 @@ struct StoredGpuTime {
 
 namespace fact {
 
+// The meters of one account. A Meter is the stored form of DecayedMeter::State
+// (accounting/decay.h).
 struct MetersKept {
   static constexpr std::string_view kName = "meters_kept";
   struct Meter {
@@ -66,6 +68,7 @@ struct MetersKept {
   }
 };
 
+// One sum of the ledger.
 struct LedgerKept {
   static constexpr std::string_view kName = "ledger_kept";
   AccountId payer, holder;
@@ -73,7 +76,7 @@ struct LedgerKept {
   std::string product;
   NodeId node;  // set: the sum of one node; else of one (payer, holder, state, product)
   StoredGpuTime amount;
-  std::uint64_t rows = 0;  // set in the first of them only
+  std::uint64_t rows = 0;  // set in the first of these facts only
   template <class V>
   void fields(V& v) {
     v(1, "payer", payer);
@@ -86,7 +89,8 @@ struct LedgerKept {
   }
 };
 
-struct RequestKept {  // also of a request that found nothing to change
+// A remembered request id with its reply.
+struct RequestKept {  // also of a request that changed nothing
   static constexpr std::string_view kName = "request_kept";
   std::string request_id;
   TimeMs at_ms = 0;
@@ -123,9 +127,9 @@ struct CountersKept {
   }
 };
 
-// A job as it stands, pods and all. Only in checkpoints.
-// Of a job that is too large for one fact there are several in a row, with the pods in order of
-// rank: all but the last have `more` and nothing else.
+// The present state of a job with its pods. Only in checkpoints.
+// A job that is too large for one fact becomes several in a row, with the pods in order of rank.
+// All but the last have `more` set and carry only pods.
 struct JobKept {
   static constexpr std::string_view kName = "job_kept";
   struct Pod {
@@ -138,10 +142,10 @@ struct JobKept {
     PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
     std::string dispute;
     PodGate gate = PodGate::kOpen;
-    TimeMs seen_ms = 0;        // as PodBound's; 0: it never was
-    DurationMs behind_ms = 0;  // as PodBound's
-    std::uint32_t order = 0;   // as PodAdded's
-    bool refused = false;      // SchedulerRefused, of the place that it holds
+    TimeMs seen_ms = 0;        // as in PodBound; 0: it was never bound
+    DurationMs behind_ms = 0;  // as in PodBound
+    std::uint32_t order = 0;   // as in PodAdded
+    bool refused = false;      // SchedulerRefused was written for its current hold
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -161,7 +165,7 @@ struct JobKept {
     friend bool operator==(const Pod&, const Pod&) = default;
   };
   JobCreated job;
-  std::vector<Pod> pods;  // empty while an API job has never been reserved
+  std::vector<Pod> pods;  // empty if an API job never started an attempt
   TimeMs submit_ms = 0;
   std::uint32_t attempt = 0;
   TimeMs until_ms = 0;
@@ -173,7 +177,7 @@ struct JobKept {
   std::uint32_t refusals = 0;
   TimeMs end_refused_ms = 0;
   std::uint32_t overruns = 0;  // JobOverran::times
-  // Of SchedulerRefused. No words: it was not said, or is forgotten.
+  // From SchedulerRefused. No words: there was no refusal, or it is forgotten.
   std::string refusal_words;
   std::uint32_t backoffs = 0;
   TimeMs backoff_until_ms = 0;

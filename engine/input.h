@@ -1,7 +1,6 @@
-// Inputs: something happened or was asked. An edge builds one, the shell stamps its time,
-// Engine::apply decides. Plain records with one text form (core/text.h), so that scenario files,
-// recorded traces and logs are the same language. Nothing here is durable: facts are
-// (engine/fact.h).
+// Inputs: events and requests. An edge builds one, the shell stamps its time, and Engine::apply
+// decides. They are plain records with one text form (core/text.h), which scenario files, recorded
+// traces and logs share. Inputs are not durable; facts are (engine/fact.h).
 #pragma once
 
 #include <array>
@@ -25,9 +24,9 @@ namespace subak {
 
 namespace in {
 
-// --- asked by people and programs ----------------------------------------------------------------
+// --- requests of people and programs ------------------------------------------------------------
 
-// Creates a cluster or changes its mode. Going to enforce adopts what runs.
+// Creates a cluster or changes its mode. A change to enforce adopts the running pods.
 struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
   std::string name;
@@ -35,8 +34,8 @@ struct SetCluster {
   std::vector<NamespaceMode> namespaces;  // overrides, sorted
   std::string reason;
   bool validate_only = false;
-  bool must_exist = false;  // refuse if there is none of this name
-  // A cluster that goes when this one is created, if it never had a node or a job; empty: none
+  bool must_exist = false;  // refuse if there is no cluster of this name
+  // A cluster that this one replaces: it is removed if it never had a node or a job. Empty: none.
   std::string replaces{};
   template <class V>
   void fields(V& v) {
@@ -50,7 +49,7 @@ struct SetCluster {
   }
 };
 
-// Removes a cluster in which nothing lives, with its nodes. Its id is never given to another.
+// Removes a cluster without live jobs and pods, with its nodes. Its id is never reused.
 struct DeleteCluster {
   static constexpr std::string_view kName = "delete_cluster";
   std::string name;
@@ -64,7 +63,7 @@ struct DeleteCluster {
   }
 };
 
-// Replaces a cluster's owned fleet. A watch of the cluster takes over from it.
+// Replaces a cluster's owned fleet. The next list of an edge replaces the imported nodes.
 struct ImportNodes {
   static constexpr std::string_view kName = "import_nodes";
   std::string cluster;
@@ -80,17 +79,19 @@ struct ImportNodes {
   }
 };
 
-// Our own cordon: nothing new is placed there, and what runs there stays. Of a drain that begins later only
-// what is surely gone by then is placed there meanwhile. What was said before of the node counts no more.
-// kInvalid: it ends before it begins, or has ended; one that is not drained has times.
+// Drains a node, or ends its drain. A drain is Subak's own cordon: it places nothing new on the
+// node, and running pods stay. Before a planned drain begins, Subak places only jobs there that are
+// surely gone by then. The input replaces the node's earlier drain.
+// kInvalid: the drain ends before it begins, or has already ended; or times are given without
+// `drained`.
 struct DrainNode {
   static constexpr std::string_view kName = "drain_node";
   std::string cluster;
   std::string node;
   bool drained = false;
   std::string reason;
-  TimeMs from_ms = 0;   // 0, or past: now
-  TimeMs until_ms = 0;  // 0: until somebody ends it
+  TimeMs from_ms = 0;   // 0, or a past time: now
+  TimeMs until_ms = 0;  // 0: until a person ends the drain
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -111,8 +112,8 @@ struct SetPolicy {
   }
 };
 
-// Creates (revision 0 or absent account) or replaces an account. `revision` != 0 must be the
-// current one.
+// Creates an account (revision 0, or the account does not exist) or replaces one. A `revision`
+// other than 0 must be the current one.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
   AccountSpec spec;
@@ -172,7 +173,7 @@ struct SubmitJob {
   }
 };
 
-// Ends a job: one without pods at once, any other by evicting its pods.
+// Ends a job. A job without pods ends at once; any other by evicting its pods.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -184,7 +185,7 @@ struct CancelJob {
   }
 };
 
-// held: it is paused, stays in the list and does not start; !held: it may start again.
+// `held`: the job is paused; it stays in the list and does not start. Otherwise it may start again.
 struct HoldJob {
   static constexpr std::string_view kName = "hold_job";
   JobId job;
@@ -198,7 +199,7 @@ struct HoldJob {
   }
 };
 
-// Allows the kinds of facts of `version`. There is no way back: older programs refuse the store.
+// Allows the fact kinds of `version`. This cannot be undone: older programs refuse the store.
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
   std::uint32_t version = 0;
@@ -212,11 +213,11 @@ struct Finalize {
   }
 };
 
-// Takes over a wall clock that is not believed (server/runtime/believed_time.h).
+// Accepts a wall clock that the service does not trust (server/runtime/believed_time.h).
 struct AcceptClock {
   static constexpr std::string_view kName = "accept_clock";
-  TimeMs wall_ms = 0;     // what it shows; the runtime fills in this and the next
-  bool believed = false;  // there is nothing to accept
+  TimeMs wall_ms = 0;     // the time that it shows; the runtime sets this and `believed`
+  bool believed = false;  // the clock is trusted, and there is nothing to accept
   std::string reason;
   bool validate_only = false;
   template <class V>
@@ -228,12 +229,12 @@ struct AcceptClock {
   }
 };
 
-// A call that the edge turned away for lack of rights: a row of the audit log, nothing else. The
-// edge bounds how many there are.
+// A call that the edge refused for lack of rights. It becomes a row of the audit log and nothing
+// else. The edge limits how many there are.
 struct CallDenied {
   static constexpr std::string_view kName = "call_denied";
-  std::string subject;  // account path or job, where it is known
-  std::string message;  // what the caller was told
+  std::string subject;  // account path or job, if known
+  std::string message;  // the answer to the caller
   template <class V>
   void fields(V& v) {
     v(1, "subject", subject);
@@ -243,7 +244,7 @@ struct CallDenied {
 
 // --- made by the runtime -------------------------------------------------------------------------
 
-struct Tick {  // a deadline of next_deadline() has come
+struct Tick {  // the time of next_deadline() has come
   static constexpr std::string_view kName = "tick";
   template <class V>
   void fields(V&) {}
@@ -259,7 +260,7 @@ struct Restarted {  // first input after recovery: observed clusters must list a
   void fields(V&) {}
 };
 
-// The clock is back at what it should be, and with that the one of the start before was wrong: it was `ahead_ms` ahead.
+// The clock is right again, so the clock at the last start was wrong: it was `ahead_ms` ahead.
 struct ClockWrong {
   static constexpr std::string_view kName = "clock_wrong";
   DurationMs ahead_ms = 0;
@@ -276,7 +277,8 @@ using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAcc
                            Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
                            NamespaceSeen, GangGone, GangSeen, ClockWrong>;
 
-// One input of any kind. Copy, move and destruction are defined in bodies.cc, as those of fact::Body.
+// One input of any kind. Copy, move and destruction are defined in bodies.cc, as those of
+// fact::Body.
 struct Body : Kinds {
   using Alternatives = Kinds;
   using Kinds::Kinds;
@@ -290,39 +292,41 @@ struct Body : Kinds {
 
 }  // namespace in
 
+// The method that request ids of this input belong to (engine/method.h).
 Method method_of(const in::Body& body);
 
-// One edge follows a cluster at a time, from the list with which it begins until another begins
-// one: that is a session. Numbers rise, from 1; the newest session counts, what an older one says
-// is refused.
-inline constexpr std::uint64_t kAnySession = 0;  // nobody's: not checked (traces, the simulator)
-// Of an edge that began no list: refused where a session follows the cluster.
+// A session: one edge follows a cluster, from its first list until another edge begins a list.
+// Session numbers rise from 1. The newest session counts; inputs of an older one are refused.
+inline constexpr std::uint64_t kAnySession = 0;  // no session, not checked (traces, the simulator)
+// Of an edge that began no list. Refused if a session follows the cluster.
 inline constexpr std::uint64_t kNoSession = UINT64_MAX;
 
-// One input with what every input has. `time_ms` never goes backwards (the shell stamps it; apply
-// asserts). `actor` is who asked, for the audit log ("token:ci", "loopback"). `request_id`, if any,
-// makes a mutation idempotent: the same id of the same actor for the same method with the same
-// content gets the same reply and makes no second fact; with other content it is refused.
+// One input, with the fields that all kinds share. `time_ms` never goes backwards: the shell stamps
+// it, and apply asserts it. `actor` is the caller, for the audit log ("token:ci", "loopback").
+// `request_id`, if set, makes a mutation idempotent, per actor and method. The same id with the
+// same content gets the same reply and makes no second fact. With other content it is refused.
 struct Input {
   TimeMs time_ms = 0;
   std::string request_id;
   std::string actor;
   in::Body body;
-  // core/content_hash.h of what the caller said, where the edge has made the body from that and
-  // from what was there; 0: the body is what was said, and the engine hashes it.
+  // core/content_hash.h of the caller's content, if the edge built the body from that and from
+  // existing state. 0: the body is the caller's content, and the engine hashes it.
   std::uint64_t content = 0;
-  // Of what is seen in a cluster: whose word it is (docs/design/0031).
+  // Of observations in a cluster: the reporter's session (docs/design/0031).
   std::uint64_t session = kAnySession;
-  // What the clock showed, when this was said, by which the edge has read the times in the body (of a pod that it has
-  // seen: the end and the start of its containers). 0: not known. The difference to time_ms is how far
-  // that clock is behind ours, and puts these times right (docs/design/0078).
+  // The reporter's clock at the time of this report. The times in the body were read from the same
+  // clock (of an observed pod: the end and the start of its containers). 0: not known. time_ms
+  // minus this is how far that clock is behind ours, and corrects the times in the body
+  // (docs/design/0078).
   TimeMs said_at_ms = 0;
 };
 
-// The cluster that an input of "seen in a cluster" is of; nullptr for every other.
+// The cluster of an input that is an observation in a cluster. nullptr for all other inputs.
 const std::string* observed_cluster(const in::Body& body);
 
-// "@1000 submit_job request_id=r1 actor=ana account=ml ..." and back. One line, canonical.
+// Converts to and from the text form "@1000 submit_job request_id=r1 actor=ana account=ml ...". One
+// canonical line.
 std::string input_to_text(const Input& input);
 Result<Input> input_from_text(std::string_view line);
 

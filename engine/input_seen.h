@@ -1,4 +1,5 @@
-// Inputs that tell what is seen in a cluster. Part of engine/input.h, which is what others include.
+// Inputs that report observations in a cluster. Part of engine/input.h: include that header
+// instead.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace subak {
 
-// One pod as an edge sees it. A gated GPU pod joins the queue; one bound without us is foreign.
+// One pod as an edge sees it. A gated GPU pod joins the queue. A pod bound without Subak is
+// foreign.
 struct PodRecord {
   std::string uid;
   std::string ns;
@@ -23,9 +25,10 @@ struct PodRecord {
   std::string account;          // label subak.gpu/account; empty: the namespace decides
   std::string user;             // label subak.gpu/user
   std::string gang;             // name of its gang inside the namespace; empty: the pod alone
-  std::uint32_t gang_size = 1;  // 0: it is of a gang, and nobody says how many start together
-  // Where it stands among its gang's pods, whose ranks are in the order of these: its completion or worker
-  // index, or any number that grows with it. -1: not known, behind the others as they come.
+  std::uint32_t gang_size = 1;  // 0: it is of a gang of unknown size
+  // Its position among its gang's pods: its completion or worker index, or any number that grows
+  // with it. The gang's ranks follow this order. -1: not known; it comes behind the others, in
+  // order of arrival.
   std::int32_t rank = -1;
   PodShape shape;
   Topology topology = Topology::kAny;
@@ -33,29 +36,30 @@ struct PodRecord {
   std::uint32_t segment = 0;
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
-  bool gated = false;          // carries our gate
+  bool gated = false;          // has Subak's gate
   bool controlled = false;     // has a controller that would replace it
-  bool other_manager = false;  // another queue manager's pod: charged, never queued
+  bool other_manager = false;  // of another queue manager: charged, never queued
   std::string node;            // spec.nodeName, empty while unbound
   bool running = false;
   TimeMs bound_at_ms = 0;      // 0: the time of the input
-  Cause ended = Cause::kNone;  // why it has ended; kNone: it lives
+  Cause ended = Cause::kNone;  // why it has ended; kNone: it has not
   TimeMs ended_at_ms = 0;      // 0: the time of the input
-  TimeMs created_at_ms = 0;    // its job waits since then; 0 or later than the input: since that
-  // Uid of what makes the pods anew: of a gang with the name its identity, of a pod alone what its
-  // replacement is known by. Empty where it has none, or where the gang is named by our own label.
+  TimeMs created_at_ms = 0;  // its job waits since then; 0 or later than the input: since the input
+  // Uid of the controller that recreates its pods. With the name it identifies a gang. For a single
+  // pod it finds the job that a replacement belongs to. Empty: it has no controller, or Subak's own
+  // label names the gang.
   std::string owner{};
-  bool foreign_gates = false;   // carries scheduling gates of others
-  std::string let_go_to{};      // the node that our opened gate names; empty: it is closed
+  bool foreign_gates = false;   // has scheduling gates of others
+  std::string let_go_to{};      // the node that Subak's opened gate names; empty: it is closed
   bool mixed_products = false;  // its gang may have GPUs of several products
-  bool balanced = false;        // its gang is split evenly over as few NVLink domains as will do
-  std::uint32_t spare = 0;      // nodes of each NVLink domain that its gang leaves for replacements
+  bool balanced = false;    // its gang is split evenly over the fewest NVLink domains that suffice
+  std::uint32_t spare = 0;  // nodes of each NVLink domain that its gang leaves for replacements
   bool compute_domain = false;  // its gang uses a ComputeDomain
-  TimeMs running_at_ms = 0;     // since when its first container runs; 0: not known
-  // That its pods are a gang is only inferred: when one is lost the others run on, and who comes after
-  // the start is a job of its own.
+  TimeMs running_at_ms = 0;     // when its first container started; 0: not known
+  // The gang is only inferred, not declared. When a pod is lost the others run on, and a pod that
+  // comes after the start becomes a job of its own.
   bool replaced_alone = false;
-  bool size_of_owner = false;  // gang_size is what its owner says now: the newest counts
+  bool size_of_owner = false;  // gang_size is the owner's current size: the newest counts
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -95,13 +99,13 @@ struct PodRecord {
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
 
-// Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher made for an API
+// Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher created for an API
 // job.
 struct PodRef {
   std::string uid;
   JobId job;
   std::uint32_t rank = 0;
-  std::uint32_t attempt = 0;  // the reservation that the pod was made for; 0: whichever is current
+  std::uint32_t attempt = 0;  // the attempt that the pod was created for; 0: the current one
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -114,17 +118,17 @@ struct PodRef {
 
 namespace in {
 
-// A fresh list begins, and with it a session (Input::session, which is newer than the last one, or
-// kAnySession: then it gets the next number): nothing is scheduled there until ListComplete; what
-// was not named by then is gone.
+// A list of the cluster begins, and with it a session. Input::session is newer than the last one,
+// or kAnySession, which stands for the next number. Nothing is scheduled there until ListComplete.
+// Objects that the list has not named by then are gone.
 struct ListBegin {
   static constexpr std::string_view kName = "list_begin";
   std::string cluster;
-  // Which cluster it is: in Kubernetes the uid of the namespace kube-system. The first that is said is
-  // kept, and a list of another is refused, until nodes are imported. Empty: not known.
+  // The identity of the cluster: in Kubernetes the uid of the namespace kube-system. The first one
+  // is stored, and a list of another is refused until nodes are imported. Empty: not known.
   std::string uid{};
-  // The user as whom the API server knows the edge: until another list begins the webhook trusts him there,
-  // as the service itself. Empty: not known.
+  // The edge's user name at the API server. Until another list begins the webhook trusts this user
+  // there like the service itself. Empty: not known.
   std::string known_as{};
   template <class V>
   void fields(V& v) {
@@ -151,13 +155,13 @@ struct NodeSeen {
     v(2, "node", node);
   }
 };
-// What was on the node and is not known to have ended ended with it.
+// Pods on the node that are not known to have ended end with it.
 struct NodeGone {
   static constexpr std::string_view kName = "node_gone";
   std::string cluster;
   std::string node;
-  TimeMs at_ms =
-      0;  // when it went, or was heard last; 0: the time of the input; never later than it
+  // When it went or was last heard; 0: at the input's time; never later.
+  TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -180,7 +184,7 @@ struct PodBound {
   std::string cluster;
   PodRef pod;
   std::string node;
-  TimeMs at_ms = 0;  // 0: the time of the input; never later than it
+  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -216,11 +220,12 @@ struct PodGone {
   }
 };
 
-// The cluster does not do with the pod what it was asked for: kReleaseRefused (the API server does not
-// let its gate be opened), kUnschedulable (the cluster's scheduler finds no way to its place) or
-// kEvictRefused (the pod is to end, and a disruption budget or a webhook does not let it). After the last
-// it keeps its place, and is still to end. `words`: the cluster's own on why, as people are to read them; at most
-// limits::kMaxRefusalBytes.
+// The cluster did not carry out a command for this pod:
+//   - kReleaseRefused: the API server does not let its gate be opened
+//   - kUnschedulable: the cluster's scheduler cannot bind it to the node of its hold
+//   - kEvictRefused: a disruption budget or a webhook does not let it end; the pod keeps its hold
+//     and is still to end
+// `words`: the cluster's own reason, for people to read; at most limits::kMaxRefusalBytes.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
@@ -236,20 +241,21 @@ struct PodRefused {
   }
 };
 
-// What makes the pods of a gang says which there will be: `groups`, in order of rank. It may start as soon
-// as the first `least` of them are there; the others come when those run, and have their place kept until
-// then, for limits::kLateMembersMs. Said after the first of its pods was: of a gang that does not wait, or
-// of which nobody was seen, it means nothing. Said anew it counts for who has not come yet. With `each` the same
-// holds for every so many of them: the first `least` of each have to be there.
+// The owner of a gang's pods announces all of them: `groups`, in order of rank. The gang may start
+// as soon as the first `least` pods are present. The others are created when those run. Their holds
+// stay for limits::kLateMembersMs. With `each` the same holds for each block of that many pods: the
+// first `least` of each block must be present.
+// The input must follow the first pod. It has no effect on a gang that does not wait, or of which
+// no pod was seen. A repeated one applies to the pods that have not come yet.
 struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
   std::string ns;
-  std::string gang;  // as PodRecord has them
+  std::string gang;  // as in PodRecord
   std::string owner;
   std::vector<PodGroup> groups;
   std::uint32_t least = 0;  // from 1
-  std::uint32_t each = 0;   // a divisor of their number; 0: all of them
+  std::uint32_t each = 0;   // divides the number of pods; 0: one block of all
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -262,8 +268,9 @@ struct GangSeen {
   }
 };
 
-// What made the pods of a gang is gone, or has come to its end, and so have they: nobody makes them anew. A gang
-// of this owner (PodRecord::owner, also with "+" and more behind it) that waits for its pods is done.
+// The owner of a gang's pods is gone or has ended, and so have the pods: none is created again. A
+// gang of this owner (PodRecord::owner, also with "+" and more behind it) that waits for pods is
+// done.
 struct GangGone {
   static constexpr std::string_view kName = "gang_gone";
   std::string cluster;
@@ -275,13 +282,13 @@ struct GangGone {
   }
 };
 
-// A namespace is there, or changed. The account that its label names (core/names.h) counts where no account
-// names the namespace.
+// A namespace exists or changed. The account of its label (core/names.h) counts if no account names
+// the namespace.
 struct NamespaceSeen {
   static constexpr std::string_view kName = "namespace_seen";
   std::string cluster;
   std::string ns;
-  std::string account;  // empty: it has no such label, or is gone
+  std::string account;  // empty: it has no account label, or is deleted
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -290,13 +297,14 @@ struct NamespaceSeen {
   }
 };
 
-// All that happened in the cluster up to then has been said. What a later list does not name, of what
-// nobody saw end, ended then: so a service that was away does not charge for the time. At most one in
-// limits::kSeenUntilEveryMs is kept. An edge that has said it once goes on, as its lists count too.
+// Up to `at_ms` the edge has reported all events in the cluster. If a later list does not name a
+// pod that was not seen to end, the pod ended then. So downtime of the service is not charged. At
+// most one per limits::kSeenUntilEveryMs is stored. An edge that has sent one keeps sending them,
+// since its lists count too.
 struct SeenUntil {
   static constexpr std::string_view kName = "seen_until";
   std::string cluster;
-  TimeMs at_ms = 0;  // 0: the time of the input; never later than it
+  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);

@@ -1,4 +1,4 @@
-// The calls that change something, as request ids and their facts name them.
+// The mutating calls, as request ids and their facts name them.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace subak {
 
-// Which call a mutation is, as far as request ids tell calls apart. Values are durable: append
+// The method of a mutation, as far as request ids distinguish methods. Values are durable: append
 // only.
 enum class Method : std::uint8_t {
   kNone,

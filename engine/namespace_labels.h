@@ -1,5 +1,5 @@
-// Namespaces that name their account by the label subak.gpu/account. It counts where no account names the
-// namespace (product contract, "Names and ports"). Threads: any, read-only.
+// Namespaces that name their account with the label subak.gpu/account. The label counts if no
+// account names the namespace (product contract, "Names and ports"). Threads: any, read-only.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace subak {
 
 struct NamespaceLabel {
   std::string ns;
-  std::string account;  // a path; there need be no such account yet
+  std::string account;  // a path; the account need not exist yet
 };
 using NamespaceLabels = SharedMap<NamespaceLabel>;  // by namespace
 

@@ -1,5 +1,6 @@
-// When a job that waits is going to start, as people are told it: by the nodes that are kept for it, and by
-// the forecast. The API and what is written in a cluster have it from here. Threads: pure functions.
+// Start estimates for people (`StartOutlook`): when a waiting job starts, by its reserved
+// nodes and by the forecast. The API and the messages in a cluster use these. Threads: any; pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +13,34 @@
 
 namespace subak {
 
+// The basis of a start estimate.
 enum class OutlookBy : std::uint8_t {
   kPromise,   // it starts by `latest`, which moves later only for a cause
-  kGuess,     // nodes are kept for it, and some of what they hold ends when it is guessed to
+  kGuess,     // it has reserved nodes, and the end of some of their holders is a guess
   kForecast,  // most likely at `expected`
-  kBeyond,    // the forecast does not look further: not before `earliest`, and no more is known
-  // There is no estimate yet:
-  kTooFewStarts,  // it would rest on run times that are assumed, and too few starts have come to learn from
+  kBeyond,    // beyond the forecast: not before `earliest`, and no more is known
+  // No estimate yet:
+  // it would rest on assumed run times, and there are too few past starts to learn from
+  kTooFewStarts,
   kNoForecast,  // the job is newer than the newest forecast
 };
 
-// It has times.
+// True if the estimate has times.
 constexpr bool is_estimate(OutlookBy by) { return by < OutlookBy::kTooFewStarts; }
 
+// A start estimate and its basis.
 struct StartOutlook {
   OutlookBy by = OutlookBy::kForecast;
-  ExpectedStart at;  // without an estimate all 0
+  ExpectedStart at;  // all 0 without an estimate
   friend bool operator==(const StartOutlook&, const StartOutlook&) = default;
 };
 
-// What the start rests on, in words: "what its nodes hold ends by its time limits". Without an estimate, why
-// there is none.
+// Says in words what the start rests on, as "what its nodes hold ends by its time limits". Without
+// an estimate it says why there is none.
 std::string_view assumption(const StartOutlook& outlook);
 
-// At `now`. nullopt: as things stand it does not start, or it does not wait.
+// Estimates the start of a job at `now`. nullopt: the job does not wait, or does not start unless
+// something changes.
 std::optional<StartOutlook> start_outlook(const JobRow& row, const ForecastStarts& starts,
                                           TimeMs now);
 

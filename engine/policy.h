@@ -1,5 +1,5 @@
-// What an operator sets for the whole: modes of clusters and namespaces, and the numbers that steer
-// decisions. Values; they are parts of inputs and of facts.
+// Settings of an operator for the whole service: modes of clusters and namespaces, and the numbers
+// that steer decisions. Values; parts of inputs and facts.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace subak {
 
-// What Subak may do in a cluster or namespace. Values are durable: append only.
+// The rights of Subak in a cluster or namespace. Values are durable: append only.
 enum class Mode : std::uint8_t {
   kObserve,  // writes nothing, charges every GPU pod
   kWarn,     // adds admission warnings
@@ -26,6 +26,7 @@ struct EnumText<Mode> {
   static constexpr std::array<std::string_view, 3> names{"observe", "warn", "enforce"};
 };
 
+// The mode of one namespace.
 struct NamespaceMode {
   std::string ns;
   Mode mode = Mode::kObserve;
@@ -37,31 +38,33 @@ struct NamespaceMode {
   friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
 };
 
-// The numbers that steer decisions. Set as a whole; see docs/design for each.
+// The numbers that steer decisions. They are set as a whole. See docs/design for each.
 struct Policy {
   OrderPolicy order = OrderPolicy::kTargetShare;
   DurationMs half_life_ms = 7 * kDayMs;  // fixed once usage exists (a change needs a recompute)
-  DurationMs hold_ms = 10 * kMinuteMs;   // a reservation that is not bound by then is taken back
-  DurationMs patience_ms = 2 * kHourMs;  // a job that does not fit in its turn may get nodes kept
-                                         // for it once it has waited this long; 0 = never
-  DurationMs tick_ms = 5 * kMinuteMs;    // kUsageTick only: Slurm's PriorityCalcPeriod
-  bool tick_charge_end = true;           // kUsageTick only: charge at a job's end
-  // A job whose account says nothing else is asked to end once it has had its time limit and
-  // `time_limit_grace_ms`; else a limit only says when what it holds will be free.
+  DurationMs hold_ms = 10 * kMinuteMs;   // a hold that is not bound by then is released
+  // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
+  DurationMs patience_ms = 2 * kHourMs;
+  DurationMs tick_ms = 5 * kMinuteMs;  // kUsageTick only: Slurm's PriorityCalcPeriod
+  bool tick_charge_end = true;         // kUsageTick only: charge at a job's end
+  // Default for accounts that set nothing: a job is asked to end after its time limit and
+  // `time_limit_grace_ms`. If false, a limit only predicts when its GPUs will be free.
   bool enforce_time_limits = false;
   DurationMs time_limit_grace_ms = 5 * kMinuteMs;
-  // When a job without a limit is taken to end, doubled each time that it does not; 0 = never.
+  // The planned run time of a job without a limit. It doubles each time that the job runs longer. 0
+  // = never.
   DurationMs default_time_limit_ms = kDayMs;
-  std::uint32_t reserve_jobs =
-      4;  // of a cluster, that nodes are kept for at the same time; 0 = none
-  // Which NVLink domains of several nodes are whose: DomainRules of placement/fleet.h.
-  std::uint32_t keep_whole = 0;    // empty ones of each cluster and product that are left to gangs
-  std::uint32_t clique_gangs = 1;  // with a ComputeDomain, in one of them; 0 = any number
-  // On a node with GPUs, what pods without GPUs leave for each GPU that is free; 0 = nothing is kept.
+  // The most reservations of a cluster at one time; 0 = none.
+  std::uint32_t reserve_jobs = 4;
+  // Rules for NVLink domains of several nodes: DomainRules of placement/fleet.h.
+  std::uint32_t keep_whole = 0;  // empty domains of each cluster and product that are left to gangs
+  std::uint32_t clique_gangs = 1;  // gangs with a ComputeDomain in one domain; 0 = any number
+  // On a GPU node, the CPU and memory that non-GPU pods leave for each free GPU. 0 = nothing is
+  // reserved.
   std::int64_t cpu_per_gpu_milli = 0;
   std::int64_t memory_per_gpu_bytes = 0;
-  // Beside kSystemNamespaces: they are never touched, and what runs there is the platform's to pay,
-  // unless an account names the namespace. A trailing * matches any rest.
+  // System namespaces beside kSystemNamespaces. Subak leaves them alone, and the platform pays for
+  // their pods unless an account names the namespace. A trailing * matches any rest.
   std::vector<std::string> system_namespaces;
   template <class V>
   void fields(V& v) {
@@ -84,8 +87,8 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// Those that every cluster has: Kubernetes' own, ours, and those of NVIDIA's operators as they are
-// installed by default. By their whole names: what begins alike may be anybody's.
+// System namespaces of every cluster: those of Kubernetes and Subak, and the default ones of
+// NVIDIA's operators. Only full names match, since a common prefix may belong to any team.
 inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system",
                                                                    "kube-public",
                                                                    "kube-node-lease",
@@ -95,7 +98,7 @@ inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system"
                                                                    "nvidia-network-operator",
                                                                    "nvidia-device-plugin",
                                                                    "nvidia-dra-driver-gpu"};
-// One of kSystemNamespaces, or of the policy's.
+// True for one of kSystemNamespaces or of the policy's.
 bool is_system_namespace(const Policy& policy, std::string_view ns);
 
 }  // namespace subak

@@ -12,7 +12,7 @@ Error line_error(std::string_view got, std::string_view want) {
   return {ErrorCode::kInvalid, "line", std::string(got.substr(0, 80)), std::string(want)};
 }
 
-// Cuts the next blank-delimited word off the front of `rest`.
+// Removes the next blank-delimited word from the front of `rest` and returns it.
 std::string_view next_word(std::string_view& rest) {
   while (!rest.empty() && rest[0] == ' ') rest.remove_prefix(1);
   const std::string_view word = rest.substr(0, rest.find(' '));
@@ -28,7 +28,7 @@ bool read_marked(std::string_view word, char mark, T& value) {
   return r.ec == std::errc() && r.ptr == end;
 }
 
-// The fields that every input has, and those of its kind, in one line.
+// One line with the fields of every input and those of its kind.
 template <class Head, class Record>
 struct HeadAnd {
   Head& head;
@@ -132,10 +132,6 @@ Result<Fact> fact_from_text(std::string_view line) {
   NoHead head;
   if (auto error = read_body(kind, line, head, fact.body)) return *error;
   return fact;
-}
-
-std::string_view fact_kind(const Fact& fact) {
-  return std::visit([](const auto& body) { return body.kName; }, fact.body);
 }
 
 }  // namespace subak

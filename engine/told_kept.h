@@ -1,5 +1,6 @@
-// What is kept of ToldStarts (engine/told_starts.h) beside a checkpoint, field by field. It is no fact and
-// no state: who cannot read it goes on without, and tells wider intervals. Threads: plain values.
+// The stored form of ToldStarts (engine/told_starts.h) beside a checkpoint, field by field. It is
+// neither a fact nor state. A program that cannot read it goes on without it and gives wider
+// intervals. Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ struct RatioKept {
   }
 };
 
-// A job that waits, and what it was told first.
+// A waiting job and its first start estimate.
 struct WaitKept {
   JobId job;
-  TimeMs at_ms = 0, start_ms = 0;  // when, and what the forecast said
+  TimeMs at_ms = 0, start_ms = 0;  // the time of the estimate, and the forecast start
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
   bool learned = false;
-  bool missed = false;  // it has waited for longer already
+  bool missed = false;  // it has already waited beyond `latest`
 
   template <class V>
   void fields(V& v) {
@@ -42,10 +43,11 @@ struct WaitKept {
   }
 };
 
+// All outcomes and open estimates.
 struct ToldKept {
   static constexpr std::string_view kName = "told_starts";
-  std::uint64_t seq = 0;          // the last fact that is in it
-  double level = 0;               // part of all starts that is to miss its interval
+  std::uint64_t seq = 0;          // the last fact that it includes
+  double level = 0;               // target part of the starts that miss their interval
   std::vector<WaitKept> waiting;  // by job, at most limits::kToldStarts
   std::vector<RatioKept> ratios;  // oldest first, at most limits::kToldOutcomes
 

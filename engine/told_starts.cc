@@ -10,11 +10,12 @@
 namespace subak {
 namespace {
 
-constexpr double kMissing = 0.1;               // of all
-constexpr double kStep = 0.01;                 // of the level, for each start
-constexpr double kLeast = 0.002, kMost = 0.4;  // level; below a half, so that the middle is inside
-constexpr double kShort = double{10 * kMinuteMs};  // shorter waits are much alike
-constexpr std::size_t kFew = 20;                   // outcomes: too little to go by
+constexpr double kMissing = 0.1;  // target part of the starts that miss
+constexpr double kStep = 0.01;    // step of the level, for each start
+// Of the level; below a half, so that the middle is inside.
+constexpr double kLeast = 0.002, kMost = 0.4;
+constexpr double kShort = double{10 * kMinuteMs};  // waits below it hardly differ
+constexpr std::size_t kFew = 20;                   // outcomes; fewer are too few
 
 bool is_told(const WaitKept& w) {
   return w.job && w.at_ms >= 0 && w.at_ms <= w.earliest_ms && w.earliest_ms <= w.expected_ms &&
@@ -27,7 +28,7 @@ Error no_told(const char* field, std::string got, std::string want) {
           std::move(want)};
 }
 
-// The shortest range that has all but `level` of the values, which are sorted.
+// The shortest range that contains all but `level` of the values. They are sorted.
 std::pair<double, double> shortest(const std::vector<double>& sorted, double level) {
   const auto all = static_cast<double>(sorted.size() + 1);
   const auto inside = static_cast<std::size_t>(std::ceil((1 - level) * all));
@@ -70,7 +71,7 @@ void ToldStarts::hit(bool in) {
   odds_.reset();
 }
 
-// Starts within a minute say nothing of whether intervals are wide enough: all of those hit.
+// A start within a minute does not count as a hit: nearly all of these hit, whatever the intervals.
 std::optional<ExpectedStart> ToldStarts::started(JobId job, TimeMs t) {
   const auto it = waiting_.find(job);
   if (it == waiting_.end()) return std::nullopt;

@@ -1,13 +1,15 @@
-// How starts came beside how they were told, and what follows for the next: intervals that hold nine of
-// ten. Beside the state: losing it only widens them, so it is kept beside a checkpoint (docs/design/0053).
-// Threads: none.
+// Start-time calibration: it compares actual starts with their estimates (`ToldStarts`), and sizes
+// the next intervals to contain nine of ten starts. It is not part of the state. Its loss only
+// widens the intervals, so it is stored beside a checkpoint (docs/design/0053). Threads: none.
 //
-// A forecast knows nothing of who comes later, so most wait longer than it says, by a factor. Intervals are
-// conformal: the shortest range that has enough of the last (actual + 10 min) / (forecast + 10 min)
-// (Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005), at a level that is moved by
-// each hit and miss, so that in the long run one in ten misses whatever changes (Gibbs, Candes, Adaptive
-// conformal inference under distribution shift, NeurIPS 2021). The shortest and not the middle one: most
-// of those that are far off are late.
+// A forecast knows nothing of later jobs, so most jobs wait longer than it says, by a factor. The
+// intervals are conformal: the shortest range that has enough of the last ratios (actual + 10 min)
+// / (forecast + 10 min). Source: Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World,
+// 2005.
+// Each hit and miss moves the level of the range. In the long run one in ten starts misses,
+// whatever changes. Source: Gibbs, Candes, Adaptive conformal inference under distribution shift,
+// NeurIPS 2021.
+// It takes the shortest range and not the middle one, since most large errors are late starts.
 #pragma once
 
 #include <cstddef>
@@ -26,53 +28,57 @@
 
 namespace subak {
 
-// When a job that waits is going to start: hardly before `earliest`, most likely at `expected`, hardly
+// The estimated start of a waiting job: hardly before `earliest`, most likely at `expected`, hardly
 // after `latest`.
 struct ExpectedStart {
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
-  bool learned = false;  // from how others came; else wide, as too little is known
-  bool assumed = false;  // as Forecast::Start::assumed
+  bool learned = false;  // from past starts; else a wide default, as too few are known
+  bool assumed = false;  // as in Forecast::Start::assumed
   friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
 };
 
-// What is known of how forecasts come: factors of (wait + 10 min). A value. Threads: any.
+// Quantiles of past starts, as factors of (wait + 10 min). They are called `StartOdds`. A value.
+// Threads: any.
 struct StartOdds {
-  double low = 0.1, middle = 1, high = 30;  // as long as too little is known
+  double low = 0.1, middle = 1, high = 30;  // defaults while too few starts are known
   bool learned = false;
-  // Of a start that a forecast made at `at_ms` gives; not before `at_ms`.
+  // The estimate for a start that a forecast made at `at_ms` gives. `start_ms` is not before
+  // `at_ms`.
   ExpectedStart of(TimeMs at_ms, TimeMs start_ms) const;
 };
 
-// The newest forecast with its odds, as readers have it. A value. Threads: any.
+// The newest forecast with its quantiles, for readers. A value. Threads: any.
 struct ForecastStarts {
   std::shared_ptr<const Forecast> forecast;  // never null
   StartOdds odds;
-  bool is_made() const { return forecast->time_ms() != 0; }  // else it knows nothing
-  // Of a job that waits; at `now`, which is not before the forecast's. nullopt: it has no start.
+  bool is_made() const { return forecast->time_ms() != 0; }  // else the forecast is empty
+  // The estimate for a waiting job at `now`, which is not before the forecast's time. nullopt: the
+  // job has no start.
   std::optional<ExpectedStart> of(JobId job, TimeMs now) const;
 };
 
+// Collects estimates and outcomes, and computes the quantiles from them.
 class ToldStarts {
  public:
-  // A forecast made at `at_ms` is the first that has a start for the job, and so it was told. Not
-  // followed where limits::kToldStarts are already.
+  // Records the first estimate of a job: a forecast made at `at_ms` is the first with a start for
+  // it. Ignored if limits::kToldStarts jobs are recorded already.
   void told(JobId job, TimeMs at_ms, TimeMs start_ms);
-  // Its first attempt starts. What it was told; nullopt: nothing.
+  // Records the start of the job's first attempt. Returns its estimate; nullopt: it had none.
   std::optional<ExpectedStart> started(JobId job, TimeMs t);
-  // It is gone without a start, or nobody knows.
+  // Drops a job that is gone without a start, or whose end is not known.
   void forget(JobId job) { waiting_.erase(job); }
-  // Whoever waits beyond the latest that it was told is a miss at once. O(those that wait).
+  // Counts each job that still waits after its `latest` time as a miss, once. O(waiting jobs).
   void look(TimeMs t);
-  // By all that has come so far; until the next that comes, or is missed. Made when it is asked for after
-  // one, O(limits::kToldOutcomes).
+  // The quantiles of all outcomes so far. The reference holds until the next outcome or miss. The
+  // first call after one computes them, O(limits::kToldOutcomes).
   const StartOdds& odds() const;
   std::size_t size() const { return waiting_.size(); }
 
-  // All of it but `seq`, to be kept.
+  // All of it except `seq`, in its stored form.
   ToldKept kept() const;
-  // As it was kept. An error: no ToldStarts says so.
+  // Restores the stored form. Error: no ToldStarts wrote it.
   static Result<ToldStarts> from(const ToldKept& kept);
-  // Whom `waits` denies is gone, or nobody knows.
+  // Drops each job for which `waits` returns false: it is gone, or not known.
   void forget_unless(const std::function<bool(JobId)>& waits);
 
  private:
@@ -85,7 +91,7 @@ class ToldStarts {
 
   std::unordered_map<JobId, Told> waiting_;
   std::deque<double> ratios_;  // newest last
-  double level_ = 0.1;         // how many are to miss
+  double level_ = 0.1;         // target part of the starts that miss
   mutable std::optional<StartOdds> odds_;
 };
 

@@ -1,6 +1,6 @@
-// The View: the small, immutable picture that other threads read. The loop publishes a pointer to
-// one once its batch is durable; nobody reads what a crash could unmake. Const to the leaves; parts
-// that did not change are shared between successive views. Threads: any, read-only.
+// The View: the small, immutable snapshot for other threads. The loop publishes a pointer to one
+// once its batch is durable, so no reader sees data that a crash could undo. It is const
+// throughout. Successive views share the parts that did not change. Threads: any, read-only.
 #pragma once
 
 #include <array>
@@ -28,35 +28,36 @@
 
 namespace subak {
 
-// The account tree as the webhook needs it. Look-ups only. An edit of one account makes a version
+// The account tree for the webhook, for look-ups only. An edit of one account makes a new version
 // that shares the rest.
 struct AccountsView {
   struct Row {
     AccountId id;
     AccountSpec spec;
     std::int64_t revision = 0;
-    // As the judge reads them: by product; `quota` is the effective one.
+    // As accounting/entitlement.h reads them: by product. `quota` is the effective one.
     std::vector<ProductDemand> quota, limit;
     std::optional<MilliGpu> borrow;
-    // For accounting/entitlement.h, with nothing held. Borrowed from this row.
+    // For accounting/entitlement.h, with no GPUs held. Borrowed from this row.
     Rules rules() const;
   };
   SharedMap<Row> by_path;               // live accounts, and users with rules of their own
   SharedMap<std::string> by_namespace;  // "ns" or "cluster/ns": the account's path
-  // Numbers of GPU products; one that nobody has named has none.
+  // Numbers of GPU products. A product that no node or account has named has none.
   std::shared_ptr<const std::map<std::string, ProductId, std::less<>>> products;
 
-  // The account that names this namespace; nullptr if none does.
+  // The account that names this namespace. nullptr: none does.
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
-  // Live account or user of this path; nullptr if there is none, or a user without rules.
+  // The live account or user of this path. nullptr: there is none, or it is a user without rules.
   const Row* of_path(std::string_view path) const { return by_path.find(path); }
-  ProductId product(std::string_view name) const;     // none if nobody has named it
+  ProductId product(std::string_view name) const;     // none if it was never named
   std::string_view product_name(ProductId id) const;  // "" if there is none
-  // Live accounts, no users, parents first.
+  // Live accounts without users, parents first.
   std::vector<const Row*> accounts() const;
-  // The rule of the account or user of this path, or of an account above it, that could never allow
-  // `amounts`, or that takes nothing new: the nearest, with whose it is. None if there is none.
-  // What a user has no rules for is asked of its account.
+  // Returns the nearest rule, with its owner, that refuses `amounts` for the account or user of
+  // this path: one that could never allow them, or that accepts nothing new. The rule is of that
+  // account or of one above it. A user without rules has those of its account. None: no rule
+  // refuses.
   struct Refusal {
     const Row* row;
     Binding binding;
@@ -67,15 +68,16 @@ struct AccountsView {
   static bool is_within(std::string_view path, std::string_view ancestor);
 };
 
-// What the largest node with GPUs of a cluster has of each resource beside GPUs, each by itself.
+// The largest amount of each resource beside GPUs on one GPU node of a cluster. Each is its own
+// maximum.
 struct LargestNode {
-  std::int64_t cpu_milli = 0, memory_bytes = 0;  // 0: some node does not say
+  std::int64_t cpu_milli = 0, memory_bytes = 0;  // 0: some node does not report it
   std::vector<ResourceCount> extended;           // by name
-  bool more = false;  // there are more than limits::kMaxResourceNames, which are left out
+  bool more = false;  // there are more than limits::kMaxResourceNames; the rest is left out
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
 };
 
-// One cluster as the webhook needs it.
+// One cluster for the webhook.
 struct ClusterView {
   ClusterId id;
   std::string name;
@@ -90,28 +92,28 @@ struct ClusterView {
   std::int64_t largest_node_gpus = 0;           // of all
   LargestNode largest_node;
   std::shared_ptr<const NamespaceLabels> labels;
-  // Pods that wait for a node without us. No facts: a view of an engine that was only fed with facts
-  // has none.
+  // Pods that wait for a node outside Subak. Not made from facts: a view of an engine that was only
+  // fed with facts has none.
   std::shared_ptr<const PendingPods> pending;
-  std::string known_as;                     // in::ListBegin::known_as of the newest; no fact either
+  std::string known_as;  // in::ListBegin::known_as of the newest list; not from facts either
   Mode mode_of(std::string_view ns) const;  // the namespace's own, else the cluster's
 };
 
-// All that other threads may see of the state, as of one fact.
+// The part of the state that other threads may see, as of one fact.
 struct View {
-  std::uint64_t seq = 0;  // facts up to here are in it
+  std::uint64_t seq = 0;  // the last fact that it includes
   TimeMs time_ms = 0;
   Policy policy;
   std::uint32_t fact_version = 1;  // no newer kind of fact is written
   std::shared_ptr<const AccountsView> accounts;
   std::shared_ptr<const std::vector<ClusterView>> clusters;          // by id
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
-  std::size_t pods_beyond_gang = 0;  // pods that their gang has no rank for
+  std::size_t pods_beyond_gang = 0;  // pods without a rank in their gang
   std::uint64_t ledger_rows = 0;
 
-  // nullptr if unknown; an empty name finds the only cluster.
+  // The cluster of this name; empty: the only one. nullptr: unknown.
   const ClusterView* cluster(std::string_view name) const;
-  // The account that names this namespace, else the one that the namespace's label names; nullptr if
+  // The account that names this namespace, else the one that the namespace's label names. nullptr:
   // there is none.
   const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
   std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }

@@ -1,5 +1,4 @@
-// Which gang a pod belongs to, from its own labels, annotations and controller. Names of the marks,
-// by source:
+// The gang of a pod, from its own labels, annotations and controller. Sources of the marks:
 //   Job                 k8s.io/api batch/v1 (batch.kubernetes.io/*)
 //   JobSet              sigs.k8s.io/jobset api/jobset/v1alpha2
 //   LeaderWorkerSet     sigs.k8s.io/lws api/leaderworkerset/v1
@@ -10,9 +9,9 @@
 //   Volcano             volcano.sh/apis pkg/apis/scheduling/v1beta1
 //   KAI                 kai-scheduler/KAI-Scheduler pkg/common/constants
 //   schedulingGroup     k8s.io/api core/v1 (Kubernetes 1.36; workloadRef in 1.35)
-// Only LeaderWorkerSet, Kueue and Volcano state the size on the pod. Their PodGroup objects are not
-// watched. For the others people say gang-size, on
-// the template; the webhook stamps it there where the owner passes through it (policy_owner.cc).
+// Only LeaderWorkerSet, Kueue and Volcano state the size on the pod. Subak does not watch their
+// PodGroup objects. For the others people set gang-size on the template. If the owner passes the
+// webhook, the webhook sets it there (policy_owner.cc).
 #include <array>
 #include <charconv>
 
@@ -32,15 +31,15 @@ constexpr Text kWorkerSetGroup = "leaderworkerset.sigs.k8s.io/group-index";
 constexpr Text kFastAdmission = "kueue.x-k8s.io/pod-group-fast-admission";
 constexpr Text kServingGroup = "kueue.x-k8s.io/pod-group-serving";
 
-// A group of pods as some controller marks it.
+// A group of pods by a controller's marks.
 struct Group {
   std::string name;         // for people
   Text uid;                 // of the owner, so that two runs of one name differ
-  std::uint32_t size = 0;   // 0: nobody says
+  std::uint32_t size = 0;   // 0: not stated
   bool lone = false;        // no mark at all: a pod by itself
   bool mixed = true;        // leaders, masters and workers may differ
-  bool together = false;    // the mark says that its pods start together, whatever their number
-  bool one_by_one = false;  // a pod that is lost is made again by itself, and the others run on
+  bool together = false;    // the mark says that its pods start together, for any number
+  bool one_by_one = false;  // a lost pod is replaced by itself, and the others continue
 };
 
 bool is_alnum(char c) {
@@ -113,7 +112,7 @@ bool operator_job(const Pod& pod, Group& group) {
   group.name = name;
   const bool of_ray =
       !first_of(pod.labels, {"ray.io/originated-from-cr-name", "ray.io/cluster"}).empty();
-  group.one_by_one = of_ray;  // Ray makes a lost worker again and goes on without it
+  group.one_by_one = of_ray;  // Ray replaces a lost worker and continues without it
   group.together = of_ray || has_key(pod.labels, "training.kubeflow.org/job-name");
   group.uid = find_text(pod.labels, "jobset.sigs.k8s.io/jobset-uid");
   if (group.uid.empty()) group.uid = pod.owner.uid;
@@ -156,7 +155,8 @@ std::string hash_suffix(Text text) {
   return out;
 }
 
-// As it is where it can be a label's value, else shortened and made unique again by a hash.
+// Returns the name if it can be a label's value, else a shortened name that a hash makes unique
+// again.
 std::string as_label_value(const std::string& name) {
   if (is_label_value(name)) return name;
   std::string out;
@@ -188,12 +188,13 @@ std::uint32_t stated_gang_size(const Pod& pod) {
 
 namespace {
 
-// A job name that only repeats what is derived (our own stamp) keeps the derived identity.
+// False for a job name that only repeats the derived one (Subak's own stamp): the derived identity
+// stays.
 bool has_own_name(const Pod& pod, const Group& group) {
   return pod.keys.job.set && pod.keys.job.value != as_label_value(group.name);
 }
 
-// Who the members of its gang know it by.
+// Sets the identity by which the other members know the gang.
 void identify(const Group& group, bool own_name, Gang& gang) {
   gang.one_template = !own_name && !group.lone && !group.mixed;
   gang.id = gang.job;
@@ -279,6 +280,7 @@ std::string stated_gang(const Pod& pod) {
 void leave_out_light_members(Pod& pod, std::uint32_t count) {
   Gang& gang = pod.gang;
   gang.size = gang.size > count ? gang.size - count : 1;
+  gang.size_of_owner = true;  // they come and go
   if (gang.rank >= static_cast<std::int32_t>(gang.size)) gang.rank = -1;
 }
 

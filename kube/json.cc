@@ -5,7 +5,7 @@ namespace subak {
 void append_json_string(std::string& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
-  std::size_t plain = 0;  // from here on nothing had to be escaped
+  std::size_t plain = 0;  // no character after this needed an escape
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto u = static_cast<unsigned char>(text[i]);
     if (u >= 0x20 && u != '"' && u != '\\') continue;

@@ -1,8 +1,8 @@
-// Reading JSON that others wrote, on simdjson's DOM, and writing texts into JSON of ours.
-// Work is linear in the text: member() reads an object from its start, so it is for a fixed number
-// of names; whoever looks up names that come from outside takes Members. A member of the wrong type
-// reads as absent: the API server has validated its objects against their schema, and what it did
-// not send us we do not judge. Values point into the parser's document and die with its next parse.
+// Reads outside JSON on simdjson's DOM, and writes texts into Subak's JSON. member() reads an
+// object from its start, so use it for a fixed number of names: then work is linear in the text.
+// Use Members to look up outside names. A member of the wrong type reads as absent: the API server
+// has validated its objects against their schema. Values point into the parser's document and die
+// with its next parse.
 // Threads: any; a document belongs to one thread.
 #pragma once
 
@@ -19,9 +19,9 @@
 
 namespace subak {
 
-// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 pass as they are.
+// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 pass unchanged.
 void append_json_string(std::string& out, std::string_view text);
-// Appends bytes as Kubernetes has them in JSON: in base64 (RFC 4648, with padding), with quotes.
+// Appends bytes as Kubernetes writes them in JSON: in base64 (RFC 4648, with padding), with quotes.
 void append_json_bytes(std::string& out, std::string_view bytes);
 // Appends `"key":"text"`, with a comma before it unless the object has just been opened.
 void append_json_member(std::string& out, std::string_view key, std::string_view text);
@@ -30,12 +30,12 @@ namespace json {
 
 using Value = simdjson::dom::element;
 
-// For one text after the other. It keeps its memory, about 10 bytes for each of the longest text;
-// what one over kKeptBytes took is given back with the next small one.
+// Parses one text after the other. It keeps its memory, about 10 bytes for each byte of the longest
+// text. Memory of a text over kKeptBytes is freed with the next small one.
 class Parser {
  public:
-  // The root of `text`, until the next text. `padded`: simdjson::SIMDJSON_PADDING readable bytes
-  // follow the text, which then is read where it stands.
+  // Returns the root of `text`, valid until the next text. `padded`: simdjson::SIMDJSON_PADDING
+  // readable bytes follow the text, so it is parsed without a copy.
   simdjson::simdjson_result<Value> parse(std::string_view text, bool padded = false);
 
  private:
@@ -69,7 +69,7 @@ inline std::optional<Value> member(Value v, std::string_view key) {
   return found;
 }
 
-// The text of a string; empty for anything else.
+// Returns the text of a string; empty for anything else.
 inline std::string_view text(Value v) {
   std::string_view s;
   return v.get(s) == simdjson::SUCCESS ? s : std::string_view();
@@ -79,7 +79,7 @@ inline std::string_view text(Value v, std::string_view key) {
   return found ? text(*found) : std::string_view();
 }
 
-// The same of a member of a member.
+// The same for a member of a member.
 inline std::string_view text_in(Value v, std::string_view outer, std::string_view key) {
   const auto found = member(v, outer);
   return found ? text(*found, key) : std::string_view();
@@ -90,7 +90,7 @@ inline bool boolean(Value v) {
   return v.get(b) == simdjson::SUCCESS && b;
 }
 
-// False where there is no such member.
+// Returns false if there is no member of this name.
 inline bool boolean(Value v, std::string_view key) {
   const auto found = member(v, key);
   return found && boolean(*found);
@@ -101,8 +101,8 @@ inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
   return v.get(i) == simdjson::SUCCESS ? i : otherwise;
 }
 
-// The members of an object, sorted by name. Null counts as absent.
-// Of two of one name the first holds.
+// The members of an object, sorted by name. Null counts as absent. Of two members with one name the
+// first counts.
 class Members {
  public:
   explicit Members(std::optional<Value> object) {

@@ -1,5 +1,6 @@
-// Who the API server takes us for: its answer to a SelfSubjectReview (k8s.io/api authentication/v1,
-// Kubernetes 1.28 and later). Threads: a pure function.
+// Reads the user name that the API server sees for Subak: its answer to a SelfSubjectReview
+// (k8s.io/api authentication/v1, Kubernetes 1.28 and later).
+// Threads: a pure function.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ inline constexpr const char* kSelfReviewPath = "/apis/authentication.k8s.io/v1/s
 inline constexpr const char* kSelfReview =
     R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})";
 
-// status.userInfo.username. Errors: no JSON, no name, one of more than limits::kMaxTextBytes.
+// Returns status.userInfo.username. Errors: no JSON, no name, a name of more than
+// limits::kMaxTextBytes.
 Result<std::string> read_known_as(std::string_view answer);
 
 }  // namespace subak

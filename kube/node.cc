@@ -129,7 +129,7 @@ class NodeReader {
     return found && json::is_object(*found) ? found : std::nullopt;
   }
 
-  // In the order of the list, so that the same faults are the same words.
+  // In the order of the list, so that the same faults give the same text.
   void read_faults(json::Value conditions) {
     std::vector<std::string_view> are_true;
     json::each_item(conditions, [&](std::size_t, json::Value condition) {
@@ -167,7 +167,7 @@ class NodeReader {
     }
   }
 
-  // Written as a text or, by hand, as a number.
+  // Reads a text or, in a file written by hand, a number.
   std::int64_t amount(std::string_view name, std::optional<json::Value> value,
                       std::int64_t (KubeQuantity::*unit)() const) {
     if (!value) return 0;
@@ -187,7 +187,7 @@ class NodeReader {
   const KubeNodeOptions& options_;
   NodeSpec spec_;
   ResourceCounts capacity_, allocatable_;
-  std::vector<std::string> faults_;  // conditions that say that GPU work would fail
+  std::vector<std::string> faults_;  // conditions under which GPU work would fail
   std::optional<Error> error_;
 };
 
@@ -260,7 +260,7 @@ Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view text,
   const simdjson::padded_string padded(text.substr(0, end + 1));
   simdjson::dom::parser parser;
   simdjson::dom::document_stream documents;
-  // One batch: no document is cut.
+  // One batch, so no document is cut.
   const auto failed = parser.parse_many(padded, padded.size()).get(documents);
   if (failed != simdjson::SUCCESS) return no_json(0, simdjson::error_message(failed));
   ListReader reader(options);

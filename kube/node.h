@@ -1,46 +1,48 @@
-// Nodes as `kubectl get nodes -o json` prints them, read into what the fleet knows.
+// Reads nodes as `kubectl get nodes -o json` prints them into NodeSpecs.
 //
-// What is read, by its Kubernetes or NVIDIA name:
+// The fields, by their Kubernetes or NVIDIA name:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints
 //   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
 //     heartbeat and its last transition. No conditions at all (a file written by hand): ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
-//   What it stands in, nearest first: the labels of KubeNodeOptions::topology_labels. One that is missing
-//     is an empty name: it is in no group at that level.
+//   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label is an
+//     empty name: the node is in no group at that level.
 //   Product: nvidia.com/gpu.product without -MIG-... and -SHARED; without that label GKE's
 //     gke-accelerator, under the name that feature discovery has for it.
 //   Clique: nvidia.com/gpu.clique, "<ClusterUUID>.<CliqueID>".
-//   What NVLink joins inside the node: all of it where there is a clique; else what the label
-//     subak.gpu/gpus-per-domain says ("1" nothing, "8" all of 8, "4" each half of 8); else what the
-//     product's name says (placement/product.h).
-//   GPUs: status.capacity says what is installed, status.allocatable what works.
+//   NVLink inside the node. With a clique it joins all GPUs. Else the label
+//     subak.gpu/gpus-per-domain counts ("1" nothing, "8" all of 8, "4" each half of 8). Else the
+//     product's name counts (placement/product.h).
+//   GPUs: status.capacity says how many are installed, status.allocatable how many work.
 //     nvidia.com/gpu.count, or GKE's gke-accelerator-count, says how many cards there are.
-//     nvidia.com/gpu.replicas, or GKE's gke-max-shared-clients-per-gpu, says how often each GPU is counted
-//     when it is shared. Without these, where the product ends in -SHARED, a label names a sharing
-//     strategy or the resource is nvidia.com/gpu.shared, it follows from the count of cards.
+//     nvidia.com/gpu.replicas, or GKE's gke-max-shared-clients-per-gpu, says how often a shared GPU
+//     counts. Without these the count of cards decides, for shared GPUs: the product ends in
+//     -SHARED, a label names a sharing strategy, or the resource is nvidia.com/gpu.shared.
 //   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
 //     ...-MIG-PROFILE (strategy single) or of a node with GKE's gke-gpu-partition-size. Replicas of
-//     slices count as one slice. Where no label says how many cards they are cut from, it is the fewest
-//     that they can be cut from (placement/mig_cut.h).
-//   Why nothing new may be put there, as NodeSpec::unfit: its statements about its GPUs contradict each
-//     other (below); nvidia.com/mig.config.state is pending or rebooting,
-//     nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change, a condition of
-//     KubeNodeOptions::fatal_conditions is True, or none of its GPUs is allocatable. In the last case they
-//     count as working: nobody says which of them are sick, and what is there stays.
+//     slices count as one slice. If no label says how many cards they are cut from, it is the
+//     fewest possible (placement/mig_cut.h).
+//   NodeSpec::unfit, why nothing new may be placed there, for any of these causes:
+//     - its statements about its GPUs contradict each other (below)
+//     - nvidia.com/mig.config.state is pending or rebooting
+//     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
+//     - a condition of KubeNodeOptions::fatal_conditions is True
+//     - none of its GPUs is allocatable. They count as working then, as no field says which of them
+//       are sick; pods on the node stay.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 //
-// Contradictions (NodeSpec::contradicts). What works counts, not what is merely installed: a resource of a
-// former configuration may be left with nothing allocatable.
-//   more GPUs or shares of GPUs than the cards that are counted have; more slices than a label counts
-//   GPUs that are whole, and slices, on the same cards; slices that these cards cannot be cut into
+// Contradictions (NodeSpec::contradicts). Only allocatable resources count: a former configuration
+// may leave an installed resource with nothing allocatable.
+//   more GPUs or shares of GPUs than the counted cards have; more slices than a label counts
+//   whole GPUs and slices on the same cards; slices that these cards cannot be cut into
 //   nvidia.com/gpu beside nvidia.com/gpu.shared, or beside nvidia.com/mig-* of strategy single
-//   shared GPUs or slices whose replica count nothing tells; two labels with different replica counts
+//   shared GPUs or slices without a replica count; two labels with different replica counts
 //   nvidia.com/gpu of a product ...-MIG-INVALID
-//   a clique without both parts, with a ClusterUUID of zeros, or of a product whose NVLink ends inside the
-//     node; a label subak.gpu/gpus-per-domain that the product or the clique contradicts
-//   a label of these that should be a number and is none, or is more than a node can have
-// Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG manager);
-// Kubernetes API reference of Node v1.
+//   a clique without both parts, with a ClusterUUID of zeros, or of a product whose NVLink ends
+//     inside the node; a label subak.gpu/gpus-per-domain that the product or the clique contradicts
+//   a label of these that is not a number but should be, or is more than a node can have
+// Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG
+// manager); Kubernetes API reference of Node v1.
 #pragma once
 
 #include <string>
@@ -54,25 +56,25 @@
 
 namespace subak {
 
-// Types of node conditions that say, when True, that GPU work would fail: those of NVIDIA's NVSentinel and
-// of Kubernetes' node-problem-detector (its kernel monitor).
+// Returns the types of node conditions that say, when True, that GPU work would fail.
+// Sources: NVIDIA's NVSentinel; Kubernetes' node-problem-detector (its kernel monitor).
 std::vector<std::string> default_fatal_conditions();
 
 struct KubeNodeOptions {
-  // Labels that name what a node stands in, nearest first: its rack, its block. At most
-  // limits::kTopologyLevels; more are not read.
+  // Labels that name the groups of a node, nearest first: its rack, its block. At most
+  // limits::kTopologyLevels; further ones are ignored.
   std::vector<std::string> topology_labels;
   ExtraGpuResources extra_gpus;  // resources that count as whole GPUs beside NVIDIA's (`gpuKinds`)
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };
 
-// One node. Errors: no name, a quantity that is none, more GPUs than limits::kMaxGpusPerNode that no other
-// statement contradicts.
+// Reads one node. Errors: no name, a quantity that is none, more GPUs than limits::kMaxGpusPerNode
+// that no other statement contradicts.
 Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
 
-// A NodeList, a List of Nodes, one Node, or several of these one after the other (JSON lines).
-// Nodes in the order of the text. Never throws. Errors: those of one node, not JSON, not nodes, a name
-// twice, more than limits::kMaxNodes; the field names the place.
+// Reads a NodeList, a List of Nodes, one Node, or several of these one after the other (JSON
+// lines). Returns nodes in the order of the text. Never throws. Errors: those of one node, not
+// JSON, not nodes, a name twice, more than limits::kMaxNodes; the field names the position.
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
                                               const KubeNodeOptions& options = {});
 

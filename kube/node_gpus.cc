@@ -35,13 +35,13 @@ struct Statement {
 };
 using MaybeStated = std::optional<Statement>;
 
-// The one with the smaller number.
+// Returns the one with the smaller number.
 MaybeStated smaller(MaybeStated a, MaybeStated b) {
   if (!a || !b) return a ? a : b;
   return a->n <= b->n ? a : b;
 }
 
-// Things of one kind that the device plugin offers: GPUs, shares of GPUs, slices.
+// Units of one kind that the device plugin offers: GPUs, shares of GPUs, slices.
 struct Units {
   std::string words;  // "nvidia.com/gpu 8"
   std::int64_t works = 0, installed = 0;
@@ -91,7 +91,7 @@ class GpuReader {
     of.n = most;
   }
 
-  // What the label says, at most kMostUnits; none: it is not there, or no number.
+  // Returns the label's number, at most kMostUnits; none if it is absent or not a number.
   MaybeStated stated(std::string_view key) {
     const std::string value = find_label(node_, key);
     if (value.empty()) return std::nullopt;
@@ -101,8 +101,8 @@ class GpuReader {
     return Statement{label_text(key, value), std::min(*n, kMostUnits)};
   }
 
-  // nvidia.com/gpu, or the name that it has where GPUs are shared. A name of which nothing works may
-  // be left over from another configuration.
+  // Returns nvidia.com/gpu, or its name for shared GPUs. A name with nothing allocatable may remain
+  // from another configuration.
   Units offered() {
     const std::int64_t gpu = count_in(allocatable_, names::kGpu);
     const std::int64_t shared = count_in(allocatable_, names::kGpuShared);
@@ -115,9 +115,9 @@ class GpuReader {
     return {words, gpu, std::max(gpu, count_in(capacity_, names::kGpu)), false};
   }
 
-  // How many share one of `units`. `whole`: how many there are, shared or not. More than one share of
-  // each is said by a label, or follows from `whole` where something says that they are shared.
-  // nullopt: not known.
+  // Returns how many shares one of `units` has; nullopt: not known. `whole`: the number of GPUs,
+  // shared or not. A label states a number above one, or it follows from `whole` if something says
+  // that they are shared.
   std::optional<std::int64_t> sharing(const Units& units, const MaybeStated& said,
                                       const MaybeStated& whole, bool marked) {
     if (said && said->n > 1) {
@@ -138,7 +138,7 @@ class GpuReader {
     return std::nullopt;
   }
 
-  // The replica count of GPUs, by feature discovery or by GKE.
+  // Returns the replica count of GPUs, by feature discovery or by GKE.
   MaybeStated gpu_replicas() {
     const MaybeStated said = stated(names::kLabelReplicas);
     const MaybeStated clients = stated(names::kGkeClients);
@@ -162,13 +162,13 @@ class GpuReader {
     return units.words + (replicas > 1 ? " shared by " + std::to_string(replicas) : "");
   }
 
-  // A replica count for books and bills where none is known.
+  // Returns a replica count for the ledger and the bill if none is known.
   static std::int64_t assumed_replicas(const Units& units, const MaybeStated& whole) {
     const std::int64_t among = whole ? std::max<std::int64_t>(1, whole->n) : 1;
     return std::clamp<std::int64_t>(ceil_div(units.installed, among), 1, kMilliPerGpu);
   }
 
-  // Slices by names of their own, of strategy mixed: none are expected.
+  // Refuses slices with names of their own (strategy mixed), which are unexpected here.
   void refuse_mixed(const std::string& instead) {
     for (const auto& [name, count] : allocatable_) {
       if (name.starts_with(names::kMigPrefix) && count > 0) {
@@ -185,8 +185,8 @@ class GpuReader {
     if (!out_.empty()) node_.gpus = 1;
   }
 
-  // Every card is cut into the same slices, which are called nvidia.com/gpu. `devices`: the slices that
-  // feature discovery counts.
+  // Every card is cut into the same slices, with the name nvidia.com/gpu. `devices`: the number of
+  // slices by feature discovery.
   void put_single(const std::string& profile, MaybeStated devices) {
     const Units units = offered();
     const MaybeStated said = gpu_replicas();
@@ -212,7 +212,7 @@ class GpuReader {
     node_.mig_gpus = node_.gpus;
   }
 
-  // Slices of the strategy mixed, one line per profile, those that work.
+  // Returns the slices of the strategy mixed that work, one per profile.
   std::vector<MigSlices> mixed_slices() {
     std::map<std::string, std::int64_t> by_profile;
     for (const auto& [name, count] : allocatable_) {
@@ -240,7 +240,7 @@ class GpuReader {
     return slices;
   }
 
-  // Slices that labels of feature discovery count, of profiles that no resource has.
+  // Returns slices in labels of feature discovery whose profile no resource has.
   std::vector<MigSlices> labelled_slices(const std::vector<MigSlices>& offered) {
     constexpr std::string_view kCount = ".count";
     std::vector<MigSlices> slices;
@@ -266,7 +266,7 @@ class GpuReader {
     return cards > 0 && mig_cut(node_.product, slices, cards) != MigCut::kTooMany;
   }
 
-  // Whether the cards that are counted can be both whole and cut as is said.
+  // Checks whether the counted cards can be both whole and cut as stated.
   void check_cards(const Units& units, std::int64_t replicas,
                    const std::vector<MigSlices>& slices) {
     if (!cards_) return;
@@ -297,7 +297,7 @@ class GpuReader {
       }
       whole = works = std::min(whole, most - least);
     }
-    // Of what does not work a part may be left over from before the cards were cut.
+    // Of the broken ones a part may remain from before the cards were cut.
     if (cards_)
       whole = std::min(whole, std::max(ceil_div(units.works, replicas), cards_->n - least));
     node_.mig = std::move(slices);
@@ -311,11 +311,11 @@ class GpuReader {
   const ResourceCounts& allocatable_;
   NodeSpec& node_;
   Contradictions& out_;
-  std::string product_;  // as labelled
+  std::string product_;  // from the label
   MaybeStated cards_;    // the smallest count of cards
 };
 
-// Another maker's devices: nobody slices or shares them as far as we know.
+// Adds another maker's devices, which are never sliced or shared as far as known.
 void add_extra(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                const ExtraGpuResources& extra, NodeSpec& node) {
   for (const std::string& name : extra) {

@@ -1,4 +1,4 @@
-// Numbers in labels of a node, and how a label or a resource is quoted. A part of kube/node_gpus.h.
+// Reads numbers in labels of a node, and quotes a label or a resource. A part of kube/node_gpus.h.
 // Threads: pure functions.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace subak {
 
-// Of digits alone, up to what 63 bits hold; none: it is no such number.
+// Reads a number of digits alone that fits 63 bits; nullopt for other text.
 std::optional<std::int64_t> label_number(std::string_view value);
 
 // "nvidia.com/gpu.count=8".

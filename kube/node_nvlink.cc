@@ -1,4 +1,4 @@
-// What NVLink joins: the clique and the domains inside a node.
+// The NVLink of a node: its clique and the domains inside it.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -11,7 +11,7 @@
 namespace subak {
 namespace {
 
-// "<ClusterUUID>.<CliqueID>", the id a decimal number.
+// Checks "<ClusterUUID>.<CliqueID>", the id a decimal number. Returns what is wrong.
 std::string wrong_in_clique(std::string_view clique, const std::string& product) {
   const std::size_t dot = clique.rfind('.');
   const std::string_view uuid = clique.substr(0, dot);

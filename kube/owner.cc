@@ -21,7 +21,7 @@ constexpr std::array kKinds{
     KnownKind{OwnerKind::kDeployment, "apps"},
     KnownKind{OwnerKind::kReplicaSet, "apps"},
 };
-// A count that no gang may have: sums and products of such stay far from overflow.
+// A count that no gang may have: sums and products of it stay far from overflow.
 constexpr std::int64_t kTooMany = limits::kMaxPodsPerJob + 1;
 
 const KnownKind* find_kind(std::string_view group, std::string_view kind) {
@@ -61,7 +61,7 @@ std::int64_t number_of(std::string_view text) {
   return ec == std::errc() && end == text.data() + text.size() ? n : -1;
 }
 
-// How many indexes a text like "1,3-5" names. What is no such list counts nothing.
+// Counts the indexes in a text like "1,3-5". Returns 0 for other text.
 std::int64_t count_indexes(std::string_view text) {
   std::int64_t sum = 0;
   while (!text.empty() && sum < kTooMany) {
@@ -76,7 +76,7 @@ std::int64_t count_indexes(std::string_view text) {
   return std::min(sum, kTooMany);
 }
 
-// A rule of its failurePolicy lets one job be made again, and the others run on.
+// True if a rule of its failurePolicy restarts one job, and the others continue.
 bool restarts_single_jobs(json::Value spec) {
   const auto policy = json::member(spec, "failurePolicy");
   const auto rules = policy ? json::member(*policy, "rules") : std::nullopt;
@@ -88,8 +88,8 @@ bool restarts_single_jobs(json::Value spec) {
   return single;
 }
 
-// jobset api/jobset/v1alpha2: its webhook refuses a job's other pods until the first has a node, but where
-// people label the nodes themselves.
+// jobset api/jobset/v1alpha2: its webhook refuses a job's other pods until the first has a node,
+// unless people label the nodes themselves.
 constexpr std::string_view kExclusiveTopology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 constexpr std::string_view kNodeSelectorStrategy = "alpha.jobset.sigs.k8s.io/node-selector";
 
@@ -105,7 +105,7 @@ class Reader {
   Reader(OwnerRecord& out, const ExtraGpuResources& extra) : out_(out), extra_(extra) {}
 
   void metadata(json::Value object) {
-    const Pod meta = read_pod(object, extra_);  // its metadata alone matters
+    const Pod meta = read_pod(object, extra_);  // only its metadata matters
     out_.ns = meta.ns;
     out_.name = meta.name;
     out_.uid = meta.uid;
@@ -189,7 +189,7 @@ class Reader {
   bool full() const { return more_; }
 
  private:
-  // A role whose pods a batch/v1 JobSpec makes. Its stated size.
+  // Adds a role whose pods a batch/v1 JobSpec makes. Returns its stated size.
   std::uint32_t role(std::string_view name, json::Value job, const std::string& path,
                      std::uint32_t copies) {
     const auto made = json::member(job, "template");
@@ -221,7 +221,7 @@ class Reader {
     return r.stated;
   }
 
-  // Of a job with a number of completions, no more pods come than can still be done.
+  // For a job with a number of completions: no more pods come than there are completions left.
   void leave_out_done(json::Value spec) {
     if (!json::member(spec, "completions") || out_.roles.empty()) return;
     const std::int64_t left =
@@ -232,7 +232,7 @@ class Reader {
 
   OwnerRecord& out_;
   const ExtraGpuResources& extra_;
-  bool more_ = false;  // templates than kMaxTemplates
+  bool more_ = false;  // more templates than kMaxTemplates
 };
 
 Error too_many_pods(std::size_t role) {
@@ -266,7 +266,7 @@ std::uint32_t OwnerRecord::gang_size(std::size_t role) const {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pods, 1, limits::kMaxPodsPerJob));
 }
 
-// Items of a list have no kind of their own.
+// Items of a list do not name their kind.
 Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra) {
   OwnerRecord out;
   out.kind = kind;

@@ -1,6 +1,6 @@
-// What makes pods: Job, JobSet, LeaderWorkerSet, StatefulSet, Deployment and ReplicaSet, read for
-// what a queue must know of them. How many pods there will be, and which of them start together,
-// stands here long before the pods do. Reading decides nothing. Sources of the field names:
+// Reads the objects that make pods: Job, JobSet, LeaderWorkerSet, StatefulSet, Deployment and
+// ReplicaSet. They say long before the pods exist how many there will be, and which of them start
+// together. Reading decides nothing. Sources of the field names:
 //   Job                      k8s.io/api batch/v1
 //   StatefulSet, Deployment  k8s.io/api apps/v1
 //   JobSet                   sigs.k8s.io/jobset api/jobset/v1alpha2
@@ -38,9 +38,9 @@ struct EnumText<OwnerKind> {
 
 // Which pods of an owner start together.
 enum class Together : std::uint8_t {
-  kNone,         // each by itself: they come and go, or come one after the other
+  kNone,         // each by itself: they come and go, or start one after the other
   kAll,          // all are one gang
-  kEachJob,      // of a JobSet whose jobs come one after the other: each job is one
+  kEachJob,      // of a JobSet whose jobs run one after the other: each job is a gang
   kEachReplica,  // of a LeaderWorkerSet: a leader with its workers
 };
 template <>
@@ -53,9 +53,9 @@ struct OwnerRole {
   std::string name;          // of the replicated job, "leader", "worker"; empty where there is one
   std::uint32_t copies = 1;  // jobs of that name, replicas of the set
   std::uint32_t pods = 1;    // at once, in each copy
-  PodShape shape;            // what each asks for
-  std::uint32_t stated = 0;  // gang size as its template says; 0: it does not
-  bool independent = false;  // backoffLimitPerIndex: each index fails and is made again by itself
+  PodShape shape;            // the request of each
+  std::uint32_t stated = 0;  // gang size in its template; 0: none
+  bool independent = false;  // backoffLimitPerIndex: each index fails and restarts by itself
   std::optional<Error> wrong;  // the template can never start as written
 };
 
@@ -66,39 +66,40 @@ struct OwnerRecord {
   Together together = Together::kNone;
   bool in_order = false;      // its roles start one after the other
   bool leader_first = false;  // the workers are made when the leader is ready: reserve for all then
-  // Of a JobSet with exclusive topology: the first pod of each of its jobs is made, the others once that
-  // one has a node.
+  // For a JobSet with exclusive topology: the first pod of each of its jobs is made, the others
+  // once the first one has a node.
   bool first_of_each_job = false;
-  // That its pods are a gang is only inferred, or it replaces a lost pod alone: the others run on.
+  // The gang is only inferred, or a lost pod is replaced alone: the other pods continue.
   bool replaced_alone = false;
   std::vector<OwnerRole> roles;
-  std::optional<bool> suspended;  // none: its kind cannot be
-  // It makes no pods any more: it has come to its end, or its successPolicy or failure decides that
-  // it will, and its own controller ends what still runs.
+  std::optional<bool> suspended;  // none: its kind has no suspend field
+  // It makes no pods any more: it has ended, or its successPolicy or a failure decides that it
+  // will. Its own controller ends pods that still run.
   bool ended = false;
-  bool deleted = false;  // and these will be
-  // Of a job: pods that may fail, that have, and completions that are done.
+  bool deleted = false;  // it is being deleted, and its pods will be
+  // Of a job: the allowed pod failures, the failures so far, and the completions so far.
   std::int64_t backoff_limit = 6, failed = 0, succeeded = 0;
-  // Of an Indexed Job that says so: failures that one index may have, and indexes that may fail for
-  // good. None: it does not say so. And how many have.
+  // Of an Indexed Job that sets them: the allowed failures of one index, and the indexes that may
+  // fail for good; nullopt: not set. `failed_indexes`: those that have failed.
   std::optional<std::int64_t> backoff_limit_per_index, max_failed_indexes;
   std::int64_t failed_indexes = 0;
   bool success_policy = false;  // some of its indexes may be enough
   std::uint32_t indexes = 0;    // of an Indexed Job: its completions; 0: it has no indexes
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait for a gate
 
-  // How many pods the gang has that pods of this role belong to, those without GPUs left out: as
-  // its template says, else as it follows. 1: they are alone. At most limits::kMaxPodsPerJob.
+  // Returns the number of pods in the gang of this role's pods, without those that have no GPUs:
+  // from its template, else computed. 1: they are alone. At most limits::kMaxPodsPerJob.
   std::uint32_t gang_size(std::size_t role) const;
 };
 
-// A JobSet's failurePolicy rule with this action makes one job again, and lets the others run on.
+// True if a JobSet's failurePolicy rule with this action restarts one job and lets the others
+// continue.
 bool restarts_single_job(std::string_view action);
 
-// kNotFound: no kind of those above. kInvalid: no uid or name, or more pods in a gang or templates
-// than the service takes. `extra` as in read_pod().
+// Reads an owner. kNotFound: none of the kinds above. kInvalid: no uid or name, or more pods in a
+// gang or templates than the service accepts. `extra` as in read_pod().
 Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra);
-// The same of an item of a list, which does not say its kind.
+// The same for an item of a list, which does not name its kind.
 Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra);
 
 }  // namespace subak

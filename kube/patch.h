@@ -1,5 +1,5 @@
-// RFC 6902 patches as text. Never under a parent that is not there: of a webhook, a patch that does
-// not apply fails the user's request even with failurePolicy Ignore.
+// RFC 6902 patches as text. It never adds under a missing parent: a webhook patch that does not
+// apply fails the user's request even with failurePolicy Ignore.
 // Threads: one PatchWriter per thread.
 #pragma once
 
@@ -10,23 +10,23 @@
 
 namespace subak {
 
-// "/" -> "~1", "~" -> "~0" (RFC 6901).
+// Escapes a key: "/" -> "~1", "~" -> "~0" (RFC 6901).
 std::string pointer_token(std::string_view key);
 
 class PatchWriter {
  public:
-  // One operation; `json` is the value as JSON text, `pointer` is escaped already.
+  // Adds one operation. `json` is the value as JSON text; `pointer` must be escaped.
   void add(std::string_view pointer, std::string_view json);
-  // The patch applies only where the text at `pointer` is this one.
+  // Makes the patch apply only if the text at `pointer` equals this one.
   void test_text(std::string_view pointer, std::string_view text);
   void remove(std::string_view pointer);
   void add_text(std::string_view pointer, std::string_view text);
-  // Adds all pairs to the map at `pointer`:
-  // one operation if the map is not there, else one for each.
+  // Adds all pairs to the map at `pointer`: one operation if the map does not exist, else one for
+  // each pair.
   void add_members(std::string_view pointer, bool map_exists,
                    const std::vector<std::pair<std::string_view, std::string>>& pairs);
   bool empty() const { return out_.empty(); }
-  // The whole patch, "" if there is nothing to do.
+  // Returns the complete patch, "" if there is nothing to do.
   std::string finish() &&;
 
  private:

@@ -49,7 +49,7 @@ void read_host_paths(json::Value volumes, Pod& pod) {
   });
 }
 
-// The names in a path; "." and doubled slashes are nothing, ".." takes one back.
+// Splits a path into names; "." and doubled slashes are dropped, ".." removes one name.
 std::vector<Text> path_parts(Text path) {
   std::vector<Text> parts;
   while (!path.empty()) {
@@ -144,7 +144,7 @@ Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view
   read_spec(*spec, pod);
   read_resources(*spec, extra, path, pod);
   find_keys(pod);
-  // The rest is asked only of pods that may take GPUs.
+  // Only pods that may take GPUs need the rest.
   if (!pod.asks_gpu() && pod.mistakes.empty() && pod.device_claim.empty()) return pod;
   read_constraints(*spec, pod);
   read_keys(path, pod);

@@ -1,8 +1,8 @@
-// A Kubernetes pod (or pod template) as Subak reads it: what it takes from its node, the keys that
-// people set, the gang it belongs to, and everything that is wrong or odd about it.
-// Reading decides nothing.
+// Reads a Kubernetes pod (or pod template): its request to the node, the keys that people set, its
+// gang, and everything that is wrong or odd about it. Reading decides nothing.
 //
-// Texts point into the parser's document (kube/json.h); what must outlive it is owned: shape,
+// Texts point into the parser's document (kube/json.h). The pod owns the fields that must outlive
+// it: shape, gang, mistakes.
 // gang, mistakes. Threads: pure functions.
 #pragma once
 
@@ -22,20 +22,21 @@ namespace subak {
 // GPU resources beyond NVIDIA's own names that count as whole GPUs ("nvidia.com/pgpu").
 using ExtraGpuResources = std::vector<std::string>;
 
-// What a resource name asks for; kNone for everything that is no GPU kind.
+// Returns the GPU kind of a resource name; kNone for other resources.
 GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra);
-// "deviceclass.resource.kubernetes.io/CLASS": devices of a DRA class, asked for as a resource.
+// True for "deviceclass.resource.kubernetes.io/CLASS": devices of a DRA class, requested as a
+// resource.
 bool is_device_class(std::string_view resource);
-// "nvidia.com/mig-1g.10gb.shared" -> "1g.10gb"; empty if it is no MIG resource.
+// Returns "1g.10gb" for "nvidia.com/mig-1g.10gb.shared"; empty if it is not a MIG resource.
 std::string_view mig_profile_of(std::string_view resource);
 
 using Text = std::string_view;
 using TextPairs = std::vector<std::pair<Text, Text>>;
-// The value of `key`; empty if it is not there.
+// Returns the value of `key`; empty if it is absent.
 Text find_text(const TextPairs& pairs, Text key);
 bool has_key(const TextPairs& pairs, Text key);
 
-// One of our own keys, from a label or an annotation.
+// One of Subak's own keys, from a label or an annotation.
 struct PodKey {
   Text value;
   bool set = false;
@@ -43,76 +44,76 @@ struct PodKey {
   bool conflict = false;  // label and annotation differ; `value` is the label's
 };
 
-// "metadata.labels[subak.gpu/user]", or annotations; `path` as in read_pod.
+// Returns "metadata.labels[subak.gpu/user]", or annotations; `path` as in read_pod().
 std::string key_field(std::string_view path, const PodKey& key, std::string_view name);
 
-// As written; values are checked by read_keys, which leaves mistakes in the pod.
+// The keys as written. read_keys() checks the values and records mistakes in the pod.
 struct PodKeys {
   PodKey account, user, job, gang_size, rank, topology, segment, mixed_products, balanced, spare,
-      compute_domain, time_limit, priority, preemptible, checkpoint_interval, replace_within;
+      compute_domain, time_limit, priority;
 };
 
-// The gang as the pod itself tells it. A pod of a group whose size nobody states is alone: an
-// ordinary Job, a Deployment or a StatefulSet is elastic, and waiting for pods that may never come
-// would hang it.
+// The gang according to the pod itself. A pod of a group without a stated size is alone. An
+// ordinary Job, a Deployment or a StatefulSet is elastic: it would hang if it waited for pods that
+// may never come.
 struct Gang {
-  std::string job;    // what people call it; the value of label subak.gpu/job
+  std::string job;    // the name for people; the value of label subak.gpu/job
   std::string id;     // identity inside the namespace; empty when size is 1
-  std::string owner;  // uid of what makes its pods; empty if nothing does, or our label names them
+  std::string owner;  // uid of its pods' owner; empty without one, or if Subak's label names them
   std::uint32_t size = 1;
   std::int32_t rank = -1;       // kube/rank.h
-  bool uniform = true;          // its pods ask for the same, as far as the marks tell
+  bool uniform = true;          // its pods have the same request, as far as the marks tell
   bool one_template = true;     // one controller makes them all from the same template
-  bool unsized = false;         // it is of a group, and nobody says how many start together
-  bool size_of_owner = false;   // the size is its owner's word, and changes with that
-  bool replaced_alone = false;  // only inferred: if a pod is lost, the others run on
+  bool unsized = false;         // part of a group, and nothing says how many pods start together
+  bool size_of_owner = false;   // the size comes from its owner, and changes with it
+  bool replaced_alone = false;  // only inferred: if a pod is lost, the others continue
 };
 
 struct Owner {
   Text api_version, kind, name, uid;  // the controller; all empty if there is none
 };
 
-// One container that carries something that the policy looks at. Ephemeral ones too: they ask for
-// nothing, and may see what they were not given.
+// One container with something that the policy checks. Ephemeral ones too: they request nothing,
+// and may see devices that they were not given.
 struct ContainerNote {
   std::string field;  // "spec.containers[0]"
   Text name;
   bool ephemeral = false;
-  bool gpu = false;   // asks for a GPU kind
-  bool rdma = false;  // asks for rdma/* or another nvidia.com/* resource
+  bool gpu = false;   // requests a GPU kind
+  bool rdma = false;  // requests rdma/* or another nvidia.com/* resource
   bool privileged = false;
-  bool fractional_cpu = false;   // asks for GPUs and for a part of a CPU
+  bool fractional_cpu = false;   // requests GPUs and a part of a CPU
   bool visible_devices = false;  // NVIDIA_VISIBLE_DEVICES names devices
   Text visible_value;
-  Text device_mount;  // a mount by which NVIDIA's runtime is told devices
+  Text device_mount;  // a mount by which NVIDIA's runtime learns devices
 
   bool notable() const {
     return gpu || rdma || privileged || visible_devices || !device_mount.empty();
   }
 };
 
-// What the cluster says of a pod. Texts of conditions are empty where a condition does not hold.
+// The status of a pod in the cluster. Texts of conditions are empty if a condition does not hold.
 struct PodStatus {
   Text phase;
-  Text reason;               // of the pod: why the node's kubelet turned it away, or ended it
-  bool has_started = false;  // its node has made something of a container of it
+  Text reason;               // of the pod: why the node's kubelet rejected or ended it
+  bool has_started = false;  // the node has started to create a container of it
   Text finished_at;          // the last end of a container of any of the three kinds
-  Text running_at;           // the first start of those that run
+  Text running_at;           // the first start of the running containers
   Text scheduled_at;         // condition PodScheduled: when it was bound
-  Text unschedulable;        // the same condition: the scheduler's words on why it has no node
+  Text unschedulable;        // the same condition: the scheduler's message why it has no node
   Text disrupted;            // condition DisruptionTarget: its reason
 };
 
 struct Pod {
   // metadata
   Text uid, ns, name, generate_name, resource_version, created_at;
-  Text deleted_at;           // metadata.deletionTimestamp: when it will be gone at the latest
-  std::int64_t grace_s = 0;  // how much later than its deletion was asked for that is
+  Text deleted_at;           // metadata.deletionTimestamp: the latest end of the pod
+  std::int64_t grace_s = 0;  // seconds from the deletion request to that time
   bool has_metadata = false, has_labels = false, has_annotations = false;
   TextPairs labels, annotations;
   Owner owner;
   // spec
-  bool has_gates = false;  // the list is there, if only empty
+  bool has_gates = false;  // the list exists, even if empty
   std::vector<Text> gates;
   Text node_name, scheduler_name, runtime_class;
   Text scheduling_group;  // schedulingGroup.podGroupName, or workloadRef.name
@@ -121,90 +122,99 @@ struct Pod {
   bool guaranteed = true;                 // Guaranteed QoS
   std::vector<ContainerNote> containers;  // the notable ones of all three lists
   Text nvidia_host_path;                  // a hostPath volume that shows GPU devices
-  std::string device_claim;  // the first field that asks for devices by DRA; empty if none does
+  std::string device_claim;  // the first field that requests devices by DRA; empty if none
   PodStatus status;
   // ours
   PodKeys keys;
-  std::vector<Text> unknown_keys;  // under our prefix, but no key of ours
+  std::vector<Text> unknown_keys;  // with Subak's prefix, but unknown
   Gang gang;
   Topology topology = Topology::kAny;
   bool prefer = false;
   std::uint32_t segment = 0;
-  std::int32_t rank = -1;  // of our key
+  std::int32_t rank = -1;  // from Subak's key
   bool mixed_products = false;
   bool balanced = false;
   std::uint32_t spare = 0;
   bool compute_domain = false;
   DurationMs time_limit_ms = 0;
-  std::int32_t priority = 0;  // of our key, else Kubernetes' number
-  // Each makes the pod impossible as written. At most kMaxMistakes are kept, the rest is counted.
+  std::int32_t priority = 0;  // from Subak's key, else Kubernetes' number
+  // Each makes the pod impossible as written. At most kMaxMistakes are stored, the rest is counted.
   std::vector<Error> mistakes;
   std::size_t more_mistakes = 0;
   bool two_kinds = false;  // the first of the mistakes is "two GPU kinds"
 
   void add_mistake(Error mistake);
-  bool gated() const;  // carries our gate
+  bool gated() const;  // has Subak's gate
   bool asks_gpu() const { return shape.kind != GpuKind::kNone; }
 };
 
-// Reads a pod, or a pod template (metadata + spec). `path` is put before field names in mistakes,
-// "" or "spec.template.". `ns` is where it will live, if the object does not say.
+// Reads a pod, or a pod template (metadata + spec). `path` prefixes field names in mistakes, "" or
+// "spec.template.".
 Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "");
 
-// The size of its gang as its own key says; 0 where it says none that a gang may have.
+// Returns the gang size in the pod's own key; 0 without one, or with a size that no gang may have.
 std::uint32_t stated_gang_size(const Pod& pod);
 
-// Neither the pod nor its marks say how many start together: what makes it may know (kube/owner.h).
+// True if neither the pod nor its marks say how many pods start together. Its owner may know
+// (kube/owner.h).
 bool asks_owner(const Pod& pod);
-// It is of a gang of `size`, as what makes it says: of all pods that its marks name as one, or, with
-// `of_controller`, of those of its own controller. Nothing if the pod says otherwise, or if size is 1.
-// `is_rest`: of a gang of which some are done it is one even where a single pod is left.
+// Puts the pod into a gang of `size`, from its owner: of all pods that its marks name as one, or,
+// with `of_controller`, of those of its own controller. Does nothing if the pod says otherwise, or
+// if size is 1. `is_rest`: some pods of the gang are done, so it stays a gang even with a single
+// pod left.
 void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_alone,
                bool is_rest = false);
-// The name of the LeaderWorkerSet that a group of is its gang; empty: it is of none, or says otherwise.
+// Returns the name of the LeaderWorkerSet one group of which is the pod's gang; empty: none, or the
+// pod says otherwise.
 Text worker_set_of(const Pod& pod);
-// It is of this LeaderWorkerSet, each of whose groups has so many pods that ask for no GPUs: a gang has
-// no ranks for these. Its owner is "uid+group", as each group comes and goes by itself.
+// Puts the pod into this LeaderWorkerSet. Each of its groups has `without_gpus` non-GPU pods, for
+// which a gang has no ranks. The gang's owner is "uid+group", as each group comes and goes by
+// itself.
 void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
                      bool replaced_alone = false);
 
-// The name of the gang that the pod says the size of, with GPUs or without. Empty: it says none.
+// Returns the name of the gang whose size the pod states, with GPUs or without. Empty: it states
+// none.
 std::string stated_gang(const Pod& pod);
-// So many pods of its gang ask for no GPUs, and its stated size counts them: they have no rank. One
-// rank is left at least.
+// Says that `count` pods of its gang are non-GPU pods (`light`) that the stated size includes: they
+// get no rank. At least one rank remains.
 void leave_out_light_members(Pod& pod, std::uint32_t count);
 
-// Its mark says that it starts together with others, and nothing that we read says with how many:
-// pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and spec.schedulingGroup
-// without a size. Started one by one, two such groups can wait for each other for ever.
+// True if a mark says that the pod starts together with others, and nothing says with how many.
+// These are pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and
+// spec.schedulingGroup without a size. Started one by one, two of these groups can wait for each
+// other for ever.
 bool lacks_gang_size(const Pod& pod);
-// Such a pod is of its gang, without a size.
+// Marks a pod as a member of its gang, without a size.
 void hold_unsized(Pod& pod);
-// It is of a Kueue pod group with fast admission: the others may come only when the first run.
+// True if it is in a Kueue pod group with fast admission: the other pods may come only when the
+// first run.
 bool starts_with_first(const Pod& pod);
 
-// Could it be the value of a Kubernetes label?
+// True if it could be the value of a Kubernetes label.
 bool is_label_value(std::string_view value);
-// At most `most` bytes of a name of plain characters; a longer one ends in a hash of the whole.
+// Returns at most `most` bytes of a name of plain characters; a longer name ends in a hash of the
+// complete name.
 std::string shortened(const std::string& name, std::size_t most);
 
-// Could a GPU of the node be reached by this path of the host? /dev/nvidia*, what leads to it, and
-// what stands for another process's root. Read as a path is: "//dev/./nvidia0" is "/dev/nvidia0".
+// True if this path of the host could reach a GPU of the node: /dev/nvidia*, its parent
+// directories, and names of another process's root. It normalises the path: "//dev/./nvidia0" is
+// "/dev/nvidia0".
 bool shows_gpus(std::string_view host_path);
 
-// The record that the engine takes (in::PodSeen). Keys that are mistaken count as not set. A pod
-// that carries our gate is ours, whatever other marks it has. One that is being deleted holds what
-// it has until its containers have ended; one that never had a node has ended with its deletion.
+// Returns the record for the engine (in::PodSeen). Mistaken keys count as not set. A pod with
+// Subak's gate is Subak's, whatever other marks it has. A pod that is being deleted keeps its hold
+// until its containers have ended; without a node it ends with its deletion.
 PodRecord pod_record(const Pod& pod, bool other_manager);
 
-// Another queue manager's pod: Kueue, KAI, Volcano, YuniKorn, Run:ai and whatever `schedulers`
-// names. Empty, or which mark says so ("label kueue.x-k8s.io/queue-name"). Who manages a namespace
-// is a matter of the namespace: in an enforced one such a mark exempts nothing.
+// Returns the mark of another queue manager on the pod, such as "label kueue.x-k8s.io/queue-name";
+// empty: none. The managers are Kueue, KAI, Volcano, YuniKorn, Run:ai and those in `schedulers`. A
+// namespace's mode decides who manages it: in an enforced namespace the mark exempts nothing.
 std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>& schedulers);
 const std::vector<std::string>& default_other_schedulers();
 
-// One pod in JSON, as `kubectl get pod -o json` prints it, with the default lists above. For edges
-// that watch pods. kInvalid if the text is not JSON or not an object.
+// Reads one pod in JSON, as `kubectl get pod -o json` prints it, with the default lists above. For
+// edges that watch pods. kInvalid if the text is not JSON or not an object.
 Result<PodRecord> pod_record_from_json(std::string_view text);
 
 // --- steps of read_pod, one file each ------------------------------------------------------------
@@ -217,12 +227,12 @@ void read_resources(json::Value spec, const ExtraGpuResources& extra, std::strin
 void read_status(json::Value status, PodStatus& out);
 // pod_constraints.cc: selectors, affinity, tolerations, host ports, products.
 void read_constraints(json::Value spec, Pod& pod);
-// pod_keys.cc: our keys out of labels and annotations, checked.
+// pod_keys.cc: finds Subak's keys in labels and annotations, and checks them.
 void find_keys(Pod& pod);
 void read_keys(std::string_view path, Pod& pod);
-// gang.cc: the gang, from the keys or from what the pod's controller marks.
+// gang.cc: the gang, from the keys or from the marks of the pod's controller.
 void read_gang(std::string_view path, Pod& pod);
-// pod_bounds.cc: what the engine would refuse becomes a mistake.
+// pod_bounds.cc: records a mistake for everything that the engine would refuse.
 void check_pod_bounds(std::string_view path, Pod& pod);
 
 }  // namespace subak

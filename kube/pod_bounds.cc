@@ -1,5 +1,5 @@
-// What the engine would refuse once the pod is reported: the same table (engine/bounds.h), with the
-// fields as they are called in a pod.
+// Finds what the engine would refuse once the pod is reported: the same table (engine/bounds.h),
+// with the field names of a pod.
 #include <algorithm>
 #include <array>
 
@@ -15,7 +15,7 @@ namespace subak {
 namespace {
 
 struct Place {
-  std::string_view field;  // begins with this
+  std::string_view field;  // the field begins with this
   std::string_view in_pod;
 };
 constexpr std::array<Place, 14> kPlaces{{
@@ -45,8 +45,8 @@ std::string field_in_pod(const Pod& pod, std::string_view field) {
   return std::string(place == kPlaces.end() ? "metadata" : place->in_pod);
 }
 
-// The engine counts a gang's equal neighbours once. Pods of one template are equal; of others each
-// may be as different as it likes, and only all of them together would show.
+// The engine counts a gang's equal neighbours once. Pods of one template are equal. Other pods may
+// all differ, and only the complete gang would show it.
 std::optional<Error> check_gang(const Pod& pod) {
   const std::size_t each = stored_bytes(pod.shape);
   if (pod.gang.one_template || each * pod.gang.size <= limits::kMaxJobRequestBytes) {
@@ -60,7 +60,7 @@ std::optional<Error> check_gang(const Pod& pod) {
           "or pods"};
 }
 
-// The first text of a record that is not printable, by its path.
+// Finds the first unprintable text of a record, by its path.
 class FindUnprintable {
  public:
   template <class T>

@@ -1,4 +1,5 @@
-// Where a pod may go: selectors, required node affinity, tolerations, host ports, GPU products.
+// The constraints of a pod: selectors, required node affinity, tolerations, host ports, GPU
+// products.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -9,8 +10,8 @@
 namespace subak {
 namespace {
 
-// Reads what a pod may list without end, and keeps no more of it than the engine would ever take:
-// one beyond the limit, by which it is refused.
+// Reads lists of any length in a pod, and stores at most one item beyond the engine's limit, for
+// which the pod is refused.
 class TermReader {
  public:
   explicit TermReader(PodShape& shape) : shape_(shape) {}
@@ -107,8 +108,8 @@ void TermReader::read(json::Value spec) {
   });
 }
 
-// The products that the selector or every affinity term allows, as nodes are known: by the card.
-// Empty if one of them allows any.
+// Returns the products that the selector or every affinity term allows, by the card, as nodes have
+// them. Empty if one of them allows any.
 std::vector<std::string> products_of(const PodShape& shape) {
   std::vector<std::string> products;
   for (const Label& l : shape.node_selector) {

@@ -1,4 +1,4 @@
-// Our own keys, from labels or annotations.
+// Subak's own keys, from labels or annotations.
 #include <charconv>
 #include <optional>
 
@@ -11,7 +11,7 @@
 namespace subak {
 namespace {
 
-// Named classes of subak.gpu/priority; any number between may be written too.
+// Named classes of subak.gpu/priority; any number between is allowed too.
 constexpr std::int32_t kLowPriority = -1000;
 constexpr std::int32_t kHighPriority = 1000;
 
@@ -29,9 +29,6 @@ PodKey* key_slot(PodKeys& keys, Text name) {
   if (name == names::kComputeDomain) return &keys.compute_domain;
   if (name == names::kTimeLimit) return &keys.time_limit;
   if (name == names::kPriority) return &keys.priority;
-  if (name == names::kPreemptible) return &keys.preemptible;
-  if (name == names::kCheckpointInterval) return &keys.checkpoint_interval;
-  if (name == names::kReplaceWithin) return &keys.replace_within;
   return nullptr;
 }
 
@@ -75,10 +72,7 @@ class KeyReader {
     (void)count(pod_.keys.gang_size, names::kGangSize);  // read_gang takes it from there
     rank();
     pod_.time_limit_ms = duration(pod_.keys.time_limit, names::kTimeLimit);
-    (void)duration(pod_.keys.checkpoint_interval, names::kCheckpointInterval);
-    (void)duration(pod_.keys.replace_within, names::kReplaceWithin);
     priority();
-    (void)yes(pod_.keys.preemptible, names::kPreemptible);
     pod_.mixed_products = yes(pod_.keys.mixed_products, names::kMixedProducts);
     balanced();
     spare();

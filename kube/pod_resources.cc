@@ -23,15 +23,15 @@ std::int64_t add(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-// What one container asks for; CPU in milli, each other resource once.
+// The request of one container; CPU in milli, each other resource once.
 struct Amounts {
   std::int64_t cpu_milli = 0, memory_bytes = 0;
   std::vector<std::pair<Text, std::int64_t>> others;
 };
 
-// One resource over the containers of a pod. Each container touches only what it names, so the sum
-// costs what the text is long: where it names nothing, what is needed while it starts is no more
-// than what the sidecars need in the end.
+// One resource over the containers of a pod. Each container touches only the resources that it
+// names, so the cost of the sum depends on the length of the text. A container without this
+// resource needs no more during its start than the sidecars need in the end.
 struct Need {
   std::int64_t running = 0, sidecars = 0, start_peak = 0;
 
@@ -52,7 +52,7 @@ struct Needs {
   }
 };
 
-// A quantity as JSON has it: a string, or a number that somebody wrote by hand.
+// A quantity in JSON: a string, or a number written by hand.
 struct Amount {
   std::optional<KubeQuantity> value;
   std::string text;
@@ -82,14 +82,14 @@ bool is_rdma(Text name, const ExtraGpuResources& extra) {
          (name.starts_with(names::kNvidiaPrefix) && gpu_kind_of(name, extra) == GpuKind::kNone);
 }
 
-// What one container, or the pod as a whole, lists under "resources".
+// The lists under "resources" of one container, or of the pod.
 struct Lists {
   json::Members limits, requests;
   explicit Lists(json::Value resources)
       : limits(json::member(resources, "limits")), requests(json::member(resources, "requests")) {}
 };
 
-// Where in the spec; told as text only when there is something to tell.
+// A position in the spec; it becomes text only for a message.
 struct Place {
   std::string_view list;
   std::size_t index = 0;
@@ -119,7 +119,7 @@ class Reader {
     pod_.add_mistake(
         {ErrorCode::kInvalid, path_ + std::move(field), std::move(got), std::move(want)});
   }
-  // Told before all others: it is what the decision is called by.
+  // Added before all others: the decision is named after it.
   void two_kinds(std::string field, Text one, Text other, std::string want) {
     if (pod_.two_kinds) return;
     pod_.two_kinds = true;
@@ -132,7 +132,7 @@ class Reader {
   std::string path_;
   Pod& pod_;
   Needs needs_;
-  Text container_kind_;  // the GPU resource of the container that is being read
+  Text container_kind_;  // the GPU resource of the current container
 };
 
 bool is_not_empty_list(std::optional<json::Value> list) {
@@ -153,8 +153,8 @@ bool is_guaranteed(const Lists& lists) {
   return true;
 }
 
-// What NVIDIA's runtime takes for "no device": unset, "void" (leave the container alone) and "none"
-// (drivers without a device). A value that is read from elsewhere may be anything.
+// The values that NVIDIA's runtime takes for "no device": unset, "void" (leave the container alone)
+// and "none" (drivers without a device). A value from another source may be anything.
 void read_environment(json::Value env, ContainerNote& note) {
   json::each_item(env, [&](std::size_t, json::Value v) {
     if (json::text(v, "name") != "NVIDIA_VISIBLE_DEVICES") return;
@@ -165,7 +165,7 @@ void read_environment(json::Value env, ContainerNote& note) {
   });
 }
 
-// The runtime's other way to be told devices: a mount for each in this folder.
+// The runtime's other list of devices: a mount for each in this folder.
 void read_mounts(json::Value mounts, ContainerNote& note) {
   json::each_item(mounts, [&](std::size_t, json::Value mount) {
     const Text path = json::text(mount, "mountPath");
@@ -254,8 +254,8 @@ Amounts Reader::read_container(json::Value container, Place place) {
   return sum;
 }
 
-// A limit alone stands for the request too (API defaulting).
-// No place: the pod as a whole, which knows no GPUs.
+// A limit alone stands for the request too (API defaulting). `place` is nullptr for the pod itself,
+// which has no GPUs.
 void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum) {
   const auto one = [&](Text name, json::Value v) {
     if (gpu_kind_of(name, extra_) != GpuKind::kNone) {

@@ -1,5 +1,5 @@
-// What the cluster says of a pod, and the record that the engine takes of it. Which clock says what:
-// a bind is the scheduler's, start and end of a container the node's.
+// The status of a pod in the cluster, and the record for the engine. The clocks: a bind has the
+// scheduler's time, start and end of a container the node's.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@
 namespace subak {
 namespace {
 
-// Init containers too, as a sidecar may end last. Times of one form are in order as texts are.
+// Init containers too, as a sidecar may end last. Times of one form sort like texts.
 void read_containers(json::Value containers, PodStatus& out) {
   json::each_item(containers, [&](std::size_t, json::Value container) {
     out.has_started = true;
@@ -38,9 +38,10 @@ void read_condition(json::Value condition, PodStatus& out) {
   }
 }
 
-// Why a pod that is in phase Failed has ended. k8s.io/api core/v1, conditions of type
-// DisruptionTarget; a kubelet that turns a pod away (admission: OutOfcpu, UnexpectedAdmissionError,
-// TopologyAffinityError, NodeAffinity, ...) says so of a pod of which no container was made.
+// Returns why a pod in phase Failed has ended. A kubelet that rejects a pod (admission: OutOfcpu,
+// UnexpectedAdmissionError, TopologyAffinityError, NodeAffinity, ...) reports it for a pod without
+// any created container.
+// Source: k8s.io/api core/v1, conditions of type DisruptionTarget.
 Cause cause_of_failure(const PodStatus& status) {
   if (status.disrupted == "PreemptionByScheduler") return Cause::kPreempted;
   if (status.disrupted == "DeletionByTaintManager" || status.disrupted == "DeletionByPodGC") {
@@ -52,7 +53,7 @@ Cause cause_of_failure(const PodStatus& status) {
   return ran || status.has_started ? Cause::kFailed : Cause::kRejected;
 }
 
-// 0 where the text is empty or no time.
+// Returns 0 if the text is empty or not a time.
 TimeMs time_of(Text text) {
   if (text.empty()) return 0;
   const auto at = parse_time(text, "");
@@ -72,7 +73,7 @@ void set_end(const Pod& pod, PodRecord& r) {
   }
 }
 
-// The one node that all terms of its required affinity name; empty if they do not.
+// Returns the one node that all terms of its required affinity name; empty if there is none.
 std::string pinned_to(const PodShape& shape) {
   std::string node;
   for (const AffinityTerm& term : shape.affinity) {
@@ -125,7 +126,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();
-  // Of a pod alone it matters while that waits for its turn.
+  // For a pod alone it matters while the pod waits for its turn.
   if (r.gang.empty() && r.gated) {
     r.owner = shortened(std::string(pod.owner.uid), limits::kMaxNameBytes);
   }

@@ -12,7 +12,7 @@ constexpr Nano kMaxNano = Nano{kMaxUnits} * KubeQuantity::kNanoPerUnit;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// What the suffix multiplies by: 2^shift x 10^power.
+// The factor of a suffix: 2^shift x 10^power.
 struct Scale {
   int shift = 0;
   int power = 0;
@@ -62,7 +62,7 @@ std::optional<Scale> suffix_scale(std::string_view suffix) {
   return std::nullopt;
 }
 
-// value x 10^power in billionths: multiplies up to the cap, divides rounding up.
+// Returns value x 10^power in billionths: multiplies up to the cap, divides rounding up.
 Nano scale_decimal(Nano value, int power) {
   for (; power > 0; --power) {
     if (value > kMaxNano / 10) return value == 0 ? 0 : kMaxNano;
@@ -94,8 +94,8 @@ std::optional<KubeQuantity> parse_kube_quantity(std::string_view text) {
     negative = text[0] == '-';
     text.remove_prefix(1);
   }
-  // 19 digits are kept (2^63-1 has as many, and 10^19 x 2^60 still fits): later ones only lift the
-  // power (before the point) or fall away (behind it).
+  // Keeps 19 digits (2^63-1 has as many, and 10^19 x 2^60 still fits). Later ones only raise the
+  // power (before the point) or are dropped (after it).
   constexpr Nano kMost = 1'000'000'000'000'000'000;
   Nano mantissa = 0;
   int power = 0;
@@ -117,7 +117,7 @@ std::optional<KubeQuantity> parse_kube_quantity(std::string_view text) {
   }
   const auto scale = suffix_scale(text.substr(i));
   if (!any || !scale) return std::nullopt;
-  // Binary first (it keeps every digit), then down or up to billionths.
+  // Binary first (it loses no digit), then down or up to billionths.
   const Nano shifted = (mantissa + (lost ? 1 : 0)) << scale->shift;
   const Nano nano = scale_decimal(shifted, power + scale->power + 9);
   const Nano capped = nano > kMaxNano ? kMaxNano : nano;

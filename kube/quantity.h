@@ -1,4 +1,4 @@
-// Kubernetes' resource quantities ("500m", "1.5Gi", "2e3", "8"), exactly, in integers.
+// Reads Kubernetes' resource quantities ("500m", "1.5Gi", "2e3", "8"), exactly, as integers.
 // Source: the grammar in k8s.io/apimachinery pkg/api/resource/quantity.go (package documentation).
 // Threads: pure functions.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace subak {
 
-// An amount in billionths of its unit (Kubernetes keeps no more), at most 2^63-1 units in size:
-// what is finer is rounded away from zero, what is larger is the largest.
+// An amount in billionths of its unit (Kubernetes keeps no more), at most 2^63-1 units in size.
+// Finer amounts are rounded away from zero; larger ones become the largest.
 struct KubeQuantity {
   __extension__ typedef __int128 Nano;
   Nano nano = 0;
@@ -22,7 +22,7 @@ struct KubeQuantity {
   friend bool operator==(KubeQuantity a, KubeQuantity b) { return a.nano == b.nano; }
 };
 
-// nullopt where Kubernetes would refuse the text.
+// Returns nullopt if Kubernetes would refuse the text.
 std::optional<KubeQuantity> parse_kube_quantity(std::string_view text);
 
 }  // namespace subak

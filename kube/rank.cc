@@ -28,7 +28,7 @@ constexpr Text kRayHost = "ray.io/replica-host-index";
 constexpr Text kCompletionIndex = "batch.kubernetes.io/job-completion-index";
 constexpr Text kPodIndex = "apps.kubernetes.io/pod-index";
 
-// Of Kubeflow's operators, in the order of their ranks.
+// Replica types of Kubeflow's operators, in the order of their ranks.
 constexpr std::array<std::array<Text, 3>, 4> kReplicaTypes{{
     {"launcher", "master", "chief"},
     {"ps", "server", "scheduler"},
@@ -45,7 +45,7 @@ std::int32_t index_in(const TextPairs& pairs, Text key) {
   return ec == std::errc() && end == text.data() + text.size() && n >= 0 ? n : -1;
 }
 
-// By the first, then by the second. -1: one is not known, or too large.
+// Orders by the first, then by the second. -1: one is unknown, or too large.
 std::int32_t composed(std::int32_t first, std::int32_t second) {
   constexpr auto kSecond = static_cast<std::int32_t>(limits::kMaxPodsPerJob);
   if (first < 0 || second < 0 || first >= kMostFirst || second >= kSecond) return -1;

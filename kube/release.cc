@@ -18,7 +18,7 @@ std::string pin_to(std::string_view node) {
   return pin + "]}";
 }
 
-// The one node that the requirement names; empty if it does not.
+// Returns the one node that the requirement names; empty if it names none.
 std::string_view pin_of(json::Value requirement) {
   if (json::text(requirement, "key") != "metadata.name") return {};
   if (json::text(requirement, "operator") != "In") return {};
@@ -67,7 +67,7 @@ void read_affinity(json::Value spec, GatedPod& pod) {
   }
 }
 
-// False if there is no term that could take a node.
+// Returns false if no term could take a node.
 bool narrow_terms(const std::vector<GatedPod::Term>& terms, const std::string& path,
                   std::string_view node, PatchWriter& patch) {
   bool any = false;
@@ -85,7 +85,7 @@ bool narrow_terms(const std::vector<GatedPod::Term>& terms, const std::string& p
   return any;
 }
 
-// False if its affinity accepts no node.
+// Returns false if its affinity accepts no node.
 bool narrow(const GatedPod& pod, std::string_view node, PatchWriter& patch) {
   const std::string terms = R"({"nodeSelectorTerms":[{"matchFields":[)" + pin_to(node) + "]}]}";
   const std::string required = "\"" + std::string(kRequired) + "\":" + terms;

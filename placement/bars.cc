@@ -1,4 +1,4 @@
-// Nodes that turned a pod away.
+// Node back-off: nodes that rejected a pod.
 #include <algorithm>
 
 #include "placement/fleet_impl.h"
@@ -25,7 +25,7 @@ void Fleet::bar(NodeId id, const PodShape& pod) {
   if (at != it->nodes.end() && *at == id.value) return;
   it->nodes.insert(at, id.value);
   impl_->changed(id.value);
-  ++impl_->freed;  // whoever waits for this node looks for another
+  ++impl_->freed;  // jobs that wait for this node search again
 }
 
 void Fleet::lift_bar(NodeId id, const PodShape& pod) {

@@ -63,7 +63,7 @@ void Fleet::Impl::note_computing(const NodeState& n) {
   if (now == g.computing) return;
   const bool fewer = now.size() < g.computing.size();
   g.computing = std::move(now);
-  // Searches that found no place look at these nodes again.
+  // Failed searches look at these nodes again.
   if (fewer) g.each_wired([this](NodeIndex m) { changed(m); });
 }
 

@@ -1,5 +1,6 @@
-// Which gangs that use a ComputeDomain have, or are promised, places in an NVLink domain: two in one clash, and a node
-// takes part in one (DomainRules::clique_gangs). It follows from what is held. Private to placement.
+// The gangs that use a ComputeDomain and hold, or are promised, GPUs in an NVLink domain. Two of
+// them in one domain clash, and a node takes part in one ComputeDomain (DomainRules::clique_gangs).
+// The result depends only on holds and reservations. Private to placement.
 #pragma once
 
 #include <functional>
@@ -9,17 +10,19 @@
 
 namespace subak {
 
-// The pod takes part in a ComputeDomain: it has GPUs, and its gang uses one.
+// True if the pod takes part in a ComputeDomain: it has GPUs, and its gang uses one.
 inline bool computes(const Fleet::Impl& fleet, const Hold& hold) {
   return hold.slot.milligpu > 0 && fleet.shape(hold.shape).request().compute_domain;
 }
-// Owners of such pods on nodes that are wired to the domain, ascending, each once. `load_of` says what is held.
+// Returns the owners of pods that take part, on nodes wired to the domain. Ascending, each once.
+// `load_of` returns the load of a node.
 std::vector<JobId> computing_in(const Fleet::Impl& fleet, DomainIndex domain,
                                 const std::function<const Load&(NodeIndex)>& load_of);
-// Such gangs beside `owner` in the node's domain, in this picture: those that hold something there and those that
-// nodes are kept for. With nothing held, those that hold something on nodes that are kept for others.
+// Returns the other gangs with a ComputeDomain in the node's domain, in this snapshot: those that
+// hold GPUs there, and those for which nodes there are reserved. If the snapshot has no holds, it
+// returns those that hold something on nodes reserved for other jobs.
 std::vector<JobId> computing_beside(const Scene& scene, NodeIndex node, JobId owner);
-// A gang of `owner` with a ComputeDomain may not have the node.
+// True if a gang of `owner` with a ComputeDomain may not have the node.
 bool is_computed(const Scene& scene, NodeIndex node, JobId owner);
 
 }  // namespace subak

@@ -1,4 +1,4 @@
-// What a request costs that nobody uses as a shape any more.
+// The least cost of a request that no job uses as a shape any more.
 // Threads: pure functions.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace subak {
 
-// As Fleet::least_milligpu of such a shape. O(size of the request).
+// The same figure as Fleet::least_milligpu() of a shape with this request. O(size of the request).
 MilliGpu least_milligpu(const Fleet& fleet, ClusterId cluster, const GangRequest& request);
 
 }  // namespace subak

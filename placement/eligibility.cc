@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kNameField = "metadata.name";
 
-// As Go's strconv.ParseInt in base 10: an optional sign, then digits only.
+// Parses as Go's strconv.ParseInt in base 10: an optional sign, then digits only.
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   if (text.starts_with('+')) {
     text.remove_prefix(1);

@@ -1,4 +1,4 @@
-// explain(), and the reasons that lie in how the fleet is built or kept.
+// explain(), and the reasons in the structure of the fleet and in reservations.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -41,7 +41,7 @@ std::string amount_text(const std::string& resource, std::int64_t amount) {
 
 namespace {
 
-// Those for whom nodes are kept on which a pod of the gang would fit.
+// Returns the jobs with reserved nodes on which a pod of the gang would fit.
 std::vector<std::string> keepers(const Scene& scene, const Shape& shape, const Sought& sought,
                                  JobId owner) {
   std::set<JobId> jobs;
@@ -121,7 +121,7 @@ std::vector<Reason> Explainer::run() {
       if (enough_gpus() && !works(kOnlyGpus)) together();
       if (!too_large_pod) node_resources();
       for (const Demand& d : demands_) conditions(d);
-      // Where nobody's end is waited for, what is closed is all that is in the way.
+      // If no job's end would help, closed nodes are the only obstacle.
       const bool closed = std::any_of(reasons_.begin(), reasons_.end(), [](const Reason& why) {
         return why.token == ReasonToken::kNodeConditions;
       });
@@ -146,7 +146,7 @@ Reason& Explainer::add(ReasonToken token, std::string subject, std::int64_t need
       Reason{token, std::move(subject), need, have, std::move(detail), {}});
 }
 
-// The first of the static filters that leaves no node.
+// Adds the first of the static filters that leaves no node.
 void Explainer::no_matching(const Demand& d) {
   if (d.least_per_pod) return;
   const Pods& p = *d.pods;
@@ -232,7 +232,7 @@ bool Explainer::too_large(const Demand& d) {
       detail = (anywhere > 0 ? "no node that matches has " : "no node has ") + resource;
     add(ReasonToken::kExceedsFleet, resource, need, most, std::move(detail));
   };
-  // A node that does not say how much it has is not known to have too little.
+  // A node that does not declare an amount does not count as having too little.
   const auto said = [](std::int64_t amount) {
     return amount > 0 ? amount : std::numeric_limits<std::int64_t>::max();
   };

@@ -1,4 +1,5 @@
-// The reasons that lie in what is free now: GPUs, GPUs together, and what must stand beside them.
+// The reasons in what is free now: GPUs, GPUs together, and the resources that pods need beside
+// them.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -9,7 +10,7 @@
 #include "core/text.h"
 #include "placement/eligibility.h"
 #include "placement/explainer.h"
-#include "placement/light_work.h"
+#include "placement/fleet_impl.h"
 #include "placement/mig.h"
 
 namespace subak {
@@ -52,7 +53,7 @@ void Explainer::measure(Demand& d) const {
   std::map<ProductId, Free> by_product;
   const PodShape& pod = *d.pods->shape;
   const bool one_product = shape_.one_product && shape_.request().pods() > 1;
-  // What a pod costs depends on the node.
+  // The cost of a pod depends on the node.
   const bool by_node = pod.kind == GpuKind::kMig || pod.kind == GpuKind::kShared;
   for (NodeIndex i = 0; i < d.filter->tainted.size(); ++i) {
     if (d.filter->tainted[i] && linked_enough(d, i)) d.tainted += free_for(pod, i);
@@ -98,7 +99,7 @@ std::string Explainer::left_text(const Demand& d) {
          " that keepWhole leaves to gangs";
 }
 
-// "; free and not for it: ..."; empty if there is nothing of the kind.
+// Returns "; free and not for it: ..."; empty if there is none.
 std::string Explainer::not_for_it(const Demand& d) const {
   std::string out;
   const auto add = [&](MilliGpu milli, const std::string& where) {
@@ -114,7 +115,7 @@ std::string Explainer::not_for_it(const Demand& d) const {
   return out;
 }
 
-// Milli-GPU are free in other slices, but not in slices of this profile.
+// Adds a reason if milli-GPU are free in other slices, but not in slices of this profile.
 void Explainer::wrong_slices(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
   if (pod.kind != GpuKind::kMig || d.free >= d.need) return;
@@ -214,13 +215,13 @@ void Explainer::together() {
 
 namespace {
 
-// Stands for all extended resources of a pod, until it is known which of them binds.
+// Stands for all extended resources of a pod, until the binding one is known.
 constexpr const char* kExtended = "extended";
 
 }  // namespace
 
-// Which resource binds once the GPUs are there: those that fail alone, else those whose absence
-// would let the gang in.
+// Finds the resource that binds once the GPUs are there: those that fail alone, else those without
+// which the gang would fit.
 void Explainer::node_resources() {
   if (!works(kOnlyGpus) || works({})) return;
   struct Resource {
@@ -250,7 +251,7 @@ void Explainer::node_resources() {
 
 namespace {
 
-// CPU or memory, wherever one is counted.
+// CPU or memory, for each place that counts one.
 struct Column {
   std::int64_t PodShape::*pod;
   std::int64_t Room::*left;
@@ -275,7 +276,7 @@ std::string part_text(const Column& c, std::int64_t amount) {
   return &c == &kCpu ? gpus_text(amount) : std::to_string((amount + (1 << 29)) >> 30);
 }
 
-// Nodes where a pod would have what it lacks, were there no pods without GPUs.
+// Nodes where a pod would have the missing resource without the non-GPU pods there.
 struct Taken {
   std::set<NodeIndex> nodes;
   std::int64_t gpus = 0, light = 0, all = 0;

@@ -1,5 +1,6 @@
-// Collects every reason why a gang has no place, as data. It walks the nodes several times: slow
-// beside a search, so callers ask it for a shape, not for each job. Private to placement.
+// Collects every reason why a gang has no placement, as data. It walks the nodes several times, so
+// it is slow beside a search. Callers use it once for a shape, not for each job. Private to
+// placement.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +19,12 @@ namespace subak {
 
 class Explainer {
  public:
-  // Filters of the shape are up to date, and find() has just failed. `drain` is where the gang
-  // would sit with the least to wait for: who holds GPUs there is in the way.
+  // Requires that filters of the shape are up to date and that find() has just failed. `drain`: the
+  // nodes where the gang would have the least to wait for. Jobs that hold GPUs there are in the
+  // way.
   Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
             JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
-  // Every reason, in the order of kReasonOrder. Once for an Explainer.
+  // Returns every reason, in the order of kReasonOrder. Call it once per Explainer.
   std::vector<Reason> run();
 
  private:
@@ -31,24 +33,25 @@ class Explainer {
     const Filter* filter = nullptr;
     std::optional<MilliGpu> least_per_pod;  // of the matching nodes; none: no node matches
     MilliGpu need = 0;                      // of all these pods, at the cheapest matching node
-    MilliGpu free = 0;             // for this job; where one product must do, of the one with most
-    std::int64_t slices_free = 0;  // the same of slices
-    // Free, and not for this job: taints it does not tolerate; not ready, cordoned or drained; kept
-    // for other jobs.
+    MilliGpu free = 0;             // for this job; if one product must do, of the product with most
+    std::int64_t slices_free = 0;  // the same for slices
+    // Free, but not for this job: taints it does not tolerate; not ready, cordoned or drained;
+    // reserved for other jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
-    MilliGpu spare = 0;  // on nodes that a gang keeps for its replacements
+    MilliGpu spare = 0;  // on nodes that a gang reserves for its replacements
     MilliGpu left = 0;   // on NVLink domains that are left to gangs
     std::set<DomainIndex> left_on;
-    MilliGpu computed = 0;                 // where others have a ComputeDomain, and it wants one
-    std::optional<NodeIndex> computed_on;  // the first such node
-    const std::vector<NodeIndex>* barred = nullptr;  // nodes that turned such pods away
+    MilliGpu computed = 0;  // in domains with a ComputeDomain of others, if the gang uses one
+    std::optional<NodeIndex> computed_on;            // the first of these nodes
+    const std::vector<NodeIndex>* barred = nullptr;  // nodes that rejected these pods
   };
 
   // explain.cc: structural reasons.
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
-  // What a pod asks for beside its GPUs, and no node that matches has when it is empty. False: there is nothing.
+  // Resources other than GPUs that the pod asks for and that no matching node has even when empty.
+  // Returns false if there are none.
   bool too_large(const Demand& d);
   void conditions(const Demand& d);
   void reserved();
@@ -67,12 +70,13 @@ class Explainer {
   void together();
   void node_resources();
   void lacking(const std::string& resource);
-  // The same of an extended resource of some pod: of those that nodes with free GPUs lack.
+  // The same for an extended resource of some pod that nodes with free GPUs lack.
   void lacking_extended();
   bool works(Ignore ignore) const;
   bool works_in(const Scene& scene, Ignore ignore) const;
   bool works_anywhere() const;
-  // The most milli-GPU in one place as the topology wants it; f(node) is what counts of a node.
+  // Returns the most milli-GPU within one area of the topology; f(node) is the amount that counts
+  // for a node.
   template <class F>
   MilliGpu most_together(F&& f) const {
     std::vector<MilliGpu> sums;  // by place
@@ -98,15 +102,15 @@ class Explainer {
       if (n && n->present && n->cluster == shape_.cluster) fn(i, *n);
     }
   }
-  // Calls fn(node) over those that match. A fleet has many nodes, and one is large: who looks at
-  // what the filter knows of it first is done sooner.
+  // Calls fn(node) over the nodes that match. A fleet has many nodes and a node record is large, so
+  // check the filter's arrays first.
   template <class F>
   void each_matching(const Demand& d, F&& fn) const {
     for (NodeIndex i = 0; i < d.filter->matches.size(); ++i) {
       if (matches(d, i)) fn(i);
     }
   }
-  // Neither depends on what is held, so the filter's word holds in every picture.
+  // Neither depends on holds, so the filter's answer is valid in every snapshot.
   bool matches(const Demand& d, NodeIndex i) const {
     return d.filter->matches[i] && linked_enough(d, i);
   }
@@ -114,7 +118,7 @@ class Explainer {
     return !shape_.linked || d.pods->shape->kind == GpuKind::kNone || scene_.node(i).linked;
   }
   bool open(const Demand& d, NodeIndex i) const { return d.filter->free[i] >= 0 && !barred(d, i); }
-  // The filter knows that nothing of what such pods ask for is free on the node, which is open.
+  // True if the filter knows that an open node has nothing free that these pods request.
   bool nothing_free(const Demand& d, NodeIndex i) const {
     return d.filter->counts && scene_.overlay == nullptr && d.filter->free[i] == 0;
   }
@@ -125,17 +129,17 @@ class Explainer {
     const JobId keeper = scene_.owner_of(i);
     return keeper && keeper != owner_;
   }
-  // By cliqueGangs.
+  // By the rule cliqueGangs.
   bool computed_by_others(NodeIndex i) const {
     return shape_.request().compute_domain && is_computed(scene_, i, owner_);
   }
-  // By keepWhole.
+  // By the rule keepWhole.
   bool left_to_others(NodeIndex i) const {
     return scene_.left_to_gangs(i) && !scene_.owner_of(i) && !needs_several(shape_, scene_.node(i));
   }
-  // What the node has free for such pods, whatever else it lacks.
+  // Returns what is free on the node for these pods, whatever else the node lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
-  // The same in one domain inside it, where the topology needs one.
+  // The same in one domain inside the node, if the topology needs one.
   MilliGpu free_together(const PodShape& pod, NodeIndex i) const;
 
   Search::Impl& memory_;
@@ -144,22 +148,22 @@ class Explainer {
   const Scene& scene_;
   JobId owner_;
   bool fits_empty_;
-  std::vector<std::string> keepers_;  // jobs that nodes are kept for
+  std::vector<std::string> keepers_;  // jobs for which nodes are reserved
   std::vector<std::string> holders_;  // jobs that are in the way, those with most GPUs first
   std::vector<Demand> demands_;
   std::vector<Reason> reasons_;
 };
 
-// "2", "0.125": milli-GPU for a person.
+// Milli-GPU as text for people: "2", "0.125".
 std::string gpus_text(MilliGpu milli);
-// How Kubernetes calls them.
+// Kubernetes' names of the resources.
 inline constexpr const char* kCpuResource = "cpu";
 inline constexpr const char* kMemoryResource = "memory";
-// "1.5 CPUs", "64 GiB of memory", "1 rdma/ib0": thousandths of a CPU, bytes, or a count.
+// Formats thousandths of a CPU, bytes, or a count: "1.5 CPUs", "64 GiB of memory", "1 rdma/ib0".
 std::string amount_text(const std::string& resource, std::int64_t amount);
-// "2 slices of 1g.10gb".
+// Formats a number of slices: "2 slices of 1g.10gb".
 std::string slices_text(const PodShape& pod, std::int64_t slices);
-// The product, or the profile, that the pod asks for.
+// Returns the product, or the profile, that the pod asks for.
 std::string kind_text(const PodShape& pod);
 
 }  // namespace subak

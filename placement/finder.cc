@@ -65,7 +65,7 @@ bool Finder::fragment(const Index& x, NodeIndex i) const {
   return x.counts() ? x.fragment(i) : scene_.load(i).allocated > 0;
 }
 
-// Topology and products are about GPUs: pods without any go anywhere.
+// Topology and products are about GPUs: pods without GPUs go anywhere.
 bool Finder::within_bounds(const Index& x, NodeIndex i) const {
   const NodeState& n = node(i);
   if (!x.of_gpus()) return true;
@@ -77,7 +77,8 @@ bool Finder::within_bounds(const Index& x, NodeIndex i) const {
 bool Finder::computed_by_others(NodeIndex i) {
   const auto [at, fresh] = computed_.try_emplace(i, false);
   if (fresh) at->second = is_computed(scene_, i, owner_);
-  if (at->second && scene_.kept != nullptr) saw_kept_ = true;  // it may be for these
+  // The domain may be reserved for these gangs.
+  if (at->second && scene_.kept != nullptr) saw_kept_ = true;
   return at->second;
 }
 
@@ -91,29 +92,30 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
   if (!x.knows(i) || (bounds_.any() && !within_bounds(x, i))) return false;
   if (!taken_.empty() && x.of_gpus() && !node(i).split && taken(i, kAllGpus)) return false;
   if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.barred(i))) return false;
-  // Nobody waits for a node that is kept for replacements: it is free already.
+  // No job waits for a node that is reserved for replacements: it is free already.
   if (scene_.nothing_held && !scene_.all_open && node(i).spare) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {
     saw_kept_ = true;
     return false;
   }
-  // What is promised to it is its own.
+  // A node that is promised to the gang is its own.
   if (!keeper && x.of_gpus() && left_to_others(i)) return false;
   if (computes_ && x.of_gpus() && computed_by_others(i)) return false;
   return spare_ == 0 || !x.of_gpus() || leaves_spare(i);
 }
 
-// What best fit minimises: free amounts now, or what there is to wait for.
+// Returns the amount that best fit minimises: free amounts now, or the amounts held now that a job
+// would wait for.
 std::int64_t Finder::weight(const Index& x, NodeIndex i) const {
   if (x.drained()) return x.held(i);
   if (scene_.nothing_held) return scene_.load(i).allocated;
-  if (x.counts()) return std::max<std::int64_t>(0, x.free(i));  // -1: closed, yet asked for
+  if (x.counts()) return std::max<std::int64_t>(0, x.free(i));  // -1: closed, but queried
   const Room& r = scene_.room(i);
   return std::accumulate(r.gpu_free.begin(), r.gpu_free.end(), std::int64_t{0});
 }
 
-// The same of some GPUs of the node.
+// The same for some GPUs of the node.
 std::int64_t Finder::weight_in(const Index& x, const Room& r, GpuMask gpus) {
   if (x.counts()) return std::popcount(r.whole & gpus);
   std::int64_t free = 0;
@@ -209,7 +211,7 @@ void Finder::undo_to(std::size_t mark) {
   }
 }
 
-// No pod without GPUs takes what is kept beside GPUs that the whole gang leaves free.
+// True if no non-GPU pod takes resources reserved beside GPUs that the complete gang leaves free.
 bool Finder::leaves_beside() const {
   return !fleet_.beside.any() || std::all_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
     const NodeIndex i = slots_[p.rank].node.value;

@@ -1,10 +1,11 @@
-// One search for a place. It fills copies of rooms with the gang's own pods as it goes, so that
-// earlier pods count for later ones, and takes a try back when it fails. Private to placement.
+// One search for a placement. It fills copies of rooms with the gang's own pods as it goes, so that
+// earlier pods count for later ones. It undoes a trial that fails. Private to placement.
 //
-// Greedy: exact for one pod and for gangs of one shape (each pod uses up exactly one place of its
-// node, whichever place it takes), a heuristic for pods of several replicas of shared GPUs, which may
-// miss a place. Of a mixed gang those that find no place beside the others are tried before them; then
-// all its pods are tried one by one, within limits::kPlaceTries.
+// The search is greedy. It is exact for one pod and for gangs of one shape, as each such pod uses
+// the same amount of its node, on whichever GPUs. It is a heuristic for pods of several replicas of
+// shared GPUs, and may miss a placement for them. In a gang of several shapes, the pods that do not
+// fit beside the others are tried before them. If that fails, all pods are tried one by one, within
+// limits::kPlaceTries.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 
 namespace subak {
 
-// `count` ranks from `rank` on, all of the same pods.
+// `count` ranks from `rank` on, all of the same Pods.
 struct Run {
   const Pods* pods = nullptr;
   Index index;
@@ -31,23 +32,23 @@ struct Run {
 };
 using Runs = std::vector<Run>;
 
-// Where to look: some nodes, or (nullptr) the whole cluster.
+// Where to search: some nodes, or (nullptr) the whole cluster.
 using Area = const std::vector<NodeIndex>*;
 
-// Nodes that serve a run equally well, but for their ids: those that are alike, or one that is not
-// as the fleet has it. The least key is the best.
+// Nodes that serve a run equally well, except for their ids: alike nodes of the live fleet, or one
+// node that differs from it. The least key is the best.
 struct Equals {
   std::array<std::int64_t, 2> key{};
-  std::int64_t pods = 0;                       // that fit by GPUs alone, where that is asked
-  const BlockSet<NodeIndex>* alike = nullptr;  // nullptr: one
+  std::int64_t pods = 0;                       // fit by GPUs alone, if the caller asks
+  const BlockSet<NodeIndex>* alike = nullptr;  // nullptr: a single node
   NodeIndex one = 0;
 };
 
-// Gives their nodes one after the other, by key, then by id.
+// Iterates over the nodes of all Equals, by key, then by id.
 class BestFirst {
  public:
   explicit BestFirst(std::vector<Equals> of);
-  // False at the end.
+  // Returns false at the end.
   bool next();
   NodeIndex node() const { return node_; }
   const Equals& of() const { return *of_; }
@@ -61,7 +62,7 @@ class BestFirst {
   void open_next_group();
 
   std::vector<Equals> sources_;
-  std::size_t unopened_ = 0;   // the first so many are a heap, the rest was opened
+  std::size_t unopened_ = 0;   // the first so many are a heap, the rest is open
   std::vector<Cursor> group_;  // of equal keys
   NodeIndex node_ = 0;
   const Equals* of_ = nullptr;
@@ -75,13 +76,13 @@ class Finder {
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;
 
-  // The whole gang; true fills slots(). One attempt per Finder.
+  // Tries to place the complete gang; true fills slots(). One attempt per Finder.
   bool attempt(Topology topology, std::uint32_t segment);
   std::vector<PodSlot>& slots() { return slots_; }
-  // Some node was passed over because it is kept for another owner.
+  // True if some node was skipped because it is reserved for another owner.
   bool saw_kept() const { return saw_kept_; }
 
-  // Would a gang of one segment find its place on or around this node?
+  // True if a gang of one segment would find GPUs on or around this node.
   bool could_start_at(NodeIndex node, Topology topology);
 
  private:
@@ -89,24 +90,24 @@ class Finder {
     const Pods* pods = nullptr;
     std::uint32_t rank = 0;
   };
-  struct Exclusive {  // an unused domain that an exclusive gang could have for itself
+  struct Exclusive {  // an unused domain that an exclusive gang could have
     FitKey key{};
     NodeIndex node = 0;
     GpuMask mask = 0;  // 0: the node's whole clique
   };
 
-  // finder.cc: rooms, eligibility, keys, placing and taking back.
+  // finder.cc: rooms, eligibility, keys, placing and undoing.
   const NodeState& node(NodeIndex i) const { return *fleet_.nodes[i]; }
   const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet_.domains[d]->members; }
   const Room& room(NodeIndex i) const;
   Room& filled(NodeIndex i);
   bool eligible(const Index& x, NodeIndex i);
   bool within_bounds(const Index& x, NodeIndex i) const;
-  // It is of an NVLink domain that is left to others.
+  // True if the node is in an NVLink domain that is left to other gangs.
   bool left_to_others(NodeIndex i) const {
     return leaves_some_ && scene_.left_to_gangs(i) && !needs_several(shape_, node(i));
   }
-  // A gang with a ComputeDomain: others have it there.
+  // True if the gang uses a ComputeDomain and others have one there.
   bool computed_by_others(NodeIndex i);
   bool allows(ProductId product) const;
   bool fragment(const Index& x, NodeIndex i) const;
@@ -125,11 +126,12 @@ class Finder {
   void undo_to(std::size_t mark);
   bool leaves_beside() const;
   bool enough(const Runs& runs) const;
-  // Places each of the runs by place_one(run), or none. Where one finds no place that others took, it
-  // goes before them: exact where the nodes that some may use lie within those of the others.
+  // Places each of the runs by place_one(run), or none. If a run does not fit beside earlier ones,
+  // it moves before them. Exact if the nodes that some runs may use are a subset of those of the
+  // others.
   template <class F>
   bool each_of(const Runs& runs, F&& place_one) {
-    constexpr int kOrders = 4;  // tried in all
+    constexpr int kOrders = 4;  // the orders tried in all
     const std::size_t mark = placed_.size();
     Runs order = runs;
     for (int i = 0; i < kOrders; ++i) {
@@ -155,7 +157,7 @@ class Finder {
     }
   }
 
-  // finder_areas.cc: one topology each.
+  // finder_areas.cc: one function per topology.
   bool greedily(Topology topology, std::uint32_t segment, const Runs& all);
   bool gang(Topology topology, std::uint32_t segment, const Runs& all);
   bool gang_of_one_product(Topology topology, std::uint32_t segment, const Runs& all);
@@ -177,19 +179,19 @@ class Finder {
   void exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const;
   bool inside(Area area, const Runs& runs);
 
-  // finder_alike.cc: nodes that are alike are judged once, by what is left on their GPUs. Only of
-  // the fleet as it is, but for the nodes of an overlay and those that the gang has touched.
+  // finder_alike.cc: alike nodes are judged once, by the state of their GPUs. Only in the live
+  // fleet, and not for the nodes of an overlay or those that the gang has touched.
   bool by_state() const { return by_state_; }
   bool differs(NodeIndex i, std::size_t touched) const {
     return trial_.among_first(i, touched) ||
            (scene_.overlay != nullptr && scene_.overlay->find(i) != nullptr);
   }
   bool within_bounds(const Index& x, const GpuState& s) const;
-  // Calls rank(spec, room, weight, offer) for each state that is within the bounds, and for each
-  // node that differs; it calls offer(key, pods) if such a node could do.
+  // Calls rank(spec, room, weight, offer) for each state within the bounds, and for each node that
+  // differs. rank calls offer(key, pods) if the node would do.
   template <class Rank>
   std::vector<Equals> equals(const Index& x, Rank&& rank);
-  // Calls fn(node, key) over what equals() offers, the best first, until it returns true.
+  // Calls fn(node, key) over the result of equals(), the best first, until it returns true.
   template <class Rank, class F>
   bool visit_alike(const Index& x, Rank&& rank, F&& fn);
   bool on_one_node_alike(const Runs& runs);
@@ -197,12 +199,14 @@ class Finder {
   std::map<ProductId, std::int64_t> product_weights(const Run& run);
   bool taken_alike(const Index& x, NodeIndex i) const;
 
-  // finder_spread_alike.cc: as spread(), by states. nullopt: that does not decide it.
-  struct Lot {  // nodes that are broken into, or those that are not
+  // finder_spread_alike.cc: the result of spread(), by states. nullopt: states alone cannot decide
+  // it.
+  struct Lot {  // nodes with holds, or nodes without
     bool broken = false;
-    std::int64_t pods = 0;          // at most
-    std::vector<Equals> lone;       // domains of one node; key: most pods, least weight
-    std::vector<CapDomain> joined;  // of several; begin: their domain, end: most pods on one node
+    std::int64_t pods = 0;     // at most
+    std::vector<Equals> lone;  // domains of one node; key: most pods, least weight
+    // Several nodes; begin: their domain, end: most pods on one node.
+    std::vector<CapDomain> joined;
   };
   std::optional<bool> spread_alike(const Run& run);
   std::array<Lot, 2> lots(const Run& run);
@@ -222,9 +226,9 @@ class Finder {
   bool spread_caps(const Run& run, std::vector<Cap>& caps);
   bool hold_true(const Run& run, const std::vector<Cap>& caps, const CapDomain& domain);
   bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
-  bool sort_ranks(const Run& run);  // true
+  bool sort_ranks(const Run& run);  // always true
 
-  // finder_levels.cc: racks, blocks and what is above them.
+  // finder_levels.cc: racks, blocks and the levels above.
   struct Tally {  // of a group, for one run
     std::uint32_t parent = kNoArea, group = kNoArea;
     std::int64_t pods = 0;  // that fit there
@@ -251,15 +255,15 @@ class Finder {
   void take_domain(std::uint32_t first, std::uint32_t last);
   bool taken(NodeIndex i, GpuMask gpus) const;
 
-  // finder_spare.cc: whole nodes that are left for replacements.
+  // finder_spare.cc: whole nodes that stay free for replacements.
   struct Reserve {
-    std::vector<NodeIndex> whole;  // that could serve one of its pods; ascending
-    std::vector<NodeIndex> spent;  // that would, if they worked
+    std::vector<NodeIndex> whole;  // could serve one of its pods; ascending
+    std::vector<NodeIndex> spent;  // could if they worked
   };
   const Reserve& reserve_of(DomainIndex d);
   bool leaves_spare(NodeIndex i);
 
-  // finder_thorough.cc: gangs of several shapes, where one after the other finds no place.
+  // finder_thorough.cc: gangs of several shapes for which the greedy search fails.
   struct Place;
   struct Option;
   struct Thorough;
@@ -277,37 +281,37 @@ class Finder {
   const Scene scene_;
   Trial& trial_;
   Spread& spread_;
-  // What of the matching nodes the step at hand may use for GPUs.
+  // Which of the matching nodes the current step may use for GPUs.
   struct Bounds {
     bool linked = false;                 // products that NVLink joins
     bool unsplit = false;                // nodes that are one domain
-    bool fragments = false;              // nodes that are broken into
+    bool fragments = false;              // nodes with holds
     ProductId product;                   // this one; none: any
     std::span<const ProductId> without;  // none of these
     bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
   };
   Bounds bounds_;
-  // One for each counting filter, where the scene differs from it; built once, never moved.
+  // One for each counting filter if the scene differs from it; built once, never moved.
   std::vector<std::pair<const Filter*, Patch>> patches_;
   JobId owner_;
   Ignore ignore_;
   bool by_state_;                       // nodes that are alike may be judged once
-  bool leaves_some_;                    // some NVLink domain may be left to others
+  bool leaves_some_;                    // some NVLink domain may be left to other gangs
   bool computes_;                       // it uses a ComputeDomain
-  std::map<NodeIndex, bool> computed_;  // by others, of nodes that were asked for
+  std::map<NodeIndex, bool> computed_;  // used by others; of nodes queried so far
   bool caps_are_bounds_ = false;        // spread_drained() is at work
   bool saw_kept_ = false;
-  bool compact_ = false;      // a wish is not met: close together all the same
-  bool one_product_ = false;  // all GPUs of the gang are to be of one product
-  // Of a balanced gang: how many parts it is tried in, and what earlier parts have for themselves: their
-  // domain, or of a split node, which is several, the GPUs of one.
+  bool compact_ = false;      // a wish failed: close together all the same
+  bool one_product_ = false;  // all GPUs of the gang must be of one product
+  // Of a balanced gang: the number of parts of this try, and what earlier parts use alone. That is
+  // their domain, or the GPUs of one domain of a split node.
   std::uint32_t parts_ = 0;
   std::map<DomainIndex, GpuMask> taken_;
-  // How many whole nodes of a clique are left, at least; nodes that do not work count in the second place: others
-  // were or will be used in their stead.
+  // The number of whole nodes of a clique that must stay free. With `spent_counts_`, broken nodes
+  // count too: other nodes replaced them, or will.
   std::uint32_t spare_ = 0;
   bool spent_counts_ = false;
-  std::map<DomainIndex, Reserve> reserves_;  // of what was asked for
+  std::map<DomainIndex, Reserve> reserves_;  // cached
   std::vector<PodSlot> slots_;
   std::vector<Placed> placed_;
 };

@@ -1,4 +1,4 @@
-// Searches that judge nodes by what is left on their GPUs, each state once: a fleet has few of those.
+// Searches that judge each state of a node's GPUs once: a fleet has few states.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-// The best one is at the front of a heap by this.
+// Heap order: the best one is at the front.
 bool worse(const Equals& a, const Equals& b) { return a.key > b.key; }
 
 }  // namespace
@@ -147,7 +147,8 @@ std::map<ProductId, std::int64_t> Finder::product_weights(const Run& run) {
   return weights;
 }
 
-// Something of it is held, and it is one domain: nobody can have it, or its clique, for himself.
+// True if some of the node is held, and it is one domain: then no gang can have it, or its clique,
+// exclusively.
 bool Finder::taken_alike(const Index& x, NodeIndex i) const {
   if (!by_state() || !x.knows(i) || differs(i, trial_.touched())) return false;
   const std::uint32_t number = x.alike_of(i);

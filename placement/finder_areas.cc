@@ -1,4 +1,5 @@
-// One topology each: which areas could hold the pods, in best-fit order, and the first that does.
+// One function per topology: the areas that could hold the pods, in best-fit order, and the first
+// that does.
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -16,7 +17,8 @@ namespace {
 bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNone; }
 bool of_slices(const Run& run) { return run.pods->shape->kind == GpuKind::kMig; }
 
-// Units of the first run's index that runs of the same filter need in all: a lower bound.
+// Returns the units of the first run's index that runs of the same filter need in total: a lower
+// bound.
 std::int64_t units_of(const Runs& runs) {
   std::int64_t units = 0;
   for (const Run& r : runs) {
@@ -25,7 +27,8 @@ std::int64_t units_of(const Runs& runs) {
   return units;
 }
 
-// The ranks of [first, last), by their pods. `index_of(k)` is that of the shape's k-th pods.
+// Returns the ranks of [first, last), by their pods. `index_of(k)` is the index of the shape's k-th
+// pods.
 template <class F>
 Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last, F&& index_of) {
   Runs runs;
@@ -40,7 +43,8 @@ Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last, F&& in
 
 }  // namespace
 
-// Where something is kept beside free GPUs, pods without GPUs come last: what the gang's own GPUs leave counts.
+// If resources are reserved beside free GPUs, non-GPU pods come last: the rest that the gang's own
+// GPUs leave counts.
 Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
   Runs out = runs_of(shape_, first, last, [&](std::size_t k) { return index(k); });
   if (fleet_.beside.any()) {
@@ -99,7 +103,7 @@ bool Finder::of_one_product() const {
   return true;
 }
 
-// Those with room for the first pods, the one with the least free first.
+// Returns the products with room for the first pods, the one with the least free first.
 std::vector<ProductId> Finder::products(const Runs& runs) {
   const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
   if (first == runs.end()) return {};
@@ -116,7 +120,8 @@ std::vector<ProductId> Finder::products(const Runs& runs) {
   return out;
 }
 
-// It fits on several products together. On one alone, again fragments first, unless it is to be close together.
+// Called if the gang fits on several products together. On each product alone it again tries
+// fragments first, unless the gang must be close together.
 bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size, const Runs& all) {
   const std::vector<ProductId> order = products(all);
   const auto on = [&](ProductId product, auto&& place_it) {
@@ -135,7 +140,7 @@ bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size, 
          });
 }
 
-// All segments, or parts; none of it stays on trial if it fails.
+// Places all segments, or parts; if it fails, none of them stays on trial.
 bool Finder::gang(Topology topology, std::uint32_t segment_size, const Runs& all) {
   const auto pods = static_cast<std::uint32_t>(slots_.size());
   if (pods > 0 && part_end(0, segment_size) == pods) return segment(topology, all);
@@ -159,7 +164,7 @@ bool Finder::gang(Topology topology, std::uint32_t segment_size, const Runs& all
   return ok;
 }
 
-// Topology is about GPUs: pods without any go anywhere, except when all are to be on one node.
+// Topology is about GPUs: pods without GPUs go anywhere, except if all must be on one node.
 bool Finder::segment(Topology topology, const Runs& runs) {
   if (topology == Topology::kAny || topology == Topology::kNode) return together(topology, runs);
   Runs with, without;
@@ -188,7 +193,7 @@ bool Finder::together(Topology topology, const Runs& runs) {
   return false;
 }
 
-// Only if all of it can be on nodes that are broken into: there it breaks no other.
+// Places the gang only if all of it fits on nodes with holds, so that it uses no other node.
 bool Finder::on_fragments(const Runs& runs) {
   if (scene_.nothing_held) return false;
   std::int64_t pods = 0;
@@ -212,7 +217,7 @@ bool Finder::on_fragments(const Runs& runs) {
 }
 
 bool Finder::on_one_joined_node(const Runs& runs) {
-  // Of slices no link is asked.
+  // Slices need no link.
   bounds_.unsplit = !std::all_of(runs.begin(), runs.end(), of_slices);
   const bool ok = on_one_node(runs, nullptr);
   bounds_.unsplit = false;
@@ -228,7 +233,7 @@ bool Finder::anywhere(const Runs& runs) {
   return in_clique(runs) || each_of(runs, [&](const Run& r) { return anywhere(Runs{r}); });
 }
 
-// A lower bound too: that of the pods that units_of() counts.
+// Also a lower bound: that of the pods that units_of() counts.
 CpuAsk Finder::cpu_ask(const Runs& runs) const {
   if (ignore_.cpu || scene_.nothing_held) return {};
   std::int64_t milli = 0;
@@ -268,7 +273,7 @@ bool Finder::on_one_node(const Runs& runs, Area area) {
     if (!eligible(runs[0].index, i) || !fits_all(runs, i, kAllGpus)) return false;
     const FitKey key = node_key(runs[0], i);
     if (best == 0 || key < best_key) best = i, best_key = key;
-    return scene_.all_open;  // any will do
+    return scene_.all_open;  // any node will do
   });
   return best != 0 && place_all(runs, best, kAllGpus);
 }
@@ -320,7 +325,7 @@ bool Finder::unused(NodeIndex i, GpuMask gpus) const {
   if (scene_.nothing_held) return true;
   const Load& load = scene_.load(i);
   if ((load.gpus() & gpus) != 0 || load.loose != 0) return false;
-  // Own pods of an earlier segment, and domains that are kept for another gang.
+  // Own pods of an earlier segment, and domains that are reserved for another gang.
   if ((scene_.room(i).whole & gpus) != (room(i).whole & gpus)) return false;
   for (const Hold& h : load.holds) {
     if ((h.kept & gpus) != 0 || (gpus == kAllGpus && h.slot.milligpu > 0)) return false;
@@ -328,7 +333,7 @@ bool Finder::unused(NodeIndex i, GpuMask gpus) const {
   return scene_.kept_holds(node(i).home()) == 0;
 }
 
-// A job waits for it. Nodes that are kept for nobody in particular are not used, that is all.
+// True if a job waits for it. Nodes that are reserved for no particular job are simply not used.
 bool Finder::promised_to_other(NodeIndex i) const {
   const JobId keeper = scene_.owner_of(i);
   return keeper && keeper != owner_ && keeper.sequence() != 0;
@@ -382,7 +387,7 @@ bool Finder::could_start_at(NodeIndex i, Topology topology) {
   const std::uint32_t pods = shape_.request().pods();
   slots_.assign(pods, PodSlot{});
   Runs all = runs(0, pods);
-  if (all.size() > 1) {  // which is placed pod by pod in the end
+  if (all.size() > 1) {  // then it is placed pod by pod in the end
     return std::any_of(all.begin(), all.end(),
                        [&](const Run& run) { return cap(run, i, kAllGpus, 1) > 0; });
   }
@@ -397,7 +402,7 @@ bool Finder::could_start_at(NodeIndex i, Topology topology) {
   return around.size() > 1 && inside(&around, all);
 }
 
-// The GPU pods of rank's segment, against the node as if empty.
+// Compares the GPU pods of rank's segment with the empty node.
 Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t rank,
                                                 const NodeState& n) const {
   const std::uint32_t size = s.request().segment > 0 ? s.request().segment : s.request().pods();

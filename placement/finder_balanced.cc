@@ -1,6 +1,6 @@
-// Balanced gangs: in even parts, each in an NVLink domain of its own, over as few as will do. Exact for gangs
-// of one shape: the tightest domain is taken for each part, the larger parts first, and a domain that holds
-// a larger part holds a smaller one.
+// Balanced gangs: in even parts, each in an NVLink domain of its own, over as few as possible.
+// Exact for gangs of one shape: each part takes the tightest domain, the larger parts first, and a
+// domain that holds a larger part also holds a smaller one.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -8,8 +8,8 @@
 
 namespace subak {
 
-// The rank behind the segment, or the part, that begins with `first`. The larger parts come first: what
-// the tightest domains leave is enough for the smaller ones then, if anything is.
+// Returns the rank behind the segment, or the part, that begins with `first`. The larger parts come
+// first. If the smaller ones fit at all, they fit into the rest of the tightest domains.
 std::uint32_t Finder::part_end(std::uint32_t first, std::uint32_t segment_size) const {
   const auto pods = static_cast<std::uint32_t>(slots_.size());
   if (parts_ == 0) return segment_size > 0 ? std::min(first + segment_size, pods) : pods;
@@ -18,7 +18,7 @@ std::uint32_t Finder::part_end(std::uint32_t first, std::uint32_t segment_size) 
   return first + (first < larger ? each + 1 : each) * unit;
 }
 
-// Over the fewest domains that hold it so.
+// Places the gang over the fewest domains that hold it in even parts.
 bool Finder::balanced(Topology topology, std::uint32_t segment_size, const Runs& all) {
   const std::uint32_t unit = std::max(segment_size, 1u);
   const std::uint32_t units = static_cast<std::uint32_t>(slots_.size()) / unit;
@@ -42,7 +42,7 @@ bool Finder::balanced(Topology topology, std::uint32_t segment_size, const Runs&
   return false;
 }
 
-// How many units, of those of the lowest ranks, fit in one domain.
+// Returns how many of the units with the lowest ranks fit in one domain.
 std::uint32_t Finder::most_in_one(Topology topology, std::uint32_t unit, std::uint32_t units) {
   std::uint32_t fits = 0, too_many = units + 1;
   while (fits + 1 < too_many) {

@@ -1,5 +1,5 @@
-// Racks, blocks and what is above them: groups that lie one in the other (fleet_impl.h, TopologyLevel). A gang
-// that is to be close together has the fewest of them, from the top level down.
+// Racks, blocks and the levels above: groups within groups (fleet_impl.h, TopologyLevel). A gang
+// that must be close together gets the fewest of them, from the top level down.
 #include <algorithm>
 #include <span>
 #include <tuple>
@@ -9,7 +9,7 @@
 
 namespace subak {
 
-// Racks that hold pods of the run, and how many: by GPUs alone, or `exactly`.
+// Returns the racks that hold pods of the run, and how many: by GPUs alone, or `exactly`.
 Finder::Tallies Finder::racks(const Run& run, bool exactly) {
   const Index& x = run.index;
   struct Sum {
@@ -24,7 +24,7 @@ Finder::Tallies Finder::racks(const Run& run, bool exactly) {
     const GpuState& s = fleet_.states[state_of_alike(x.live()[k])];
     if (within_bounds(x, s)) of_one[x.live()[k]] = {x.weight(s), by_gpus(s.spec, s.room)};
   }
-  // One that has no room counts for how full its rack is.
+  // A node without room counts for how full its rack is.
   const bool some_not = x.any_barred() || scene_.kept != nullptr || computes_;
   const bool some_differ = trial_.touched() > 0 || scene_.overlay != nullptr;
   std::vector<Sum> sums(fleet_.levels[0].groups.size());
@@ -50,7 +50,7 @@ Finder::Tallies Finder::racks(const Run& run, bool exactly) {
   return out;
 }
 
-// The groups of `level` that those of the level below are in.
+// Returns the groups of `level` above those of the level below.
 Finder::Tallies Finder::groups_above(const Tallies& below, std::size_t level) const {
   Tallies sums(fleet_.levels[level].groups.size());
   for (const Tally& t : below) {
@@ -62,7 +62,7 @@ Finder::Tallies Finder::groups_above(const Tallies& below, std::size_t level) co
   return sums;
 }
 
-// In one group of the level, the tightest that holds it.
+// Places the runs in one group of the level, the tightest that holds them.
 bool Finder::in_group(std::size_t level, const Runs& runs) {
   Tallies groups = racks(runs[0], false);
   for (std::size_t k = 1; k <= level; ++k) groups = groups_above(groups, k);
@@ -75,7 +75,8 @@ bool Finder::in_group(std::size_t level, const Runs& runs) {
   });
 }
 
-// Close together, where nodes say what they stand in. What is waited for is chosen by time, not place.
+// Places the runs close together, if nodes name their groups. A search for nodes to wait for goes
+// by time, not topology.
 bool Finder::compactly(const Runs& runs) {
   if (fleet_.named == 0 || scene_.nothing_held) return false;
   if (!std::all_of(runs.begin(), runs.end(), [](const Run& r) { return r.index.of_gpus(); })) {
@@ -91,7 +92,7 @@ bool Finder::compactly(const Runs& runs) {
   return false;
 }
 
-// Pods of which no node that they may use holds two.
+// True if no node that the pods may use holds two of them.
 bool Finder::fills_nodes(const Runs& runs) const {
   if (fleet_.named == 0) return false;
   return std::all_of(runs.begin(), runs.end(), [&](const Run& r) {
@@ -106,8 +107,8 @@ bool Finder::fills_nodes(const Runs& runs) const {
   });
 }
 
-// `exactly`: no pod is counted on a node that lacks the CPU for it. Where less fits than GPUs alone say,
-// nothing is decided without.
+// `exactly`: does not count a pod on a node that lacks the CPU for it. If less fits than GPUs alone
+// say, the result is undecided without it.
 bool Finder::over_few_groups(const Run& run, bool exactly) {
   std::vector<Tallies> levels{racks(run, exactly)};
   for (std::size_t k = 1; k < fleet_.depth; ++k) {
@@ -120,8 +121,8 @@ bool Finder::over_few_groups(const Run& run, bool exactly) {
   return fill_groups(levels, levels.size() - 1, kNoArea, run);
 }
 
-// The groups of one parent, the largest first, until one is enough for the rest: of those that are, one
-// that needs the fewest groups of the level below, then the tightest.
+// Takes the groups of one parent, the largest first, until one is enough for the rest. Among those
+// it prefers one that needs the fewest groups of the level below, then the tightest.
 bool Finder::fill_groups(const std::vector<Tallies>& levels, std::size_t level,
                          std::uint32_t parent, Run run) {
   const auto of = [&](std::size_t k, std::uint32_t p) {
@@ -164,7 +165,8 @@ bool Finder::fill_groups(const std::vector<Tallies>& levels, std::size_t level,
   return true;
 }
 
-// Sorts nodes so that those of a block are neighbours, in it those of a rack, in that those of a domain.
+// Sort key that makes nodes of a block neighbours, within it those of a rack, within it those of a
+// domain.
 std::array<NodeIndex, limits::kTopologyLevels + 2> Finder::where(NodeIndex i) const {
   std::array<NodeIndex, limits::kTopologyLevels + 2> out{};
   std::size_t at = 0;
@@ -176,7 +178,7 @@ std::array<NodeIndex, limits::kTopologyLevels + 2> Finder::where(NodeIndex i) co
   return out;
 }
 
-// Segments that are alike, so that those of a block have consecutive ranks.
+// Sorts equal segments so that those of a block have consecutive ranks.
 void Finder::sort_segments(std::uint32_t size) {
   if (fleet_.named == 0 || size == 0 || slots_.size() % size != 0) return;
   std::vector<std::uint32_t> order;

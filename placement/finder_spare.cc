@@ -1,5 +1,6 @@
-// Gangs that leave nodes to spare: of a clique they break into a whole node only as long as enough are left. Each
-// spread breaks into as few as it can, so for gangs of one shape in one domain that finds a place if there is one.
+// Gangs that leave nodes to spare: they use a whole node of a clique only while enough whole nodes
+// remain. Each spread uses as few whole nodes as it can. So for gangs of one shape in one domain it
+// finds a placement if there is one.
 #include <algorithm>
 
 #include "placement/finder.h"
@@ -12,7 +13,7 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
   for (const NodeIndex m : members(d)) {
     const JobId keeper = scene_.owner_of(m);
     if (keeper && keeper != owner_) continue;
-    // A slice or a shared GPU is enough to break into it: as spares.cc has it.
+    // A slice or a shared GPU is enough to make it not whole, as in spares.cc.
     const bool any_held = !scene_.is_empty() && !scene_.nothing_held;
     if (any_held && scene_.load(m).allocated > 0) continue;
     if (scene_.nothing_held && !scene_.all_open && node(m).spare) continue;  // of another gang
@@ -22,7 +23,7 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
       const PodShape& pod = *shape_.pods[k].shape;
       if (!x.of_gpus() || !x.knows(m) || !x.matches(m)) continue;
       const NodeState& n = node(m);
-      // With a GPU that does not work it may not hold what the node that it replaces held: as spares.cc has it.
+      // A node with a broken GPU may not be able to replace a whole one, as in spares.cc.
       const bool open = scene_.all_open || (x.open(m) && !x.barred(m));
       const bool works = open && (n.spec.unhealthy_gpus == 0 || scene_.is_empty());
       serves = serves || (works && fits(n.spec, scene_.room(m), pod, kAllGpus, ignore_));
@@ -38,7 +39,7 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
   return at->second;
 }
 
-// Enough whole nodes of its clique are left if the gang has the node.
+// True if enough whole nodes of its clique remain if the gang gets the node.
 bool Finder::leaves_spare(NodeIndex i) {
   const DomainIndex d = node(i).domain;
   if (d == kNoArea || members(d).size() <= 1) return true;

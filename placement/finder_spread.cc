@@ -1,5 +1,5 @@
-// A run of equal pods over as few domains, then as few nodes, as possible: what can be taken whole
-// is taken from the largest down, and what is left goes where it fits tightest.
+// Places a run of equal pods over as few domains, then as few nodes, as possible. It takes complete
+// domains and nodes from the largest down, and puts the rest where it fits tightest.
 #include <algorithm>
 #include <cassert>
 
@@ -7,8 +7,8 @@
 
 namespace subak {
 
-// With nothing held nearly every node could serve. So that not all of them are looked at, what the
-// index says that fits counts until a domain is chosen; if less fits there, nothing is decided here.
+// Without holds nearly every node could serve. To avoid looking at all of them, it uses the index's
+// upper bounds until it chooses a domain. If less fits there, the result is undecided.
 bool Finder::spread_drained(const Run& run) {
   const std::int64_t each = run.pods->shape->gpus;
   if (!run.index.drained() || each <= 0) return false;
@@ -29,8 +29,8 @@ bool Finder::spread_drained(const Run& run) {
   return ok && sort_ranks(run);
 }
 
-// The same where each node is a domain by itself: the index has them in the order that spread_caps()
-// would bring them into, so that only those are looked at that are taken.
+// The same if each node is a domain by itself. The index has the nodes in the order of
+// spread_caps(), so it looks only at those that it takes.
 bool Finder::spread_apart(const Run& run) {
   const std::int64_t each = run.pods->shape->gpus;
   const std::size_t mark = placed_.size();
@@ -59,7 +59,7 @@ bool Finder::spread_apart(const Run& run) {
       return !sure || left.count <= level;
     };
     if (level < left.count) run.index.visit({level * each, (level + 1) * each}, 0, {}, largest);
-    // From here on one node is enough: the tightest of those that are.
+    // From here on one node is enough: it takes the tightest of those.
     if (sure && left.count > 0 && level >= left.count) {
       std::sort(used.begin(), used.end());
       run.index.visit({.from = left.count * each}, 0, {}, last_one);
@@ -109,8 +109,7 @@ bool Finder::spread(const Run& run, Area area) {
       scene_.nothing_held && (spare_ == 0 || !run.index.counts() || scene_.is_empty());
   const bool alike = all_free || std::none_of(caps.begin(), caps.end(), broken);
   if (alike) return spread_caps(run, caps) && sort_ranks(run);
-  // As few nodes as possible are broken into, and those are filled; the rest goes where something
-  // is held already.
+  // Use as few nodes without holds as possible, and fill those; the rest goes to nodes with holds.
   const auto whole = std::stable_partition(caps.begin(), caps.end(), broken);
   std::vector<Cap>& wholes = spread_.wholes;
   wholes.assign(whole, caps.end());
@@ -125,7 +124,7 @@ bool Finder::spread(const Run& run, Area area) {
   return false;
 }
 
-// How many of the pods fill the fewest whole nodes that it cannot do without.
+// Returns how many of the pods fill the fewest necessary whole nodes.
 std::uint32_t Finder::pods_on_wholes(std::uint32_t pods, const std::vector<Cap>& fragments,
                                      const std::vector<Cap>& wholes) {
   std::int64_t missing = pods;
@@ -162,7 +161,7 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
   const auto larger = [](const CapDomain& a, const CapDomain& b) {
     return a.pods != b.pods ? a.pods > b.pods : a.key < b.key;
   };
-  // Each takes a pod at least, so no more of the largest are asked for than there are pods.
+  // Each takes at least one pod, so it needs no more of the largest than there are pods.
   const std::size_t most = std::min<std::size_t>(domains.size(), run.count);
   if (most < domains.size() / 8) {
     const auto end = domains.begin() + static_cast<std::ptrdiff_t>(most);
@@ -175,8 +174,8 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
   for (std::size_t next = 0; left.count > 0; ++next) {
     assert(next < domains.size());
     std::size_t chosen = next;
-    // From here on one domain is enough: one where a single node is enough if there is such a one,
-    // and the tightest of those.
+    // From here on one domain is enough: it prefers one with a single node that is enough, and then
+    // the tightest.
     const auto order = [&](const CapDomain& d) {
       return std::pair(caps[d.begin].pods < left.count, d.key);
     };
@@ -212,7 +211,7 @@ bool Finder::fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& dom
   return true;
 }
 
-// Neighbouring ranks on neighbouring nodes.
+// Puts neighbouring ranks on neighbouring nodes.
 bool Finder::sort_ranks(const Run& run) {
   const auto first = slots_.begin() + static_cast<std::ptrdiff_t>(run.rank);
   std::stable_sort(first, first + static_cast<std::ptrdiff_t>(run.count),

@@ -1,6 +1,6 @@
-// A run over as few domains and nodes as possible, as finder_spread.cc has it, by the states of the
-// GPUs: what fits by GPUs alone counts until a node is chosen. If less fits there, for CPU or a
-// port, nothing is decided here, and each node is looked at after all.
+// Spreads a run over as few domains and nodes as possible, as finder_spread.cc, by the states of
+// the GPUs. It counts what fits by GPUs alone until it chooses a node. If less fits there, for CPU
+// or a port, the result is undecided, and the caller looks at each node.
 #include <algorithm>
 #include <functional>
 
@@ -79,8 +79,8 @@ std::optional<bool> Finder::spread_alike(const Run& run) {
   return std::nullopt;
 }
 
-// As few nodes as possible are broken into: only where those that are cannot hold all, so that they
-// are fewer than the pods, and what fits there is looked at first.
+// It uses nodes without holds only if the nodes with holds cannot hold all pods. So these are fewer
+// than the pods, and it checks first what fits on them.
 std::optional<bool> Finder::spread_mixed(const Run& run, std::array<Lot, 2>& all) {
   auto& [whole, broken] = all;
   const Index& x = run.index;
@@ -150,7 +150,7 @@ bool Finder::take_joined(Run& left, const Run& run, const CapDomain& domain, boo
   return fill_domain(left, caps, {domain.key, domain.pods, 0, caps.size()});
 }
 
-// The largest first, until one is enough for the rest.
+// Takes the largest first, until one is enough for the rest.
 bool Finder::fill_lot(Run left, Lot& lot, const Run& run) {
   const std::size_t touched = trial_.touched();
   std::sort(lot.joined.begin(), lot.joined.end(), [](const CapDomain& a, const CapDomain& b) {
@@ -187,8 +187,8 @@ bool Finder::fill_lot(Run left, Lot& lot, const Run& run) {
   return true;
 }
 
-// One domain is enough: one where a single node is, if there is such a one, and the tightest of
-// those. Nodes that were touched since `touched` are taken.
+// One domain is enough: it prefers one with a single node that is enough, and then the tightest.
+// Nodes touched since `touched` are taken.
 bool Finder::finish_lot(Run& left, const Lot& lot, const Run& run, std::size_t touched) {
   std::vector<Equals> enough;
   for (const Equals& e : lot.lone) {

@@ -1,6 +1,6 @@
-// Gangs of several shapes, pod by pod: where one goes may leave no room for the next, though another
-// place of it would. Within kPlaceTries, so exact for small gangs and few nodes, and an end to
-// it where the fleet is large.
+// Places gangs of several shapes pod by pod: one pod may leave no room for the next, although
+// another node would. It tries at most kPlaceTries nodes, so it is exact for small gangs and few
+// nodes, and ends in a large fleet.
 #include <algorithm>
 #include <vector>
 
@@ -9,14 +9,15 @@
 
 namespace subak {
 
-// What the pods of one segment have in common: the node, the rack, the domain, or the half of a node.
+// The common area of the pods of one segment: the node, the rack, the domain, or the half of a
+// node.
 struct Finder::Place {
   std::uint32_t group = kNoArea;
   std::int64_t half = -1;
   bool operator==(const Place&) const = default;
 };
 
-// Where a pod may be put next.
+// A candidate for the next pod.
 struct Finder::Option {
   GpuMask gpus = kAllGpus;
   Place place;
@@ -26,14 +27,14 @@ struct Finder::Thorough {
   const Runs& all;
   Topology topology;
   std::uint32_t segment_size;
-  std::vector<std::vector<NodeIndex>> nodes;  // of each run: that hold one of its pods now
-  std::size_t tries;                          // nodes that may still be looked at
-  std::vector<Run> pods = {};                 // each by itself, in the order of the runs
+  std::vector<std::vector<NodeIndex>> nodes;  // of each run: nodes with one of its pods now
+  std::size_t tries;                          // nodes that it may still look at
+  std::vector<Run> pods = {};                 // one run per pod, in the order of the runs
   std::vector<std::size_t> run_of = {};       // of these
-  std::vector<Place> places = {};  // of each segment's pods as far as they are put; none: any
+  std::vector<Place> places = {};             // of each segment's pods placed so far; none: any
 };
 
-// Of the GPUs that are equally good for it one is enough.
+// One of the GPUs that are equally good for the pod is enough.
 void Finder::add_options(const Run& run, NodeIndex i, Topology topology,
                          std::vector<Option>& out) const {
   const NodeState& n = node(i);
@@ -63,7 +64,7 @@ void Finder::add_options(const Run& run, NodeIndex i, Topology topology,
   }
 }
 
-// The pod `next` and all after it. `product`: of those before it; none: any.
+// Places the pod `next` and all after it. `product`: of the pods before it; none: any.
 bool Finder::put_rest(Thorough& t, std::size_t next, ProductId product) {
   if (next == t.pods.size()) return true;
   const Run& one = t.pods[next];
@@ -97,7 +98,7 @@ bool Finder::thoroughly(Topology topology, std::uint32_t segment_size, const Run
   Thorough t{all, topology, segment_size, std::vector<std::vector<NodeIndex>>(all.size()),
              limits::kPlaceTries};
   const Ignore ignore = ignore_;
-  ignore_.beside = true;  // what is kept is less once the gang's own GPUs are taken
+  ignore_.beside = true;  // less is reserved once the gang's own GPUs are taken
   for (std::size_t k = 0; k < all.size(); ++k) {
     each_node(nullptr, [&](NodeIndex i) {
       if (cap(all[k], i, kAllGpus, 1) > 0) t.nodes[k].push_back(i);

@@ -10,7 +10,7 @@
 namespace subak {
 namespace {
 
-// The milli-GPU that one GPU must have free to be of use to the pod.
+// Returns the milli-GPU that one GPU must have free to be of use to the pod.
 MilliGpu need_per_gpu(const NodeSpec& node, const PodShape& pod) {
   switch (pod.kind) {
     case GpuKind::kWhole:
@@ -65,7 +65,7 @@ double Search::fragmentation(std::span<const std::pair<ShapeId, double>> mix) {
   }
   const ClusterId cluster = mix.empty() ? ClusterId() : state.shape(mix.front().first).cluster;
   double free = 0;
-  // Milli-GPU x pods: whole numbers, so in any order the same.
+  // Milli-GPU x pods: whole numbers, so the order of the sum does not matter.
   std::vector<double> of_shape(mix.size());
   for (NodeIndex i = 0; i < state.nodes.size(); ++i) {
     const auto& n = state.nodes[i];

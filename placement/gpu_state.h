@@ -1,7 +1,7 @@
-// What is left on a node's GPUs, as far as it decides what fits there by GPUs alone: nodes that are
-// equal in it are alike for every pod but for CPU, memory, labels and where they stand. Which GPU of
-// a domain is which does not matter, so a fleet has few states beside its nodes. Each is kept once,
-// counted, and forgotten with its last node. Private to placement.
+// The free GPUs and slices of a node, as far as GPUs alone decide which pods fit. Nodes with equal
+// state are alike for every pod, except for CPU, memory, labels and topology. It does not matter
+// which GPU of a domain is which, so a fleet has far fewer states than nodes. The fleet stores each
+// state once, counts its nodes, and drops it with its last node. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace subak {
 using StateIndex = std::uint32_t;  // 0: none
 
 struct GpuState {
-  NodeSpec spec;      // of it all that says which GPUs the node has
+  NodeSpec spec;      // only the fields that say which GPUs the node has
   Room room;          // GPUs and slices; of each domain those with most free first
   MilliGpu free = 0;  // on its GPUs, without slices
   ProductId product;
   bool linked = true;  // as NodeState
   bool split = false;
-  bool used = false;  // somebody holds GPUs or slices there
+  bool used = false;  // some GPUs or slices of the node are held
 };
 
 struct NodeState;
@@ -33,14 +33,14 @@ struct NodeState;
 class GpuStates {
  public:
   const GpuState& operator[](StateIndex i) const { return entries_[i].state; }
-  // Different for any two states that there ever were.
+  // A number that no other state has, now or earlier.
   std::uint64_t serial(StateIndex i) const { return entries_[i].serial; }
   std::size_t size() const { return entries_.size(); }  // all numbers are below
   std::size_t known() const { return by_content_.size(); }
 
-  // The number of the node's state, which has one user more.
+  // Returns the number of the node's state and counts one more node that uses it.
   StateIndex use(const NodeState& node);
-  void drop(StateIndex i);  // one less; 0: nothing
+  void drop(StateIndex i);  // counts one node less; 0: does nothing
 
  private:
   struct Entry {

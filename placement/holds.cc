@@ -1,4 +1,4 @@
-// take, give, and the slots of pods whose node is already known.
+// take(), give(), and the slots of pods whose node is already known.
 #include <algorithm>
 #include <bit>
 
@@ -9,7 +9,7 @@
 namespace subak {
 namespace {
 
-// A wish for exclusivity (prefer) keeps nobody out, as the gang may have been placed elsewhere.
+// A wish for exclusivity (prefer) reserves nothing, as the gang may have been placed elsewhere.
 bool keeps_domain(const Shape& s) {
   return s.request().topology == Topology::kNvlinkExclusive && !s.request().prefer;
 }
@@ -23,14 +23,15 @@ GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
   return kept;
 }
 
-// What is held there by a gang that keeps nodes for replacements, or beside one, may keep others.
+// A hold of a gang with spare nodes, or beside one, may change which nodes are reserved for
+// replacements.
 void respare(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
   const DomainIndex home = n.home();
   if (home == kNoArea) return;
   if (s.request().spare > 0 || impl.domains[home]->sparing) impl.respare(home);
 }
 
-// What pods without GPUs may still have of the node.
+// Returns what non-GPU pods may still take of the node.
 BesideGpu for_light_pods(const NodeState& n) {
   const BesideGpu kept = kept_beside(n.spec, n.room);
   return {n.room.cpu_milli - kept.cpu_milli, n.room.memory_bytes - kept.memory_bytes};
@@ -139,7 +140,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   }
   respare(*impl_, s, n);
   if (impl_->beside.any()) {
-    // What was kept beside the GPUs that are taken may be more than what was taken with them.
+    // The resources reserved beside the GPUs may be more than those taken with them.
     const BesideGpu light = for_light_pods(n);
     const bool more =
         light.cpu_milli > light_before.cpu_milli || light.memory_bytes > light_before.memory_bytes;

@@ -1,8 +1,8 @@
-// Which nodes a kind of pod may use, those nodes in best-fit order, and which of them are alike. A Filter stands for the
-// static part of a pod (cluster, GPU kind, products, selectors, affinity, tolerations); shapes that
-// agree on it share one. It is of the fleet as it is and follows it lazily: each use first catches
-// up with the nodes that changed since, so filters that nobody asks cost nothing. It belongs to a
-// Search. Private to placement.
+// Which nodes a kind of pod may use, in best-fit order, and which of them are alike. A Filter
+// stands for the static part of a pod (cluster, GPU kind, products, selectors, affinity,
+// tolerations). Shapes with the same static part share one. It describes the live fleet and updates
+// lazily: each use first catches up with the nodes that changed since. So a filter without queries
+// costs nothing. A filter belongs to a Search. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +23,9 @@
 
 namespace subak {
 
-// What best fit goes by, of a domain: least weight, then as CpuAsk says, then the lowest node in it.
-// The weight is what is free, in GPUs or slices where they are counted, else in milli-GPU; with
-// nothing held, what is held now, in milli-GPU: there is that much to wait for.
+// The best-fit key of a domain: least weight, then as CpuAsk says, then the lowest node in it. The
+// weight is the free amount, in GPUs or slices if they are counted, else in milli-GPU. In a
+// snapshot without holds it is the amount held now, in milli-GPU, as a job would wait for that.
 struct DomainKey {
   std::int64_t weight = 0;
   std::int64_t cpu_milli = 0;  // free on its open nodes (cpu_left()); with nothing held 0
@@ -34,18 +34,19 @@ struct DomainKey {
   friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
 };
 
-// The CPU of a node's room as a key has it: a node that declares none has more than any other.
+// Returns the CPU of a node's room as a key has it. A node that declares no CPU has more than any
+// other.
 std::int64_t cpu_left(const Room& room);
 
-// Which of the domains that have as many GPUs free comes first, for pods that want this much CPU with
-// their GPUs. Where all free GPUs could be asked for at this rate it is spent first, the least CPU
-// first; the others come after, again the least first. So pods that want much CPU for a GPU do not
-// take it from the GPUs beside theirs, as long as there is another place.
+// Orders domains with equally many free GPUs, for pods that want this much CPU with their GPUs.
+// Domains with enough CPU for all their free GPUs at this rate come first, the least CPU first. The
+// others follow, again the least CPU first. So pods that want much CPU for a GPU leave the CPU
+// beside other GPUs alone, as long as another domain fits.
 struct CpuAsk {
   std::int64_t milli = 0;  // 0: the least CPU comes first
   std::int64_t units = 1;  // of GPUs or slices, for that
 
-  // What all of `weight` would be asked for.
+  // Returns the CPU for all of `weight` at this rate.
   std::int64_t fair(std::int64_t weight) const { return (weight * milli + units - 1) / units; }
   bool before(const DomainKey& a, const DomainKey& b) const {
     if (a.weight != b.weight) return a.weight < b.weight;
@@ -56,7 +57,7 @@ struct CpuAsk {
 
 struct Scene;
 
-// Nodes whose GPUs are in one state, apart by whether their domain has other nodes.
+// The number of the nodes whose GPUs are in one state, with or without other nodes in their domain.
 inline constexpr std::uint32_t kNotAlike = 0;
 inline std::uint32_t alike_number(StateIndex state, bool joined) {
   return 2 * state + (joined ? 1 : 0);
@@ -65,55 +66,55 @@ inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
 inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
 
 struct Filter {
-  std::string key;        // in the memory that it is of
-  std::size_t users = 0;  // pods of shapes that are remembered there
+  std::string key;        // in the cache of its Search
+  std::size_t users = 0;  // pods of cached shapes
   ClusterId cluster;
   PodShape pod;  // only the fields that eligibility reads
   bool tolerates_cordon = false;
   bool counts = false;  // free amounts are whole GPUs or slices: kWhole and kMig
-  // Of the fleet with nothing held: what is free is what works. Only of filters that count.
+  // Describes the fleet without holds: free means working. Only for filters that count.
   bool drained = false;
 
   // Per node: -1 = not eligible or not open; else free whole GPUs or slices (0 for other kinds).
   std::vector<std::int64_t> free;
-  std::vector<std::int64_t> all;  // what it would be if nothing were held and everything worked
-  std::vector<MilliGpu> held;     // if drained: what is held on the node as it is
+  std::vector<std::int64_t> all;  // the same without holds and with everything working
+  std::vector<MilliGpu> held;     // if drained: the amount held on the node now
   std::vector<bool> matches;      // statically, whatever the node's condition
-  std::vector<bool> tainted;      // it would match, but for its taints
+  std::vector<bool> tainted;      // would match without its taints
   std::vector<DomainIndex> domain_of;
   std::size_t matching = 0;  // nodes
 
   struct Domain {
     DomainKey key;
     std::int64_t most = -1;  // largest free of one of its nodes; -1 = no node
-    bool joined = false;     // of several nodes, one of which matches; not in a patch
+    bool joined = false;     // several nodes, one of which matches; not in a patch
   };
   std::vector<Domain> domains;
-  std::set<DomainIndex> joined;  // those of them
+  std::set<DomainIndex> joined;  // the indexes of joined domains
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<BlockSet<DomainKey>> buckets;
   std::vector<std::int64_t> histogram;  // nodes by free amount
   std::vector<std::int64_t> wholes;     // the same, only nodes that have all free
   std::size_t open_nodes = 0;
 
-  // Open nodes by the state of their GPUs. Of the fleet as it is: not if drained.
+  // Open nodes by the state of their GPUs, in the live fleet. Not used if drained.
   struct Alike {
     BlockSet<NodeIndex> nodes;
     std::uint32_t place = 0;  // in `live`
   };
   std::vector<Alike> alike;             // by alike_number()
-  std::vector<std::uint32_t> live;      // numbers of those that have nodes, in no order
-  std::vector<std::uint32_t> alike_of;  // by node; kNotAlike: it is in none
+  std::vector<std::uint32_t> live;      // numbers that have nodes, in no order
+  std::vector<std::uint32_t> alike_of;  // by node; kNotAlike: in none
   std::uint64_t position = 0;           // of the change log that this filter has seen
 
-  std::unique_ptr<Filter> when_drained;  // the same pods; none until it is asked for
+  std::unique_ptr<Filter> when_drained;  // the same pods; nullptr until first used
 };
 
 // Brings the filter up to date.
 void catch_up(Filter& filter, const Fleet::Impl& fleet);
-// The same for the filter of these pods with nothing held; makes it if there is none.
+// The same for the filter of these pods without holds; makes it if there is none.
 void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
-// What Filter::free says of a node whose room is `room`, -1 aside; what Filter::all does.
+// Returns the values of Filter::free (except -1) and Filter::all for a node whose room is `room`.
 std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 std::int64_t all_count(const Filter& filter, const NodeSpec& spec);
 
@@ -123,8 +124,8 @@ struct FreeRange {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
 };
 
-// Some domains in the order of CpuAsk, from the weight `least` on, without those that have less CPU
-// than is asked for.
+// Iterates over domains in the order of CpuAsk, from the weight `least` on. Leaves out domains with
+// less CPU than CpuAsk::milli.
 class InOrder {
  public:
   InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
@@ -139,7 +140,8 @@ class InOrder {
 
  private:
   bool in_group() const { return !at_end() && at_->weight == weight_; }
-  // To those of the least weight that is not below `least`; false, and at the end: there are none.
+  // Moves to the domains of the least weight that is not below `least`. Returns false, at the end,
+  // if there are none.
   bool enter(std::int64_t least) {
     at_ = of_->lower_bound({least, 0, 0, 0});
     if (at_end()) return false;
@@ -163,12 +165,12 @@ class InOrder {
   CpuAsk ask_;
   BlockSet<DomainKey>::const_iterator at_;
   std::int64_t weight_ = 0;
-  bool short_ = false;  // among those that have too little for all their GPUs
+  bool short_ = false;  // among domains with too little CPU for all their GPUs
 };
 
-// Calls fn(DomainKey) for each domain whose largest free amount on one node is in `range`, and whose
-// weight is at least `least`, in the order of `ask`, until fn returns true. Those that have less CPU
-// than is asked for are left out.
+// Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain whose
+// largest free amount on one node is in `range` and whose weight is at least `least`. Leaves out
+// domains with less CPU than CpuAsk::milli.
 template <class F>
 bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) {
   std::vector<InOrder> cursors;
@@ -192,8 +194,8 @@ bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, Cp
   return false;
 }
 
-// What of a filter is otherwise in a picture: where it has an overlay, and where it opens nodes.
-// Only for filters that count.
+// The differences of a filter in a snapshot: nodes in its overlay, and nodes that it opens. Only
+// for filters that count.
 struct Patch {
   struct Node {
     NodeIndex node = 0;
@@ -201,7 +203,7 @@ struct Patch {
     MilliGpu held = 0;  // if drained
   };
   std::vector<Node> nodes;              // ascending
-  std::vector<Filter::Domain> domains;  // all that have such a node, ascending by index
+  std::vector<Filter::Domain> domains;  // all with a node above, ascending by index
 
   Patch(const Filter& filter, const Scene& scene);
   const Node* find(NodeIndex node) const;
@@ -209,8 +211,8 @@ struct Patch {
   std::vector<Filter::Domain> in_order(CpuAsk ask) const;
 };
 
-// A filter as a picture has it: of the fleet as it is, patched where the picture differs. Whether a
-// node matches and is open does not depend on what is held, so that is never patched.
+// A filter as a snapshot sees it: the live fleet, patched where the snapshot differs. Whether a
+// node matches and is open does not depend on holds, so the patch has no entries for that.
 class Index {
  public:
   Index() = default;
@@ -221,7 +223,7 @@ class Index {
   bool counts() const { return filter_->counts; }
   bool knows(NodeIndex i) const { return i < filter_->free.size(); }
   bool matches(NodeIndex i) const { return filter_->matches[i]; }
-  // The node turned such pods away.
+  // True if the node rejected these pods.
   bool barred(NodeIndex i) const {
     return barred_ != nullptr && std::binary_search(barred_->begin(), barred_->end(), i);
   }
@@ -234,35 +236,35 @@ class Index {
   }
   DomainIndex domain_of(NodeIndex i) const { return filter_->domain_of[i]; }
   bool drained() const { return filter_->drained; }
-  // If drained: what is held on the node, in milli-GPU.
+  // If drained: the amount held on the node, in milli-GPU.
   MilliGpu held(NodeIndex i) const {
     const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
     return other == nullptr ? filter_->held[i] : other->held;
   }
-  // Where the domain stands among those that can serve equally: by the sum over its open nodes.
+  // The domain's key among those that can serve equally well, by the sum over its open nodes.
   const DomainKey& domain_key(DomainIndex d) const {
     const Filter::Domain* other = patch_ == nullptr ? nullptr : patch_->find_domain(d);
     return (other == nullptr ? filter_->domains[d] : *other).key;
   }
-  // Its pods take GPUs or slices.
+  // True if its pods take GPUs or slices.
   bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
-  // Something of the node is free and something is not. Only where free amounts count.
+  // True if the node is partly free. Only where free amounts count.
   bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }
-  // How many times `each` (> 0) is free on single nodes; on fragments alone.
+  // Returns how many times `each` (> 0) is free on single nodes, and the same on fragments alone.
   std::int64_t times_free(std::int64_t each) const;
   std::int64_t times_on_fragments(std::int64_t each) const;
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
   // Domains of several nodes, one of which matches.
   const std::set<DomainIndex>& joined() const { return filter_->joined; }
-  // Open nodes by state, as the fleet is. live(): the numbers of those that there are.
+  // Open nodes by state, in the live fleet. live(): the numbers that have nodes.
   const std::vector<std::uint32_t>& live() const { return filter_->live; }
   const BlockSet<NodeIndex>& alike(std::uint32_t number) const {
     return filter_->alike[number].nodes;
   }
   std::uint32_t numbers() const { return static_cast<std::uint32_t>(filter_->alike.size()); }
   std::uint32_t alike_of(NodeIndex i) const { return filter_->alike_of[i]; }
-  // What best fit minimises, of a node in this state.
+  // The amount that best fit minimises, of a node in this state.
   std::int64_t weight(const GpuState& s) const {
     return counts() ? free_count(*filter_, s.spec, s.room) : s.free;
   }
@@ -272,21 +274,21 @@ class Index {
   bool fragment(const GpuState& s) const { return counts() ? weight(s) < all(s) : s.used; }
   bool any_barred() const { return barred_ != nullptr; }
 
-  // Each domain with a node that matches is one node.
+  // True if each domain with a matching node is a single node.
   bool nodes_apart() const { return filter_->joined.empty(); }
-  std::int64_t most_free() const;  // an upper bound of what is free on one node
+  std::int64_t most_free() const;  // an upper bound of the amount free on one node
 
-  // Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and may have
-  // `domain_min` in all, in the order of `ask`, until fn returns true. Those that have less CPU than
-  // is asked for may be left out.
+  // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain that has
+  // a node with at least `node_min` free and may have `domain_min` in all. It may leave out domains
+  // with less CPU than CpuAsk::milli.
   template <class F>
   bool visit(std::int64_t node_min, std::int64_t domain_min, CpuAsk ask, F&& fn) const {
     return visit({.from = node_min}, drained() ? 0 : domain_min, ask, fn);
   }
-  // The same for those whose largest free amount on one node is in `range`.
+  // The same for domains whose largest free amount on one node is in `range`.
   template <class F>
   bool visit(FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) const {
-    if (drained()) ask = {};  // what is held, and no CPU, is what there is to wait for
+    if (drained()) ask = {};  // a job waits for the amount held, not for CPU
     if (patch_ == nullptr) return visit_domains(*filter_, range, least, ask, fn);
     const std::vector<Filter::Domain> order = patch_->in_order(ask);
     auto next = order.begin();

@@ -1,4 +1,4 @@
-// Recomputes everything that is kept incrementally and compares.
+// Recomputes everything that the fleet updates incrementally, and compares.
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -46,7 +46,8 @@ void check_node(const NodeState& n) {
   }
 }
 
-// Each node's state is what is left there, whichever GPU it is on; none is kept without nodes.
+// Each node's state equals what is left there, whichever GPU it is on; no state is stored without
+// nodes.
 void check_states(const Fleet::Impl& impl) {
   std::set<StateIndex> used;
   for (const auto& n : impl.nodes) {

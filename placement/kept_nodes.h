@@ -1,8 +1,8 @@
-// Nodes that are kept for somebody: while a search looks at a picture with kept nodes, only their
-// owner finds a place there. Which nodes, and for whom, is the caller's to decide and to remember;
-// the fleet knows nothing of it.
+// Nodes that are reserved for jobs (`kept` in the code). A search in a snapshot with reserved nodes
+// places only their owner on them. The caller decides which nodes are reserved for which job, and
+// stores it. The fleet does not know of reservations.
 //
-// A plain value. Threads: none. A picture borrows it: see placement/picture.h.
+// A plain value. Threads: none. A snapshot borrows it: see placement/picture.h.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ namespace subak {
 
 class KeptNodes {
  public:
-  // Keeps these nodes for `owner`, which is a job. A node that is kept already stays with whom it
-  // is kept for. Nodes need not exist.
-  // `computes`: it will use a ComputeDomain, and no other gang is to take that from it (DomainRules).
+  // Reserves the nodes for the job `owner`. A node that is reserved already keeps its owner. The
+  // nodes need not exist. `computes`: the job will use a ComputeDomain, and no other gang may take
+  // that from it (DomainRules).
   void keep(std::span<const NodeId> nodes, JobId owner, bool computes = false);
-  // Nothing is kept any more.
+  // Ends all reservations.
   void clear();
 
   bool empty() const { return nodes_.empty(); }
-  // For whom the node is kept; none: for nobody.
+  // The job for which the node is reserved; none if it is not reserved.
   JobId owner_of(NodeId node) const {
     return node.value < owners_.size() ? owners_[node.value] : JobId();
   }
-  // It is kept for a gang that will use a ComputeDomain there.
+  // True if the node is reserved for a gang that will use a ComputeDomain there.
   bool computes(NodeId node) const {
     return node.value < computes_.size() && computes_[node.value];
   }

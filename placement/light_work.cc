@@ -1,24 +1,25 @@
-// Work without GPUs on nodes with GPUs: what it takes, and which free GPUs lack something because of it.
-#include "placement/light_work.h"
-
+// Non-GPU pods on nodes with GPUs: what they take, and which free GPUs lack resources because of
+// them.
 #include <algorithm>
 #include <map>
+
+#include "placement/fleet_impl.h"
 
 namespace subak {
 namespace {
 
-// Where nobody says what is kept for a GPU: this part of what the node has for each of its GPUs. Not all of it:
-// DaemonSets take some of every node, and few pods with GPUs ask for all that is beside them.
+// Without a configured reserve per GPU: this part of the node's resources per GPU. It is not all of
+// it: DaemonSets take some of every node, and few GPU pods request everything beside their GPUs.
 constexpr std::int64_t kPartOfShare = 2;
 
 struct Amount {
   std::int64_t all = 0;    // of the node; 0: unknown
   std::int64_t left = 0;   // now
-  std::int64_t taken = 0;  // by work without GPUs
-  std::int64_t each = 0;   // for a GPU; 0: nobody says
+  std::int64_t taken = 0;  // by non-GPU pods
+  std::int64_t each = 0;   // for a GPU; 0: not configured
 };
 
-// Of so many free GPUs, those that have too little and would have enough without such work.
+// Of `free` GPUs, returns how many have too little and would have enough without non-GPU pods.
 std::int64_t short_of(const Amount& a, std::int64_t node_gpus, std::int64_t free) {
   const std::int64_t each = a.each > 0 ? a.each : a.all / node_gpus / kPartOfShare;
   if (a.all <= 0 || each <= 0) return 0;

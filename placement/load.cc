@@ -1,4 +1,4 @@
-// The arithmetic of holding and giving back, and of what is left.
+// The arithmetic of holds and releases, and of the remaining room.
 #include "placement/load.h"
 
 #include <algorithm>
@@ -60,8 +60,9 @@ void apply(Load& l, const PodShape& pod, const PodSlot& slot, int sign) {
   must(l.allocated >= 0 && l.loose >= 0 && l.pods_used >= 0, "nothing is freed that was not held");
 }
 
-// Which GPUs cannot be given out: we know how many are unhealthy or held without an index, not
-// which. Taken to be those with most free, the highest index first, as only free ones matter.
+// Returns the GPUs that cannot be given out. The node reports how many are unhealthy or held
+// without an index, but not which. It assumes those with most free, the highest index first, as
+// only free ones matter.
 GpuMask withheld(const std::vector<std::int32_t>& free, std::int64_t count) {
   GpuMask mask = 0;
   for (; count > 0; --count) {
@@ -104,7 +105,7 @@ void fill_gpus(const NodeSpec& spec, const Load& load, GpuMask kept, Room& room,
   const auto capacity = static_cast<std::int32_t>(gpu_capacity(spec));
   MilliGpu held = load.loose;
   for (const std::int32_t used : load.gpu_used) held += used;
-  // What is held on indexes that the node no longer has is still held somewhere.
+  // Holds on indexes that the node no longer has still count somewhere.
   MilliGpu unplaced = held;
   for (std::size_t i = 0; i < room.gpu_free.size(); ++i) {
     const std::int32_t used = i < load.gpu_used.size() ? load.gpu_used[i] : 0;
@@ -129,7 +130,7 @@ void fill_gpus(const NodeSpec& spec, const Load& load, GpuMask kept, Room& room,
   for (std::size_t i = 0; out != 0 && i < room.gpu_free.size(); ++i) {
     if ((out >> i & 1) != 0) room.gpu_free[i] = 0;
   }
-  // Who is on an unhealthy GPU counts against the healthy ones, as in the node's allocatable.
+  // A hold on an unhealthy GPU counts against the healthy ones, as in the node's allocatable.
   lessen(room.gpu_free, excess);
   room.whole &= ~out;
   for (std::size_t i = 0; excess > 0 && i < room.gpu_free.size(); ++i) {

@@ -1,5 +1,5 @@
-// What is held on one node, and what that leaves of it. A load is a value: the live node has one,
-// and so does every node that a picture shows otherwise than it is. Private to placement.
+// The holds on one node and the room that they leave. A load is a value: the live node has one, and
+// so has every node that a snapshot shows differently. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Hold {
   ShapeId shape;
   std::uint32_t rank = 0;
   PodSlot slot;
-  GpuMask kept = 0;                   // nvlink-exclusive: GPUs of this node kept for the gang
+  GpuMask kept = 0;                   // nvlink-exclusive: GPUs of this node reserved for the gang
   DomainIndex kept_domain = kNoArea;  // ... or a whole clique
 };
 
@@ -38,32 +38,34 @@ struct Load {
   std::vector<Hold> holds;             // in no order
   std::vector<std::int32_t> gpu_used;  // milli-GPU; longer than the node has GPUs after it shrank
   std::vector<MigUse> mig_used;
-  MilliGpu loose = 0;  // held, but on no GPU that we know by index
+  MilliGpu loose = 0;  // held, but on no GPU whose index is known
   MilliGpu allocated = 0;
   std::int64_t cpu_used = 0, memory_used = 0, pods_used = 0;
   std::vector<ResourceCount> extended_used;
   std::vector<HostPort> ports;
-  NodeUse others;  // of no hold
+  NodeUse others;  // usage of pods without a hold
 
-  // `pod` is the shape of the hold's rank.
+  // Adds a hold. `pod` is the shape of the hold's rank.
   void add(const Hold& hold, const PodShape& pod);
-  // The hold of exactly this; nullptr if there is none. Valid until the load changes.
+  // Returns the hold with exactly these fields; nullptr if there is none. Valid until the load
+  // changes.
   const Hold* find(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner) const;
-  // Takes a hold that find() gave out of the load and returns it.
+  // Removes a hold that find() returned, and returns it.
   Hold remove(const Hold* hold, const PodShape& pod);
 
-  // GPUs of which something is held.
+  // The GPUs that are held at least in part.
   GpuMask gpus() const;
-  // GPUs that exclusive gangs on this node keep for themselves.
+  // The GPUs that exclusive gangs on this node reserve for themselves.
   GpuMask kept() const;
 };
 
-// What the load leaves of a node that has `empty` when nothing is held. GPUs of `kept` are not
-// given out, with kAllGpus no slices either. `beside` is kept from pods without GPUs. `unhealthy_free`, if given, becomes the milli-GPU that
-// are free only in name, as they are on unhealthy GPUs.
+// Returns the room that the load leaves on a node whose empty room is `empty`. GPUs in `kept` are
+// not given out; with kAllGpus no slices are given out either. `beside` is reserved from non-GPU
+// pods. `unhealthy_free`, if not nullptr, receives the milli-GPU that are free but on unhealthy
+// GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
              const BesideGpu& beside, MilliGpu* unhealthy_free);
-// The same into `room`, whose memory it uses.
+// The same, written into `room`, whose memory it reuses.
 void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
                const BesideGpu& beside, MilliGpu* unhealthy_free, Room& room);
 

@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-// The names that one 7-slice product gives to the seven slots of its shared geometry.
+// The names of one 7-slice product for the seven slots of its shared geometry.
 struct SevenNames {
   std::string_view g1, g1_me, g1_double, g2, g3, g4, g7;
 };
@@ -68,8 +68,8 @@ struct Family {
   MigGeometry geometry;
 };
 
-// Profile names carry the card's memory, so each memory size is a family of its own. Where drivers
-// disagree on a name (GB200), both spellings are listed.
+// Profile names contain the card's memory, so each memory size is a family of its own. Where
+// drivers disagree on a name (GB200), both spellings are listed.
 const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> f;
@@ -101,7 +101,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The chip's own word in the product name: "NVIDIA-H100-80GB-HBM3" -> "H100".
+// Returns the chip in the product name: "NVIDIA-H100-80GB-HBM3" -> "H100".
 std::string_view chip_of(std::string_view product) {
   for (const std::string_view prefix : {"NVIDIA-", "Tesla-"}) {
     if (product.starts_with(prefix)) product.remove_prefix(prefix.size());

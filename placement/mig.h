@@ -1,9 +1,8 @@
-// MIG as arithmetic: which slices a card can be cut into and what each costs in milli-GPU.
-// Source: NVIDIA MIG user guide, "Supported MIG profiles" and the placement listings of
-// `nvidia-smi mig -lgipp` (7-slice cards: 8 memory units; A30: 4; RTX PRO 6000: 12).
+// MIG as arithmetic: the slices into which a card (one physical GPU) can be cut, and the cost of
+// each in milli-GPU. Source: NVIDIA MIG user guide, "Supported MIG profiles" and the placement
+// listings of `nvidia-smi mig -lgipp` (7-slice cards: 8 memory units; A30: 4; RTX PRO 6000: 12).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,27 +27,23 @@ struct MigGeometry {
   std::vector<MigProfile> profiles;
 };
 
-// Memory units of one card, one bit each, the first unit lowest.
-using MigMask = std::uint16_t;
-inline MigMask mig_units(const MigProfile& p, int start) {
-  return static_cast<MigMask>(((1U << p.units) - 1U) << start);
-}
-
-// The profile of this name; nullptr: such a card has none. Resource names spell "+me" as ".me".
+// Returns the profile of this name; nullptr if the card has none. Resource names spell "+me" as
+// ".me".
 const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name);
 
-// The geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no MIG or
-// is unknown. The pointer is valid for the life of the program.
+// Returns the geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no
+// MIG or is unknown. The pointer is valid for the life of the program.
 const MigGeometry* mig_geometry(std::string_view product);
 
-// The cost of one slice of `profile` on `product`: memory units / card units x 1000, so that a card
-// never adds up to more than 1000. nullopt for an unknown pair.
+// Returns the cost of one slice of `profile` on `product`: memory units / card units x 1000. So a
+// card never adds up to more than 1000. nullopt for an unknown pair.
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
-// Some card has slices of this name.
+// True if some card has slices of this name.
 bool is_mig_profile(std::string_view profile);
 
-// What to ask for instead of a profile that no card has: those of these products, each once.
+// Lists the profiles of these products, each once. Messages suggest them instead of a profile that
+// no card has.
 std::string mig_profiles_text(const std::vector<std::string>& products);
 
 }  // namespace subak

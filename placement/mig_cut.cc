@@ -18,10 +18,10 @@ constexpr std::int64_t kMostPerUnknownCard = 7;
 
 using Slices = std::vector<std::int64_t>;  // by the geometry's profiles
 
-// A card has the extra engines once, though there would be room for more such slices.
+// True if a card has the extra engines once, although there would be room for more of these slices.
 bool once(const MigProfile& p) { return p.max_count < std::ssize(p.starts); }
 
-// In how many ways slices can be put into a part: what it is worth.
+// Returns in how many ways slices can be put into a part: its worth.
 int worth(const MigGeometry& g, int first, int size) {
   int ways = 0;
   for (const MigProfile& p : g.profiles) {
@@ -32,23 +32,24 @@ int worth(const MigGeometry& g, int first, int size) {
   return ways;
 }
 
-// Parts of one size, and the profiles that take one whole.
+// Parts of one size, and the profiles that take one completely.
 struct Size {
   int units = 0;
   struct Taker {
     std::size_t profile = 0;
     std::vector<int> starts;  // the part that is worth least to others first
   };
-  std::vector<Taker> takers;  // with fewer places first: those of the others are more of the same
+  // Those with fewer positions first: the others' positions include theirs.
+  std::vector<Taker> takers;
 };
 
-// From the whole card down.
+// Returns the sizes from the complete card down.
 std::vector<Size> sizes_of(const MigGeometry& g) {
   std::map<int, Size, std::greater<>> sizes;
   for (std::size_t p = 0; p < g.profiles.size(); ++p) {
     const int units = g.profiles[p].units;
     std::vector<int> starts = g.profiles[p].starts;
-    // Those that are worth as much are alike, so any of them may go first.
+    // Parts of equal worth are alike, so any of them may go first.
     std::stable_sort(starts.begin(), starts.end(),
                      [&](int a, int b) { return worth(g, a, units) < worth(g, b, units); });
     sizes[units].units = units;
@@ -71,7 +72,7 @@ class FreeParts {
   explicit FreeParts(const std::vector<Size>& sizes) : sizes_(&sizes), free_(sizes.size()) {}
 
   void add_cards(std::int64_t cards) { free_[0][0] += cards; }
-  // Cards that have a slice of so many units there already.
+  // Adds cards that already have a slice of so many units there.
   void add_cards_with(int units, int start, std::int64_t cards) {
     for (std::size_t k = 1; k < free_.size() && size(k - 1) > units; ++k) {
       const int around = start / size(k - 1) * size(k - 1);
@@ -81,7 +82,8 @@ class FreeParts {
     }
   }
 
-  // Takes them all, or there is no room for them. `slices` are of no profile that a card has once.
+  // Takes all slices, or returns false without room for them. `slices` has no profile that a card
+  // has once.
   bool take(const Slices& slices) {
     for (std::size_t k = 0; k < free_.size(); ++k) {
       for (const Size::Taker& taker : (*sizes_)[k].takers) {
@@ -124,15 +126,15 @@ class Cutter {
   bool fits(std::int64_t cards) const { return fits(0, cards, FreeParts(sizes_)); }
 
  private:
-  // Where on its card a slice with the extra engines may be.
+  // A position on a card for a slice with the extra engines.
   struct Place {
     int units = 0;
     int start = 0;
-    std::int64_t count = 0;  // of the profile, to be divided among its places; at its first
+    std::int64_t count = 0;  // of the profile, to divide among its positions; at its first
     bool last = false;       // of its profile
   };
 
-  // Of places that leave as much of the card one is enough.
+  // One of the positions that leave as much of the card is enough.
   void add_places(const MigProfile& p, std::int64_t count) {
     std::vector<std::vector<int>> known;
     for (const int start : p.starts) {

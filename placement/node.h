@@ -23,7 +23,7 @@ struct MigSlices {
   friend bool operator==(const MigSlices&, const MigSlices&) = default;
 };
 
-// What of a node pods take that have no GPUs and are nobody's jobs, all together.
+// The resources of a node that non-GPU pods take which belong to no job, in total.
 struct NodeUse {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
@@ -41,7 +41,7 @@ struct NodeUse {
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
-// Of the CPU and memory of a node, what is kept from pods without GPUs for each GPU that is free.
+// The CPU and memory of a node that are reserved from non-GPU pods for each free GPU.
 struct BesideGpu {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
@@ -59,11 +59,11 @@ struct NodeSpec {
   std::int64_t unhealthy_gpus = 0;  // capacity - allocatable: installed, not usable
   std::int64_t replicas = 0;        // time-slicing: R > 1 replicas per GPU; 0 or 1 = not shared
   std::int64_t mig_gpus = 0;        // GPUs cut into MIG slices (the rest is whole)
-  std::vector<MigSlices> mig;       // what those are configured to
+  std::vector<MigSlices> mig;       // the configured slices of those
   std::string clique;               // nvidia.com/gpu.clique, empty = none
-  // What it stands in, nearest first: rack, block, superpod. An empty name: in none at that level (the
-  // clique stands for a rack without a name). At most limits::kTopologyLevels; readers leave out empty
-  // ones at the end.
+  // The groups that the node stands in, nearest first: rack, block, superpod. An empty name: in
+  // none at that level (without a rack name the clique is the rack). At most
+  // limits::kTopologyLevels; readers leave out empty ones at the end.
   std::vector<std::string> levels;
   std::int64_t gpus_per_domain =
       0;                       // joined by NVLink: 0 = all, 1 = none, 4 = each half of a 2x4 box
@@ -76,20 +76,20 @@ struct NodeSpec {
   bool ready = true;
   bool unschedulable = false;     // cordoned
   TimeMs not_ready_since_ms = 0;  // last good heartbeat, when !ready
-  // Why nothing new is put there, in words: "nvidia.com/mig.config.state is pending". What is there stays.
-  // Empty: nothing is in the way.
+  // Why Subak places nothing new there, as text: "nvidia.com/mig.config.state is pending". Pods
+  // that are there stay. Empty: the node is fit.
   std::string unfit;
-  // What the node says of its GPUs contradicts itself; `unfit` says which statements do.
+  // The node's statements about its GPUs contradict each other; `unfit` says which ones.
   bool contradicts = false;
-  // How far its clock is behind ours, in whole seconds; ahead: negative. 0: less than limits::kClockOffMs, or
-  // nobody has measured it.
+  // How far the node's clock is behind ours, in whole seconds; negative if it is ahead. 0: less
+  // than limits::kClockOffMs, or not measured.
   DurationMs clock_behind_ms = 0;
-  // Since when the node's clique label is gone; 0: it is there, or there never was one. Its clique is the
-  // last until limits::kCliqueKeptMs later. Never reported, as former_clique.
+  // Since when the node's clique label is gone; 0: it is there, or there never was one. The node
+  // stays in its last clique until limits::kCliqueKeptMs later. Never reported, as former_clique.
   TimeMs clique_lost_ms = 0;
-  // The clique whose label the node has lost: it is in no domain with others, and its NVLink is
-  // still joined to that clique's. Nobody gets it, or that clique without it, for himself. Never
-  // reported: the engine remembers it until the node has a label again or is removed.
+  // The clique whose label the node has lost. The node shares no domain with others, but its NVLink
+  // is still joined to that clique. No gang gets the node exclusively, nor that clique without the
+  // node. Never reported: the engine stores it until the node has a label again or is removed.
   std::string former_clique;
 
   // The name at one level, 0 the nearest.
@@ -112,7 +112,7 @@ struct NodeSpec {
     v(6, "mig_gpus", mig_gpus);
     v(7, "mig", mig);
     v(8, "clique", clique);
-    // The nearest is stored apart, as it was when there was no other.
+    // The nearest level has a field of its own, from the time when there was no other.
     std::string rack = level(0);
     std::vector<std::string> above(levels.begin() + (levels.empty() ? 0 : 1), levels.end());
     v(9, "rack", rack);
@@ -141,7 +141,7 @@ struct NodeSpec {
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
-// Where one pod of a gang is: a node, which of its GPUs, and what it costs.
+// Where one pod of a gang is: its node, its GPUs there, and its cost.
 struct PodSlot {
   NodeId node;
   std::uint64_t gpu_mask = 0;  // GPU indexes on the node; 0 for MIG slices and pods without GPU

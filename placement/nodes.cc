@@ -1,4 +1,4 @@
-// set_node, remove_node, and what follows from any change of a node.
+// set_node, remove_node, and the effects of any change of a node.
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -46,7 +46,7 @@ std::size_t depth_of(const NodeSpec& spec) {
   return std::clamp<std::size_t>(spec.levels.size(), 1, limits::kTopologyLevels);
 }
 
-// Decisions follow from the nodes that are there, so levels that none of them names any more are none.
+// Decisions depend only on present nodes, so a level that none of them names does not exist.
 std::size_t deepest(const Fleet::Impl& impl) {
   std::size_t most = 1;
   for (const auto& n : impl.nodes) {
@@ -154,7 +154,7 @@ void Fleet::Impl::move_to_levels(NodeIndex i, bool present) {
   rack_of[i] = n.groups[0];
 }
 
-// Deeper, or less deep.
+// Makes the fleet's topology deeper, or less deep.
 void Fleet::Impl::deepen(std::size_t wanted) {
   if (wanted == depth) return;
   const auto each = [this](bool present) {

@@ -15,7 +15,7 @@
 namespace subak {
 namespace {
 
-// Overlays are made seldom and read often: made as maps, kept as sorted vectors.
+// Overlays are made rarely and read often: made as maps, stored as sorted vectors.
 class Making {
  public:
   Making(const Fleet::Impl& fleet, const Overlay* before) : fleet_(fleet) {
@@ -24,7 +24,7 @@ class Making {
     for (const Overlay::Domain& d : before->domains) kept_holds_.emplace(d.domain, d.kept_holds);
   }
 
-  // False if that is not held.
+  // Returns false if the allocation is not held.
   bool give_back(const Allocation& a) {
     if (fleet_.find(a.slot.node) == nullptr) return false;
     Load& load = load_of(a.slot.node.value);
@@ -33,14 +33,14 @@ class Making {
     const PodShape& pod = *fleet_.pods_of(fleet_.shape(a.shape), a.rank).shape;
     const DomainIndex home = fleet_.nodes[a.slot.node.value]->home();
     const DomainIndex kept = load.remove(hold, pod).kept_domain;
-    // Other nodes may be kept for replacements then.
+    // Then other nodes may be reserved for replacements.
     if (home != kNoArea && fleet_.domains[home]->sparing) {
       fleet_.domains[home]->each_wired([&](NodeIndex m) { load_of(m); });
     }
     if (kept == kNoArea) return true;
     const auto [it, added] = kept_holds_.try_emplace(kept, fleet_.domains[kept]->kept);
     if (--it->second > 0) return true;
-    // The clique is anybody's now: all of it has more room.
+    // The clique is open to all jobs now: all of it has more room.
     fleet_.domains[kept]->each_wired([&](NodeIndex m) { load_of(m); });
     return true;
   }
@@ -90,7 +90,7 @@ class Making {
     return kept == kept_holds_.end() ? fleet_.domains[d]->kept : kept->second;
   }
 
-  // Of whose nodes something is gone that the domain as a whole knows of.
+  // Returns the domains with released holds that count for the domain as a whole.
   std::set<DomainIndex> other_domains() const {
     std::set<DomainIndex> out;
     for (const auto& [domain, holds] : kept_holds_) out.insert(domain);
@@ -101,7 +101,7 @@ class Making {
     return out;
   }
 
-  // Domains that hold something in the fleet as it is.
+  // Returns the domains that hold something in the live fleet.
   std::vector<DomainIndex> emptied() const {
     std::map<DomainIndex, MilliGpu> gone;
     for (const auto& [node, load] : loads_) {
@@ -125,7 +125,7 @@ class Making {
   const Fleet::Impl& fleet_;
   std::map<NodeIndex, Load> loads_;
   std::map<DomainIndex, std::uint32_t> kept_holds_;
-  std::set<NodeIndex> spares_;  // kept for replacements in cliques that are looked at
+  std::set<NodeIndex> spares_;  // reserved for replacements in the cliques it looks at
 };
 
 }  // namespace

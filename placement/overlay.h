@@ -1,5 +1,6 @@
-// Where a picture differs from the fleet as it is: nodes of which something is gone, and nodes of a
-// clique that nobody keeps any more. Everything else is read from the fleet. Private to placement.
+// The differences of a snapshot (class `Picture`) from the live fleet: nodes without some of their
+// holds, and nodes of a clique that no gang reserves any more. All else is read from the fleet.
+// Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +23,14 @@ struct Overlay {
   };
   struct Domain {
     DomainIndex domain = 0;
-    std::uint32_t kept_holds = 0;
+    std::uint32_t kept_holds = 0;  // exclusive holds on the domain
     std::vector<JobId> computing;  // gangs that use a ComputeDomain; ascending
   };
   std::vector<Node> nodes;        // ascending, at most limits::kMaxPictureNodes
   std::vector<Domain> domains;    // ascending
-  std::vector<DomainIndex> left;  // ascending: domains that are left to gangs there
+  std::vector<DomainIndex> left;  // ascending: domains left to gangs in the snapshot
 
-  // nullptr: as in the fleet.
+  // nullptr: no difference from the fleet.
   const Node* find(NodeIndex node) const;
   const Domain* find_domain(DomainIndex domain) const;
   bool is_left(DomainIndex domain) const {
@@ -37,7 +38,8 @@ struct Overlay {
   }
 };
 
-// `before` (nullptr: the fleet as it is) with these given back too. Each must be held there.
+// Returns `before` (nullptr: the live fleet) after the release of the holds in `gone` too. Each
+// must be held there. Errors: as `Picture::without()`.
 Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
                                                  std::span<const Allocation> gone);
 

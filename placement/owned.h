@@ -1,5 +1,5 @@
-// A unique_ptr that passes its constness on: what a const method reaches through it, it cannot
-// change. Private to placement, but for the fleet's own pointer to its state.
+// A unique_ptr that passes its constness on: a const method cannot change the object behind it.
+// Private to placement, except for the fleet's own pointer to its state.
 #pragma once
 
 #include <memory>

@@ -1,13 +1,14 @@
-// What a search looks at: the fleet as it is, or as it would be if. A picture is never changed;
-// from one picture others are made ("and if these were gone too?"). Asking a question of a picture
-// changes neither the picture nor the fleet. Whatever is asked of a picture with allocations gone
-// is answered as a fleet would answer to which they were really given back.
+// A snapshot of the fleet (class `Picture`) in which a search looks: the live fleet, or the fleet
+// after hypothetical releases. A snapshot never changes; without() makes another one from it. A
+// question to a snapshot changes neither the snapshot nor the fleet. A snapshot without some
+// allocations answers exactly as a fleet in which they were released.
 //
-// Lifetime: a picture borrows the fleet and the kept nodes. Both must outlive it, and it is good
-// for as long as neither changes: a search asserts that it is not stale. It does not borrow the
-// picture that it was made from. Make it, ask, and let it go: one of the fleet as it is costs a few
-// pointers, one with allocations gone a copy of what is held on their nodes (a few KiB each).
-// Threads: as the fleet. Threads that only read one fleet may each have pictures of it.
+// Lifetime: a snapshot borrows the fleet and the reserved nodes. Both must outlive it, and it is
+// valid while neither changes: a search asserts that it is not stale. It does not borrow the
+// snapshot that it was made from. Use it at once and drop it. A snapshot of the live fleet costs a
+// few pointers. One with allocations removed costs a copy of the holds on their nodes (a few KiB
+// each).
+// Threads: as the fleet. Threads that only read one fleet may each have snapshots of it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace subak {
 
-// A slot that is held: what Fleet::take() was told.
+// A slot that is held: the arguments of Fleet::take().
 struct Allocation {
   ShapeId shape;
   std::uint32_t rank = 0;
@@ -29,33 +30,34 @@ struct Allocation {
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 
-struct Overlay;  // placement/overlay.h: where a picture differs from the fleet as it is
-struct Scene;    // placement/scene.h: how this folder reads a picture
+struct Overlay;  // placement/overlay.h: differences from the live fleet
+struct Scene;    // placement/scene.h: how this folder reads a snapshot
 
 class Picture {
  public:
-  // The fleet as it is now, nothing kept.
+  // The fleet now, without reservations.
   explicit Picture(const Fleet& fleet);
-  // The fleet as it is now, with these nodes kept for their owners.
+  // The fleet now, with these nodes reserved for their owners.
   Picture(const Fleet& fleet, const KeptNodes& kept);
-  Picture(const Fleet& fleet, KeptNodes&& kept) = delete;  // it would not outlive the picture
+  Picture(const Fleet& fleet, KeptNodes&& kept) = delete;  // it would not outlive this
 
-  // Nothing held and every node open and healthy; nothing kept. What could ever fit. Best fit does
-  // not matter here: the first place found will do.
+  // A fleet without holds and reservations in which every node is open and healthy: what could ever
+  // fit. Best fit does not matter here; the search takes the first placement that it finds.
   static Picture empty(const Fleet& fleet);
 
-  // This one with these allocations given back, in any order; what they kept for themselves (an
-  // exclusive domain) is given back with them. The bill is not asked: nothing is given back really.
-  // Refused: kNotFound for an allocation that is not held in this picture (or named twice),
-  // kExhausted when more than limits::kMaxPictureNodes nodes would differ from the fleet as it is.
+  // Returns this snapshot after the release of the allocations, in any order. GPUs and cliques that
+  // they reserved for themselves (an exclusive domain) become free too. Nothing is released in the
+  // fleet, and the bill does not change.
+  // Errors: kNotFound for an allocation that is not held in this snapshot, or named twice.
+  // kExhausted if more than limits::kMaxPictureNodes nodes would differ from the live fleet.
   Result<Picture> without(std::span<const Allocation> gone) const;
 
-  // This one with nothing held; what is closed, broken, kept or left to gangs stays so, and so does
-  // what pods take that are held by nobody (Fleet::set_others). The best fit is where the least is held in this
-  // picture, for that is what one would wait for.
+  // Returns this snapshot without holds. Closed and broken nodes, reservations, domains left to
+  // gangs and the usage of pods without a hold (Fleet::set_others) stay. Best fit chooses the nodes
+  // with the least held in this snapshot, as a job would wait for that.
   Picture drained() const;
 
-  // Neither the fleet nor the kept nodes have changed since.
+  // True if neither the fleet nor the reserved nodes have changed since.
   bool current() const;
   const Fleet& fleet() const { return *fleet_; }
 
@@ -64,7 +66,7 @@ class Picture {
 
   const Fleet* fleet_;
   const KeptNodes* kept_ = nullptr;
-  std::shared_ptr<const Overlay> overlay_;  // none: nothing differs
+  std::shared_ptr<const Overlay> overlay_;  // nullptr: no difference
   bool nothing_held_ = false, all_open_ = false;
   std::uint64_t fleet_version_ = 0, kept_version_ = 0;
 };

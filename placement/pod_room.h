@@ -1,13 +1,16 @@
-// Whether the place of a pod is its own still. Where a node holds more than it has, as something came there
-// that was not placed or GPUs went, somebody's is not. Threads: as the fleet.
+// Checks whether a pod's GPUs are still its own. A node can hold more than it has: a pod came there
+// that Subak did not place, or GPUs disappeared. Then at least one pod there has no GPUs of its
+// own.
+// Threads: as the fleet.
 #pragma once
 
 #include "placement/picture.h"
 
 namespace subak {
 
-// Would the pod find GPUs on its node, were its place given back, with all else there as it is? CPU, memory,
-// whether the node is open and for whom GPUs are kept count for nothing. The allocation is held. O(what the node holds).
+// True if the pod would find GPUs on its node after the release of its own hold, with everything
+// else there unchanged. Ignores CPU, memory, whether the node is open, and for which job GPUs are
+// reserved. `held` must be held in the fleet. O(what the node holds).
 bool has_room_there(const Fleet& fleet, const Allocation& held);
 
 }  // namespace subak

@@ -22,10 +22,10 @@ constexpr std::array<std::string_view, 13> kJoinedInNode = {
     "P100", "V100", "V100S", "A100", "A800", "PG506", "H100",
     "H800", "H200", "H20",   "B100", "B200", "B300"};
 
-// Cards of these are joined by bridges, if at all.
+// Cards of these chips are joined by bridges, if at all.
 constexpr std::array<std::string_view, 7> kBridgedChips = {"A30",    "A30X",  "A40",    "RTX",
                                                            "Quadro", "TITAN", "GeForce"};
-// The same, said by the form of the card.
+// The same, by the form of the card.
 constexpr std::array<std::string_view, 3> kBridgedForms = {"PCIE", "PCIe", "NVL"};
 
 template <class List>
@@ -40,7 +40,7 @@ std::string_view without_maker(std::string_view product) {
   return product;
 }
 
-// The values of the node's label that the pod names, as written; none: it leaves them open.
+// Returns the label values that the pod names, as written; none: it leaves them open.
 std::vector<std::string> named_values(const PodShape& pod, std::string_view key) {
   for (const Label& l : pod.node_selector) {
     if (l.key == key) return {l.value};
@@ -60,7 +60,7 @@ std::vector<std::string> named_products(const PodShape& pod) {
   return named.empty() ? pod.products : named;
 }
 
-// Of GKE's pools.
+// The same for GKE's pools.
 PodShape as_pooled(PodShape pod) {
   const std::vector<std::string> sizes = named_values(pod, names::kGkePartition);
   if (!sizes.empty()) {

@@ -1,5 +1,5 @@
-// What a job asks of the fleet: pods in rank order, each with its own Kubernetes constraints, and
-// how close together their GPUs must be. Plain records: they travel in inputs and facts.
+// A job's request to the fleet: pods in rank order, each with its Kubernetes constraints, and how
+// close together their GPUs must be. Plain records: they travel in inputs and facts.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@ struct EnumText<GpuKind> {
                                                          "fraction"};
 };
 
-// Where the GPUs of the gang must be together (key subak.gpu/topology).
+// How close together the GPUs of the gang must be (key subak.gpu/topology).
 enum class Topology : std::uint8_t {
   kAny,              // anywhere
   kNode,             // all pods of the gang (or segment) on one node
   kNvlink,           // inside one NVLink domain: half node, node or clique
-  kNvlinkExclusive,  // as kNvlink, and nobody else uses that domain meanwhile
+  kNvlinkExclusive,  // as kNvlink, and no other job uses that domain meanwhile
   kRack,             // inside one rack or clique
 };
 template <>
@@ -130,7 +130,7 @@ struct ResourceCount {
   friend bool operator==(const ResourceCount&, const ResourceCount&) = default;
 };
 
-// What one pod takes from its node.
+// The resources that one pod takes from its node.
 struct PodShape {
   GpuKind kind = GpuKind::kNone;
   std::int64_t gpus = 0;              // whole GPUs, replicas or slices per pod, by kind
@@ -175,21 +175,22 @@ struct PodGroup {
   friend bool operator==(const PodGroup&, const PodGroup&) = default;
 };
 
-// The whole gang, ranks 0..N-1 in the order of its groups. Whole or not at all.
+// The complete gang, ranks 0..N-1 in the order of its groups. All pods start or none.
 struct GangRequest {
   std::vector<PodGroup> groups;
   Topology topology = Topology::kAny;
-  bool prefer = false;          // topology is a wish: fall back to kAny
-  std::uint32_t segment = 0;    // each N consecutive pods share one domain; 0 = the whole gang does
+  bool prefer = false;          // topology is a wish: falls back to kAny
+  std::uint32_t segment = 0;    // each N consecutive pods share one domain; 0 = all pods do
   bool mixed_products = false;  // it may have GPUs of several products
-  // Split over as few NVLink domains as will do, one part in each, whose sizes differ by one pod, or one
-  // segment, at most. Of kNvlink, and of segments of kAny.
+  // The gang is split over as few NVLink domains as possible, one part in each. Part sizes differ
+  // by one pod, or one segment, at most. For kNvlink, and for segments of kAny.
   bool balanced = false;
-  // So many whole nodes of each NVLink domain of several nodes that it is in are left for replacements, and are
-  // nobody's while it is there. Beside what may_spare() says; of a wish they are left, but not kept.
+  // The number of whole nodes that stay free for replacements in each NVLink domain of several
+  // nodes that the gang is in. No other job gets them while the gang is there. may_spare() adds a
+  // condition. With `prefer` the search leaves them, but does not reserve them.
   std::uint32_t spare = 0;
-  // Its pods with GPUs use a ComputeDomain of NVIDIA's DRA driver: a node takes part in one, and in an NVLink
-  // domain of several nodes there are no more such gangs than DomainRules says.
+  // The gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in one.
+  // DomainRules bounds the number of such gangs in an NVLink domain of several nodes.
   bool compute_domain = false;
 
   template <class V>
@@ -211,19 +212,19 @@ struct GangRequest {
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 
-// Pods of the request are to be joined by NVLink, be it as a wish: its topology says so, or it has
-// segments and says nothing else.
+// True if the request's pods should be joined by NVLink, possibly as a wish: its topology says so,
+// or it has segments and no topology.
 inline bool wants_nvlink(const GangRequest& r) {
   return r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
          (r.topology == Topology::kAny && r.segment > 0);
 }
 
-// It may be balanced: it speaks of NVLink domains that others may use too.
+// True if the request may be balanced: it names NVLink domains that other jobs may use too.
 inline bool may_balance(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
 }
 
-// It may leave nodes to spare: it speaks of NVLink domains.
+// True if the request may leave nodes to spare: it names NVLink domains.
 inline bool may_spare(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
 }

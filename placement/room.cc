@@ -29,8 +29,8 @@ GpuMask lowest_of(GpuMask mask, std::int64_t n) {
   return out;
 }
 
-// The inner domain with the least free that still holds `need`; if none does, the fullest ones that
-// together need the fewest domains.
+// Picks the inner domain with the least free that still holds `need`. If none does, picks the
+// fullest ones that together need the fewest domains.
 GpuMask pick_whole(const NodeSpec& node, GpuMask free, std::int64_t need) {
   const std::int64_t domains = inner_domains(node);
   if (domains <= 1) return lowest_of(free, need);
@@ -53,7 +53,8 @@ GpuMask pick_whole(const NodeSpec& node, GpuMask free, std::int64_t need) {
   return taken;
 }
 
-// The GPU with the least free that still holds `need`, lowest index first; 0 if there is none.
+// Picks the GPU with the least free that still holds `need`, lowest index first; 0 if there is
+// none.
 GpuMask pick_tightest(const Room& room, GpuMask allowed, MilliGpu need) {
   GpuMask best = 0;
   MilliGpu least = kUnlimited;
@@ -64,7 +65,7 @@ GpuMask pick_tightest(const Room& room, GpuMask allowed, MilliGpu need) {
   return best;
 }
 
-// Replicas of one pod are spread evenly over as few GPUs as can hold them so.
+// Spreads the replicas of one pod evenly over as few GPUs as can hold them so.
 GpuMask pick_replicas(const NodeSpec& node, const Room& room, GpuMask allowed,
                       std::int64_t replicas) {
   const MilliGpu each = replica_milligpu(node);
@@ -128,7 +129,7 @@ std::int64_t gpu_pods(const NodeSpec& node, const Room& room, const PodShape& po
   return 0;
 }
 
-// It may not have what is kept beside free GPUs.
+// True unless the pod would take resources reserved beside free GPUs.
 bool leaves_beside(const Room& room, const PodShape& pod, const Ignore& ignore) {
   return pod.kind == GpuKind::kNone && room.beside.any() && !ignore.beside;
 }

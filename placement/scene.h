@@ -1,5 +1,5 @@
-// A picture, opened for reading: what each node has left there, what is held on it, whose it is.
-// Lives no longer than its picture. Private to placement.
+// A snapshot (class `Picture`) opened for reading: the room of each node, its holds and their
+// owners. Lives no longer than its snapshot. Private to placement.
 #pragma once
 
 #include "placement/fleet_impl.h"
@@ -17,26 +17,27 @@ struct Scene {
         all_open(picture.all_open_) {}
 
   const Fleet::Impl& fleet;
-  const KeptNodes* kept;     // nullptr: nothing is
-  const Overlay* overlay;    // nullptr: nothing differs from the fleet as it is
+  const KeptNodes* kept;     // reserved nodes; nullptr: none
+  const Overlay* overlay;    // nullptr: no difference from the live fleet
   bool nothing_held;         // all rooms are empty
   bool all_open;             // every node that matches may be used, whatever its condition
-  bool broken_into = false;  // what is left to gangs is for everybody
+  bool broken_into = false;  // every job may use what is left to gangs
   bool together = false;     // gangs with a ComputeDomain may be anywhere
 
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
-  // What is left on the node.
+  // The room of the node.
   const Room& room(NodeIndex i) const {
     if (nothing_held) return all_open ? node(i).empty : node(i).works;
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).room : other->room;
   }
-  // What is held on it; with nothing_held, what there is to wait for.
+  // The holds of the node; with nothing_held, those that a job would wait for.
   const Load& load(NodeIndex i) const {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).load : other->load;
   }
-  // Its NVLink domain is left to gangs that need several nodes of one (DomainRules::keep_whole).
+  // True if its NVLink domain is left to gangs that need several nodes of one
+  // (DomainRules::keep_whole).
   bool left_to_gangs(NodeIndex i) const {
     const DomainIndex home = node(i).home();
     if (!rules_hold() || home == kNoArea) return false;
@@ -44,7 +45,8 @@ struct Scene {
     return fleet.domains[home]->left;
   }
   bool rules_hold() const { return fleet.rules.keep_whole > 0 && !broken_into && !is_empty(); }
-  // Gangs that use a ComputeDomain and hold something in the domain; ascending. Not with nothing held.
+  // Gangs that use a ComputeDomain and hold something in the domain; ascending. Not for use with
+  // nothing_held.
   const std::vector<JobId>& computing(DomainIndex d) const {
     const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
     return other == nullptr ? fleet.domains[d]->computing : other->computing;
@@ -57,29 +59,30 @@ struct Scene {
   JobId owner_of(NodeIndex i) const {
     return kept == nullptr ? JobId() : kept->owner_of(NodeId(i));
   }
-  // The empty fleet: any place will do, and nothing is remembered of it.
+  // The empty fleet: any placement will do, and the search caches nothing for it.
   bool is_empty() const { return nothing_held && all_open; }
-  // The fleet as it is, but for what is kept: what is remembered of it holds here too.
+  // The live fleet, with or without reservations: results cached for the live fleet are valid here
+  // too.
   bool as_it_is() const { return !nothing_held && overlay == nullptr; }
-  // The same with nothing kept.
+  // The same without reservations.
   Scene unkept() const {
     Scene s = *this;
     s.kept = nullptr;
     return s;
   }
-  // The same with nothing kept, nor left to gangs.
+  // The same without reservations and without domains left to gangs.
   Scene for_all() const {
     Scene s = unkept();
     s.broken_into = true;
     return s;
   }
-  // The same where gangs with a ComputeDomain may be anywhere.
+  // The same, but gangs with a ComputeDomain may be anywhere.
   Scene computed_together() const {
     Scene s = *this;
     s.together = true;
     return s;
   }
-  // The same with every node that matches open.
+  // The same, with every matching node open.
   Scene opened() const {
     Scene s = *this;
     s.all_open = true;

@@ -12,10 +12,10 @@
 namespace subak {
 namespace {
 
-// Beyond this many changes a whole search is cheaper than looking at each changed node.
+// Beyond this many changes a full search is cheaper than looking at each changed node.
 constexpr std::uint64_t kMaxRecheck = 64;
 
-// The part of a pod that decides which nodes it may use.
+// Returns the part of a pod that decides which nodes it may use.
 PodShape eligibility_part(const PodShape& pod) {
   PodShape out;
   out.kind = pod.kind;
@@ -27,8 +27,8 @@ PodShape eligibility_part(const PodShape& pod) {
   return out;
 }
 
-// A search that failed can only succeed through a node that has changed since. Only for the fleet
-// as it is: of another picture the log says nothing.
+// A failed search can only succeed through a node that has changed since. Only valid for the live
+// fleet: the change log says nothing of another snapshot.
 bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Scene& scene,
                  JobId owner) {
   const std::uint64_t end = scene.fleet.log_end();
@@ -68,7 +68,8 @@ std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Soug
 
 }  // namespace
 
-Search::Search(const Fleet& fleet) : impl_(std::make_unique<Impl>(fleet)) {}
+Search::Search(const Fleet& fleet, AlikeNodes alike)
+    : impl_(std::make_unique<Impl>(fleet, alike)) {}
 Search::~Search() = default;
 
 Filter* Search::Impl::filter_of(const Shape& s, const PodShape& pod) {
@@ -170,7 +171,7 @@ std::int64_t Search::largest_node_gpus() {
 
 namespace {
 
-// What an nvlink-exclusive gang has for itself beside its own nodes must be free of others too.
+// The nodes that an nvlink-exclusive gang reserves beside its own must be free of other jobs too.
 void add_kept_domain(const Scene& scene, ShapeId shape, std::uint32_t rank, const PodSlot& slot,
                      std::vector<NodeId>& nodes) {
   Hold hold;

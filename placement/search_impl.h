@@ -1,4 +1,4 @@
-// What a Search remembers. Private to placement.
+// The caches of a Search. Private to placement.
 #pragma once
 
 #include <array>
@@ -15,12 +15,13 @@
 
 namespace subak {
 
-// What is known of one shape.
+// The cached results for one shape.
 struct Sought {
-  std::uint64_t serial = 0;      // of the shape; of another one that had its number: not known
+  // Of the shape; the entry is void if the number belongs to another shape now.
+  std::uint64_t serial = 0;
   std::vector<Filter*> filters;  // one for each of the shape's Pods, made at the first question
-  // The last search of the fleet as it is failed at this position of the change log, and not for
-  // kept nodes: only nodes that changed since can help.
+  // The last search in the live fleet failed at this position of the change log, and not because of
+  // reserved nodes. Only nodes that changed since can make it succeed.
   bool failed = false;
   std::uint64_t failed_at = 0;
   // fits_empty_fleet() as of this static version.
@@ -28,7 +29,7 @@ struct Sought {
   bool fits_empty = false;
 };
 
-// Rooms that a gang has begun to fill, on trial. One trial at a time.
+// Rooms that a gang fills on trial. One trial at a time.
 class Trial {
  public:
   void begin(std::size_t nodes) {
@@ -39,15 +40,15 @@ class Trial {
     for (std::size_t i = 0; i < count_; ++i) at_[rooms_[i].node] = 0;
     count_ = 0;
   }
-  // How many nodes were touched, and which; a node is touched once.
+  // How many nodes were touched, and which. A node is touched once.
   std::size_t touched() const { return count_; }
   NodeIndex touched_node(std::size_t k) const { return rooms_[k].node; }
   bool among_first(NodeIndex i, std::size_t touched) const {
     return at_[i] != 0 && at_[i] <= touched;
   }
-  // The node's room on trial; nullptr if the gang has not touched it.
+  // The node's room on trial; nullptr if the gang has not touched the node.
   const Room* find(NodeIndex i) const { return at_[i] == 0 ? nullptr : &rooms_[at_[i] - 1].room; }
-  // The same, begun from `room` if it was not.
+  // The same, begun from `room` if the gang has not touched the node.
   Room& fill(NodeIndex i, const Room& room) {
     std::uint32_t& at = at_[i];
     if (at == 0) {
@@ -72,7 +73,7 @@ class Trial {
 // Best fit as a number sequence: the least is the best. Ends in a node or domain index.
 using FitKey = std::array<std::int64_t, 5>;
 
-// How many pods of a run a node could have; how many a domain, with its nodes [begin, end).
+// How many pods of a run fit on a node; and in a domain, with its nodes [begin, end).
 struct Cap {
   NodeIndex node = 0;
   DomainIndex domain = 0;
@@ -85,34 +86,32 @@ struct CapDomain {
   std::size_t begin = 0, end = 0;
 };
 
-// For the one spread at work: as long as the fleet, so the memory is kept for the next.
+// Memory for one spread at a time. It is as long as the fleet, so it is reused for the next.
 struct Spread {
   std::vector<Cap> caps, wholes;
   std::vector<CapDomain> domains;
 };
 
 struct Search::Impl {
-  explicit Impl(const Fleet& of) : fleet(of), state(of.impl()) {}
+  Impl(const Fleet& of, AlikeNodes alike)
+      : fleet(of), state(of.impl()), by_state(alike == AlikeNodes::kJudgedOnce) {}
 
   const Fleet& fleet;
   const Fleet::Impl& state;
+  const bool by_state;                                     // nodes that are alike are judged once
   std::map<std::string, std::unique_ptr<Filter>> filters;  // by what they read; none without users
   std::vector<Sought> sought;                              // by ShapeId::value
   Trial trial;
   Spread spread;
-  // Nodes that are alike are judged once. Tests have searches that look at each node: the same
-  // answers, slowly.
-  inline static bool by_state_from_now_on = true;
-  const bool by_state = by_state_from_now_on;
   std::uint64_t gone_seen = 0;    // of the fleet's forgotten shapes
   std::int64_t largest_gpus = 0;  // of one node
   std::uint64_t largest_version = 0;
 
-  // Forgets what the fleet has forgotten.
+  // Drops the entries of shapes that the fleet has dropped.
   void forget();
   void forget(Sought& sought);
-  // What is known of the shape; valid until the next one is asked for. ask() also brings its
-  // filters up to date.
+  // Returns the cached results for the shape; valid until the next shape is queried. ask() also
+  // brings its filters up to date.
   Sought& at(ShapeId shape);
   Sought& ask(ShapeId shape);
   Filter* filter_of(const Shape& shape, const PodShape& pod);

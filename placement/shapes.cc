@@ -1,4 +1,4 @@
-// Interned requests: found by content; and what they cost.
+// Interned requests, found by content, and their costs.
 #include <algorithm>
 #include <cassert>
 #include <functional>
@@ -19,7 +19,8 @@
 namespace subak {
 namespace {
 
-// Over every field, by the same lists that drive the text form. A start interns a million requests.
+// Hashes every field, by the same lists that drive the text form. A start interns a million
+// requests.
 struct Hasher {
   std::uint64_t state = 0;
 
@@ -53,7 +54,7 @@ std::uint64_t hash_of(ClusterId cluster, const GangRequest& request) {
   return hasher.state;
 }
 
-// The profile as the geometries list it.
+// Returns the profile as the geometries list it.
 std::string listed(std::string profile) {
   std::replace_if(
       profile.begin(), profile.end(), [](char c) { return c == '+' || c == ','; }, '.');
@@ -87,7 +88,7 @@ MilliGpu least_replica(const Fleet::Impl& impl, ClusterId cluster, const PodShap
   return least;
 }
 
-// What one such pod costs wherever it is; 0 if that depends on the node.
+// Returns the cost of one pod on any node; 0 if it depends on the node.
 MilliGpu fixed_cost(const PodShape& pod) {
   switch (pod.kind) {
     case GpuKind::kWhole:
@@ -102,14 +103,15 @@ MilliGpu fixed_cost(const PodShape& pod) {
   return 0;
 }
 
-// The pods as the nodes offer what they ask for.
+// Returns the pods as the nodes offer their resources.
 const PodShape& offered(Shape& shape, const PodShape& asked) {
   PodShape pod = as_offered(asked);
   if (pod.kind == asked.kind) return asked;
   return *shape.offered.emplace_back(std::make_unique<PodShape>(std::move(pod)));
 }
 
-// False where pods name products that exclude each other: then each takes what it names.
+// Returns false if pods name products that exclude each other: then each takes the products that it
+// names.
 bool some_product_for_all(const Shape& shape) {
   std::optional<std::set<std::string_view>> all;
   for (const Pods& p : shape.pods) {
@@ -132,7 +134,7 @@ std::uint64_t hash_of(const PodShape& pod) {
 
 namespace {
 
-// Slices and replicas are not joined by NVLink.
+// NVLink does not join slices and replicas.
 MilliGpu largest_segment(const Shape& shape) {
   const std::uint32_t pods = shape.request().pods();
   const std::uint32_t size = shape.request().segment > 0 ? shape.request().segment : pods;
@@ -172,7 +174,7 @@ std::unique_ptr<Shape> made(ClusterId cluster, const GangRequest& request) {
   return shape;
 }
 
-// What the gang can cost at the least.
+// Returns the least cost of the gang.
 MilliGpu least_of(const Fleet::Impl& impl, const Shape& s) {
   if (!s.cost_by_place) return s.least;
   MilliGpu least = s.least;

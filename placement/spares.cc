@@ -12,7 +12,7 @@ namespace {
 
 struct Sparing {
   ShapeId shape;
-  std::set<ProductId> products;  // of what it holds there
+  std::set<ProductId> products;  // of its holds there
 };
 
 bool holds_gpus(const Load& load) {

@@ -1,5 +1,6 @@
-// Which nodes of a clique gangs with GangRequest::spare keep for their replacements. It follows from what is held
-// in the clique alone, so nothing need be remembered. Private to placement.
+// The nodes of a clique that gangs with GangRequest::spare reserve for their replacements. The
+// result depends only on the holds in the clique, so the fleet stores nothing for it. Private to
+// placement.
 #pragma once
 
 #include <functional>
@@ -10,21 +11,22 @@
 
 namespace subak {
 
-// What its gang holds there makes it keep nodes for replacements.
+// True if the gang of this hold reserves nodes of the clique for replacements.
 bool keeps_spare(const Fleet::Impl& fleet, const Hold& hold);
 
 struct Spares {
-  bool wanted = false;           // some gang keeps nodes there
-  std::vector<NodeIndex> nodes;  // ascending; fewer than are wanted where no more are free
+  bool wanted = false;           // a gang reserves nodes there
+  std::vector<NodeIndex> nodes;  // ascending; fewer than wanted if too few are free
 };
-// Each gang, in the order of their ids, keeps as many as it asked for of the nodes that hold no GPU pod and could
-// serve one of its own: those that work first, then those with the highest ids. `load_of` says what is held.
+// Returns the spare nodes of the domain. Each gang, in the order of ids, gets as many as it asked
+// for. They come from the nodes that hold no GPU pod and could serve one of the gang's pods:
+// working nodes first, then the highest ids. `load_of` returns the load of a node.
 Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
                  const std::function<const Load&(NodeIndex)>& load_of);
 
-// Nodes that a gang, were nothing held and it were on these slots, could leave to spare: of each clique as many as it
-// asks for, those with least to wait for. Only such as work and are kept for nobody else; fewer where there are
-// no more. Ascending.
+// Returns the nodes that a gang on these slots could leave to spare if nothing were held. Of each
+// clique it takes as many as the gang asks for, those with the least to wait for. The nodes work
+// and are reserved for no other job. It returns fewer where there are no more. Ascending.
 std::vector<NodeIndex> spares_to_wait_for(const Scene& scene, const Shape& shape,
                                           const std::vector<PodSlot>& slots);
 

@@ -1,4 +1,4 @@
-// What labels say of where nodes stand, and where that cannot be.
+// Checks the labels that say in which rack, block and clique nodes stand.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,12 @@
 
 namespace subak {
 
-// Groups of a cluster whose nodes contradict each other, in words, by level and name; at most `most`:
-//   - a rack, or a block, whose nodes name different groups of the next level: it is taken as several,
-//     one in each
+// Describes groups of a cluster whose nodes contradict each other, by level and name; at most
+// `most`:
+//   - a rack or block whose nodes name different groups of the next level: treated as several
+//     groups, one in each
 //   - a clique whose nodes stand in several racks: it stays one NVLink domain
-// The nodes serve all the same. O(groups and nodes of cliques). Threads: as the fleet.
+// The nodes stay in use. O(groups and nodes of cliques). Threads: as the fleet.
 std::vector<std::string> topology_contradictions(const Fleet& fleet, ClusterId cluster,
                                                  std::size_t most);
 

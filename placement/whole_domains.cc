@@ -68,7 +68,7 @@ void Fleet::Impl::leave_to_gangs(WholeDomains& of) {
   for (const DomainIndex d : of.left) domains[d]->left = false;
   for (const DomainIndex d : now) domains[d]->left = true;
   of.left = std::move(now);
-  // Searches that found no place look at changed nodes again.
+  // Failed searches look at changed nodes again.
   for (const DomainIndex d : touched) domains[d]->each_wired([&](NodeIndex m) { changed(m); });
   ++freed;
 }
@@ -124,8 +124,6 @@ void Fleet::set_domain_rules(const DomainRules& rules) {
   }
   ++impl_->freed;
 }
-
-const DomainRules& Fleet::domain_rules() const { return impl_->rules; }
 
 MilliGpu Fleet::left_to_gangs_milligpu(ClusterId cluster) const {
   MilliGpu idle = 0;

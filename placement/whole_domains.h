@@ -1,5 +1,6 @@
-// Which NVLink domains of several nodes DomainRules::keep_whole leaves to gangs. It follows from the nodes and from what
-// is held on them, so nothing need be remembered. Private to placement.
+// The NVLink domains of several nodes that DomainRules::keep_whole leaves to gangs. The result
+// depends only on the nodes and on their holds, so the fleet stores nothing for it. Private to
+// placement.
 #pragma once
 
 #include <vector>
@@ -8,9 +9,11 @@
 
 namespace subak {
 
-// Of what a domain is known by itself, from scratch: held, product, working, computing.
+// Returns the fields of the domain's Group that follow from its nodes, computed from scratch: held,
+// product, working, computing.
 Group measured(const Fleet::Impl& fleet, DomainIndex domain);
-// Ascending: those that are left to gangs where, beside those that are empty in the fleet as it is, `emptied` are.
+// Returns the domains left to gangs if the domains in `emptied` were empty, beside those that are
+// empty in the fleet now. Ascending.
 std::vector<DomainIndex> left_to_gangs(const Fleet::Impl& fleet,
                                        const std::vector<DomainIndex>& emptied);
 

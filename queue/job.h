@@ -1,4 +1,4 @@
-// The states of jobs and pods, which change of a job's state may happen, and why anything ends.
+// The states of jobs and pods, the changes of a job's state that may happen, and why anything ends.
 // The engine decides every change by this one table (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
@@ -10,9 +10,9 @@
 //        +--------> kPaused                                v
 //        +------------------- ended, to wait again --- kEnding ---> kDone
 //
-// kIncomplete <-> kQueued or kPaused: the gang's last pod is seen, or a pod of it goes before its
-// start. A job that waits goes to kEnding if pods that it has in the cluster are to be ended first.
-// Every state but kDone may change to kDone. Foreign and adopted jobs begin in kRunning.
+// kIncomplete <-> kQueued or kPaused: the gang's last pod appears, or one of its pods goes before
+// the start. A waiting job goes to kEnding if its pods in the cluster must end first. Every state
+// but kDone may change to kDone. Foreign and adopted jobs begin in kRunning.
 //
 // Threads: plain values and pure functions.
 #pragma once
@@ -29,12 +29,12 @@ namespace subak {
 
 // Values are durable: append only.
 enum class JobState : std::uint8_t {
-  kIncomplete,  // a gang whose pods have not all been seen
+  kIncomplete,  // a gang of which some pods have not been seen
   kQueued,      // waits for its turn
   kPaused,      // waits for a person
-  kStarting,    // has its place; not all pods are bound
+  kStarting,    // has a hold; not all pods are bound
   kRunning,     // all pods bound
-  kEnding,      // its pods are asked to end; what they hold, they hold until they have
+  kEnding,      // its pods are asked to end; they keep their holds until they end
   kDone,
 };
 template <>
@@ -46,35 +46,35 @@ struct EnumText<JobState> {
 // How a job came to be. Values are durable: append only.
 enum class JobOrigin : std::uint8_t {
   kApi,      // submitted over the API
-  kPods,     // made of pods with our gate
+  kPods,     // made of pods with Subak's gate
   kForeign,  // found running, never admitted
-  kAdopted   // found running when its cluster went to enforce: its account's own from then on
+  kAdopted   // running when its cluster went to enforce; now its account's own
 };
 template <>
 struct EnumText<JobOrigin> {
   static constexpr std::array<std::string_view, 4> names{"api", "pods", "foreign", "adopted"};
 };
 
-// Why a pod, an attempt or a job ended, or is asked to end: one word from the decision to the
-// effect, the event, the metric and the history. Values are durable: append only.
+// Why a pod, an attempt or a job ended, or is asked to end. The decision, the effect, the event,
+// the metric and the history all use this cause. Values are durable: append only.
 enum class Cause : std::uint8_t {
-  kNone,            // it has not, or nobody said why
-  kFinished,        // by itself, well
-  kFailed,          // by itself, ill
+  kNone,            // it has not ended, or the cause is unknown
+  kFinished,        // by itself, with success
+  kFailed,          // by itself, with failure
   kCancelled,       // by a person
   kExpired,         // not bound in time
   kPreempted,       // for another job
-  kNodeLost,        // its node went
-  kNodeDrained,     // its node was taken out of use by a person, and went
+  kNodeLost,        // its node disappeared
+  kNodeDrained,     // a person took its node out of use, and the node disappeared
   kRejected,        // by its node, before it ran
-  kUnschedulable,   // by the cluster's scheduler: it finds no way, or another pod is there
+  kUnschedulable,   // the cluster's scheduler found no node, or another pod is there
   kReleaseRefused,  // its gate could not be opened
-  kMemberLost,      // another pod of its gang ended otherwise than well
-  kVanished,        // it is not there any more, and nobody saw it go
-  kTimeLimit,       // it ran for as long as it may
+  kMemberLost,      // another pod of its gang ended without success
+  kVanished,        // the pod disappeared, and its end was not seen
+  kTimeLimit,       // it reached its time limit
   kBudget,          // its account's budget is spent
   kMisconfigured,   // it can never start as written
-  kEvictRefused,    // only said of a pod that is to end, and may not: nothing ends of it
+  kEvictRefused,    // only for a pod that must end but may not; nothing ends with it
 };
 template <>
 struct EnumText<Cause> {
@@ -84,44 +84,46 @@ struct EnumText<Cause> {
       "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused"};
 };
 
-// True if the table at the top has the edge. No state may change to itself.
+// True if the table at the top has this change. No state may change to itself.
 bool may_change(JobState from, JobState to);
 
-// It has no place and wants one: incomplete, queued or paused.
+// True if the job has no hold and wants one: incomplete, queued or paused.
 constexpr bool is_waiting(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
 }
 
-// A job whose attempt ended so may wait again, if there is somebody to wait with; else it is done.
-// kFinished comes back only for pods that wait already.
+// True if a job may wait again after an attempt that ended with this cause, provided that it has
+// pods left or gets new ones. Else it is done. After kFinished only pods that wait already come
+// back.
 bool comes_back(Cause cause);
 
-// Which scheduling gates keep a pod of Kubernetes from its node. A pod can lose gates, never get
-// them. Values are durable: append only.
+// The scheduling gates that keep a Kubernetes pod from its node. A pod can lose gates, but never
+// get one. Values are durable: append only.
 enum class PodGate : std::uint8_t {
-  kOpen = 0,     // none; also of pods that never had ours, and of those of a launcher
-  kClosed = 1,   // ours
-  kForeign = 2,  // those of others; ours is gone
-  kBoth = 3      // ours and those of others: it cannot go even if ours is opened
+  kOpen = 0,     // none; also for pods that never had Subak's gate, and for a launcher's
+  kClosed = 1,   // Subak's gate
+  kForeign = 2,  // gates of others; Subak's is gone
+  kBoth = 3      // both: it stays gated even if Subak's gate opens
 };
 template <>
 struct EnumText<PodGate> {
   static constexpr std::array<std::string_view, 4> names{"open", "closed", "foreign", "both"};
 };
-// Ours keeps it: nothing but us lets it go, and it can be placed, now or later.
+// True if Subak's gate keeps the pod: only Subak can release it, and the pod can be placed, now or
+// later.
 constexpr bool is_closed(PodGate gate) {
   return gate == PodGate::kClosed || gate == PodGate::kBoth;
 }
 
-// What is left of `known` when a pod is seen with `seen`: gates only go.
+// Returns the gates left of `known` when a pod is seen with `seen`: gates only disappear.
 constexpr PodGate gates_left(PodGate known, PodGate seen) {
   return static_cast<PodGate>(static_cast<unsigned>(known) & static_cast<unsigned>(seen));
 }
 
 // Where a pod of a job is. Values are durable: append only.
 enum class PodState : std::uint8_t {
-  kWaiting,  // has no place
-  kHeld,     // its place is reserved
+  kWaiting,  // has no hold
+  kHeld,     // has a hold
   kBound,    // bound to its node
   kRunning,  // its containers run
   kGone      // ended

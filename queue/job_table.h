@@ -1,5 +1,5 @@
-// The queued jobs themselves: dense slots, found by id. A slot also carries the links of its line
-// (queue/line.h). Private to queue.
+// The queued jobs: dense slots, found by id. A slot also has the links of its job class (a line,
+// queue/line.h). Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace subak::ready {
 
 inline constexpr std::uint32_t kNoSlot = FlatIndex::kNone;
 
-// 40 bytes. `left` and `right` are its subtrees in its line.
+// 40 bytes. `left` and `right` are the subtrees of the slot in its line.
 struct Slot {
   JobId id;
   TimeMs submit_ms = 0;
@@ -29,17 +29,17 @@ struct Slot {
 class JobTable {
  public:
   std::uint32_t find(JobId id) const;  // kNoSlot if unknown
-  // A copy becomes live; the number of its slot. Its id is new (asserted).
+  // Adds a copy as a live slot and returns its number. The id must be new (asserted).
   std::uint32_t insert(const Slot& slot);
-  // Forgets the id. The slot stays as a tombstone, readable, until free().
+  // Drops the id. The slot stays as a tombstone, readable, until free().
   void erase(std::uint32_t slot);
   void free(std::uint32_t slot) { free_.push_back(slot); }
   Slot& operator[](std::uint32_t slot) { return slots_[slot]; }
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
-  // Asks for the memory of a slot that is about to be read; there are megabytes of them.
+  // Prefetches a slot that is about to be read; the slots take megabytes.
   void prefetch(std::uint32_t slot) const { __builtin_prefetch(&slots_[slot]); }
-  std::size_t size() const { return index_.size(); }   // live ones
-  std::size_t slots() const { return slots_.size(); }  // numbers in use are below it
+  std::size_t size() const { return index_.size(); }   // live slots
+  std::size_t slots() const { return slots_.size(); }  // all numbers in use are below this
 
  private:
   std::vector<Slot> slots_;

@@ -18,7 +18,7 @@ bool above(std::uint32_t a, std::uint32_t b) {
   return wa != wb ? wa > wb : a > b;
 }
 
-// Everything before `slot` to *less, the rest to *rest.
+// Splits the tree: everything before `slot` goes to *less, the rest to *rest.
 void split(JobTable& jobs, std::uint32_t root, std::uint32_t slot, std::uint32_t* less,
            std::uint32_t* rest) {
   while (root != kNoSlot) {

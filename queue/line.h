@@ -1,6 +1,7 @@
-// One line: the jobs of one leaf and one kind, ordered by (priority desc, submit time, id). A treap
-// through the slots themselves, so that a line costs no memory of its own and any job leaves in
-// O(log n). Its shape depends on slot numbers, its order never does. Private to queue.
+// A line is a job class within a leaf queue: the jobs of one leaf and one kind, ordered by
+// (priority desc, submit time, id). It is a treap through the slots themselves, so a line needs no
+// memory of its own and any job leaves in O(log n). Its shape depends on slot numbers, its order
+// never does. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace subak::ready {
 
-// 24 bytes. The head's place among the heads of other lines is here, so that comparing lines looks
-// at no slot (unless they tie).
+// 24 bytes. It has a copy of the head's sort key, so that a comparison of lines reads no slot
+// unless they tie.
 struct Line {
   std::uint32_t kind = 0;
   std::uint32_t root = kNoSlot;  // none: the line is empty
@@ -20,16 +21,16 @@ struct Line {
   TimeMs submit_ms = 0;          // of the head
 };
 
-// Is a before b in line? A total order.
+// True if a comes before b in a line. A total order.
 bool before(const Slot& a, const Slot& b);
-// Is a's head before b's?
+// True if a's head comes before b's.
 bool before(const JobTable& jobs, const Line& a, const Line& b);
 
-// The slot is live and in no line.
+// Inserts the slot, which is live and in no line.
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot);
-// The slot is in this line (asserted).
+// Removes the slot, which is in this line (asserted).
 void line_erase(JobTable& jobs, Line& line, std::uint32_t slot);
-// The next in line after `slot` (which may have left the line meanwhile); kNoSlot at the end.
+// Returns the slot after `slot`, which may have left the line meanwhile; kNoSlot at the end.
 std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t slot);
 // Appends all slots in order.
 void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t>& out);

@@ -1,5 +1,5 @@
-// All waiting jobs by submit time and id, lazily: the kinds' heaps are read in order without
-// popping. Private to queue.
+// Iterates over all waiting jobs by submit time and id, lazily: it reads the kinds' heaps in order
+// without popping. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace subak::ready {
 class Fifo {
  public:
   void begin(Index& index);
-  // The oldest job for which `skip(slot)` is false and whose kind is not `closed(kind)`; kNoSlot if
-  // none. It comes again until it leaves the queue or is skipped.
+  // Returns the oldest job for which `skip(slot)` is false and whose kind is not `closed(kind)`;
+  // kNoSlot if none. It returns the job again until the job leaves the queue or is skipped.
   template <class Skip, class Closed>
   std::uint32_t next(Skip skip, Closed closed) {
     if (version_ != index_->heap_version()) restart();

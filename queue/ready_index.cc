@@ -10,8 +10,8 @@ bool cheaper(const KindCount& a, const KindCount& b) {
   return a.milligpu != b.milligpu ? a.milligpu < b.milligpu : a.kind < b.kind;
 }
 
-// The place of the kind, or where it belongs. Nodes whose jobs are many have most kinds, each at the
-// same place: `hint` is where it was found last.
+// Returns the index of the kind, or its insertion point. Nodes with many jobs have most kinds, each
+// at the same index: `hint` is where it was found last.
 std::size_t find_count(const std::vector<KindCount>& counts, const KindCount& one,
                        std::uint32_t& hint) {
   if (hint < counts.size() && counts[hint].kind == one.kind) return hint;
@@ -21,7 +21,7 @@ std::size_t find_count(const std::vector<KindCount>& counts, const KindCount& on
   return at;
 }
 
-// Both: true if it is another number of kinds now.
+// Both return true if the number of kinds changed.
 bool count_one(std::vector<KindCount>& counts, const KindCount& one, std::uint32_t& hint) {
   const std::size_t at = find_count(counts, one, hint);
   const bool known = at < counts.size() && counts[at].kind == one.kind;
@@ -47,12 +47,12 @@ std::size_t find_line(const std::vector<Line>& lines, std::uint32_t kind) {
   return i;
 }
 
-// Tombstones that a heap keeps whatever its size.
+// The most tombstones that a heap may keep whatever its size.
 constexpr std::size_t kTombstones = 32;
 
 }  // namespace
 
-// Makes room for the tree's nodes, and knows the leaf's ancestors.
+// Makes room for the tree's nodes, and records the leaf's ancestors.
 void Index::reach(AccountId leaf, const AccountTree& tree) {
   if (leaf.value >= nodes_.size()) {
     nodes_.resize(tree.next_id().value);
@@ -216,7 +216,7 @@ void Index::sync_costs() {
   }
 }
 
-// O(nodes + jobs): a fleet seldom changes what a shape costs.
+// O(nodes + jobs): the costs of a shape rarely change.
 void Index::recost(std::uint32_t kind, ShapeCost cost) {
   const MilliGpu more = cost.milligpu - kinds_[kind].cost.milligpu;
   kinds_[kind].cost = cost;
@@ -237,7 +237,7 @@ void Index::recost(std::uint32_t kind, ShapeCost cost) {
   }
 }
 
-// The line at `at` has a new head: moves it to where it belongs.
+// Moves the line at `at`, which has a new head, to its position.
 void Index::place_line(TreeNode& node, std::size_t at) {
   auto& lines = node.lines;
   const auto less = [this](const Line& a, const Line& b) { return before(jobs_, a, b); };

@@ -1,5 +1,6 @@
-// What waits, incrementally: lines per leaf and kind, and for every node of the account tree how
-// many jobs of which kind wait strictly below it. Private to queue.
+// An incremental index of the waiting jobs. It has the lines (job classes) per leaf and kind. For
+// every node of the account tree it counts the jobs of each kind that wait strictly below it.
+// Private to queue.
 #pragma once
 
 #include <algorithm>
@@ -21,15 +22,15 @@
 
 namespace subak::ready {
 
-// A shape that waits: its jobs differ for a pass by their place in line only. Kinds are numbered
-// densely and the numbers are reused; nothing is ever decided by a number.
+// A shape with waiting jobs. For a pass its jobs differ only by their position in the line. Kinds
+// are numbered densely and numbers are reused; no decision depends on a number.
 struct Kind {
   ShapeId shape;
   ShapeCost cost;  // as of the last sync()
   std::size_t jobs = 0;
-  std::uint32_t place = 0;  // in TreeNode::below, where it was last looked for: a hint
-  // A binary heap by (submit time, id) of the slots, tombstones included: they leave when they come
-  // to the top or outnumber half of the jobs.
+  std::uint32_t place = 0;  // a hint: its last known index in TreeNode::below
+  // A binary heap of the slots by (submit time, id), tombstones included. Tombstones leave when
+  // they reach the top or outnumber half of the jobs.
   std::vector<std::uint32_t> by_age;
 };
 
@@ -46,8 +47,8 @@ struct TreeNode {
   MilliGpu milligpu = 0;         // own and below
 };
 
-// What a walk reads of every sibling that it looks at, close together. The first part changes only
-// with an edit of the tree, the second with the jobs.
+// The fields of every sibling that a walk reads, close together in memory. The first part changes
+// only with an edit of the tree, the second with the jobs.
 struct NodeSummary {
   double shares = 0;
   MilliGpu quota = 0;
@@ -64,7 +65,7 @@ struct NodeSummary {
   std::uint32_t own_jobs = 0;
   std::uint32_t changes = 0;  // rises when a job comes or goes, own or below
   std::int32_t priority = 0;  // of the first of its own jobs
-  // What its next job costs at the least: of a leaf that of its first job, else of its cheapest.
+  // The least cost of its next job: of its first job at a leaf, else of its cheapest.
   MilliGpu least_next = 0;
 };
 
@@ -75,24 +76,25 @@ class Index {
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
   void costs_changed() { costs_stale_ = true; }
-  // Asks again what the shapes cost, if that may have changed.
+  // Calls `cost_of` for the shapes again if costs may have changed.
   void sync_costs();
-  // That, and the summaries of the tree's nodes if it was edited since the last time.
+  // The same, and updates the summaries of the tree's nodes if the tree was edited since the last
+  // call.
   void sync(const AccountTree& tree);
 
   // Both for ids that the tree had at the last add() or sync().
   const TreeNode& node(AccountId id) const { return nodes_[id.value]; }
   const NodeSummary& summary(AccountId id) const { return summaries_[id.value]; }
-  // Rises when sync() finds another tree, an edit of it, or other costs.
+  // Increases when sync() finds another tree, an edit of it, or other costs.
   std::uint64_t epoch() const { return epoch_; }
-  // What was learned of it in any epoch up to this one does not hold.
+  // Makes everything cached in any epoch up to this one invalid.
   void is_another(std::uint64_t epoch) { epoch_ = std::max(epoch_, epoch) + 1; }
   // By id, as of the last sync().
   std::span<const AccountId> children(AccountId id) const {
     const NodeSummary& summary = summaries_[id.value];
     return {children_.data() + summary.first_child, summary.child_count};
   }
-  // Nothing waits below it.
+  // True if no job waits below it.
   bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
@@ -109,7 +111,6 @@ class Index {
 
  private:
   void reach(AccountId leaf, const AccountTree& tree);
-  void lines_changed(AccountId leaf);
   std::uint32_t kind_of(ShapeId shape);
   void recost(std::uint32_t kind, ShapeCost cost);
   void set_least_next(AccountId id);

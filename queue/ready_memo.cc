@@ -1,4 +1,4 @@
-// What a pass leaves for the next: the next job of a node, and until when that stands.
+// Results that a pass leaves for the next: the next job of a node, and how long this is valid.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,7 @@ void Walk::begin_memos() {
   }
 }
 
-// An answer of a pass with blocks, or of one that takes jobs in thought, is its own affair.
+// A pass with blocks, or one that simulates starts, must not leave its results.
 bool Walk::may_remember() const {
   return setup_.policy == OrderPolicy::kTargetShare && !simulated_ && nothing_blocked();
 }
@@ -46,10 +46,10 @@ void Walk::recall(Child& child) const {
   }
 }
 
-// `first` is the place of the one that gives the next job.
+// `first` is the index of the child with the next job.
 void Walk::remember(AccountId id, std::size_t first) {
   Node& node = marked_node(id);
-  const bool cheap = node.heap.empty() || node.fresh;  // the first time, all have been looked at
+  const bool cheap = node.heap.empty() || node.fresh;  // the first time, all were visited
   node.fresh = false;
   if (!cheap || !may_remember()) return;
   const TimeMs until = stands_until(id, first);
@@ -65,19 +65,20 @@ void Walk::remember(AccountId id, std::size_t first) {
   keep_standing(id, first);
 }
 
-// Of one that was asked for its next job just now.
+// For a child that computed its next job just now.
 TimeMs Walk::answer_stands_until(AccountId id, AccountId child) const {
-  if (child == id || index_->is_leaf(child)) return kForever;  // the first of its line
+  if (child == id || index_->is_leaf(child)) return kForever;  // the first job of its class
   const Memo* const known = memo(child);
   return known == nullptr ? setup_.now : known->until;
 }
 
-// How long the first child stays the first, if nothing changes but the time. Between changes the
-// surplus v_i grows at a rate r_i and decays by half in h. With V and R the sums, the part v_i / V
-// moves by at most 1.05 t d_i in a time t <= h / 8, where d_i = |r_i V - v_i R| / V^2: all decay
+// Returns how long the first child stays the first, if only time passes. Between changes the
+// surplus v_i grows at a rate r_i and halves every h. Let V and R be the sums, and d_i = |r_i V -
+// v_i R| / V^2. The part v_i / V moves by at most 1.05 t d_i in a time t <= h / 8, since all decay
 // alike, and the integral of the decay's inverse is then at most 1.05 t. A target moves by `gain`
-// times as much, or is held by its bounds. The first, of key a / T, stays before another, of key
-// b / U, while 1.05 t gain (d_a b + d_b a) < b T - a U. A hundredth of that time is left unused.
+// times as much, or is held by its bounds. The first child, of key a / T, stays before another, of
+// key b / U, while 1.05 t gain (d_a b + d_b a) < b T - a U. A hundredth of that time is left
+// unused.
 TimeMs Walk::stands_until(AccountId id, std::size_t first) {
   Node& node = marked_node(id);
   TimeMs until = kForever;
@@ -92,19 +93,19 @@ TimeMs Walk::stands_until(AccountId id, std::size_t first) {
     const Sibling& s = node.siblings[i];
     return static_cast<double>(s.id == id ? s.alloc : setup_.tree->node(s.id).surplus.rate());
   };
-  // Of two that have had nothing neither moves.
+  // Of two children without past usage neither moves.
   const auto rests = [&](std::size_t i) { return node.siblings[i].surplus == 0 && rate(i) == 0; };
   for (std::size_t i = 0; i < node.siblings.size(); ++i) {
     const OrderKey& other = node.keys[i];
     const bool tie = i != first && other.band == key.band && other.first == key.first;
     if (tie && !(rests(first) && rests(i))) return setup_.now - 1;
   }
-  if (key.band != 1) return until;  // no time in it
+  if (key.band != 1) return until;  // the key does not depend on time
   double surplus = 0, rates = 0;
   for (std::size_t i = 0; i < node.siblings.size(); ++i) {
     const Sibling& s = node.siblings[i];
     if (s.shares <= 0) continue;
-    if (s.surplus == 0 && rate(i) != 0) return setup_.now;  // it may be held at 0 for a while
+    if (s.surplus == 0 && rate(i) != 0) return setup_.now;  // its surplus may stay at 0 for a while
     surplus += s.surplus;
     rates += rate(i);
   }

@@ -31,13 +31,13 @@ std::uint32_t Walk::best(AccountId id, Scope scope) {
   }
 }
 
-// The next job of a child, or of the node's own.
+// Returns the next job of a child, or of the node's own jobs.
 std::uint32_t Walk::next_of(AccountId id, AccountId child, Scope scope) {
   return child == id ? first_open(id, scope) : best(child, below(scope, child));
 }
 
-// Is that job within quota at every level below? A quota speaks for everything below that has none
-// of its own; a sum of quotas does not.
+// True if that job is within quota at every level below. A quota covers everything below it that
+// has no quota of its own; a sum of quotas does not.
 bool Walk::next_within(AccountId id, AccountId child, std::uint32_t slot) const {
   if (child == id || index_->summary(child).quota == 0) return index_->summary(id).own_quota;
   return covers(child, slot) && best_within(child);
@@ -80,8 +80,8 @@ ReadyQueue::Level Walk::compare(AccountId id, Scope scope) {
   return level;
 }
 
-// The first by what was known of it is asked for its next job. True if its key stands; else it is
-// keyed again, never better than before.
+// Computes the next job of the child that is first so far. Returns true if its key was right; else
+// computes a new key, which is never better.
 bool Walk::settle(AccountId id, std::size_t at) {
   Node& node = marked_node(id);
   Sibling& first = node.siblings[at];
@@ -96,32 +96,32 @@ bool Walk::settle(AccountId id, std::size_t at) {
   return false;
 }
 
-// nullptr: it is not live.
+// Returns nullptr if the child is not live.
 Walk::Child* Walk::child_of(Node& node, AccountId id) {
   const auto it = std::lower_bound(node.children.begin(), node.children.end(), id,
                                    [](const Child& c, AccountId of) { return c.id < of; });
   return it == node.children.end() || it->id != id ? nullptr : &*it;
 }
 
-// Of the node's next job: is it within quota at every level below?
+// True if the node's next job is within quota at every level below.
 bool Walk::best_within(AccountId id) const {
   if (index_->is_leaf(id)) return index_->summary(id).own_quota;
   if (const Memo* known = memo(id)) return known->best_within;
   return marked_node(id).best_within;
 }
 
-// Of the next job of a child that was asked for it: its cost, without a look at the job itself.
+// Returns the cost of a child's next job, already computed, without reading the job.
 MilliGpu Walk::best_cost(AccountId id, const Sibling& child) const {
   return child.id == id || index_->is_leaf(child.id) ? child.next : known_cost(child.id);
 }
 
-// Of the next job of an inner node that was asked just now.
+// The same for an inner node that computed its next job just now.
 MilliGpu Walk::known_cost(AccountId id) const {
   if (const Memo* known = memo(id)) return known->best_cost;
   return marked_node(id).best_cost;
 }
 
-// Brings the children up to date with blocks and with what was touched.
+// Updates the children after blocks and changes.
 void Walk::refresh(AccountId id, Scope scope) {
   Node& node = mark(id);
   if (!node.expanded) {
@@ -150,7 +150,7 @@ void Walk::expand(AccountId id, Scope scope) {
   if (node.children.size() > 1) fill_values(id);
 }
 
-// Asks for the cache lines of all siblings at once; their accounts are spread over megabytes.
+// Prefetches the cache lines of all siblings at once; their accounts are spread over megabytes.
 void Walk::prefetch_children(AccountId id) const {
   for (const AccountId child : index_->children(id)) {
     if (index_->summary(child).jobs == 0) continue;
@@ -204,7 +204,7 @@ void Walk::recheck_touched(AccountId id, Scope scope) {
   }
 }
 
-// True if the class of its next job is another one now.
+// Returns true if the class of its next job changed.
 bool Walk::update_class(Child& child, AccountId parent, Scope scope) {
   if (!child.by_class) return false;
   const std::int32_t was = child.priority;
@@ -239,15 +239,15 @@ double Walk::value_of(AccountId id) const {
   return 0;
 }
 
-// An account's own jobs have no quota: their surplus is their usage. It is a difference of sums: what
-// rounding leaves of it is nothing, or it would decide between accounts that have had nothing.
+// An account's own jobs have no quota: their surplus is their usage. It is a difference of sums. A
+// rounding error counts as 0, or it would decide between accounts without past usage.
 double Walk::own_value(AccountId id) const {
   if (setup_.policy == OrderPolicy::kDrf) return 0;
   const auto usage = [this](AccountId of) {
     return setup_.policy == OrderPolicy::kUsageTick ? setup_.tick->usage(of)
                                                     : setup_.tree->usage(of, instant_);
   };
-  constexpr double kRounding = 1e-9;  // of the whole; 53 bits and some thousand sums leave less
+  constexpr double kRounding = 1e-9;  // of the total; 53 bits and some thousand sums leave less
   const double all = usage(id);
   double value = all;
   for (const AccountId child : index_->children(id)) value -= usage(child);
@@ -265,14 +265,14 @@ MilliGpu Walk::own_alloc(AccountId id) const {
   return alloc;
 }
 
-// Whether it is, is asked when it is the first of all: that needs its next job.
+// A quick test; the exact one needs the next job, and runs only for the first child.
 bool Walk::may_be_within(const Sibling& sibling, AccountId parent) const {
   return setup_.policy == OrderPolicy::kTargetShare && sibling.id != parent && sibling.quota > 0 &&
          sibling.alloc <= sibling.quota;
 }
 
-// Would the account still be within its quota with this job? Of a job that could take several
-// products only the sum is known.
+// True if the account would still be within its quota with this job. For a job that could use
+// several products only the sum is checked.
 bool Walk::covers(AccountId id, std::uint32_t slot) const {
   const ShapeCost& cost = index_->kind(index_->jobs()[slot].kind).cost;
   const AccountNode& node = setup_.tree->node(id);
@@ -283,7 +283,7 @@ bool Walk::covers(AccountId id, std::uint32_t slot) const {
   return setup_.tree->covered(node, cost.product, extra) == node.alloc() + extra;
 }
 
-// Who takes part, and their keys.
+// Selects the children that take part, and computes their keys.
 void Walk::rebuild(AccountId id) {
   Node& node = marked_node(id);
   node.rebuild = node.has_targets = false;
@@ -317,7 +317,7 @@ void Walk::rebuild(AccountId id) {
                  [&](std::uint32_t a, std::uint32_t b) { return node.keys[b] < node.keys[a]; });
 }
 
-// Its allocation changed, or its next job.
+// Updates the key of a child whose allocation or next job changed.
 void Walk::rekey(AccountId id, std::size_t at, const Child& child) {
   Node& node = marked_node(id);
   Sibling& sibling = node.siblings[at];
@@ -329,7 +329,7 @@ void Walk::rekey(AccountId id, std::size_t at, const Child& child) {
 
 void Walk::compute_key(Node& node, std::size_t at) {
   if (node.siblings.size() == 1) return;
-  // Only its own key changes; what it has in common with the others is in its target.
+  // Only its own key changes; the figures shared with its siblings are in its target.
   OrderKey& key = node.keys[at];
   order_keys(setup_.policy, *setup_.rule, {&node.siblings[at], 1}, {&key, 1});
   if (setup_.policy == OrderPolicy::kTargetShare && key.band == 1) {
@@ -352,7 +352,7 @@ std::size_t Walk::first_of(const Node& node) const {
   return node.keys.size() == 1 ? 0 : static_cast<std::size_t>(it - node.keys.begin());
 }
 
-// Moves one whose key changed to its place in the heap. It is nearly always the first.
+// Moves a sibling with a changed key to its position in the heap. It is nearly always the first.
 void Walk::sift(Node& node, std::size_t at) {
   auto& heap = node.heap;
   const auto less = [&](std::size_t a, std::size_t b) {

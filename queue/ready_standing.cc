@@ -1,7 +1,6 @@
-// A node that is asked again after one of its children changed, as after each start. The others
-// stand as they stood but for time, and what time does to them is known: no account is looked at
-// but that one. Where this is not so, or the first is not clearly the first, the node is asked in
-// full.
+// Computes a node's next job again after one of its children changed, as after each start. The
+// other children change only with time, in a known way, so only the changed child is read. If this
+// does not hold, or the first child is not clearly the first, the node is computed in full.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,19 +10,20 @@
 namespace subak::ready {
 namespace {
 
-// Soon after a start a surplus is the small difference of two large numbers: this part of them, and
-// less, is left to the exact formula. What rounding does to a key is then far below kClear.
+// Soon after a start a surplus is the small difference of two large numbers. If it is at most this
+// part of them, the exact formula decides. The effect of rounding on a key is then far below
+// kClear.
 constexpr double kLeastSurplus = 1e-4;
-// Keys that differ by less, as a part, are not told apart here.
+// Keys that differ by a smaller part count as equal here.
 constexpr double kClear = 1e-8;
 
 }  // namespace
 
 struct Walk::Contest {
   std::size_t first = 0;
-  bool alone = false;  // nobody else takes part
+  bool alone = false;  // no other child takes part
   double surplus = 0, rate = 0;
-  // By place; target 0: it takes no part.
+  // By index; target 0: it takes no part.
   std::array<double, kFewSiblings> value, target, cost, key;
 };
 
@@ -46,7 +46,7 @@ void Walk::read(Entrant& e) const {
   forget_next(e);
 }
 
-// Asks for the cache lines that a look at what changed needs.
+// Prefetches the cache lines for reading what changed.
 void Walk::prefetch_changes(const Entrant& e) const {
   const AccountNode& account = setup_.tree->node(e.id);
   __builtin_prefetch(&index_->summary(e.id));
@@ -54,7 +54,7 @@ void Walk::prefetch_changes(const Entrant& e) const {
   __builtin_prefetch(&account.surplus);
 }
 
-// Asks for the cache lines that a look at the child needs, and a start after it, all at once.
+// Prefetches the cache lines for reading the child, and for a start after it, all at once.
 void Walk::prefetch(const Entrant& e) const {
   const AccountNode& account = setup_.tree->node(e.id);
   __builtin_prefetch(&account);
@@ -67,7 +67,8 @@ void Walk::prefetch(const Entrant& e) const {
   }
 }
 
-// False if nothing waits below the child any more. What changed there is taken off `unseen`.
+// Returns false if no job waits below the child any more. Subtracts the changes there from
+// `unseen`.
 bool Walk::catch_up(Entrant& e, Changes& unseen) const {
   const Changes now = changes_of(e.id);
   if (now == e.seen) return true;
@@ -78,8 +79,8 @@ bool Walk::catch_up(Entrant& e, Changes& unseen) const {
   return true;
 }
 
-// False if more changed than children that were known. Nearly always it is one, and that which gave
-// the last answer; else all are looked at.
+// Returns false if there are changes beyond the known children. Nearly always only the child with
+// the last result changed; else it reads all children.
 bool Walk::catch_up(Standing& standing, AccountId id) const {
   Entrant& last = standing.entrants[standing.last];
   prefetch_changes(last);
@@ -98,8 +99,8 @@ bool Walk::catch_up(Standing& standing, AccountId id) const {
   return true;
 }
 
-// The rule of accounting/order.h for siblings without quota. False if a surplus may be held at 0 for
-// a while, or rounding counts.
+// Applies the rule of accounting/order.h for siblings without quota. Returns false if a surplus may
+// stay at 0 for a while, or rounding counts.
 bool Walk::enter(Standing& standing, Contest& c) const {
   const std::size_t n = standing.entrants.size();
   std::int32_t top = std::numeric_limits<std::int32_t>::min();
@@ -146,7 +147,7 @@ void Walk::set_key(const Entrant& e, Contest& c, std::size_t at) {
   c.key[at] = c.cost[at] / c.target[at];
 }
 
-// False if two are too close to tell them apart with sums that are rounded otherwise.
+// Returns false if two are too close for sums with other rounding errors.
 bool Walk::find_first(const Standing& standing, Contest& c) {
   if (c.alone) return true;
   double best = std::numeric_limits<double>::infinity(), second = best;
@@ -160,7 +161,8 @@ bool Walk::find_first(const Standing& standing, Contest& c) {
   return only_twins_are_near(standing.entrants.size(), c);
 }
 
-// Twins that have had nothing stay alike, and the lower id, which was found, is first.
+// True if only equal children without past usage are near: they stay equal, and the lower id, which
+// was found, is first.
 bool Walk::only_twins_are_near(std::size_t count, const Contest& c) {
   const std::size_t first = c.first;
   for (std::size_t i = 0; i < count; ++i) {
@@ -233,7 +235,7 @@ std::uint32_t Walk::ask_again(AccountId id, Scope scope) {
   }
 }
 
-// `first` is the place, among those that take part, of the one that gave the next job.
+// `first` is the index, among the children that take part, of the one with the next job.
 void Walk::keep_standing(AccountId id, std::size_t first) {
   const Node& node = marked_node(id);
   Standing& standing = standings_[id.value];

@@ -97,7 +97,7 @@ bool Walk::find_witness(const TreeNode& node, Child& child, MilliGpu limit) cons
   return false;
 }
 
-// The first in the line that is not blocked by itself.
+// Returns the first job of the class that is not blocked by itself.
 std::uint32_t Walk::line_open(Node& node, const Line& line) {
   if (job_open(line.head)) return line.head;
   auto it = std::lower_bound(node.cursors.begin(), node.cursors.end(), line.kind,
@@ -136,8 +136,8 @@ bool Walk::live_by(std::uint32_t slot, Child& child) const {
   return true;
 }
 
-// Does the child have a job that could start? Then `next` is what that costs: of a leaf what its
-// next job does, else the least that it may be. `scope` is the parent's.
+// True if the child has a job that could start. `next` becomes its cost: for a leaf that of its
+// next job, else the least possible. `scope` is the parent's.
 bool Walk::live(Child& child, AccountId parent, Scope scope) {
   child.stands_until = kForever;
   if (child.id == parent) return live_by(first_open(parent, scope), child);
@@ -168,7 +168,7 @@ bool Walk::live(Child& child, AccountId parent, Scope scope) {
   return true;
 }
 
-// The next job or the allocation of every node from `leaf` up may have changed.
+// Marks every node from `leaf` up: its next job or allocation may have changed.
 void Walk::touch_path(AccountId leaf) {
   AccountId child = leaf;  // its own jobs
   for (AccountId id = leaf; id; id = index_->summary(id).parent) {

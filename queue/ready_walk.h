@@ -1,9 +1,10 @@
-// The walk of one pass down the account tree. All memory is kept from pass to pass; marks carry the
-// pass's number, so that beginning a pass costs nothing and only visited nodes are ever touched.
+// The walk of one pass down the account tree. It keeps all memory from pass to pass. Marks carry
+// the pass's number, so beginning a pass costs nothing and a pass touches only the nodes that it
+// visits.
 //
 // A visited node keeps its children with startable demand ("live"), the keys of those that take
-// part, and the job it would give next. What a start or a block changes is noted on the path and
-// brought up to date at the next visit. Private to queue.
+// part, and the job that it would return next. A start or a block marks the path as changed, and
+// the next visit updates it. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace subak::ready {
 
-// Up to here a scan and a fresh set of keys cost less than a heap.
+// Up to this many siblings, a scan and new keys cost less than a heap.
 inline constexpr std::size_t kFewSiblings = 16;
 
 struct PassSetup {
@@ -42,7 +43,7 @@ class Walk {
   void block_line(JobId id);
   void block_account(AccountId id, MilliGpu milligpu);
   std::vector<ReadyQueue::Level> rank(AccountId leaf);
-  // As if the job had started: passed over from now on, and its cost is on its path.
+  // Treats the job as started: skips it from now on, and adds its cost on its path.
   void take(std::uint32_t slot);
 
  private:
@@ -52,24 +53,24 @@ class Walk {
   // A child with startable demand; the node itself stands for its own jobs.
   struct Child {
     AccountId id;
-    // Place of a kind that is open, in lines, then below. It only moves on: all before it are
-    // blocked, and what is blocked does not leave during a pass.
+    // Index of an open kind, in lines, then in below. It only increases: all kinds before it are
+    // blocked, and a blocked kind does not leave during a pass.
     std::uint32_t witness = 0;
-    // Milli-GPU of its next job; of an inner node a lower bound, until it is the first.
+    // Milli-GPU of its next job; for an inner node a lower bound, until it is the first.
     MilliGpu next = 0;
-    TimeMs stands_until = kForever;  // `next`, if nothing changes below the child
+    TimeMs stands_until = kForever;  // validity of `next`, if nothing changes below the child
     std::int32_t priority = 0;       // of its next job, where `by_class`
     bool by_class = false;           // a user, or the node itself
     double value = 0;                // decayed surplus or usage at the pass's instant
   };
-  // How far one line is blocked job by job: all up to `slot` are. `next` came after it when that was
-  // last asked.
+  // How far one line is blocked job by job: all up to `slot` are. `next` was the slot after it at
+  // the last call.
   struct Cursor {
     std::uint32_t kind = 0;
     std::uint32_t slot = kNoSlot;
     std::uint32_t next = kNoSlot;
   };
-  // What the pass knows of one visited node.
+  // The state of one visited node in the pass.
   struct Node {
     std::uint64_t seen = 0;  // version of the blocks that `children` reflects
     std::uint64_t limit_version = 0;
@@ -80,8 +81,8 @@ class Walk {
     bool best_known = false;
     bool best_within = false;  // that job is within quota at every level below
     bool expanded = false;     // children is filled
-    bool rebuild = false;      // the keys are not
-    bool fresh = false;        // expanded, and not yet asked for its next job
+    bool rebuild = false;      // the keys must be computed again
+    bool fresh = false;        // expanded, but its next job is not known yet
     bool has_targets = false;
     bool dirty = false;                        // something below is blocked by job or account
     bool jobs_blocked = false;                 // some of its own, or whole lines
@@ -96,11 +97,12 @@ class Walk {
   };
   struct Mark {
     std::uint64_t pass = 0;  // visited in this one
-    std::uint32_t at = 0;    // then: its place in visited_
+    std::uint32_t at = 0;    // if visited: its index in visited_
   };
   // The next job of a node as a pass found it with nothing blocked. The keys of a node's children
-  // move with time, slowly: the answer stands until a neighbour's could pass it (stands_until()), as
-  // long as nothing changes at or below the node. So a pass asks again only where something did.
+  // change slowly with time. The result is valid until a neighbour's key could pass it
+  // (stands_until()), unless something changes at or below the node. So a pass computes again only
+  // nodes with changes.
   struct Memo {
     std::uint64_t epoch = 0;  // memo_epoch_ when it was made
     std::uint32_t jobs_changes = 0, alloc_changes = 0;
@@ -109,40 +111,40 @@ class Walk {
     MilliGpu best_cost = 0;
     TimeMs from = 0, until = 0;
   };
-  // How many changes there were at and below a node.
+  // The number of changes at and below a node.
   struct Changes {
     std::uint32_t jobs = 0, alloc = 0;
     friend bool operator==(const Changes&, const Changes&) = default;
   };
-  // A child with startable demand as its parent knew it. All that moves with time is its surplus.
+  // A child with startable demand as its parent last read it. Only its surplus changes with time.
   struct Entrant {
     AccountId id;
     std::int32_t priority = 0;  // of its next job, where `by_class`
     bool by_class = false;
     bool leaf = false;
-    std::uint32_t slot = kNoSlot;  // its next job until `until`, if it was asked for it
+    std::uint32_t slot = kNoSlot;  // its next job until `until`, if known
     double shares = 0;
     DecayedMeter::Course surplus;
     double rate = 0;  // of the surplus, in milli-GPU
     MilliGpu alloc = 0;
     MilliGpu least = 0;  // of its next job
-    MilliGpu next = 0;   // what that costs until `until`; then it is `least` again
+    MilliGpu next = 0;   // cost of that job until `until`; then it is `least` again
     TimeMs until = kForever;
     Changes seen;  // when this was read
   };
-  // The children of a node when it was last asked. A start changes one of them: the others need not
-  // be looked at for the next answer.
+  // The children of a node at the last call. A start changes one of them, so the next call need not
+  // read the others.
   struct Standing {
     std::uint64_t epoch = 0;      // memo_epoch_ when it was made
     std::int64_t half_lives = 0;  // of the instants that the surpluses are for
     TimeMs from = 0;
     Changes own;                    // of the node
-    std::uint32_t last = 0;         // place of the child that gave the answer
+    std::uint32_t last = 0;         // index of the child with the last result
     std::vector<Entrant> entrants;  // by id
   };
-  // Who of them is the first at the pass's instant, and what says how long.
+  // Which of them is first at the pass's instant, and for how long.
   struct Contest;
-  // What blocks above a node say about it.
+  // What blocks above a node mean for it.
   struct Scope {
     MilliGpu limit = kNoLimit;
     std::uint64_t version = 0;
@@ -175,20 +177,20 @@ class Walk {
   void jobs_blocked_at(AccountId leaf);
   std::uint32_t next_fifo();
 
-  // ready_memo.cc: what a pass leaves for the next
+  // ready_memo.cc: results that a pass leaves for the next
   void begin_memos();
   bool may_remember() const;
-  const Memo* memo(AccountId id) const;  // nullptr: none that stands
-  void recall(Child& child) const;       // what it would answer, if that is known
+  const Memo* memo(AccountId id) const;  // nullptr: none is valid
+  void recall(Child& child) const;       // fills in the child's result if it is known
   void remember(AccountId id, std::size_t first);
   TimeMs stands_until(AccountId id, std::size_t first);
   TimeMs answer_stands_until(AccountId id, AccountId child) const;
 
-  // ready_standing.cc: asked again after a start
+  // ready_standing.cc: the next call after a start
   Changes changes_of(AccountId id) const {
     return {index_->summary(id).changes, setup_.tree->node(id).changes};
   }
-  std::uint32_t ask_again(AccountId id, Scope scope);  // kNoSlot: it must be asked in full
+  std::uint32_t ask_again(AccountId id, Scope scope);  // kNoSlot: a full computation is needed
   bool catch_up(Standing& standing, AccountId id) const;
   bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);
@@ -251,7 +253,7 @@ class Walk {
   std::vector<Memo> memos_;          // index = account id
   std::vector<Standing> standings_;  // likewise
   std::uint64_t memo_epoch_ = 0;
-  std::uint64_t index_epoch_ = 0;  // what memo_epoch_ was made of
+  std::uint64_t index_epoch_ = 0;  // the index epoch for which memo_epoch_ was made
   const Index* memos_of_ = nullptr;
   OrderPolicy memo_policy_ = OrderPolicy::kTargetShare;
   TargetShareRule memo_rule_;

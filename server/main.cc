@@ -1,7 +1,9 @@
-// subakd: reads what it is told, starts the service, waits for a signal.
-// Exit codes: 0 stopped as asked, 1 the start was refused or the store is damaged, 3 a commit
-// failed, the store's file was taken away, the database went away while it started, a listener lets nobody in, or a stop
-// took too long, 4 it led and another process does by now.
+// subakd: reads its configuration, starts the service, waits for a signal. Exit codes:
+// - 0: stopped as requested.
+// - 1: the start was refused, or the store is damaged.
+// - 3: a commit failed, the store's file was removed, the database went away during the start, a
+//   listener accepts no connection, or a stop took too long.
+// - 4: it led, and another process leads now.
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -26,14 +28,14 @@ constexpr int kRefused = 1;
 constexpr int kFailed = 3;
 constexpr int kOtherLeads = 4;
 
-// Every thread inherits the mask, so signals come to wait_for_end() only.
+// Every thread inherits the mask, so signals arrive only in wait_for_end().
 sigset_t block_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at the system's limit is a write that fails
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at the system's limit becomes a failed write
   return set;
 }
 
@@ -51,13 +53,13 @@ int wait_for_end(const sigset_t& set, Serving& service) {
   }
 }
 
-// Of damage another start would only find the same.
+// Another start would find the same damage again.
 int code_of_end(const subak::Error& error) {
   if (subak::says_damage(error)) return kRefused;
   return subak::says_other_leads(error) ? kOtherLeads : kFailed;
 }
 
-// After a failed commit nothing may be shown any more: no destructors, no answers.
+// After a failed commit no further output is allowed: no destructors, no answers.
 void end_now(const subak::Error& error) { std::_Exit(code_of_end(error)); }
 
 void end_slow_stop(int) { _exit(kFailed); }
@@ -67,7 +69,8 @@ int refuse(const std::string& why) {
   return kRefused;
 }
 
-// What is wrong with the configuration or the store stays so; a database that goes away and a lead that is lost do not.
+// A fault of the configuration or of the store is permanent. A database that goes away and a lost
+// lead are not.
 int refuse_start(const subak::Error& error) {
   const int refused = refuse(error.message());
   if (subak::says_away(error)) return kFailed;
@@ -77,7 +80,7 @@ int refuse_start(const subak::Error& error) {
 // A Service or a Replica.
 template <class Serving>
 int serve(const subak::Config& config) {
-  umask(0077);  // the store and the keys are nobody else's
+  umask(0077);  // only this user may read the store and the keys
   const sigset_t signals = block_signals();
   Serving service(config, end_now);
   if (const auto error = service.start()) {

@@ -1,5 +1,5 @@
-// The bursty toy: gangs of nine tenths of the fleet among many short jobs. Whoever waits for them
-// pays with idle GPUs, or the gangs with their waits. Threads: none.
+// The bursty toy: gangs of nine tenths of the fleet among many short jobs. A policy either reserves
+// nodes for the gangs and pays with idle GPUs, or lets the gangs wait long. Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct BurstyOptions {
   std::function<void(double done)> progress;  // after each policy; done: 0 to 1
 };
 
-// 320 GPUs in nodes of 8 and two teams with equal shares. One has jobs of one GPU, exponential
-// around 5 minutes, that load the fleet by 0.7; the other submits a gang of 36 whole nodes for half
-// an hour every 6 hours, the first after one.
+// Returns 320 GPUs in nodes of 8 and two teams with equal shares. One has jobs of one GPU,
+// exponential around 5 minutes, that load the fleet by 0.7. The other submits a gang of 36 whole
+// nodes for half an hour every 6 hours, the first after one.
 Workload bursty_workload(const BurstyOptions& options);
-// One result a policy.
+// Returns one result for each policy.
 std::vector<SimResult> run_bursty(const BurstyOptions& options);
 
 }  // namespace subak::sim

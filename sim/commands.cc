@@ -7,7 +7,6 @@
 #include "core/limits.h"
 #include "sim/bursty.h"
 #include "sim/json_out.h"
-#include "sim/plot.h"
 #include "sim/report.h"
 #include "sim/share_case.h"
 #include "sim/simulate.h"
@@ -53,7 +52,7 @@ Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
   return policy;
 }
 
-// The policy with what one word of --backfill says.
+// Returns the policy with one element of --backfill applied.
 Result<Policy> with_backfill(Policy policy, const std::string& word) {
   if (word == "none") {
     policy.reserve_jobs = 0;
@@ -74,7 +73,7 @@ struct Compared {
   std::string name;
 };
 
-// Each policy, with each word of --backfill if there is one.
+// Returns each policy, with each element of --backfill if there is one.
 Result<std::vector<Compared>> compared(const SimOptions& options) {
   std::vector<Compared> out;
   for (const std::string& name : options.policies) {
@@ -90,7 +89,7 @@ Result<std::vector<Compared>> compared(const SimOptions& options) {
   return out;
 }
 
-// "random:N"; 0 if not given.
+// Reads "random:N"; 0 if not given.
 Result<std::uint32_t> random_teams(const std::string& text) {
   if (text.empty()) return std::uint32_t{0};
   std::uint32_t n = 0;

@@ -1,6 +1,7 @@
 // The offline commands, `subak sim run|compare|share|toy`, without a command-line library: plain
 // options in, text to streams, an exit code out (0 done, 1 refused, 2 usage, 4 file not found).
-// Errors are two lines on `err`: what is wrong, what to do. Threads: none.
+// Errors: two lines on `err`, the problem and the remedy.
+// Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct SimOptions {
   std::string teams;                                   // --teams random:N
   bool limits = false;                                 // --limits
   std::uint64_t short_limits = 0;                      // --short-limits: percent
-  std::uint64_t eta = 200;                             // --eta N: jobs that are told a start
+  std::uint64_t eta = 200;                             // --eta N: jobs that get a start estimate
   std::string run_times = "predicted";                 // --run-times predicted|limits|exact
   std::uint64_t seed = 1;                              // --seed S
   std::string charge_end = "yes";                      // --charge-end yes|no, usage-tick only
@@ -50,8 +51,8 @@ struct ToyCommandOptions {
   bool progress = false;  // show a progress bar on `err`
 };
 
-// One policy and several share all but the form of the output;
-// `compare` prints one column per policy.
+// Both take several policies; they differ only in the form of the output. `compare` prints one
+// column per policy.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

@@ -1,6 +1,7 @@
 // CSV files from outside, plain or gzip: a header line that names the columns, then one row per
 // line. Quoted fields are understood; a quoted field does not span lines. Every mistake is an Error
-// whose field is "file:line: column". Threads: none.
+// whose field is "file:line: column".
+// Threads: none.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +18,30 @@ namespace subak::sim {
 
 class CsvReader {
  public:
-  // Opens and reads the header. Errors: cannot be read, empty, a column named twice.
+  // Opens the file and reads the header. Errors: cannot be read, empty, a column named twice.
   static Result<std::unique_ptr<CsvReader>> open(const std::string& path);
   ~CsvReader();
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
 
   const std::vector<std::string>& columns() const { return columns_; }
-  // The place of a column; nullopt if the file has none of this name.
+  // Returns the index of the column; nullopt if the file has none of this name.
   std::optional<std::size_t> column(std::string_view name) const;
-  // As column(), with an Error that lists what the file has.
+  // As column(), with an Error that lists the columns of the file.
   Result<std::size_t> need(std::string_view name) const;
 
   // Reads the next row (blank lines are skipped). False at the end of the file. Errors: a line that
   // is too long, quotes that do not close, another number of fields than the header has, a damaged
   // file.
   Result<bool> next();
-  // A field of the current row; empty for a column that the file lacks.
+  // Returns a field of the current row; empty for a column that the file lacks.
   std::string_view field(std::optional<std::size_t> column) const;
   Error error(std::optional<std::size_t> column, std::string_view want) const;
   std::size_t line() const { return line_; }
 
-  // Typed fields of the current row; an empty field is an Error too.
+  // Return typed fields of the current row; an empty field is an Error too.
   Result<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most) const;
-  // Seconds, with up to three decimals, to ms.
+  // Reads seconds, with up to three decimals, as ms.
   Result<DurationMs> seconds(std::size_t column) const;
   Result<MilliGpu> milligpu(std::size_t column) const;
 

@@ -74,7 +74,7 @@ void Driver::start(const Effect& effect) {
   if (effect.kind != EffectKind::kOpenGate) return;
   const auto sequence = static_cast<std::size_t>(effect.job.sequence());
   const std::uint32_t index = sequence < by_sequence_.size() ? by_sequence_[sequence] : kNoJob;
-  if (index == kNoJob || live_[index].state != State::kQueued) return;  // told twice
+  if (index == kNoJob || live_[index].state != State::kQueued) return;  // repeated
   for (const EffectPod& pod : effect.pods) {
     in::PodBound bound;
     bound.cluster = kClusterName;
@@ -134,7 +134,7 @@ void Driver::run(const std::function<void(double)>& progress) {
     if (!event) break;
     const std::optional<TimeMs> deadline = port_.next_deadline();
     now_ = std::max(now_, std::min(*event, deadline.value_or(*event)));
-    // One turn closes so many rows of a day at most.
+    // One turn closes only so many rows of a day.
     while (port_.next_deadline().value_or(now_ + 1) <= now_) port_.tick(now_);
     while (!ends_.empty() && ends_.top().first <= now_) {
       const std::uint32_t job = ends_.top().second;

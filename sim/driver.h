@@ -1,4 +1,4 @@
-// Replays a workload through a port. The order of what is sent is part of the contract, since two
+// Replays a workload through a port. The order of inputs is part of the contract, since two
 // implementations behind a port must make the same facts:
 //
 //   set-up   at A: cluster "sim" in enforce, its nodes, the policy, one account per team below
@@ -30,29 +30,30 @@ namespace subak::sim {
 
 inline constexpr char kClusterName[] = "sim";
 
-// Told of everything as it happens, by index into Workload::jobs.
+// Receives every step as it happens, by index into Workload::jobs.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void submitted(std::uint32_t job, JobId id, TimeMs t) = 0;
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
   virtual void ended(std::uint32_t job, TimeMs t) = 0;
-  virtual void settled(TimeMs /*t*/) {}  // nobody starts any more at this time
+  virtual void settled(TimeMs /*t*/) {}  // no further job starts at this time
 };
 
 class Driver {
  public:
-  // All three outlive the driver.
+  // All three must outlive the driver.
   Driver(const Workload& workload, Port& port, Observer& observer);
-  // Sends the set-up. Errors: what the port refused.
+  // Sends the set-up. Errors: those of the port.
   std::optional<Error> set_up(const Policy& policy);
-  // Runs to the end.
-  // `progress`, if any, is called now and then with the part of jobs that have ended.
+  // Runs to the end. `progress`, if not empty, is called from time to time with the part of jobs
+  // that have ended.
   void run(const std::function<void(double)>& progress = nullptr);
 
   TimeMs now() const { return now_; }
   std::size_t finished() const { return finished_; }
-  std::size_t refused() const { return refused_; }  // by the port, though the fleet could hold them
+  // Jobs that the port refused although the fleet could hold them.
+  std::size_t refused() const { return refused_; }
 
  private:
   enum class State : std::uint8_t { kNew, kQueued, kRunning, kDone };

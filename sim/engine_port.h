@@ -10,7 +10,7 @@ namespace subak::sim {
 
 class EnginePort : public Port {
  public:
-  // Sees every input with its outcome, before the next one is applied.
+  // Receives every input with its outcome, before the next input is applied.
   using Observer = std::function<void(const Input&, const ApplyOutcome&)>;
   explicit EnginePort(Engine& engine, Observer observer = nullptr);
 

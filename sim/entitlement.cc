@@ -6,15 +6,15 @@
 namespace subak::sim {
 namespace {
 
-// Raises a common level so that part i = min(cap_i, level x weight_i), until `total` is given out.
-// Adds to `parts` and returns what is left.
+// Raises a common level so that part i = min(cap_i, level x weight_i), until `total` is used up.
+// Adds to `parts` and returns the rest.
 double fill(double total, std::span<const double> caps, std::span<const double> weights,
             std::vector<double>& parts) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < caps.size(); ++i) {
     if (caps[i] > 0 && weights[i] > 0) open.push_back(i);
   }
-  // Those that are satisfied at the lowest level come first.
+  // Claims that are met at the lowest level come first.
   std::sort(open.begin(), open.end(), [&](std::size_t a, std::size_t b) {
     const double left = caps[a] * weights[b], right = caps[b] * weights[a];
     return left != right ? left < right : a < b;

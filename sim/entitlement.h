@@ -1,4 +1,4 @@
-// What each account is entitled to of what was received in all: quota first, then max-min by
+// Divides the total received by the entitlement of each account: quota first, then max-min by
 // shares, none above its demand. Pure arithmetic in doubles (amounts are GPU-time of one window).
 // Threads: none.
 #pragma once
@@ -11,13 +11,13 @@ namespace subak::sim {
 struct Claim {
   double demand = 0;  // queued + running
   double quota = 0;   // quota x window
-  double shares = 0;  // 0: only what nobody else wants
+  double shares = 0;  // 0: only what no other account wants
 };
 
 // Divides `total`; the parts add up to min(total, sum of demands).
 std::vector<double> entitled(double total, std::span<const Claim> claims);
 
-// Jain's index (sum x)^2 / (n sum x^2) in (0, 1]; 1 for no or all-zero values.
+// Returns Jain's index (sum x)^2 / (n sum x^2) in (0, 1]; 1 for no or all-zero values.
 double jain_index(std::span<const double> values);
 
 }  // namespace subak::sim

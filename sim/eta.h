@@ -1,4 +1,5 @@
-// Tells jobs their start when they are submitted, as the service would, and looks how it came. Threads: none.
+// Estimates the start of jobs at submission, as the service would, and compares the real start.
+// Threads: none.
 #pragma once
 
 #include <array>
@@ -16,11 +17,11 @@
 
 namespace subak::sim {
 
-// How long jobs are taken to run when a start is told.
+// The source of run times for a start estimate.
 enum class RunTimeSource : std::uint8_t {
   kPredicted,  // as the service does
   kLimits,     // until their limits
-  kExact,      // it is known
+  kExact,      // the real run times
 };
 
 }  // namespace subak::sim
@@ -33,11 +34,11 @@ struct subak::EnumText<subak::sim::RunTimeSource> {
 namespace subak::sim {
 
 struct EtaOptions {
-  std::size_t told = 0;  // about so many jobs of the window, evenly spread; 0: none
+  std::size_t told = 0;  // about this many jobs of the window, evenly spread; 0: none
   RunTimeSource source = RunTimeSource::kPredicted;
 };
 
-// Follows one replay. Both outlive it.
+// Follows one replay. Workload and engine must outlive it.
 class EtaJudge {
  public:
   EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);
@@ -56,8 +57,9 @@ class EtaJudge {
   const Engine& engine_;
   EtaOptions options_;
   std::size_t every_ = 1;
-  std::unordered_map<JobId, std::uint32_t> index_;      // of the workload
-  std::vector<std::pair<std::uint32_t, JobId>> fresh_;  // to be told when nobody starts any more
+  std::unordered_map<JobId, std::uint32_t> index_;  // of the workload
+  // Jobs that get an estimate when no further job starts at this time.
+  std::vector<std::pair<std::uint32_t, JobId>> fresh_;
   struct ToldJob {
     JobId id;
     TimeMs start_ms = 0;  // as the forecast said

@@ -1,8 +1,10 @@
-// FGD's fragmentation F over free GPUs (Weng et al., ATC'23), followed exactly through time: only
-// the nodes that change are counted again. For a node n and a typical pod shape m, what m could not
-// use of n's free GPUs is lost: all of it if n cannot run m, else the GPUs with less free than m
-// needs of each. F_n is the mean over the shapes by popularity; reported is the time mean of sum
-// F_n / sum free. Threads: none.
+// FGD's fragmentation F over free GPUs, followed exactly through time: only changed nodes are
+// counted again. For a node n and a typical pod shape m, the loss is the part of n's free GPUs that
+// m could not use. It is all of them if n cannot run m, else the GPUs with less free than m needs
+// of each. F_n is the mean over the shapes by popularity. The result is the time mean of sum F_n /
+// sum free.
+// Source: Weng et al., ATC'23.
+// Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +20,12 @@ namespace subak::sim {
 
 class Fragmentation {
  public:
-  // `requests[i]` was asked for `counts[i]` times; every pod of a gang counts.
-  // Integrates over [from, to).
+  // `requests[i]` was requested `counts[i]` times; every pod of a gang counts. Integrates over
+  // [from, to).
   Fragmentation(const std::vector<NodeSpec>& nodes, const std::vector<GangRequest>& requests,
                 const std::vector<std::uint64_t>& counts, TimeMs from, TimeMs to);
-  // A pod took GPUs of a node (`taken` > 0 per GPU of the mask) or gave them back (< 0).
-  // Unknown nodes are ignored.
+  // Records that a pod took GPUs of a node (`taken` > 0 per GPU of the mask) or released them (<
+  // 0). Unknown nodes are ignored.
   void change(const std::string& node, std::uint64_t gpu_mask, MilliGpu taken, TimeMs t);
   double now() const;           // F / free; 0 when nothing is free
   double time_mean(TimeMs to);  // over the time in which anything was free

@@ -7,7 +7,7 @@
 namespace subak::sim {
 namespace {
 
-// GPUs per node of the nodes that this job may use, largest first.
+// Returns the GPUs per node of the nodes that this job may use, largest first.
 std::vector<std::int64_t> eligible_sizes(const TraceJob& job, const std::vector<NodeSpec>& nodes) {
   std::vector<std::int64_t> sizes;
   for (const NodeSpec& node : nodes) {
@@ -19,7 +19,8 @@ std::vector<std::int64_t> eligible_sizes(const TraceJob& job, const std::vector<
   return sizes;
 }
 
-// Can empty nodes of these sizes hold `count` pods of `size` GPUs and one smaller pod of `rest`?
+// True if empty nodes of these sizes can hold `count` pods of `size` GPUs and one smaller pod of
+// `rest`.
 bool fits_empty(const std::vector<std::int64_t>& nodes, std::int64_t count, std::int64_t size,
                 std::int64_t rest) {
   std::int64_t room = 0;
@@ -74,7 +75,7 @@ PlannedGang fractional(const TraceJob& job, const std::vector<std::int64_t>& siz
   return plan;
 }
 
-// Equal pods; what does not divide goes to the first ones.
+// Makes equal pods; the first ones get the GPUs that do not divide.
 PlannedGang equal_pods(const TraceJob& job, const std::vector<std::int64_t>& sizes,
                        std::int64_t gpus) {
   const std::int64_t size = gpus / job.gang_pods, larger = gpus % job.gang_pods;

@@ -9,12 +9,12 @@
 
 namespace subak::sim {
 
-// All bytes of the file. Errors name the path: it cannot be opened (kNotFound), or has more than
-// `most_bytes` (kInvalid).
+// Returns all bytes of the file. Errors name the path: it cannot be opened (kNotFound), or has more
+// than `most_bytes` (kInvalid).
 Result<std::string> read_json_text(const std::string& path, std::size_t most_bytes);
 
-// The one value in the file. Errors as above, and that it is not `want`, such as "a fairness case"
-// (kInvalid).
+// Returns the one value in the file. Errors as above, and kInvalid if it is not `want`, such as "a
+// fairness case".
 Result<boost::json::value> read_json_file(const std::string& path, std::size_t most_bytes,
                                           const std::string& want);
 

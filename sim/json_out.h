@@ -1,5 +1,6 @@
-// A small writer of JSON text: values in the order in which they are written, two spaces of indent,
-// doubles with nine digits unless exact() is asked for. Threads: none.
+// A small writer of JSON text: values in the order of the calls, two spaces of indent, doubles with
+// nine digits except in exact().
+// Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class JsonOut {
  private:
   void begin_value();
   void new_line();
-  JsonOut& put(double number, int digits);  // 0: all that it takes to read it back
+  JsonOut& put(double number, int digits);  // 0: as many digits as needed to read it back
   std::ostream& out_;
   std::vector<bool> has_items_;
   bool after_key_ = false;

@@ -11,7 +11,7 @@
 namespace subak::sim {
 namespace {
 
-// "80x8" or "80x8:PRODUCT"; nullopt if it does not look like that.
+// Reads "80x8" or "80x8:PRODUCT"; nullopt for other text.
 std::optional<std::vector<NodeSpec>> uniform_fleet(std::string_view text) {
   std::size_t nodes = 0;
   std::int64_t gpus = 0;
@@ -58,7 +58,8 @@ Result<NodeSpec> read_node(const CsvReader& csv, std::size_t name, std::size_t g
   return node;
 }
 
-// What a replay has of such a node: its whole GPUs that work. Pods of a trace tolerate no taint, so there is none.
+// Returns the part of a node for a replay: its working whole GPUs. Pods of a trace tolerate no
+// taint, so it has none.
 std::optional<NodeSpec> for_replay(NodeSpec node) {
   const std::int64_t whole = uncut_gpus(node) - node.unhealthy_gpus;
   const bool takes_work = node.ready && !node.unschedulable && node.unfit.empty();

@@ -78,7 +78,7 @@ Oracle::Slot* Oracle::slot(JobId id, std::uint32_t rank) {
   return nullptr;
 }
 
-// Whoever names a session speaks for its cluster only while no other is newer; a list begins one.
+// True if the input's session is not the newest of its cluster. A list begins a session.
 bool Oracle::is_stale(const Input& input) const {
   const std::string* name = observed_cluster(input.body);
   if (name == nullptr || input.session == kAnySession) return false;
@@ -114,7 +114,7 @@ void Oracle::on(const fact::NodeSet& f) {
 
 void Oracle::on(const fact::NodeLoad& f) { node(f.node)->others_cpu = f.use.cpu_milli; }
 
-// A service that begins does not know what was said of nodes that are not there.
+// A service that starts does not know earlier reports about missing nodes.
 void Oracle::forget_early_light() {
   std::erase_if(light_, [this](const LightPod& p) {
     return std::none_of(nodes_.begin(), nodes_.end(), [&](const Node& n) {
@@ -126,7 +126,7 @@ void Oracle::forget_early_light() {
   });
 }
 
-// Pods without GPUs, by what was said of them.
+// Records non-GPU pods as reported.
 void Oracle::note_light(const Input& input) {
   if (std::holds_alternative<in::Restarted>(input.body)) return forget_early_light();
   const std::string* const cluster = observed_cluster(input.body);
@@ -147,7 +147,7 @@ void Oracle::note_light(const Input& input) {
   }
 }
 
-// Where a list is complete, each node has the sum of those that are on it.
+// Once a list is complete, each node has the sum of the pods on it.
 void Oracle::judge_light() {
   for (const Cluster& c : clusters_) {
     if (!c.synced || c.owned) continue;
@@ -254,7 +254,7 @@ bool Oracle::drains(AccountId leaf) {
   return a != nullptr;
 }
 
-// What is new waits where an account drains; what is left of a Job that was there before is not new.
+// A new job waits if its account drains. The rest of a Job that existed before is not new.
 void Oracle::judge_drain(const fact::JobCreated& f) {
   const bool would = f.origin == JobOrigin::kPods && drains(f.leaf);
   const std::string uid = f.owner.substr(0, f.owner.find('+'));
@@ -308,7 +308,7 @@ void Oracle::on(const fact::PodChanged& f) {
   j->pods[f.rank].disputed = !f.dispute.empty();
   if (j->state == JobState::kIncomplete || f.rank >= j->gang_size) return;
   join(*j);
-  unreserve(f.job);  // it asks for something else now
+  unreserve(f.job);  // its request has changed
 }
 
 void Oracle::on(const fact::AttemptStarted& f) {
@@ -471,7 +471,7 @@ void Oracle::on(const fact::PlaceLost& f) {
 void Oracle::on(const fact::Charged& f) {
   const LedgerRow& r = f.row;
   rows_.push_back(r);
-  if (r.corrects != 0) return;  // Scenarios and the engine's tests judge those
+  if (r.corrects != 0) return;  // scenarios and the engine's tests check those
   Slot* const s = slot(r.allocation.job, r.allocation.rank);
   const std::string what = name(r.allocation.job, r.allocation.rank);
   if (!s) return wrong(what + " was charged for nothing");

@@ -1,27 +1,27 @@
-// The naive oracle: follows the facts with lists and loops, in data structures of its own, and says
-// where an engine and the facts disagree. It judges
-//   each reservation    whole gangs only, of one product, on GPUs that are there and free, on nodes
-//                       that take work; what NVLink must join is in one domain of a product that
-//                       has it; no node is tried again too early that turned such a pod away; pods
-//                       without GPUs leave what the policy keeps beside GPUs that are free
-//   each ledger row     the rows of one allocation follow each other without gap or overlap, at its
-//                       rate, from reservation to end, each in one UTC day; and nothing that is
-//                       bound in a cluster whose list is complete lacks the row of a closed day
-//   the order           whoever is started is next by the order rule, wherever all that wait could
-//                       start; and a pass leaves nobody waiting that could start (where
-//                       `judge_order` is set: the world must then stay with whole GPUs, no late
-//                       reports, no patience). Who could start is whom one product can hold and the
-//                       rules of its accounts allow it: limits, of any and of each product, borrow
-//   ends                each overrun is one, whom a limit ends has had it and is one of those whose
-//                       limits are enforced; and after a tick nobody is there beyond his end unsaid;
-//                       nobody relies on a limit that others like him overran lately
-//   gangs and gates     a member joins the gang's live job; who is whole is queued, who is not is
-//                       not; an attempt that ended leaves the job waiting exactly if somebody is or
-//                       comes; nobody ends a pod whose gate is closed but a person
-//   the sums            per account what is held, runs, was used, its decayed usage and surplus;
-//                       per node what is allocated; the ledger's sums; jobs by state; the bill's
-//                       residual
-// Usage is integrated in long double from every interval there ever was. Threads: none.
+// The naive oracle of tests: follows the facts with lists and loops, in data structures of its own,
+// and reports where an engine and the facts disagree. It checks
+//   each reservation  Only complete gangs start, of one product, on GPUs that are present and free,
+//                     on nodes that take work. Pods that NVLink must join are in one domain of a
+//                     product with NVLink. No node is tried again early after it rejected such a
+//                     pod. Non-GPU pods leave what the policy reserves beside free GPUs.
+//   each ledger row   The rows of one allocation follow each other without gap or overlap, at its
+//                     rate, from reservation to end, each in one UTC day. Each bound pod in a
+//                     cluster with a complete list has the row of a closed day.
+//   the order         Each started job is next by the order rule, if all waiting jobs could start.
+//                     A pass starts every job that could start: one product can hold it, and its
+//                     accounts allow it (limits, of any and of each product, borrow). Only checked
+//                     with `judge_order`: the world must then use only whole GPUs, no late
+//                     reports, no patience.
+//   ends              Each overrun is real. A job that a limit ends has reached it, and its limits
+//                     are enforced. After a tick each job beyond its end is marked. No decision
+//                     relies on a limit that similar jobs overran lately.
+//   gangs and gates   A member joins the gang's live job. A gang is queued exactly if it is
+//                     complete. An attempt that ended leaves the job waiting exactly if pods are
+//                     left or come. Only a person ends a pod whose gate is closed.
+//   the sums          Per account: held and running GPUs, usage, decayed usage and surplus. Per
+//                     node: the allocation. Also the ledger's sums, jobs by state, and the bill's
+//                     residual.
+// It integrates usage in long double from every interval that ever existed. Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -43,18 +43,18 @@ class Oracle {
   };
   explicit Oracle(Options options) : options_(options) {}
 
-  // One input and what the engine made of it.
+  // Reads one input and the engine's outcome.
   void saw(const Input& input, const ApplyOutcome& outcome);
-  // Compares every sum with the engine's. O(all that ever happened).
+  // Compares every sum with the engine's. O(all inputs so far).
   void compare(const Engine& engine);
-  // What was found wrong, in order; empty: nothing.
+  // Returns the mistakes found, in order; empty: none.
   const std::vector<std::string>& mistakes() const { return mistakes_; }
   std::size_t starts_judged() const { return judged_; }       // by the order
-  std::size_t reservations() const { return reservations_; }  // that were made or moved
+  std::size_t reservations() const { return reservations_; }  // made or moved
   std::size_t beside_whole() const {
     return beside_whole_;
   }                                             // starts while cliques were left to gangs
-  std::size_t fills() const { return fills_; }  // starts on nodes that were kept for another
+  std::size_t fills() const { return fills_; }  // starts on nodes reserved for another job
 
  private:
   struct Step {  // of a rate
@@ -66,7 +66,7 @@ class Oracle {
     AccountSpec spec;
     bool live = true;
     std::int64_t revision = 0;
-    TimeMs last_change = 0;  // of what it has, or of its quota
+    TimeMs last_change = 0;  // of its allocation, or of its quota
     std::vector<Step> surplus;
     std::vector<std::pair<TimeMs, long double>> adjustments;
   };
@@ -75,7 +75,7 @@ class Oracle {
     ClusterId cluster;
     NodeSpec spec;
     bool there = true, drained = false;
-    std::int64_t others_cpu = 0;             // of pods without GPUs
+    std::int64_t others_cpu = 0;             // of non-GPU pods
     TimeMs drain_from = 0, drain_until = 0;  // planned; ends by itself
   };
   struct LightPod {
@@ -90,7 +90,7 @@ class Oracle {
     TimeMs from = 0, charged_to = 0;
     bool bound = false, ours = false;  // ours: placed by a reservation
   };
-  struct Bar {  // such pods were turned away by the node
+  struct Bar {  // node back-off: the node rejected these pods
     NodeId node;
     PodShape shape;
     int times = 0;
@@ -107,8 +107,8 @@ class Oracle {
     PodShape shape;
     bool live = false, controlled = false;
     PodGate gate = PodGate::kOpen;
-    bool disputed = false;  // it says otherwise than its gang
-    bool expected = false;  // nobody yet: one comes when those before it run
+    bool disputed = false;  // it contradicts its gang
+    bool expected = false;  // no pod yet: one comes when those before it run
   };
   struct Job {
     JobId id;
@@ -131,7 +131,7 @@ class Oracle {
     std::uint32_t overruns = 0;
     Cause ended = Cause::kNone;  // of its last attempt
   };
-  struct Kind {  // of jobs: who asks, where, under what name but for digits, for what
+  struct Kind {  // of jobs: owner, cluster, name without digits, request
     AccountId leaf;
     ClusterId cluster;
     std::string stem;
@@ -153,7 +153,7 @@ class Oracle {
   struct Choice {
     const Job* job = nullptr;
     bool within = false;
-    bool close = false;  // rounding alone decided that it is not another's
+    bool close = false;  // rounding alone decided against another job
   };
   struct Candidate {
     AccountId id;
@@ -208,7 +208,7 @@ class Oracle {
   void judge_light();
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
-  bool is_synced(ClusterId id) const;  // it is known what happens there
+  bool is_synced(ClusterId id) const;  // its state is known
   Node* node(NodeId id);
   Job* job(JobId id);
   Slot* slot(JobId id, std::uint32_t rank);
@@ -217,12 +217,12 @@ class Oracle {
   void end_use(JobId id, std::uint32_t rank, TimeMs at);
   void begin_use(AccountId leaf, MilliGpu rate, TimeMs from, JobId id, std::uint32_t rank);
   void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
-  // Effective quotas from this account up, and what follows where they are others now.
+  // Effective quotas from this account up, and the effects of a change.
   std::vector<std::map<std::string, MilliGpu>> quotas_of_path(AccountId id) const;
   void quotas_changed(AccountId id, const std::vector<std::map<std::string, MilliGpu>>& before);
   void follow_level(Account& a, TimeMs at);
   void move(Job& job, JobState to);
-  static void join(Job& job);  // what its pods ask for is its request
+  static void join(Job& job);  // its request becomes the sum of its pods
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
 
   // oracle_time.cc
@@ -230,7 +230,7 @@ class Oracle {
   static bool is_ours(const Job& j);
   static Kind kind_of(const Job& j);
   bool trusted(const Job& j) const;   // its limit
-  TimeMs end_of(const Job& j) const;  // when what it holds is taken to be free
+  TimeMs end_of(const Job& j) const;  // when its GPUs are expected to be free
   static bool holds(const Job& j);
   void judge_limit(const Job& j);
   void judge_ends();
@@ -245,10 +245,10 @@ class Oracle {
   bool is_in_time(const fact::Reserved& r);
   std::set<JobId> too_many_beside(const fact::Reserved& r, TimeMs start);
   std::set<JobId> keepers_beside(const fact::Reserved& r);
-  // Equal but for what keepers_beside() leaves open.
+  // Equal except for what keepers_beside() leaves open.
   struct FreeAt {
     TimeMs least = 0, most = 0;
-    bool guess = false;  // some end is one
+    bool guess = false;  // some end is a guess
   };
   FreeAt free_at(const fact::Reserved& r, TimeMs start);
   void judge_delay(const fact::Reserved& before, const fact::Reserved& after);
@@ -265,11 +265,11 @@ class Oracle {
   std::string home_of(NodeId node);  // the clique that it is wired to; empty: none
   std::set<std::string> left_to_gangs(ClusterId cluster);  // cliques, by keep_whole
   void judge_whole(const Job& job, const fact::AttemptStarted& f);
-  // Others with a ComputeDomain in the domain of the node, and where.
+  // Returns the other jobs with a ComputeDomain in the domain of the node, and their nodes.
   std::map<JobId, std::set<NodeId>> computing_beside(JobId job, NodeId node);
   void judge_computing(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
-  // The cluster's scheduler refused the job there lately.
+  // True if the cluster's scheduler refused the job there lately.
   bool refused(JobId job, NodeId node) const;
   void turned_away(const Slot& slot, const PodShape& shape);
 
@@ -297,7 +297,7 @@ class Oracle {
   long double usage(AccountId id) const;  // as of now_
   long double surplus(AccountId id) const;
   long double sort_surplus(AccountId id) const;
-  // Of the siblings of a new node, for each of their shares.
+  // Mean surplus of a new node's siblings, for each of their shares.
   long double mean_surplus(const Account& fresh, bool user) const;
   void judge_days(const Engine& engine);
   void compare_accounts(const Engine& engine);
@@ -325,18 +325,18 @@ class Oracle {
 
   Options options_;
   TimeMs now_ = 0;
-  TimeMs leapt_until_ = 0;  // limits wait until then (fact::TimeLeapt); 0: no leap is open
+  TimeMs leapt_until_ = 0;  // limits wait until then (fact::TimeLeapt); 0: none
   bool in_pass_ = false;
   Policy policy_;
   std::vector<Account> accounts_;
   std::vector<Node> nodes_;
-  std::vector<LightPod> light_;  // as said since their cluster's list began
+  std::vector<LightPod> light_;  // as reported since their cluster's list began
   std::vector<Cluster> clusters_;
   std::vector<Job> jobs_;                  // live ones
   std::vector<Told> told_;                 // in their order
   std::size_t done_ = 0;                   // jobs that ended
   std::vector<Slot> slots_;                // open ones
-  std::vector<Bar> bars_;                  // also those whose time is over
+  std::vector<Bar> bars_;                  // expired ones too
   std::vector<fact::NodeBarred> refused_;  // of jobs, in force
   std::vector<Interval> uses_;             // all
   std::vector<LedgerRow> rows_;            // all

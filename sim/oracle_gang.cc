@@ -1,4 +1,4 @@
-// What the oracle says of gangs that come back, and of gates.
+// The oracle's checks of gangs that come back, and of gates.
 #include <algorithm>
 
 #include "sim/oracle.h"
@@ -31,7 +31,7 @@ std::size_t Oracle::live(const Job& j) {
       std::count_if(j.pods.begin(), j.pods.end(), [](const Pod& p) { return p.live; }));
 }
 
-// A pod that its gang's start has left behind: it begins with the place that it had.
+// True for a pod that its gang's start left behind: it starts with the hold that it had.
 bool Oracle::keeps_place(const Job& j) const { return !in_pass_ && j.attempt == 0 && j.apart; }
 
 void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
@@ -132,9 +132,9 @@ void Oracle::on(const fact::PodsExpected& f) {
   }
 }
 
-// Whether the job waits again, from what there is.
+// Decides whether the job waits again, from its pods.
 void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
-  // Who deletes a pod has not cancelled its job.
+  // The deletion of a pod does not cancel its job.
   const bool deleted = f.cause == Cause::kCancelled && j.stop != Cause::kCancelled;
   bool again = comes_back(f.cause) || (deleted && live(j) > 0);
   if (j.stop != Cause::kNone && !comes_back(j.stop)) again = false;
@@ -154,8 +154,8 @@ void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
   }
 }
 
-// A person may end anything, and so may a limit that he has said and his account enforces; we never
-// end a pod that can still be placed.
+// A person may end anything, and so may the job's own time limit if its account enforces it. Subak
+// never ends a pod that can still be placed.
 void Oracle::judge_effect(const Effect& effect) {
   if (effect.kind != EffectKind::kEvict || effect.cause == Cause::kCancelled) return;
   if (effect.cause == Cause::kTimeLimit) return;
@@ -168,7 +168,7 @@ void Oracle::judge_effect(const Effect& effect) {
   }
 }
 
-// Between two inputs: who could wait for its turn does, and nobody else.
+// Between two inputs exactly the jobs that could wait are queued.
 void Oracle::judge_gangs() {
   for (const Job& j : jobs_) {
     if (j.origin != JobOrigin::kPods) continue;

@@ -10,7 +10,7 @@
 namespace subak::sim {
 namespace {
 
-// Keys nearer than this are equal for the judge: the engine compares doubles.
+// Keys closer than this count as equal: the engine compares doubles.
 constexpr long double kClose = 1e-7L;
 
 bool near(long double a, long double b) {
@@ -27,7 +27,7 @@ MilliGpu cost(const GangRequest& request) {
 
 }  // namespace
 
-// What is free on the nodes where it might be.
+// Returns the free resources of the nodes that the job may use.
 std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
   std::vector<Space> out;
   for (const Node& n : nodes_) {
@@ -37,7 +37,7 @@ std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
       continue;
     }
     std::uint64_t busy = 0;
-    std::int64_t unknown = 0;  // GPUs of pods that came past us, of which nobody knows which
+    std::int64_t unknown = 0;  // GPUs of pods placed without Subak, on unknown indexes
     std::int64_t cpu = n.spec.cpu_milli - n.others_cpu;
     for (const Slot& s : slots_) {
       if (s.at.node != n.id) continue;
@@ -53,8 +53,8 @@ std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
   return out;
 }
 
-// A launcher without GPUs, and equal pods that ask for no CPU: as many of them on its node as it takes to leave
-// what is kept beside the GPUs that are still free there.
+// Checks a launcher without GPUs, and equal pods that request no CPU. Its node takes so many of
+// them that the rest of the resources reserved beside still-free GPUs remains.
 bool Oracle::fits_with_launcher(const Job& j, const std::string& product) const {
   const bool first = j.request.groups[0].shape.kind == GpuKind::kNone;
   const PodGroup& workers = j.request.groups[first ? 1 : 0];
@@ -83,7 +83,7 @@ bool Oracle::fits_with_launcher(const Job& j, const std::string& product) const 
          });
 }
 
-// Whole GPUs of one product: all on one node if that is asked, else anywhere, the largest pods
+// Checks whole GPUs of one product: all on one node if requested, else anywhere, the largest pods
 // first, each on the fullest node.
 bool Oracle::fits(const Job& j, const std::string& product) const {
   const bool led = std::any_of(j.request.groups.begin(), j.request.groups.end(),
@@ -125,7 +125,7 @@ bool Oracle::fits(const Job& j, const std::string& product) const {
   return true;
 }
 
-// May it have what it costs of this product, beside what its accounts hold?
+// True if its accounts allow its cost of this product, beside their holds.
 bool Oracle::allowed(const Job& j, const std::string& product) const {
   const ProductAmount more{product, cost(j.request)};
   for (const Account* a = account(j.leaf); a; a = account(a->parent)) {
@@ -147,7 +147,7 @@ bool Oracle::allowed(const Job& j, const std::string& product) const {
   return true;
 }
 
-// Nothing but place and limits could keep it from starting.
+// True if only placement and limits could keep it from starting.
 bool Oracle::is_waiting(const Job& j) const {
   if (j.state != JobState::kQueued) return false;
   if (!is_synced(j.id.cluster())) return false;
@@ -166,7 +166,7 @@ bool Oracle::may_start(const Job& j) const {
   });
 }
 
-// Of a job that could take several products only the sum is known.
+// For a job that could use several products only the sum is checked.
 bool Oracle::covers(AccountId id, const Job& j) const {
   if (allocated(id, false) + cost(j.request) > quota(id)) return false;
   ProductAmount more;
@@ -214,7 +214,7 @@ std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {
     c.choice = {choice.job, c.quota == 0 ? own_quota : within, choice.close};
     all.push_back(c);
   }
-  // What rounding leaves of sums that should cancel out is nothing.
+  // A rounding error of sums that should cancel counts as 0.
   own.v = own_usage > 1e-9L * usage(id) ? own_usage : 0;
   if (own.choice.job) all.push_back(own);
   std::int32_t top = -2'000'000'000;
@@ -277,12 +277,11 @@ Oracle::Choice Oracle::choose(AccountId id) const {
   return out;
 }
 
-// At each node from the root down to the job's account,
-// the child that was taken is not behind any other.
+// At each node from the root down to the job's account, the chosen child is not behind any other.
 void Oracle::judge_order(const Job& chosen) {
   if (reservations_ > 0 || policy_.order == OrderPolicy::kUsageTick) return;
-  // A pass learns that a job cannot start by trying it. Until then the job counts as demand of its
-  // account, so the choice is beyond doubt only where all that wait could start.
+  // A pass finds that a job cannot start by trying it. Until then the job counts as demand of its
+  // account. So the choice is certain only if all waiting jobs could start.
   const bool doubt = std::any_of(jobs_.begin(), jobs_.end(),
                                  [this](const Job& j) { return is_waiting(j) && !may_start(j); });
   if (doubt && policy_.order != OrderPolicy::kFifo) return;

@@ -1,4 +1,5 @@
-// What the oracle says of places: what a gang may be put on, and what turned its like away.
+// The oracle's checks of placements: the nodes that a gang may use, and nodes that rejected such
+// pods.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -13,7 +14,7 @@ std::string name(JobId id, std::uint32_t rank) {
   return text::job_id_text(id) + "/" + std::to_string(rank);
 }
 
-// Quite free, the node could have some pod of the gang.
+// True if the node could hold some pod of the gang if it were empty.
 bool could_serve(const NodeSpec& n, const GangRequest& gang) {
   const std::int64_t whole = n.replicas > 1 ? 0 : n.gpus - n.mig_gpus - n.unhealthy_gpus;
   return std::any_of(gang.groups.begin(), gang.groups.end(), [&](const PodGroup& g) {
@@ -51,7 +52,8 @@ void Oracle::judge_gpus(const Job& j, const fact::AttemptStarted& f) {
     }
     MilliGpu total = 0;
     bool all_ours = true;
-    // Cut GPUs and the others have a capacity each: a node that lost one says itself of which kind.
+    // Cut GPUs and the others have separate capacities: a node that lost a GPU reports which kind
+    // it was.
     const bool cut = s.gpu_mask == 0;
     for (const Slot& other : with) {
       if (other.at.node != s.node || (other.at.gpu_mask == 0) != cut) continue;
@@ -63,7 +65,7 @@ void Oracle::judge_gpus(const Job& j, const fact::AttemptStarted& f) {
     const std::int64_t gpus = cut ? n->spec.mig_gpus : n->spec.gpus - n->spec.mig_gpus - ill;
     const MilliGpu there = gpus * kMilliPerGpu;
     if (all_ours && total > there) wrong(name(f.id, 0) + " lifts a node above its GPUs");
-    // A whole GPU is nobody else's.
+    // A whole GPU has no other holder.
     if (s.milligpu != std::popcount(s.gpu_mask) * kMilliPerGpu) continue;
     for (const Slot& other : slots_) {
       if (other.at.node == s.node && (other.at.gpu_mask & s.gpu_mask) != 0) {
@@ -73,7 +75,7 @@ void Oracle::judge_gpus(const Job& j, const fact::AttemptStarted& f) {
   }
 }
 
-// Beside the pods without GPUs, where nobody was put on the node but by us.
+// Checks CPU beside the non-GPU pods, on nodes with pods placed only by Subak.
 void Oracle::judge_cpu(const Job& j, const fact::AttemptStarted& f) {
   std::map<NodeId, std::int64_t> wanted;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
@@ -94,7 +96,8 @@ void Oracle::judge_cpu(const Job& j, const fact::AttemptStarted& f) {
   judge_beside(j, f);
 }
 
-// Where GPUs all work and nobody was put on the node but by us. MIG slices may each be on a card of its own.
+// Checks nodes whose GPUs all work and with pods placed only by Subak. MIG slices may each be on a
+// card of their own.
 void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
   for (std::uint32_t mine = 0; mine < f.slots.size(); ++mine) {
     const PodShape& pod = shape_of(j, mine);
@@ -134,7 +137,7 @@ void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
   }
 }
 
-// Jobs of one shape; the others may name a product for each.
+// Checks jobs of one shape; others may name a product for each.
 void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
   if (j.request.groups.size() != 1 || j.request.groups[0].shape.kind == GpuKind::kNone) return;
   const bool nvlink = !j.request.prefer && (j.request.topology == Topology::kNvlink ||
@@ -163,8 +166,8 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
     wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
-// Of each clique that a gang with `spare` is in, so many nodes stay free that hold no GPU pod and could serve
-// it; a start does not take what another keeps.
+// In each clique of a gang with `spare`, that many nodes stay free that hold no GPU pod and could
+// serve it. A start does not take another gang's spare nodes.
 void Oracle::judge_spare(const Job& j, const fact::AttemptStarted& f) {
   const auto clique_of = [&](NodeId id) {
     const Node& n = *node(id);
@@ -216,8 +219,8 @@ std::string Oracle::home_of(NodeId id) {
   return n->spec.former_clique.empty() ? n->spec.clique : n->spec.former_clique;
 }
 
-// Of the cliques of several working nodes in which nobody has a GPU: of each product those with most working GPUs,
-// then those whose first node is the newest.
+// Returns the cliques of several working nodes without GPU pods: of each product those with most
+// working GPUs, then those whose first node is the newest.
 std::set<std::string> Oracle::left_to_gangs(ClusterId cluster) {
   struct Clique {
     std::string product;
@@ -255,8 +258,8 @@ std::set<std::string> Oracle::left_to_gangs(ClusterId cluster) {
   return left;
 }
 
-// A clique that is left to gangs is not broken into by who needs no several nodes of it, but on nodes that were
-// promised to him.
+// A gang that does not need several nodes of a clique must not use a clique left to gangs, except
+// for nodes promised to it.
 void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
   if (policy_.keep_whole == 0) return;
   const GangRequest& r = j.request;
@@ -286,7 +289,8 @@ void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
   }
 }
 
-// Other jobs with a ComputeDomain, and on which nodes of this node's clique they have GPUs.
+// Returns the other jobs with a ComputeDomain, and the nodes of this node's clique where they have
+// GPUs.
 std::map<JobId, std::set<NodeId>> Oracle::computing_beside(JobId id, NodeId at) {
   std::map<JobId, std::set<NodeId>> beside;
   const std::string clique = home_of(at);
@@ -299,7 +303,8 @@ std::map<JobId, std::set<NodeId>> Oracle::computing_beside(JobId id, NodeId at) 
   return beside;
 }
 
-// Of gangs with a ComputeDomain as many as may are in a clique, and one on a node.
+// Checks that a clique has at most the allowed number of gangs with a ComputeDomain, and a node at
+// most one.
 void Oracle::judge_computing(const Job& j, const fact::AttemptStarted& f) {
   if (!j.request.compute_domain) return;
   for (const PodSlot& s : f.slots) {
@@ -334,7 +339,7 @@ void Oracle::on(const fact::NodeBarred& f) {
   if (f.barred && f.until_ms > now_) refused_.push_back(f);
 }
 
-// 10 s, doubled with each time in a row, at most 2 h; what is 2 h past its end is forgotten.
+// 10 s, doubled with each rejection in a row, at most 2 h; dropped 2 h past its end.
 void Oracle::turned_away(const Slot& s, const PodShape& shape) {
   std::erase_if(bars_, [&](const Bar& b) { return b.until + 2 * kHourMs <= now_; });
   auto bar = std::find_if(bars_.begin(), bars_.end(),

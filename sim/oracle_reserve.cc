@@ -1,5 +1,6 @@
-// The oracle's reservations: made in a pass, for jobs that have waited, on nodes of nobody else; promised
-// starts that hold by the time limits of what is there, and move later only for the cause that is named.
+// The oracle's checks of reservations. A pass makes them, for jobs that have waited, on nodes
+// without another reservation. Promised starts hold by the time limits of current jobs, and move
+// later only for the named cause.
 #include <algorithm>
 #include <set>
 
@@ -44,7 +45,7 @@ bool Oracle::is_drained_before(const Node& n, TimeMs start, DurationMs length) {
   return n.drain_from != 0 && n.drain_from - start < length;
 }
 
-// Its job would be gone from each of its nodes before that is drained as planned.
+// True if its job would be gone from each of its nodes before the planned drain.
 bool Oracle::is_in_time(const fact::Reserved& r) {
   const DurationMs length = length_of(*job(r.job));
   return std::none_of(r.nodes.begin(), r.nodes.end(), [&](const auto& kept) {
@@ -53,8 +54,9 @@ bool Oracle::is_in_time(const fact::Reserved& r) {
   });
 }
 
-// Of a job with a ComputeDomain: others in the cliques of its nodes, those that end first, until no more are left
-// than may be beside it. Of those that nodes are kept for only the ones that start no later than `start` take part.
+// For a job with a ComputeDomain: returns the others in the cliques of its nodes that must end
+// first, in the order of their ends, until the rest is allowed beside it. Of jobs with reserved
+// nodes, only those with a start up to `start` count.
 std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
   std::set<JobId> out;
   if (!job(r.job)->request.compute_domain || policy_.clique_gangs == 0) return out;
@@ -82,8 +84,9 @@ std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
   return out;
 }
 
-// Gangs that may keep idle nodes in the cliques of these: those that have them for themselves, and those that leave
-// some for replacements. How much a gang keeps is its finder's to say: whether there is one is enough here.
+// Returns gangs that may reserve idle nodes in the cliques of these nodes: gangs with exclusive
+// cliques, and gangs with spare nodes. The finder decides how many a gang reserves; here it matters
+// only whether there is one.
 std::set<JobId> Oracle::keepers_beside(const fact::Reserved& r) {
   std::set<std::string> cliques;
   for (const auto& kept : r.nodes) cliques.insert(home_of(kept.node));
@@ -100,7 +103,8 @@ std::set<JobId> Oracle::keepers_beside(const fact::Reserved& r) {
   return out;
 }
 
-// When the last of what is on its nodes is taken to end, and of who must be gone beside them.
+// Returns the expected end of the last hold on its nodes, and of the jobs that must be gone beside
+// them.
 Oracle::FreeAt Oracle::free_at(const fact::Reserved& r, TimeMs start) {
   FreeAt out{now_, now_, false};
   const std::set<JobId> beside = too_many_beside(r, start), keepers = keepers_beside(r);
@@ -184,8 +188,8 @@ void Oracle::on(const fact::Reserved& f) {
   reserved_.push_back(f);
 }
 
-// Whoever starts on nodes that are kept for another is gone in half of the time until its start, or is
-// owed GPUs by a quota.
+// A job that starts on nodes reserved for another must end within half of the time until that
+// start, or a quota must owe it GPUs.
 void Oracle::judge_kept(const Job& j, const fact::AttemptStarted& f) {
   const TimeMs end = std::min(kNeverEnds, now_ + length_of(j));
   bool owed = false;
@@ -203,7 +207,7 @@ void Oracle::judge_kept(const Job& j, const fact::AttemptStarted& f) {
   }
 }
 
-// After a pass that is done: what is promised can be, and nobody waits for nothing.
+// After a complete pass: each promise can be kept, and no job waits without a reason.
 void Oracle::judge_promises() {
   for (const fact::Reserved& r : reserved_) {
     if (!is_synced(r.job.cluster())) continue;

@@ -60,7 +60,7 @@ MilliGpu Oracle::quota(AccountId id) const {
   return sum;
 }
 
-// By product, with `more` on top.
+// Returns held GPUs by product, with `more` on top.
 ProductAmounts Oracle::held(AccountId id, const ProductAmount& more) const {
   ProductAmounts held;
   for (const Slot& s : slots_) {
@@ -82,8 +82,8 @@ MilliGpu Oracle::uncovered(AccountId id, const ProductAmounts& held) const {
   return std::max<MilliGpu>(0, rest - amount(quotas, kAnyProduct));
 }
 
-// What is above the quota from `at` on; a change that is reported late counts from the node's last
-// one.
+// The allocation above quota from `at` on. A change that is reported late counts from the node's
+// last change.
 void Oracle::changed(AccountId leaf, TimeMs at) {
   for (Account* a = account(leaf); a; a = account(a->parent)) follow_level(*a, at);
 }
@@ -105,7 +105,7 @@ std::vector<std::map<std::string, MilliGpu>> Oracle::quotas_of_path(AccountId id
   return out;
 }
 
-// An edit that gives a node another quota is a change of the node; any other is none.
+// An edit that changes a node's quota is a change of the node; any other edit is not.
 void Oracle::quotas_changed(AccountId id,
                             const std::vector<std::map<std::string, MilliGpu>>& before) {
   const auto now = quotas_of_path(id);

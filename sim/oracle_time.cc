@@ -1,4 +1,5 @@
-// The oracle's ends: when what a job holds is taken to be free, who has overrun, whose limit is enforced.
+// The oracle's checks of ends: when a job's holds are expected to be free, overruns, and enforced
+// limits.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -41,7 +42,8 @@ Oracle::Kind Oracle::kind_of(const Job& j) {
   return kind;
 }
 
-// The last two like it that ended tell, as long as the engine shows them, and so does whoever is late now.
+// The last two similar jobs that ended decide, while the engine shows them, and so does each job
+// that is late now.
 bool Oracle::trusted(const Job& j) const {
   if (j.limit == 0 || j.overruns > 0) return false;
   if (enforced(j) || !is_ours(j)) return true;
@@ -86,7 +88,7 @@ void Oracle::on(const fact::JobOverran& f) {
   j->overruns = f.times;
 }
 
-// It is asked to end since it has had its limit.
+// Checks a job that was asked to end because it reached its limit.
 void Oracle::judge_limit(const Job& j) {
   if (!enforced(j)) wrong(name(j.id) + " is ended by a limit that is not enforced");
   const DurationMs had_ms = now_ - j.started;
@@ -99,7 +101,7 @@ void Oracle::on(const fact::TimeLeapt& f) {
   if (f.charged == 0) leapt_until_ = f.to_ms == 0 ? 0 : f.to_ms + limits::kClockProofMs;
 }
 
-// After a tick, wherever it is known what happens.
+// After a tick, in clusters whose state is known.
 void Oracle::judge_ends() {
   for (const Node& n : nodes_) {
     const TimeMs due = n.drain_from != 0 ? n.drain_from : n.drain_until;

@@ -1,11 +1,11 @@
-#include "sim/plot.h"
-
+// The charts of a simulation.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 
+#include "sim/report.h"
 #include "sim/svg.h"
 #include "sim/table.h"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr double kWidth = 1100, kHeight = 560;
 constexpr double kLeft = 70, kTop = 84, kPlotWidth = 810;
 constexpr std::size_t kMostBins = 336;
-constexpr std::size_t kMostTeams = 10;  // shown by themselves; the rest is one grey band
+constexpr std::size_t kMostTeams = 10;  // each by itself; one grey band shows the rest
 
 // Hourly figures averaged into at most kMostBins bins of whole hours.
 std::vector<double> binned(const std::vector<double>& hours) {

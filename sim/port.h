@@ -1,6 +1,7 @@
-// Where the driver of a simulation speaks to what it drives: the bare engine (engine_port.h), or a
-// real service with a clock that the test turns. The driver decides everything else, so the same
-// trace makes the same facts through both. Threads: none.
+// The interface between the driver of a simulation and the engine: a bare engine (engine_port.h),
+// or a real service with a clock that the test sets. The driver decides everything else, so the
+// same trace makes the same facts through both.
+// Threads: none.
 #pragma once
 
 #include <optional>
@@ -13,14 +14,14 @@ namespace subak::sim {
 class Port {
  public:
   virtual ~Port() = default;
-  // Hands over one input at `t`, which never goes backwards. Never an in::Tick or in::Pass.
+  // Sends one input at `t`, which never goes backwards. Never an in::Tick or in::Pass.
   virtual Reply send(TimeMs t, in::Body body) = 0;
-  // Ends the batch: passes are run until none is due; returns what is to be done outside since the
-  // last call, in the order in which it was decided.
+  // Ends the batch: runs passes until none is due. Returns the effects since the last call, in the
+  // order of the decisions.
   virtual std::vector<Effect> pass(TimeMs t) = 0;
-  // The clock has come to a deadline.
+  // The clock has reached a deadline.
   virtual void tick(TimeMs t) = 0;
-  // When the next one is; nullopt: never, as things stand.
+  // Returns the next deadline; nullopt: none in this state.
   virtual std::optional<TimeMs> next_deadline() const = 0;
 };
 

@@ -33,7 +33,7 @@ PodShape RandomWorld::shape() {
   return s;
 }
 
-// A member that says otherwise than its gang.
+// Makes a member contradict its gang.
 void RandomWorld::disagree(PodRecord& pod) {
   if (rng_.percent(50)) {
     ++pod.gang_size;
@@ -42,7 +42,7 @@ void RandomWorld::disagree(PodRecord& pod) {
   }
 }
 
-// What makes the pods of a gang, of which some may have come, says that the others come later.
+// The owner of a gang's pods, some of which may exist, says that the others come later.
 in::Body RandomWorld::gang_seen() {
   if (unfinished_.empty()) return in::Pass{};
   const PodRecord& pod = unfinished_[rng_.below(unfinished_.size())].pod;
@@ -98,7 +98,7 @@ in::Body RandomWorld::new_pod() {
   return next();
 }
 
-// Somebody narrows what a pod asks for, which may have left its gate or ended meanwhile.
+// A person narrows the request of a pod, which may have lost its gate or ended meanwhile.
 in::Body RandomWorld::changed_pod() {
   if (gated_.empty()) return in::Pass{};
   in::PodSeen& seen = gated_[rng_.below(gated_.size())];
@@ -109,14 +109,14 @@ in::Body RandomWorld::changed_pod() {
   return seen;
 }
 
-// A controller makes a pod of a gang anew before the old one has gone.
+// A controller makes a pod of a gang again before the old one is gone.
 in::Body RandomWorld::remake_pod() {
   if (records_.empty()) return in::Pass{};
   auto it = std::next(records_.begin(), static_cast<std::ptrdiff_t>(rng_.below(records_.size())));
   if (!it->second.controlled || it->second.gang.empty()) return in::Pass{};
   in::PodSeen again{"watched", it->second};
   again.pod.uid = "uid-" + std::to_string(++serial_);
-  // Its owner was made larger or smaller meanwhile.
+  // Its owner was scaled meanwhile.
   if (again.pod.size_of_owner) again.pod.gang_size = 1 + (again.pod.gang_size + 1) % 4;
   again.pod.gated = true;
   again.pod.foreign_gates = again.pod.running = false;
@@ -126,7 +126,7 @@ in::Body RandomWorld::remake_pod() {
   return again;
 }
 
-// Somebody takes a gate away: ours by hand, or their own.
+// A person removes a gate: Subak's by hand, or their own.
 in::Body RandomWorld::take_gate() {
   if (records_.empty()) return in::Pass{};
   PodRecord& record =
@@ -141,7 +141,7 @@ in::Body RandomWorld::take_gate() {
 
 in::Body RandomWorld::say_again(const PodRecord& record) const {
   in::PodSeen seen{"watched", record};
-  seen.pod.running = false;  // said by itself
+  seen.pod.running = false;  // reported separately
   return seen;
 }
 
@@ -181,7 +181,7 @@ void RandomWorld::note_pods(const Fact& fact) {
   }
 }
 
-// A pod that was bound without us, somewhere.
+// A pod that was bound without Subak, somewhere.
 in::Body RandomWorld::foreign_pod() {
   in::PodSeen seen;
   seen.cluster = "watched";
@@ -210,7 +210,7 @@ PodShape RandomWorld::light_shape() {
   return s;
 }
 
-// One without GPUs ends, in either way that an end is reported, or is seen once more.
+// A non-GPU pod ends, in either way that an end is reported, or is reported once more.
 in::Body RandomWorld::light_pod() {
   if (light_.empty()) return in::Pass{};
   in::PodSeen seen = light_[rng_.below(light_.size())];
@@ -245,7 +245,7 @@ in::Body RandomWorld::advance_pod() {
     if (rng_.percent(2)) return in::PodRefused{cluster, reference, Cause::kUnschedulable};
     std::string node = pod.node;
     if (!options_.plain && rng_.percent(3)) node = node_name(rng_.below(16));
-    // News may come in another order: it runs before it is known to be bound, or where.
+    // Reports may be out of order: the pod runs before its binding, or its node, is known.
     if (!options_.plain && rng_.percent(5)) return in::PodRunning{cluster, reference, 0};
     if (rng_.percent(10)) return in::Pass{};  // slow to bind: the hold may run out
     pod.state = Pod::State::kBound;

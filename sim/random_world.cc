@@ -19,7 +19,7 @@ constexpr OrderPolicy kOrders[] = {OrderPolicy::kTargetShare, OrderPolicy::kTarg
 
 }  // namespace
 
-// What of a policy is about time.
+// Chooses the time settings of a policy.
 void RandomWorld::choose_time(Policy& policy) {
   constexpr DurationMs kDefaults[] = {0, kHourMs, kDayMs};
   policy.patience_ms = options_.plain ? 0 : kHourMs * rng_.between(0, 2);
@@ -27,7 +27,7 @@ void RandomWorld::choose_time(Policy& policy) {
   policy.enforce_time_limits = rng_.percent(30);
 }
 
-// Not of the dice, so that worlds are else what they were.
+// Not from the random numbers, so that worlds otherwise stay as they were.
 void RandomWorld::choose_domains(Policy& policy) const {
   if (options_.plain) return;
   policy.clique_gangs = static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
@@ -76,7 +76,7 @@ void RandomWorld::set_up() {
 
 std::string RandomWorld::node_name(std::size_t i) const { return "n" + std::to_string(i); }
 
-// Each index has its own kind of node for ever, so that it can come back as it was.
+// Each index has its own kind of node for ever, so that it can come back unchanged.
 NodeSpec RandomWorld::node_spec(std::size_t i) {
   NodeSpec n;
   n.name = node_name(i);
@@ -110,7 +110,7 @@ Input RandomWorld::next(std::optional<TimeMs> deadline) {
     input.body = std::move(planned_.front());
     planned_.pop_front();
   } else if (last_ && rng_.percent(4)) {
-    input = *last_;  // said twice
+    input = *last_;  // sent twice
   } else if (until_pass_ == 0) {
     input.body = in::Pass{};
     until_pass_ = 1 + rng_.below(5);
@@ -243,7 +243,7 @@ in::Body RandomWorld::submit() {
   return job;
 }
 
-// Beside one or two pods, so that the search tries all places of them.
+// Only beside one or two pods, so that the search tries all placements of them.
 void RandomWorld::add_launcher(GangRequest& request) {
   request.groups[0].count = std::min(request.groups[0].count, 2u);
   PodGroup launcher;
@@ -262,7 +262,7 @@ in::Body RandomWorld::node_event() {
     const bool late = !options_.plain && rng_.percent(30);
     return in::NodeGone{cluster, node_name(i), late ? now_ - rng_.between(0, kMinuteMs) : 0};
   }
-  if (i % 2 == 0 && rng_.percent(80)) return in::Pass{};  // an owned fleet changes seldom
+  if (i % 2 == 0 && rng_.percent(80)) return in::Pass{};  // an imported fleet changes rarely
   if (i % 2 == 0) {
     in::ImportNodes import;
     import.cluster = cluster;
@@ -298,7 +298,7 @@ in::Body RandomWorld::change_policy() {
   return in::SetPolicy{policy};
 }
 
-// A cluster that comes and goes, with nodes that nothing runs on; the others are always in use.
+// A cluster that comes and goes, with idle nodes; the others are always in use.
 in::Body RandomWorld::spare_cluster() {
   const std::uint64_t dice = rng_.below(100);
   if (dice < 40) return in::DeleteCluster{kSpare, "random", rng_.percent(10)};
@@ -316,7 +316,7 @@ in::Body RandomWorld::spare_cluster() {
   return set;
 }
 
-// A fresh list of the watched cluster, as after a lost connection; some of it is gone meanwhile.
+// A fresh list of the watched cluster, as after a lost connection; some objects are gone meanwhile.
 in::Body RandomWorld::list_again() {
   for (std::size_t i = 1; i < kNodes; i += 2) {
     node_there_[i] = !rng_.percent(10);
@@ -333,7 +333,7 @@ in::Body RandomWorld::list_again() {
   return in::ListBegin{"watched", kUids[rng_.below(std::size(kUids))]};
 }
 
-// Mostly of the edge that follows the cluster now; now and then of one that did, or of none.
+// Mostly the session of the edge that follows the cluster now; sometimes an older one, or none.
 std::uint64_t RandomWorld::some_session(const in::Body& body) {
   const std::string* cluster = observed_cluster(body);
   if (cluster == nullptr || *cluster != "watched" || rng_.percent(50)) return kAnySession;

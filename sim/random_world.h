@@ -1,7 +1,8 @@
-// A world that does at random what people, programs and clusters do to an engine: jobs and pods
-// that come, start, end, vanish and are reported twice, late or wrongly; nodes that come and go;
-// edits of everything. The same seed and the same outcomes give the same inputs on every build. It
-// knows what an edge would know (effects, facts), never the engine. Threads: none.
+// A world that does at random what people, programs and clusters do to an engine. Jobs and pods
+// come, start, end, vanish and are reported twice, late or wrongly; nodes come and go; everything
+// is edited. The same seed and the same outcomes give the same inputs on every build. It knows what
+// an edge would know (effects, facts), never the engine.
+// Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +21,21 @@ class RandomWorld {
  public:
   struct Options {
     std::uint64_t seed = 1;
-    // Only what Oracle::Options::judge_order can judge: whole GPUs, no patience, nodes that do not
-    // shrink, ends reported at once.
+    // Only inputs that Oracle::Options::judge_order can judge: whole GPUs, no patience, nodes that
+    // do not shrink, ends reported at once.
     bool plain = false;
-    // Nodes say what CPU they have, some is kept beside free GPUs, and jobs have launchers without GPUs.
+    // Nodes declare their CPU, some of it is reserved beside free GPUs, and jobs have launchers
+    // without GPUs.
     bool beside = false;
   };
   explicit RandomWorld(Options options);
 
-  // The next input, at a time that is never after `deadline` (Engine::next_deadline()) unless it is
-  // a tick.
+  // Returns the next input. Its time is after `deadline` (Engine::next_deadline()) only if it is a
+  // tick.
   Input next(std::optional<TimeMs> deadline);
-  // Not in the middle of set-up or of a list.
+  // True if it is not in the middle of set-up or of a list.
   bool quiet() const { return planned_.empty() && !listing_; }
-  // What the engine made of it.
+  // Reads the engine's outcome of the input.
   void saw(const Input& input, const ApplyOutcome& outcome);
 
  private:
@@ -89,9 +91,9 @@ class RandomWorld {
   std::vector<JobId> jobs_;              // live, oldest first
   std::vector<bool> node_there_;         // by index; even ones are in "bare", odd ones in "watched"
   std::vector<in::PodSeen> unfinished_;  // members of gangs still to come
-  std::vector<in::PodSeen> gated_;       // that came not long ago
-  std::vector<in::PodSeen> light_;       // the same of pods without GPUs
-  // Pods of Kubernetes that live, as they were last: by uid, and where they are in their job.
+  std::vector<in::PodSeen> gated_;       // created lately
+  std::vector<in::PodSeen> light_;       // the same for non-GPU pods
+  // The last report of each live Kubernetes pod, by uid; and the pod of each rank of a job.
   std::map<std::string, PodRecord> records_;
   std::map<std::pair<JobId, std::uint32_t>, std::string> seats_;
   std::optional<Input> last_;

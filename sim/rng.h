@@ -1,5 +1,6 @@
-// Seeded randomness that gives the same numbers on every build: the engine of the standard, mapped
-// by hand (the distributions of the standard library are not specified). Threads: none.
+// Seeded randomness that gives the same numbers on every build. It uses the standard's engine,
+// mapped by hand, as the standard does not specify the results of its distributions.
+// Threads: none.
 #pragma once
 
 #include <cmath>

@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// A number, whichever way JSON wrote it; NaN if it is none.
+// Returns a number, however JSON wrote it; NaN if it is not a number.
 double number(const json::value* v) {
   if (!v || !v->is_number()) return std::nan("");
   return v->to_number<double>();

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Integrates what is kept idle, from the inputs.
+// Integrates reserved idle GPUs, from the inputs.
 class KeptIdle {
  public:
   KeptIdle(const Engine& engine, TimeMs from, TimeMs to) : engine_(engine), since_(from), to_(to) {}
@@ -69,7 +69,8 @@ class KeptIdle {
     stop_waiting(f.id);
     reserved_.erase(f.id);
   }
-  // At most: by sizes alone. A job that asks for more than is kept idle would not start there either.
+  // An upper bound: by sizes alone. A job larger than the reserved idle GPUs would not start there
+  // either.
   MilliGpu used_by_others() const {
     MilliGpu sum = 0;
     for (const auto& [milligpu, jobs] : by_size_) {
@@ -83,11 +84,12 @@ class KeptIdle {
   TimeMs since_, to_;
   MilliGpu level_ = 0, beside_ = 0;
   double gpu_ms_ = 0, beside_gpu_ms_ = 0;
-  std::unordered_map<JobId, MilliGpu> waiting_, reserved_;  // that nodes are kept for, apart
-  std::map<MilliGpu, std::int64_t> by_size_;                // of waiting_
+  // Jobs with reserved nodes are in `reserved_`.
+  std::unordered_map<JobId, MilliGpu> waiting_, reserved_;
+  std::map<MilliGpu, std::int64_t> by_size_;  // of waiting_
 };
 
-// Keeps the integrals and the fate of each job while the driver runs.
+// Stores the integrals and the fate of each job while the driver runs.
 class Keeper : public Observer {
  public:
   Keeper(const Workload& w, KeptIdle& kept, EtaJudge* eta)
@@ -148,7 +150,7 @@ class Keeper : public Observer {
   }
   const Workload& workload_;
   KeptIdle& kept_;
-  EtaJudge* eta_;  // none: not asked for
+  EtaJudge* eta_;  // none: not requested
   Clock::duration telling_{};
   Timeline timeline_;
   Fragmentation fragmentation_;

@@ -15,13 +15,13 @@ namespace subak::sim {
 struct SimulateOptions {
   std::function<void(double)> progress;  // part done, now and then
   EnginePort::Observer observer;         // every input with its outcome
-  EtaOptions eta;                        // whose starts are told at submission
+  EtaOptions eta;                        // the jobs with a start estimate at submission
   bool check_invariants = false;         // of the engine, at the end
 };
 
-// Errors: what the engine refused at set-up. `wall_s` covers the replay from the empty engine to
-// the last end, with the statistics that are kept on the way; reading the trace is not in it, nor what
-// telling starts takes.
+// Runs the replay. Errors: those of the engine at set-up. `wall_s` covers the replay from the empty
+// engine to the last end, with the statistics made on the way. It excludes reading the trace and
+// the start estimates.
 Result<SimResult> simulate(const Workload& workload, const Policy& policy,
                            const SimulateOptions& options = {});
 

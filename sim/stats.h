@@ -1,17 +1,17 @@
-// What a simulation reports, by the definitions of the manual (docs: `subak sim`):
+// The results of a simulation, by the definitions of the manual (docs: `subak sim`):
 //   demand         integral of queued + running GPUs of an account
 //   received       integral of running GPUs
-//   entitled       quota first, then max-min by shares of what was received in all, none above its
-//                  demand
+//   entitled       quota first, then max-min by shares of the total received, none above its demand
 //   jain           mean over windows of Jain's index of received / entitled, over accounts with
 //                  demand
-//   kept_idle      integral of the free GPUs on nodes that were kept for jobs (patience)
-//   kept_beside    of these, at most what other jobs that waited could have used: of those that no nodes were
-//                  kept for, by their sizes alone; one that asks for more than is kept idle counts for nothing
+//   kept_idle      integral of the free GPUs on nodes that were reserved for jobs (patience)
+//   kept_beside    the most of these that other waiting jobs could have used: jobs without reserved
+//                  nodes, by their sizes alone; a job larger than the idle GPUs counts 0
 //   max_deviation  largest |received - entitled| / (capacity x window)
-// Windows are whole hours, days and weeks from A on; a window that does not end by B is left out
-// (if there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in
-// [A, B), of which those still queued at B wait on with nobody new behind them. Threads: none.
+// Windows are whole hours, days and weeks from A on. A window that does not end by B is left out
+// (without a whole one there is no figure). Waits, sizes and slowdown cover jobs submitted in [A,
+// B). Jobs still queued at B wait on, with no new job behind them.
+// Threads: none.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct TeamResult {
   std::int64_t shares = 0;
   MilliGpu quota = 0;
   std::size_t jobs = 0;
-  // `entitled_gpu_h` takes [A, B) as one window.
+  // `entitled_gpu_h` treats [A, B) as one window.
   double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;
   double wait_mean_s = 0;
 };
@@ -60,8 +60,8 @@ struct SimResult {
   double utilisation = 0;   // received / capacity over [A, B)
   ByWindow jain, max_deviation;
   double fragmentation = 0;
-  std::optional<EtaResult> eta;  // none: nothing was told
-  double kept_idle_gpu_h = 0;    // free on nodes kept for jobs, integrated over [A, B)
+  std::optional<EtaResult> eta;  // none: no job got a start estimate
+  double kept_idle_gpu_h = 0;    // free on nodes reserved for jobs, integrated over [A, B)
   double kept_beside_gpu_h = 0;
   double wall_s = 0, sim_speedup = 0;
   std::vector<TeamResult> teams;  // as in the workload
@@ -70,13 +70,14 @@ struct SimResult {
   std::vector<double> waits_s;                                                          // sorted
 };
 
-// What happened to one job; start < 0: it never started.
+// The start and end of one job; start < 0: it never started.
 struct JobFate {
   TimeMs start_ms = -1;
   TimeMs end_ms = -1;
 };
 
-// Everything but wall clock, speed and fragmentation. `fates` by job of the workload.
+// Computes everything except wall clock, speed and fragmentation. `fates` is by job of the
+// workload.
 SimResult make_result(const Workload& workload, const Timeline& timeline,
                       const std::vector<JobFate>& fates);
 

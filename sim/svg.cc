@@ -41,7 +41,8 @@ void Svg::open(std::string_view css_class, std::string_view title) {
 
 void Svg::close() { body_ += "</g>\n"; }
 
-// Lines and tabs are text. What is not seen is an escape, as XML has no control characters.
+// Lines and tabs are text. An invisible character becomes an escape, as XML has no control
+// characters.
 void Svg::characters(std::string_view text) {
   for (Piece piece; !text.empty(); text.remove_prefix(piece.bytes)) {
     piece = first_piece(text);

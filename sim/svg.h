@@ -15,10 +15,10 @@ struct Point {
 class Svg {
  public:
   Svg(double width, double height);  // on white
-  // With a style sheet: it says what the classes of groups look like, and `ground`, which is all of it.
+  // With a style sheet `css` for the classes of groups, and for `ground`, the whole area.
   Svg(double width, double height, std::string_view css);
-  // What is drawn until close() is of this class, and says `title` where somebody points at it. Its fills and
-  // colours may be kInherit.
+  // Begins a group: everything until close() has this class, and shows `title` under the pointer.
+  // Its fills and colours may be kInherit.
   void open(std::string_view css_class, std::string_view title = "");
   void close();
   void rect(double x, double y, double w, double h, std::string_view fill);
@@ -38,7 +38,7 @@ class Svg {
   double width_, height_;
 };
 
-// One tick: where, and what it says.
+// One tick: position and label.
 struct Tick {
   double at = 0;
   std::string label;
@@ -62,7 +62,7 @@ struct Frame {
 inline constexpr std::size_t kColours = 12;
 std::string_view colour(std::size_t i);
 inline constexpr std::string_view kGrey = "#b8b8b8";
-// That of the group's class.
+// The colour of the group's class.
 inline constexpr std::string_view kInherit = "inherit";
 
 }  // namespace subak::sim

@@ -1,5 +1,5 @@
-// What each team ran and had queued, as exact integrals per hour of the window [A, B), from changes
-// that come in order of time. Everything that is reported per window is a sum of these.
+// Running and queued GPUs of each team, as exact integrals per hour of the window [A, B), from
+// changes in order of time. All figures per window are sums of these.
 // Threads: none.
 #pragma once
 
@@ -21,8 +21,8 @@ struct HourCell {
 class Timeline {
  public:
   Timeline(std::size_t teams, TimeMs from, TimeMs to);
-  // From `t` on, the team's running and queued amounts differ by this much. Times never go
-  // backwards per team; what lies outside [from, to) counts for the levels only.
+  // From `t` on, the team's running and queued amounts change by these differences. Times never go
+  // backwards per team. Changes outside [from, to) affect the levels only.
   void change(std::uint32_t team, TimeMs t, MilliGpu running, MilliGpu queued);
   // Closes all integrals at `to`. Call once, after the last change.
   void finish();

@@ -17,7 +17,7 @@ namespace subak::sim {
 namespace {
 
 constexpr std::int64_t kNodeGpus = 8;
-// Endless as far as the rule can tell: more than can end within one millisecond.
+// Practically endless: more than can end within one millisecond.
 constexpr std::int64_t kBacklog = 64;
 
 class ShareError {
@@ -34,7 +34,7 @@ class ShareError {
       teams_[i].share = static_cast<double>(shares[i]) / all;
     }
   }
-  // The state stood from the last call until `t`.
+  // The state was unchanged from the last call until `t`.
   void stood_until(TimeMs t, const std::vector<std::int64_t>& running) {
     t = std::min(t, to_);
     while (since_ < t) {

@@ -1,6 +1,7 @@
-// The toy world in which an order rule shows how steadily it shares: teams with endless backlogs of
+// The toy world shows how steadily an order rule shares the fleet. Teams have endless backlogs of
 // one-GPU jobs, or of gangs, of exponential length on a full fleet. Share error = |a team's part of
-// the fleet - its share|, in points of the fleet. Threads: none.
+// the fleet - its share|, in points of the fleet.
+// Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct ToyOptions {
   Policy policy;
 };
 
-// Of the team that is worst in each figure, in points.
+// Of the worst team in each figure, in points.
 struct ToyResult {
   double mean = 0;       // time mean of the error
   double max = 0;        // at any instant
@@ -53,8 +54,8 @@ struct ToyTableOptions {
   std::uint64_t seed = 1;
   std::function<void(double done)> progress;  // after each toy; done: 0 to 1
 };
-// Two and twenty teams, equal shares and uneven ones (3:1, and 1 to 20); and these with every
-// second team running nothing but gangs of 64.
+// Two and twenty teams, equal shares and uneven ones (3:1, and 1 to 20); and the same with every
+// second team running only gangs of 64.
 std::vector<ToyRow> run_toy_table(const ToyTableOptions& options);
 
 }  // namespace subak::sim

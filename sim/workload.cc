@@ -14,7 +14,7 @@
 namespace subak::sim {
 namespace {
 
-// A job of the window: its row, when it is submitted there, and what is left of it.
+// A job of the window: its row, its submission there, and the rest of its run time.
 struct Picked {
   std::size_t row = 0;
   DurationMs submit_ms = 0;  // from the start of the trace
@@ -33,8 +33,8 @@ void spread_teams(std::vector<TraceJob>& trace, std::uint32_t teams, std::uint64
 
 DurationMs days(double d) { return static_cast<DurationMs>(std::llround(d * double{kDayMs})); }
 
-// The trace has no start times, so a job is taken to run from its submission on: one that was
-// submitted before A and had not ended by A is alive at A, and joins at A with what is left of it.
+// The trace has no start times, so a job is assumed to run from its submission. A job submitted
+// before A that had not ended by A is alive at A, and joins at A with the rest of its run time.
 std::vector<Picked> pick(const std::vector<TraceJob>& trace, DurationMs from, DurationMs to,
                          double load) {
   std::vector<Picked> picked;
@@ -84,7 +84,7 @@ class Gangs {
   std::map<Key, std::pair<std::uint32_t, bool>> known_;
 };
 
-// Teams by the account path that they get; two teams that would share one get a number behind it.
+// Teams by their account path; two teams with one path get a number behind it.
 std::map<std::string, std::uint32_t> make_teams(const std::vector<TraceJob>& trace,
                                                 const std::vector<Picked>& picked, Workload& out) {
   std::map<std::string, std::uint32_t> index;

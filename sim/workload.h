@@ -1,5 +1,5 @@
-// What a simulation replays: the jobs of a trace window made ready for a fleet, its teams with
-// shares and quotas, the fleet. Made once, replayed under any number of policies.
+// The input of a simulation: the jobs of a trace window made ready for a fleet, its teams with
+// shares and quotas, and the fleet. Made once, replayed under any number of policies.
 // Threads: pure functions.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace subak::sim {
 
-// Second 0 of a trace: 2026-01-01T00:00:00Z, so that days of the trace are days of the books.
+// Second 0 of a trace: 2026-01-01T00:00:00Z, so that days of the trace are days of the ledger.
 inline constexpr TimeMs kTraceEpochMs = 1'767'225'600'000;
 
 struct Team {
@@ -33,7 +33,7 @@ struct SimJob {
   std::string user;        // empty: none
   std::uint32_t team = 0;  // index into Workload::teams
   TimeMs submit_ms = 0;
-  DurationMs duration_ms = 0;  // what is left of it at `submit_ms`
+  DurationMs duration_ms = 0;  // the rest of it at `submit_ms`
   MilliGpu milligpu = 0;
   std::uint32_t request = 0;     // index into Workload::requests
   DurationMs time_limit_ms = 0;  // 0: the default
@@ -51,13 +51,13 @@ struct Workload {
 };
 
 struct WorkloadOptions {
-  // The window in days of the trace.
-  // Without `to_day` it ends when the last job of the trace has ended.
+  // The window in days of the trace. Without `to_day` it ends when the last job of the trace has
+  // ended.
   std::optional<double> from_day, to_day;
-  // Submissions come X times as fast: submit times, counted from the window's start, are divided by
-  // X (and so is the window's length). Durations stay.
+  // Submissions come X times as fast: submit times, counted from the window's start, and the
+  // window's length are divided by X. Durations stay.
   double load = 1;
-  std::uint32_t random_teams = 0;  // > 0: spread the rows over so many teams by `seed`
+  std::uint32_t random_teams = 0;  // > 0: spreads the rows over this many teams by `seed`
   bool limits = false;             // give each job a time limit by `seed`
   std::uint64_t short_limits = 0;  // with `limits`: percent of what is asked for (team, user,
                                    // GPUs) whose limits are too short
@@ -66,7 +66,8 @@ struct WorkloadOptions {
   std::vector<std::pair<std::string, std::int64_t>> quotas;   // team, milli-GPU
 };
 
-// Errors: a weight or quota of a team that the trace does not have, a window without jobs.
+// Makes the workload. Errors: a weight or quota of a team that the trace does not have, a window
+// without jobs.
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
                                const WorkloadOptions& options);
 

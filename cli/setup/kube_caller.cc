@@ -55,7 +55,7 @@ class Caller final : public KubeCaller {
   KnownClient client_;
 };
 
-// The text goes into a query.
+// Escapes a text for a query.
 std::string escaped(std::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
@@ -102,7 +102,8 @@ std::optional<Error> KubeCaller::list(const std::string& collection, const std::
       json::each_item(*items, [&](std::size_t, json::Value item) { each(item); });
     }
     more = json::text_in(root, "metadata", "continue");
-    objects += limits::kOperatorPage;  // as many as were asked for, so that empty pages end too
+    objects += limits::kOperatorPage;  // the requested number, so that a series of empty pages ends
+                                       // too
     if (!more.empty() && objects >= limits::kMaxOperatorObjects) {
       return Error{ErrorCode::kExhausted, "GET " + collection,
                    "more than " + std::to_string(objects) + " objects", "want a list that ends"};

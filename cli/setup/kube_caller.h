@@ -1,4 +1,4 @@
-// One call after the other to an API server, for a command that somebody waits for. Threads: one.
+// Sequential calls to an API server, for interactive commands. Threads: one.
 #pragma once
 
 #include <functional>
@@ -15,34 +15,34 @@
 
 namespace subak::cli {
 
-// What the commands need of an API server; tests bring their own.
+// The interface that the commands need of an API server; tests implement it too.
 class KubeCaller {
  public:
   struct Reply {
     CallAnswer answer;
-    std::string body;  // of a call that was done
+    std::string body;  // of a successful call
     bool done() const { return answer.outcome == Outcome::kDone; }
   };
 
   virtual ~KubeCaller() = default;
-  // Waits for the answer. What the server asks to be sent later is sent later, and what is only read
-  // is asked for again where no answer came; both a few times.
+  // Calls and waits for the answer. It retries a call when the server asks for that, and a read
+  // when no answer came; both a few times.
   virtual Reply call(const KubeCall& call) = 0;
   virtual void wait(DurationMs ms) = 0;
 
   Reply get(const std::string& path);
-  // Each object of a collection ("/api/v1/pods"), read in pages; with `query`, as "labelSelector=x".
-  // None: all were read. kNotFound: the server has no such kind. kExhausted: more than
-  // limits::kMaxOperatorObjects. `each` must not keep the value.
+  // Calls `each` for each object of a collection ("/api/v1/pods"), read in pages; with `query`, as
+  // "labelSelector=x". Returns nothing if all were read. kNotFound: the server has no such kind.
+  // kExhausted: more than limits::kMaxOperatorObjects. `each` must not keep the value.
   std::optional<Error> list(const std::string& collection, const std::string& query,
                             const std::function<void(json::Value)>& each);
 };
 
-// Of the kubeconfig `path`; `context`: empty for its current one. An error names the field.
+// Opens the kubeconfig `path`; `context`: empty for its current one. An error names the field.
 Result<std::unique_ptr<KubeCaller>> open_kube(const std::string& path, const std::string& context);
 
-// What became of a call that was not done: who refused it, and with which words. kDenied: by a
-// rule; kNotFound; kPrecondition: no answer.
+// Returns the error of an unsuccessful call, with the server's message. kDenied: refused by a rule;
+// kNotFound; kPrecondition: no answer.
 Error error_of(std::string_view what, const CallAnswer& answer);
 
 }  // namespace subak::cli

@@ -20,7 +20,7 @@ constexpr DurationMs kReleaseAgainMs = 500;
 
 constexpr std::string_view kMutating = "/mutatingwebhookconfigurations/subak";
 
-// Its text; empty if it is not there.
+// Returns the object's text; empty if it does not exist.
 Result<std::string> keep_present(KubeCaller& api, std::string path,
                                  std::vector<std::string>& present) {
   auto reply = api.get(path);
@@ -80,7 +80,7 @@ std::optional<Error> patch(KubeCaller& api, const std::string& path, std::string
   return error_of("PATCH " + path, reply.answer);
 }
 
-// A merge patch that takes the key off the map; `rest`: what else is changed.
+// Returns a merge patch that removes the key from the map; `rest`: further changes.
 std::string metadata_patch(std::string_view map, std::string_view key, std::string_view rest) {
   std::string out = R"({"metadata":{")" + std::string(map) + R"(":{)";
   append_json_string(out, key);
@@ -120,7 +120,7 @@ Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api) {
 
 Result<Traces> find_traces(KubeCaller& api) {
   Traces traces;
-  // By their names: what carries others is not ours.
+  // Finds objects by their names: objects with other names are not Subak's.
   for (const std::string& guard : guard_paths()) {
     const auto text = keep_present(api, guard, traces.guards);
     if (!text) return text.error();

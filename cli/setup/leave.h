@@ -1,5 +1,5 @@
-// Leaving a cluster: what there is of Subak's in it, and how it is taken away, so that nothing waits
-// for ever. Needs an API server and nobody else: the service may be dead. Threads: one.
+// Removes Subak from a cluster: finds its objects and takes them away, so that no pod waits for
+// ever. It needs only an API server: the service may be dead. Threads: one.
 #pragma once
 
 #include <functional>
@@ -13,47 +13,53 @@
 
 namespace subak::cli {
 
+// A pod with Subak's gate.
 struct QueuedPod {
   std::string ns, name;
   std::string created;   // RFC 3339, UTC
-  std::string owner;     // uid of what made it; its own if nobody did
-  bool is_made = false;  // would be made again
+  std::string owner;     // uid of its owner; its own if it has none
+  bool is_made = false;  // its owner would create it again
 };
 
+// An owner that Subak suspended.
 struct SuspendedOwner {
   std::string path;
-  bool taken_back = false;  // waits for its turn; else somebody has cancelled it, and it stays so
+  bool taken_back = false;  // waits for its turn; else a user cancelled it, and it stays suspended
 };
 
+// All objects of Subak in a cluster.
 struct Traces {
-  // Paths of what intercepts, in the order in which it goes: policies with their bindings first,
+  // Paths of intercepting objects, in the order of removal: policies with their bindings first,
   // then webhooks.
   std::vector<std::string> guards;
   std::string cluster;  // its name in Subak, by the webhook's address; empty: unknown
-  std::vector<std::string> namespaces;  // with a label of ours that an operator has set
-  // With our gate: gang by gang, the gang with the oldest pod first.
+  std::vector<std::string> namespaces;  // with a label of Subak's that an operator set
+  // With Subak's gate: gang by gang, the gang with the oldest pod first.
   std::vector<QueuedPod> pods;
   std::vector<SuspendedOwner> owners;
-  // What the service needs as long as it works: its place among callers, its rights.
+  // Objects that the service needs while it works: its priority level at the API server, its
+  // rights.
   std::vector<std::string> rights;
 };
 
+// Finds all objects of Subak in the cluster.
 Result<Traces> find_traces(KubeCaller& api);
 
-// Gone, or gone already.
+// Removes an object. It is no error if it does not exist.
 std::optional<Error> remove_object(KubeCaller& api, const std::string& path);
-// Takes subak.gpu/managed off.
+// Removes the label subak.gpu/managed.
 std::optional<Error> forget_namespace(KubeCaller& api, const std::string& name);
-// Opens our gate, to wherever the scheduler puts the pod; the gates of others stay. Nothing if the pod
-// is gone or open. A policy that has just been removed may hold for a second: it is tried again.
+// Opens Subak's gate; the scheduler chooses the node, and gates of others stay. Does nothing if the
+// pod is gone or open. A policy that was just removed may apply for a second longer: the call is
+// retried.
 std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod);
-// Nobody makes it again.
+// Deletes a pod that no owner creates again.
 std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod);
-// Takes the mark off, and lets an owner that was taken back make its pods.
+// Removes the mark, and lets a suspended owner create its pods if Subak revoked its hold.
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner);
-// Those that carry a mark of ours now.
+// Returns the owners that carry Subak's mark now.
 Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api);
-// Those that carry our gate now.
+// Returns the pods that carry Subak's gate now.
 Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api);
 
 }  // namespace subak::cli

@@ -1,5 +1,5 @@
-// What the files of deploy/kubernetes hold, for commands that ask after it or take it away: one list of
-// names, theirs. Threads: pure functions.
+// The objects in the files of deploy/kubernetes, for commands that look for them or remove them. So
+// there is only one list of names. Threads: pure functions.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace subak::cli {
 
-// One thing that the service may do.
+// One right of the service.
 struct ServiceRight {
   std::string verb, group, resource, sub;  // "create", "", "pods", "eviction"
 };
-// What the ClusterRole of rbac.yaml grants, in its order.
+// Returns the rights that the ClusterRole of rbac.yaml grants, in its order.
 std::vector<ServiceRight> service_rights();
 
-// Paths of the objects that intercept, in the order in which they have to go: what binds policies, then
-// policies, then webhooks.
+// Returns the paths of intercepting objects in the order of removal: policy bindings, policies,
+// webhooks.
 std::vector<std::string> guard_paths();
-// Paths of what the service needs as long as it works, in the order in which it may go.
+// Returns the paths of the objects that the service needs while it works, in the order of removal.
 std::vector<std::string> right_paths();
 
 }  // namespace subak::cli

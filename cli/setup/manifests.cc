@@ -24,7 +24,7 @@ Error wrong(std::string_view option, std::string_view got, std::string_view want
           "want " + std::string(want)};
 }
 
-// Nothing in it ends a quoted text of CEL or YAML, and nothing is a space.
+// True if the text cannot end a quoted text of CEL or YAML and contains no space.
 bool is_plain(std::string_view text, std::string_view more) {
   return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), [&](char c) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -84,7 +84,7 @@ std::optional<Error> check(const ManifestOptions& o) {
   return std::nullopt;
 }
 
-// Every place of it; each of these texts is in each file that is filled in with it.
+// Replaces every occurrence. Each of these texts occurs in each file that is filled in with it.
 void fill_in(std::string& text, std::string_view what, std::string_view with) {
   std::size_t at = text.find(what);
   must(at != std::string::npos, "a file of deploy/kubernetes has what is filled in");
@@ -93,7 +93,7 @@ void fill_in(std::string& text, std::string_view what, std::string_view with) {
   }
 }
 
-// A text in single quotes, for CEL.
+// Returns the texts in single quotes, for CEL.
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "'" : ", '") + name + "'";
@@ -144,7 +144,7 @@ class Manifests {
     return std::string(text);
   }
 
-  // An account of a pod, or whoever a certificate or token names.
+  // Fills in the subject: a pod's service account, or the user that a certificate or token names.
   void fill_subject(std::string& text, std::string_view subject, bool flow) const {
     const AdmissionConfig defaults;
     if (o_.user == defaults.own_user) return;
@@ -220,7 +220,7 @@ class Manifests {
     fill_in(text, after, after + more + own_kinds());
   }
 
-  // What the address does not say itself is in the secret subak-database.
+  // Adds the parts that are in the secret subak-database and not in the address.
   static std::string with_secret(std::string state) {
     const auto says = [&](std::string_view key) { return state.find(key) != std::string::npos; };
     const auto add = [&](const std::string& parameter) {
@@ -253,7 +253,8 @@ class Manifests {
     return text;
   }
 
-  // Where the API server sets the gate itself. Containers for debugging have no gate: Fail stays.
+  // Sets failurePolicy Ignore, for API servers that set the gate themselves. Containers for
+  // debugging have no gate: Fail stays there.
   static void ignore_without_us(std::string& text) {
     for (const std::string_view name : {"- name: mutate.subak.gpu", "- name: validate.subak.gpu"}) {
       constexpr std::string_view kFail = "failurePolicy: Fail";

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kShown = 3;
 
-// "a, b, c and 4 more".
+// Returns "a, b, c and 4 more".
 template <class Range>
 std::string some(const Range& names) {
   std::string out;
@@ -55,7 +55,7 @@ class Judge {
     out_.push_back({level, std::move(what), std::move(where), std::move(todo)});
   }
 
-  // Where Subak queues, or would once the label counts.
+  // True if Subak queues pods of the namespace, or will once the label counts.
   bool is_managed(const std::string& ns) const {
     return c_.namespaces.contains(ns) || s_.accounts.contains(ns);
   }

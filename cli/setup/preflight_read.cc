@@ -187,7 +187,7 @@ class Reader {
     }
   }
 
-  // Are we that user? Then the API server knows our groups too.
+  // True if the kubeconfig's user is that user. Then the API server knows the user's groups too.
   bool is_us(const std::string& user) {
     const auto reply = api_.call({"POST", kSelfReviewPath, kSelfReview});
     if (!reply.done()) return false;
@@ -195,12 +195,13 @@ class Reader {
     return known_as.ok() && *known_as == user;
   }
 
-  // Nobody needs a right on what the cluster does not have. Unread, it may have everything.
+  // The service needs no rights on kinds that the cluster lacks. If the kinds are unreadable, it
+  // may have all of them.
   bool has_group(const std::string& group) const {
     return group.empty() || facts_.groups.empty() || facts_.groups.contains(group);
   }
 
-  // As the API server would judge a call of that user.
+  // Reads the rights as the API server would judge calls of that user.
   void read_rights(const std::string& user) {
     const bool self = is_us(user);
     for (const ServiceRight& right : service_rights()) {

@@ -18,7 +18,7 @@ constexpr std::string_view kRequests = "requests.";
 
 bool is_lower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-// What Kubernetes calls a DNS label, as namespaces are named.
+// True for a Kubernetes DNS label, the form of a namespace's name.
 bool is_namespace_name(std::string_view name) {
   return !name.empty() && name.size() <= kLabelBytes &&
          std::all_of(name.begin(), name.end(), [](char c) { return is_lower(c) || c == '-'; });
@@ -49,7 +49,7 @@ std::string account_label(std::string_view text) {
   return out;
 }
 
-// Nothing of it ends a comment.
+// Returns a text that cannot end a comment.
 std::string comment_text(std::string_view text) {
   std::string out(text.substr(0, limits::kMaxNameBytes));
   for (char& c : out) {
@@ -58,7 +58,7 @@ std::string comment_text(std::string_view text) {
   return out;
 }
 
-// A name that YAML could take for something else is quoted.
+// Quotes a name that YAML could read as another type.
 std::string quoted(const std::string& name) {
   static constexpr std::array<std::string_view, 9> kWords{"null", "true", "false", "yes", "no",
                                                           "on",   "off",  "y",     "n"};
@@ -78,7 +78,7 @@ bool has_gpus(const NamespaceFacts& facts) {
                      [](const auto& quota) { return is_positive(quota.hard); });
 }
 
-// Whole GPUs that all quotas together let it have; nothing where none says.
+// Returns the whole GPUs that all quotas together allow; nothing without quotas.
 std::optional<std::int64_t> gpu_limit(const NamespaceFacts& facts) {
   std::map<std::string, std::int64_t> least;  // by resource
   for (const auto& quota : facts.quotas) {
@@ -125,8 +125,8 @@ class Writer {
            group_names_.contains(path);
   }
 
-  // Also of namespaces that are kept, so that the next time each value has the same name. A value that
-  // is a name already comes before those that have to be made one.
+  // Names the groups, also those of kept namespaces, so that each value has the same name the next
+  // time. Values that are valid names come before values that must be converted.
   void name_groups() {
     std::set<std::string> values;
     for (const auto& [ns, facts] : all_) {
@@ -153,7 +153,7 @@ class Writer {
     }
     if (!counts(ns, facts)) return;
     const auto named = known_.by_namespace.find(ns);
-    // The service tells of labels too, also of those that name an account which is not there.
+    // The service reports labels too, also those that name a missing account.
     if (named != known_.by_namespace.end() && known_.paths.contains(named->second)) {
       ++out_.kept;
       return note("kept, an account names it", ns + " (" + named->second + ")");
@@ -166,7 +166,7 @@ class Writer {
     add(ns, facts);
   }
 
-  // The label counts only where the account is there.
+  // The label counts only if the account exists.
   void keep_labelled(const std::string& ns, const NamespaceFacts& facts) {
     ++out_.kept;
     const std::string label = ns + " (" + std::string(names::kAccount) + ": " + facts.account + ")";
@@ -277,7 +277,7 @@ class Reader {
     if (!o_.group_key.empty()) facts.group = json::text(*labels, o_.group_key);
   }
 
-  // None where it was made since the namespaces were read.
+  // nullptr for a namespace created after the namespaces were read.
   NamespaceFacts* of(std::string_view ns) {
     const auto found = all_.find(std::string(ns));
     return found == all_.end() ? nullptr : &found->second;

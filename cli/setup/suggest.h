@@ -1,5 +1,5 @@
-// A first account tree, made of a cluster's namespaces, as a file for `subak account apply`. What is
-// there is read by read_namespaces(); what to write is suggest(), a pure function. Threads: one.
+// Suggests a first account tree from a cluster's namespaces, as a file for `subak account apply`.
+// read_namespaces() reads the cluster. suggest() writes the file, as a pure function. Threads: one.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace subak::cli {
 
 struct SuggestOptions {
   std::string cluster;    // its name in Subak; empty: accounts name a namespace in every cluster
-  std::string group_key;  // label by whose value namespaces come below one account; empty: none
+  std::string group_key;  // label whose value is the parent account of a namespace; empty: none
   bool all = false;       // namespaces without GPUs too
-  bool limits = false;    // ResourceQuotas of whole GPUs become limits; else they are only told of
+  bool limits = false;  // ResourceQuotas of whole GPUs become limits; else they are only mentioned
   ExtraGpuResources gpu_kinds;
 };
 
-// What is read of one namespace.
+// The data read of one namespace.
 struct NamespaceFacts {
-  std::string group;         // value of the label `group_key`; empty: it has none
+  std::string group;         // value of the label `group_key`; empty: none
   std::string account;       // value of its label subak.gpu/account
   std::size_t gpu_pods = 0;  // that have not ended
   struct Quota {
@@ -35,24 +35,26 @@ struct NamespaceFacts {
 };
 using Namespaces = std::map<std::string, NamespaceFacts>;
 
-// All namespaces. An error: one of the lists could not be read.
+// Reads all namespaces. An error: one of the lists was unreadable.
 Result<Namespaces> read_namespaces(KubeCaller& api, const SuggestOptions& options);
 
-// What the service has already.
+// The accounts that the service has.
 struct KnownAccounts {
   std::set<std::string> paths;
   std::map<std::string, std::string> by_namespace;  // of this cluster
 };
 
+// The suggested file with its figures.
 struct Suggestion {
-  std::string text;            // YAML; without a row it still is a file, of no accounts
-  std::size_t namespaces = 0;  // that have an account of their own in it
-  std::size_t kept = 0;        // with GPUs, and with an account already
-  std::size_t unnamed = 0;     // whose name the file cannot say
+  std::string text;            // YAML; without rows it is a valid file with no accounts
+  std::size_t namespaces = 0;  // with an account of their own in it
+  std::size_t kept = 0;        // with GPUs and with an existing account
+  std::size_t unnamed = 0;     // with a name that the file cannot express
 };
 
-// The same of the same. What an account or a label names already is kept as it is; new names are those
-// of namespaces and label values, made valid, and told apart where two would be the same.
+// Returns the suggestion, the same for the same input. Names from existing accounts and labels
+// stay. New names come from namespaces and label values, made valid. Two equal names are made
+// different.
 Suggestion suggest(const Namespaces& namespaces, const KnownAccounts& known,
                    const SuggestOptions& options);
 

@@ -1,6 +1,6 @@
 -- What the role that subakd runs as may do with tables that another role owns: write facts, ledger and audit, never
 -- change or delete them. Run it as that owner, in Subak's database, once the tables are there and after each upgrade that
--- brought a migration (docs/operations.md, "The state in PostgreSQL"); it may be run again.
+-- brought a migration (docs/postgres.md, "The database"); it may be run again.
 --
 --   CREATE ROLE subak_owner LOGIN; CREATE ROLE subak_service LOGIN;    -- by an administrator, once
 --   CREATE DATABASE subak OWNER subak_owner;

@@ -23,7 +23,7 @@ void sort_amounts(ProductAmounts& amounts) {
             [](const auto& a, const auto& b) { return a.product < b.product; });
 }
 
-// By product id. Products that nobody has named yet get the ids that they would get.
+// The amounts by product id. New product names get the ids that they would get.
 std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amounts) {
   std::vector<ProductDemand> out;
   auto next = static_cast<std::uint16_t>(fleet.products() + 1);
@@ -35,7 +35,7 @@ std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amoun
   return out;
 }
 
-// What is promised below an account must be in what it has been promised itself.
+// The quotas that are promised below an account must fit into its own.
 std::optional<Error> check_promises(const Decision& d, const AccountSpec& spec) {
   const auto over = overpromised(d.s.tree(), spec.path, by_id(d.s.fleet(), spec.quota));
   if (!over) return std::nullopt;

@@ -1,5 +1,5 @@
-// What of an account is legal and can hardly be meant. The edit is done all the same: quotas are
-// written before machines come, and limits before quotas go.
+// Warnings about settings of an account that are legal but hardly intended. The edit is done
+// anyway: operators write quotas before machines come, and limits before quotas go.
 #include <map>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace subak::decide {
 namespace {
 
-constexpr std::size_t kProductsNamed = 8;  // of a fleet, in one warning
+constexpr std::size_t kProductsNamed = 8;  // the most that one warning names
 
 MilliGpu total_of(const ProductAmounts& amounts) {
   MilliGpu sum = 0;
@@ -104,7 +104,7 @@ class Warnings {
     }
   }
 
-  // The quotas of all accounts together, with this one as it would be.
+  // Checks the sum of all accounts' quotas, with this edit applied.
   void about_all_quotas() {
     const AccountId old = tree_.find(spec_.path);
     MilliGpu before = old ? tree_.node(old).quota_total : 0;
@@ -112,7 +112,8 @@ class Warnings {
     if (after <= before) return;
     MilliGpu all = spec_.path.empty() ? after : tree_.node(kRootAccount).quota_total;
     for (AccountId a = parent(); a; a = tree_.node(a).parent) {
-      if (!tree_.node(a).spec.quota.empty()) return;  // bounded above: the sum stays as it is
+      // An account above has a bound, so the sum stays the same.
+      if (!tree_.node(a).spec.quota.empty()) return;
       if (a == kRootAccount) all += after - before;
     }
     if (all <= installed_.all() || after > installed_.all()) return;

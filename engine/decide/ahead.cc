@@ -116,7 +116,7 @@ void Ahead::stop(JobId id) {
 }
 
 void Ahead::settle() {
-  while (state_.pass_due()) {  // as a new state's always is
+  while (state_.pass_due()) {  // a new state is always due
     state_.advance_tick();
     decide(d_, in::Pass{}, memory_);
     look();
@@ -144,7 +144,8 @@ void Ahead::end_what_is_due() {
     }
     stop(end.job);
   }
-  while (derive::next_deadline(state_).value_or(now_ + 1) <= now_) {  // so many rows in one turn
+  // One turn writes only some of the due rows.
+  while (derive::next_deadline(state_).value_or(now_ + 1) <= now_) {
     decide(d_, in::Tick{});
     look();
   }
@@ -158,7 +159,7 @@ void Ahead::advance(TimeMs t) {
   settle();
 }
 
-// Once nothing holds a place, only a wait or a drain that is over lets somebody start.
+// Once no job holds GPUs, only the end of a wait, a hold or a drain lets a job start.
 std::optional<TimeMs> Ahead::next_time() const {
   if (!ends_.empty()) {
     const TimeMs end = ends_.top().at_ms;

@@ -1,5 +1,5 @@
-// Decisions about nodes that turn pods away, and jobs that the cluster's scheduler refuses: the next try
-// waits, longer each time.
+// Decisions about nodes that reject pods, and jobs that the cluster's scheduler refuses: the next
+// try is backed off, longer each time.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -13,7 +13,7 @@
 namespace subak::decide {
 namespace {
 
-// `first`, doubled with each time after the first, up to `most`.
+// `first`, doubled with each further time, up to `most`.
 DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
   DurationMs length = first;
   for (std::uint32_t i = 1; i < times && length < most; ++i) length *= 2;
@@ -26,7 +26,7 @@ void forget(Decision& d, const fact::NodeBarred& bar) {
 
 void bar(Decision& d, NodeId node, const PodShape& shape, JobId job, DurationMs first,
          DurationMs most) {
-  const PodShape pod = shape;  // NOLINT: facts follow, which the reference need not outlive
+  const PodShape pod = shape;  // NOLINT: facts follow, after which the reference is stale
   const fact::NodeBarred* const known = d.s.bars().find(node, pod, job);
   const std::uint32_t times = known == nullptr ? 1 : known->times + 1;
   if (known == nullptr && d.s.bars().size() >= limits::kMaxBars) forget(d, d.s.bars().first());
@@ -63,7 +63,7 @@ void end_bars(Decision& d) {
   }
 }
 
-// --- what the cluster's scheduler refuses (docs/design/0072) -------------------------------------
+// --- refusals of the cluster's scheduler (docs/design/0072) -------------------------------------
 
 namespace {
 
@@ -73,7 +73,7 @@ std::size_t nodes_refused(const Decision& d, JobId id) {
   return nodes.size();
 }
 
-// Attempts count, not pods: the first refusal of an attempt doubles the wait.
+// It counts attempts, not pods: the first refusal of an attempt doubles the wait.
 state::Backoff next_backoff(const Decision& d, const state::Job& job) {
   state::Backoff next = job.backoff != nullptr ? *job.backoff : state::Backoff();
   const bool counted = next.times > 0 && std::any_of(job.pods.begin(), job.pods.end(),

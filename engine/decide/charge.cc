@@ -1,4 +1,4 @@
-// What is written into the books, and when.
+// Writes the books: which rows, and when.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -11,7 +11,7 @@ namespace subak::decide {
 
 namespace {
 
-// Each row lies in one UTC day.
+// Writes one row, within one UTC day.
 void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
                 AccountId payer, RowClock clock) {
   const state::Pod& pod = job.pods[rank];
@@ -29,7 +29,7 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   d.emit(fact::Charged{std::move(row)});
 }
 
-// Who pays for what runs well.
+// The payer of usage that ends well.
 AccountId payer_of(const Decision& d, const state::Job& job) {
   const bool system = job.leaf == kUnassigned && is_system_namespace(d.s.policy(), job.ns());
   return system ? kPlatform : job.leaf;
@@ -57,7 +57,8 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   charge(d, job, rank, to, UsageState::kLost, kPlatform, clock);
 }
 
-// Before anything happens on the new day. A clock that was wrong by ages and is accepted makes no fact for each day.
+// Runs before anything else happens on the new day. After a large clock correction it does not make
+// one fact for each day.
 void close_days(Decision& d) {
   if (!d.s.keeps_books()) return;
   const state::Nodes& nodes = d.s.nodes();

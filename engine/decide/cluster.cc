@@ -1,4 +1,4 @@
-// Decisions about clusters: named, enforced, deleted.
+// Decisions about clusters: name, enforce, delete.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -20,8 +20,8 @@ void remove_cluster(Decision& d, ClusterId id, const EditStamp& edit) {
   d.emit(fact::ClusterRemoved{id, edit});
 }
 
-// The cluster that a service without any begins with is in the way of one with a name: it goes,
-// unless something was ever there.
+// Removes the cluster that a new service starts with when another one is created. A cluster that
+// ever had a list, a node or a job stays.
 void replace_unused(Decision& d, const std::string& name, const std::string& by) {
   const state::Cluster* unused = d.s.clusters().find(name);
   if (unused == nullptr || unused->synced || unused->owned || unused->next_job != 1 ||
@@ -31,7 +31,8 @@ void replace_unused(Decision& d, const std::string& name, const std::string& by)
   remove_cluster(d, unused->id, {d.input.actor, "never used; " + by + " takes its place", ""});
 }
 
-// What runs in namespaces that are now enforced becomes the running work of its account, untouched.
+// Adopts the running pods of namespaces that are enforced now: they become work of their accounts
+// and are not touched.
 void adopt_running(Decision& d, const state::Cluster& cluster) {
   for (JobId id : d.s.jobs().ids()) {
     const state::Job& job = *d.s.jobs().find(id);

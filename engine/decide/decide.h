@@ -1,7 +1,7 @@
 // The decisions: one function for each kind of input, and the steps that several of them share.
-// Each sees the state const and changes it by Decision::emit() and tell() alone.
+// Each sees the state const and changes it only by Decision::emit() and tell().
 //
-// Errors: refused by Decision::refuse(); then nothing but the refusal is a fact.
+// Errors: Decision::refuse() refuses an input. The refusal is then its only fact.
 // Threads: none.
 #pragma once
 
@@ -20,30 +20,32 @@
 
 namespace subak::decide {
 
-// What a pass remembers for the next one, so that it looks only at what changed. Derived: an empty one
-// decides the same.
+// The cache of a pass, with which the next pass looks only at changes. It is derived: a pass with
+// an empty one makes the same decisions.
 struct PassMemory {
-  // By number of the shape: at what freed_version(shape) of the fleet it had no place. Starts only take, but what was
-  // kept beside GPUs that they take: the versions of shapes with pods without GPUs say so.
+  // By shape number: the freed_version(shape) of the fleet at which the shape had no placement. A
+  // start only takes GPUs, except that it frees the CPU and memory that were reserved beside them.
+  // The versions of shapes with non-GPU pods count that.
   struct Blocked {
-    std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
+    std::uint64_t serial = 0;  // of the shape; of another shape with the same number: not known
     std::uint64_t at = 0;      // freed_version(shape) + 1; 0: not known
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of accounts stops a line (named by one of its jobs, as long as that asks for the same), or
-  // whatever asks for as much at or below an account.
+  // A rule of accounts that stops jobs. It stops a whole job class, named by one of its jobs while
+  // that has the same request. Or it stops all jobs that ask for as much at or below an account.
   struct Barred {
     JobId line;
     std::uint64_t serial = 0;  // of the job's shape
     AccountId account;
     MilliGpu least = 0;
   };
-  // What what is known depends on: another one, and it is looked at anew.
+  // Versions of the inputs to a cached result. If one changed, the result is computed again.
   struct Point {
     std::uint64_t fleet = 0, structure = 0, kept = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
-  // What it depends on that there is no start to be promised, or no earlier one.
+  // Versions of the inputs to the last search for promised starts. If none changed, the search is
+  // skipped.
   struct StartsPoint {
     std::uint64_t freed = 0, structure = 0, kept = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
@@ -51,19 +53,19 @@ struct PassMemory {
     friend bool operator==(const StartsPoint&, const StartsPoint&) = default;
   };
   BlockedShapes blocked;
-  BlockedShapes blocked_for_all;   // nor on nodes that are kept for jobs beyond their quota
-  BlockedShapes blocked_for_fill;  // nor on nodes that are kept for anybody
-  // Of a pass that had to stop before all were asked: the next one goes on behind them.
+  BlockedShapes blocked_for_all;   // nor on nodes reserved for jobs beyond their quota
+  BlockedShapes blocked_for_fill;  // nor on nodes reserved for any job
+  // Set by a pass that stopped before it asked all jobs. The next pass skips these.
   std::vector<Barred> barred;
   Point barred_at;
-  std::uint64_t kept_at = 0;  // version of State::kept() at which what is blocked was found
-  Point open_at;              // all nodes that are kept were open
+  std::uint64_t kept_at = 0;  // version of State::kept() for which the blocked shapes hold
+  Point open_at;              // all reserved nodes were open
   StartsPoint pulled_at;      // no promised start could be earlier
-  std::set<JobId> refused;    // there are no nodes to be kept for them
+  std::set<JobId> refused;    // no nodes can be reserved for them
   StartsPoint refused_at;
 };
 
-// What each input asks, and when it is refused, is written at its record in engine/input.h.
+// engine/input.h describes each input and when it is refused.
 //
 // cluster.cc, node.cc, service.cc: clusters; nodes and lists; policy and the service itself
 void decide(Decision& d, const in::SetCluster& i);
@@ -81,7 +83,7 @@ void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
 // leap.cc
 void decide(Decision& d, const in::ClockWrong& i);
-// A start so long after the last fact that the clock may be wrong.
+// Records a start so long after the last fact that the clock may be wrong.
 void note_leap(Decision& d);
 // seen.cc
 void decide(Decision& d, const in::SeenUntil& i);
@@ -109,156 +111,168 @@ void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
 // --- steps that several subjects share -----------------------------------------------------------
 
-// "There is no such cluster", or that a name is missing.
+// The error "there is no such cluster", or that a name is missing.
 Error no_cluster(const std::string& name);
-// node.cc: why the input's session may not speak for its cluster; nothing: it may.
+// node.cc: why the input's session may not report on its cluster. nullopt: it may.
 std::optional<Error> check_session(const Decision& d);
 
-// node.cc: what holds something on the node lost it, what ran there at `at`; then the node itself goes,
-// with its closing bill.
+// node.cc: removes a node. Pods that hold something there lose it; bound pods end at `at`. The node
+// goes last, with its closing bill.
 void remove_node(Decision& d, NodeId id, TimeMs at);
 
-// node.cc: what the node holds is more than it has, as a pod was bound there without us, or it shrank. Holds that
-// have no room beside all else, and whose gate is closed, are taken back, the newest first, until the rest fits.
-// Not while a list is read: what it does not name may be gone.
+// node.cc: releases excess holds on a node that holds more than it has. That happens when a pod was
+// bound there without Subak, or the node shrank. It releases holds that do not fit beside the rest
+// and whose gate is closed, the newest first, until the rest fits. It does nothing while a list is
+// read, since objects that the list does not name may be gone.
 void take_back_excess(Decision& d, NodeId node);
 
-// node.cc: drains whose time has come begin, and end.
+// node.cc: begins and ends drains whose time has come.
 void begin_and_end_drains(Decision& d);
 
-// job.cc: the user's node below the account, made at its first use.
+// job.cc: the user's node below the account. Created at its first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 
-// life.cc: when an attempt is over, and what comes after it.
-// Its pods are asked to end. A job that ends already gets another cause.
+// life.cc: when an attempt is over, and the next state of its job.
+// Asks the job's pods to end. A job that already ends gets the new cause.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by);
-// The attempt cannot go on as it is. What is not on its way yet gives its place back: a rank that a
-// launcher has made no pod of, a pod whose gate is closed. What is, or is there, is asked to end,
-// unless nothing would make it anew: then it stays as it is.
+// Gives up an attempt that cannot continue. It releases the holds of pods that are not on their way
+// yet: a rank without a launcher's pod, or a pod whose gate is closed. It asks the other pods to
+// end, unless no controller would recreate them: then they stay.
 void give_up(Decision& d, JobId id, Cause cause);
-// The place of a pod that is on its way is no more; the pod stays. Its gang's attempt cannot go on.
+// Ends the hold (the "place") of a pod that is on its way; the pod stays. Its gang's attempt cannot
+// continue.
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
-// part.cc: a gang that is only inferred, and of which some run: these are never ended for the others.
+// part.cc: true for an inferred gang of which some pods run. These are never ended for the others.
 bool runs_on(const state::Job& job);
-// A pod of such a gang that holds a place and is not bound goes on as a job of its own, with that place.
-// None: nobody was there yet, and its place is given back.
+// Makes an unbound pod of an inferred gang a job of its own, which keeps the hold. None: the pod
+// had not come yet, and its hold is released.
 JobId part(Decision& d, JobId id, std::uint32_t rank);
-// All of them do, and give their places up, of this cause: who is on the way is asked to end.
+// Parts all unbound pods and gives up their holds for this cause. Pods on their way are asked to
+// end.
 void part_unbound(Decision& d, JobId id, Cause cause);
-// Such a gang waits for pods again, and some of it run by themselves: it does not wait for these.
+// Resizes an inferred gang when it waits again: it does not wait for those of its pods that became
+// jobs of their own.
 void leave_out_apart(Decision& d, JobId id);
-// If nothing of its attempt is left, or of a job that is to end, the attempt is over: the job waits
-// again or is done.
+// Ends the attempt if no pod of it holds anything or still has to end. The job then waits again or
+// is done.
 void finish_if_over(Decision& d, JobId id);
-// A job of pods that waits: those behind its ranks take those that are free, and it is queued
-// exactly if it is whole. `cause`: of its end, if nobody is left.
+// Updates a waiting job of pods: pods behind the ranks take free ranks, and the job is queued
+// exactly if its gang is complete. `cause`: the cause of its end if no pod is left.
 void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
-// Nothing but its turn is missing: of a job of pods, all ranks can be placed, agree, and have an
+// True if the job needs only its turn. In a job of pods all ranks can be placed, agree, and have an
 // account.
 bool may_queue(const state::Job& job);
-// Whether the gang's request stays within bounds with this pod at this rank.
+// Checks that the gang's request stays within bounds with this pod at this rank.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape);
-// shared_bounds.cc: why the account may not have one more job that waits, one more pod that waits in the cluster.
-// Nothing: it may. `joins`: the pod is of a gang that waits there already.
+// shared_bounds.cc: why the account may not have one more waiting job, or one more waiting pod in
+// the cluster. nullopt: it may. `joins`: the pod is of a gang that already waits there.
 std::optional<Error> queue_is_full(const Decision& d, AccountId account);
 std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
                                    AccountId account, bool joins);
-// What the whole gang's request comes to is within bounds.
+// Checks that the size of the complete gang's request is within bounds.
 std::optional<Error> check_bytes(std::size_t of_gang);
-// Jobs of no account in the namespaces of this one become its own.
+// Assigns jobs without an account in the namespaces of this account to it.
 void assign_jobs(Decision& d, const AccountSpec& spec);
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
-// Jobs that awaited that their account is resumed, and of which none drains any more, wait for their turn.
+// Lets jobs wait for their turn that awaited the resume of their account, once none of their
+// accounts drains.
 void resume_jobs(Decision& d);
-// Labels of the cluster's namespaces that are not among `listed` are gone.
+// Removes the labels of the cluster's namespaces that are not among `listed`.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
-// The time of its hold is over. A pod that nothing would make anew keeps its place and says so.
+// Ends the time of a job's hold. A pod that no controller would recreate keeps its hold and says
+// so.
 void expire(Decision& d, const state::Job& job);
-// Nobody came, or a pause is over.
+// Ends a wait: no pod came in time, or a pause is over.
 void end_wait(Decision& d, const state::Job& job);
 
-// bars.cc: the node turned such a pod away: it is not tried for them for a while, longer each time.
+// bars.cc: the node rejected a pod of this shape. Backs the node off for the shape, longer each
+// time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
-// Such a pod of the job runs there: what was remembered against the node is forgotten, but of other jobs what the
-// scheduler refused them.
+// A pod of this shape of the job runs there: forgets the node's backoffs for the shape. Scheduler
+// refusals of other jobs stay.
 void forgive_node(Decision& d, NodeId node, const PodShape& shape, JobId job);
-// The cluster's scheduler finds no way to the place of this pod, which is on its way there: the job is not tried
-// on that node for a while, and once two nodes were refused not at all (docs/design/0072). Nothing if it was said
-// of that place before.
+// Records that the cluster's scheduler cannot bind this pod to the node of its hold. The node is
+// backed off for the job. Once two nodes refused it, the whole job is backed off
+// (docs/design/0072). It does nothing if this hold already had a refusal.
 void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words);
-// What the scheduler refused to the job counts no longer. It may still be backed off.
+// Forgets all refusals of the job by the scheduler. The job may still be backed off.
 void forget_refusals(Decision& d, JobId id);
-// The scheduler refused the job, and no pod of it asked for this: neither one that is there nor one that has gone.
+// True if the scheduler refused the job and no pod of it, present or gone, has asked for this
+// shape.
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
-// It asks for something else now: what was refused counts no longer, and it is queued at once.
+// The job's request changed: forgets its refusals and queues it at once.
 void job_changed(Decision& d, JobId id);
-// The job is backed off no longer, and the next time is the first again. What is remembered of nodes stays.
+// Ends the job's backoff and resets its count. Node backoffs stay.
 void retry(Decision& d, JobId id);
-// The node has changed, and takes pods: whom the scheduler refused there, or elsewhere in its cluster, is tried again.
+// The node changed and takes pods: retries the jobs that the scheduler refused there or elsewhere
+// in its cluster.
 void forgive_refusals(Decision& d, NodeId node);
-// Bars whose time is over are lifted, old memories forgotten.
+// Ends node backoffs whose time is over, and deletes old records.
 void end_bars(Decision& d);
-// node.cc: nodes whose clique label has been gone for limits::kCliqueKeptMs are in no clique any more.
+// node.cc: removes nodes from their clique after their clique label was missing for
+// limits::kCliqueKeptMs.
 void end_cliques(Decision& d);
 
-// light_pod.cc: a pod without GPUs is on a node, which is there.
+// light_pod.cc: a non-GPU pod (`light_pod`) is on a node. The node exists.
 void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
-// It is gone; false: no such pod was seen.
+// Removes the pod. False: the pod was never seen.
 bool end_light_pod(Decision& d, ClusterId cluster, const std::string& uid);
-// What such pods take of the node is said, if it is another sum than was said last.
+// Emits the sum of the node's non-GPU pods if it changed.
 void sum_light_pods(Decision& d, NodeId node);
 
-// expected.cc: the rank whose place is kept for a pod like this one, its own before others; none: the pod
-// has to wait.
+// expected.cc: the rank whose hold is for a pod like this one, its own rank before others. None:
+// the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
-// While the gang waits: the rank that the pod asks for, or the first that is free. Else, and where all
-// are taken: behind them, until a rank is free again. It may be more than there can be.
+// In a waiting gang: the rank that the pod asks for, or the first free one. Otherwise, or if all
+// are taken: a rank behind the gang, where the pod waits for a free rank. The result may exceed the
+// largest allowed rank.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
 // fact::PodAdded::order of the pod.
 std::uint32_t order_of(const PodRecord& pod);
-// Of a gang that waits and has all its pods: their ranks are in the order of PodRecord::rank. Those that
-// say none are behind the others, as they came; those that are expected keep their ranks.
+// Orders the ranks of a waiting gang that has all its pods by PodRecord::rank. Pods without one
+// come behind the others, in order of arrival. Expected pods keep their ranks.
 void order_ranks(Decision& d, JobId id);
 
-// pod.cc: a node was seen for the first time: decides what was said of pods on it before.
+// pod.cc: decides the early reports of pods on a node that was just seen for the first time.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
-// pending_pod.cc: whether the pod that the input, which is decided, tells of waits without us.
+// pending_pod.cc: records whether the pod of the decided input waits outside Subak.
 void note_pending(Decision& d);
 
-// seen.cc: the account is this one, or below it.
+// seen.cc: true if `below` is `account` or below it.
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);
-// The account of a pod: its label `said` if it is within its namespace's account, else that account;
-// kUnassigned if no account has the namespace.
+// The account of a pod: its label `said` if that is within its namespace's account, else the
+// namespace's account. kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
-// The pod that the edge of a cluster names; nothing, and refused: there is none.
+// The pod that a cluster's edge names. nullopt: there is none, and the input is refused.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
-// pod_end.cc: by what a pod is remembered whose node has not been seen: its uid, or "1-42/0/1" of a launcher's.
+// pod_end.cc: the key of a pod whose node has not been seen: its uid, or "1-42/0/1" of a launcher's
+// pod.
 std::string early_name(const PodRef& ref);
-// pod_end.cc: the pod is gone at `at`, by `clock`, or at the last sign of it if that is later; what it held is charged and
-// given back.
+// pod_end.cc: ends the pod at `at`, by `clock`, or at its last sign of life if that is later.
+// Charges and releases what it held.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
              RowClock clock = RowClock::kService);
 
-// charge.cc: the ledger rows for what the pod held since its last one, one for each UTC day. Pods
-// without GPUs cost nothing. `clock`: by which `to` is known.
+// charge.cc: writes the ledger rows for what the pod held since its last row, one for each UTC day.
+// Non-GPU pods cost nothing. `clock`: the clock that gave `to`.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock = RowClock::kService);
-// The rows of a bound pod up to its end, or to a midnight; on a node that went silent the platform
-// pays from its last heartbeat on.
+// Writes the rows of a bound pod up to its end, or to a midnight. On a node that went silent the
+// platform pays from its last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
                 RowClock clock = RowClock::kService);
 // Writes the capacity side of the bill for each UTC midnight that has passed.
 void close_days(Decision& d);
-// Charges what is bound up to each midnight whose day is closed: at most
-// limits::kMaxCutRowsPerTurn rows (and one), oldest first in each cluster. What is only held waits:
-// who pays for it is not known yet.
+// Charges bound pods up to each midnight whose day is closed: at most limits::kMaxCutRowsPerTurn
+// rows (and one), oldest first in each cluster. Unbound holds are charged later, since their payer
+// is not known yet.
 void close_rows(Decision& d);
 
-// account_warnings.cc: what of the account is legal and can hardly be meant.
+// account_warnings.cc: warns of settings of the account that are legal but hardly intended.
 void warn_of(Decision& d, const AccountSpec& spec);
 
 }  // namespace subak::decide

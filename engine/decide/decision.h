@@ -1,10 +1,10 @@
-// One input being decided. It shows the state, which nothing here can change, and offers the only
-// two ways to change it: emit() a fact, or tell() a note. Both apply at once. Ids survive
-// them, and so do references to jobs and clusters, as far as state/jobs.h and state/clusters.h say;
-// no other reference into the state does.
+// The decision on one input. It shows the state as const and offers the only two ways to change it:
+// emit() a fact, or tell() a note (an ephemeral change). Both apply at once. Ids survive them.
+// References to jobs and clusters survive as far as state/jobs.h and state/clusters.h say; other
+// references into the state do not.
 //
 // The files of decide/ are functions over it, one file a subject: decide(d, input) for each kind of
-// input, and what several of them need (declared in decide.h).
+// input, and their shared steps (declared in decide.h).
 // Threads: none; it lives while Engine::apply runs.
 #pragma once
 
@@ -23,8 +23,8 @@ namespace subak::decide {
 
 class Decision {
  public:
-  // `method` and `content`: of a request id that counts; 0 if there is none.
-  // `find`: the memory of searches, which decides nothing.
+  // `call` and `hash`: method and content of the request id, if one counts; else 0.
+  // `find`: the search with its cache, which decides nothing.
   Decision(State& state, Search& find, const Input& in, Method call = Method::kNone,
            std::uint64_t hash = 0)
       : s(state),
@@ -35,22 +35,22 @@ class Decision {
         before_ms(state.fact_ms()),
         state_(state) {}
 
-  // A fact, made durable with the outcome and applied now.
+  // Adds a fact, which becomes durable with the outcome, and applies it now.
   void emit(fact::Body body);
-  // What no fact need keep, applied now.
+  // Applies an ephemeral change, which no fact needs to record.
   void tell(const Note& note) { state_.apply(note); }
-  // The number of a request that is to be judged, whether it was seen before or not.
+  // The shape number of a request, seen before or not.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
-  // The input changes nothing. A refused edit goes to the audit log, which knows what it was about:
+  // Refuses the input, which then changes nothing. A refused edit goes to the audit log under
   // `subject`. Long texts are cut.
   void refuse(Error error, const std::string& subject);
-  // Who did it, why, and under which request id.
+  // The actor, reason and request id of an edit.
   EditStamp stamp(const std::string& reason) const;
-  // Something is to be done outside about this job. What it is follows from how the job stands when
-  // the input is decided.
+  // Requests an effect for this job. The effect follows from the job's state when the input is
+  // decided.
   void act_on(JobId id) { acted_.push_back(id); }
-  // The input is decided: out.effects are those of the jobs that were acted on, each once, in the
-  // order of the first time.
+  // Call it once the input is decided. Adds the effects of the jobs of act_on() to out.effects,
+  // each job once, in order of the first call.
   void add_effects();
 
   const State& s;
@@ -60,11 +60,11 @@ class Decision {
   const std::uint64_t content;
   const TimeMs before_ms;  // of the last fact before this input
   ApplyOutcome out;
-  bool retold =
-      false;  // what is decided was said by an earlier input, and its times are by our clock
+  // An earlier input reported this, and its times are by our clock.
+  bool retold = false;
 
  private:
-  State& state_;  // for emit() and tell() alone
+  State& state_;  // only for emit() and tell()
   std::vector<JobId> acted_;
 };
 

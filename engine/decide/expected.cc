@@ -1,4 +1,5 @@
-// Decisions about the ranks of a gang: who gets which, and who is expected there, as what makes the pods says.
+// Decisions about the ranks of a gang: which pod gets which, and which pods their owner announces
+// for later.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ std::uint64_t pods_of(const in::GangSeen& i) {
   return pods;
 }
 
-// How many pods in a row the first of have to be there.
+// The size of a block of pods, of which the first ones must be present.
 std::uint64_t part_of(const in::GangSeen& i) { return i.each == 0 ? pods_of(i) : i.each; }
 
 std::optional<Error> check_seen(const in::GangSeen& i) {
@@ -42,7 +43,7 @@ std::optional<Error> check_seen(const in::GangSeen& i) {
   return std::nullopt;
 }
 
-// Nobody is at the rank, and nobody like this is expected there.
+// True if no pod is at the rank and no pod of this shape is expected there.
 bool is_news(const Decision& d, const state::Job& job, std::uint32_t rank, const PodShape& shape) {
   if (rank >= job.pods.size()) return true;
   const state::Pod& pod = job.pods[rank];
@@ -50,7 +51,7 @@ bool is_news(const Decision& d, const state::Job& job, std::uint32_t rank, const
   return !pod.is_expected() || !(d.s.jobs().shape_of(pod) == shape);
 }
 
-// Of the ranks from `first` to before `end`.
+// The groups of the ranks from `first` to before `end`.
 std::vector<PodGroup> groups_of(const in::GangSeen& i, std::uint64_t first, std::uint64_t end) {
   std::vector<PodGroup> out;
   std::uint64_t at = 0;
@@ -63,7 +64,7 @@ std::vector<PodGroup> groups_of(const in::GangSeen& i, std::uint64_t first, std:
   return out;
 }
 
-// Who comes later: of each part those behind its first.
+// The pods that come later: in each block, those after the first `least`.
 std::vector<fact::PodsExpected> later_pods(const in::GangSeen& i, JobId id) {
   std::vector<fact::PodsExpected> later;
   const std::uint64_t part = part_of(i);
@@ -85,7 +86,7 @@ bool any_news(const Decision& d, const state::Job& job, const fact::PodsExpected
   return false;
 }
 
-// What the gang's request comes to: neighbours that ask for the same count once.
+// The size of the gang's request. Neighbours with the same request count once.
 std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSeen& i) {
   std::size_t bytes = 0;
   const PodShape* before = nullptr;
@@ -101,7 +102,7 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSee
   return bytes;
 }
 
-// The same, once its pods have moved.
+// The same, after its pods have moved.
 std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsRanked& ranked) {
   std::vector<const state::Pod*> pods;
   for (std::uint32_t r = 0; r < job.gang_size; ++r) pods.push_back(&job.pods[r]);
@@ -116,7 +117,7 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsR
   return bytes;
 }
 
-// No more than is kept there, on a node that takes it.
+// True if the pod asks for no more than the hold has, on a node that it may use.
 bool fits_place(const Decision& d, const state::Pod& place, const PodShape& pod) {
   PodShape kept = d.s.jobs().shape_of(place);
   if (kept == pod) return true;
@@ -173,7 +174,7 @@ void order_ranks(Decision& d, JobId id) {
   for (std::uint32_t r = 0; r < job.gang_size; ++r) {
     if (job.pods[r].is_live() && !job.pods[r].is_expected()) ranks.push_back(r);
   }
-  // Of an unsigned number one less: who says none comes last.
+  // An unsigned number minus one: pods without an order come last.
   const auto place = [&](std::uint32_t r) { return job.pods[r].order - 1; };
   std::vector<std::uint32_t> from = ranks;
   std::stable_sort(from.begin(), from.end(),
@@ -197,7 +198,7 @@ void decide(Decision& d, const in::GangSeen& i) {
   if (!id) return;
   const state::Job& job = d.s.jobs().at(id);
   if (job.origin != JobOrigin::kPods || !job.waits()) return;
-  if (pods_of(i) != job.gang_size && job.replaced_alone()) return;  // some are by themselves
+  if (pods_of(i) != job.gang_size && job.replaced_alone()) return;  // some became jobs of their own
   if (pods_of(i) != job.gang_size) {
     return d.refuse({ErrorCode::kInvalid, "groups", std::to_string(pods_of(i)),
                      "want as many pods as the gang has: " + std::to_string(job.gang_size)},

@@ -1,4 +1,4 @@
-// Decisions about jobs that were asked for: submit, cancel, hold, and what expires.
+// Decisions about requested jobs: submit, cancel, hold; and about ends and deadlines of jobs.
 #include <algorithm>
 
 #include "accounting/entitlement.h"
@@ -37,7 +37,7 @@ std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
   return queue_is_full(d, account);
 }
 
-// Slices that no card has, and that no node offers: they would be waited for for ever.
+// Refuses slices that no GPU has and no node offers: the job would wait for ever.
 std::optional<Error> unknown_profile(const Decision& d, ClusterId cluster,
                                      const GangRequest& request) {
   for (const PodGroup& group : request.groups) {
@@ -58,13 +58,13 @@ std::optional<Error> unknown_profile(const Decision& d, ClusterId cluster,
   return std::nullopt;
 }
 
-// The user's node, if there is one already; else the account, whose rules a new user has.
+// The user's node if it exists. Else the account, whose rules a new user has.
 AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
   const AccountId user = i.user.empty() ? AccountId() : d.s.tree().find(i.account + "/" + i.user);
   return user ? user : d.s.tree().find(i.account);
 }
 
-// Nothing that could never start is accepted, nor anything new where the account drains.
+// Refuses requests that could never start, and everything new while the account drains.
 std::optional<Error> not_entitled(const Decision& d, AccountId payer, ShapeId shape) {
   const Fleet& fleet = d.s.fleet();
   const ProductDemand demand{d.s.jobs().only_product(fleet.request(shape)),
@@ -151,7 +151,7 @@ void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
 
 }  // namespace
 
-// With a gang go those of its pods that are by themselves.
+// Jobs of single pods of a gang are cancelled with it.
 void decide(Decision& d, const in::CancelJob& i) {
   const state::Job* job = d.s.jobs().find(i.job);
   if (job == nullptr) {
@@ -206,8 +206,8 @@ void decide(Decision& d, const in::HoldJob& i) {
 
 namespace {
 
-// The job has had its limit and is asked to end; or it is there beyond its end, and is taken to end
-// later. Where nobody looked for long, it may be later by several doublings.
+// Asks the job to end after its limit. If it is beyond its planned end, moves that later: by
+// several doublings if no tick came for long.
 void end_or_overrun(Decision& d, const state::Job& job) {
   if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
   std::uint32_t times = job.overruns;

@@ -1,4 +1,4 @@
-// Decisions about pods that join a job: which one, at which rank, and how many its gang has.
+// Decisions about pods that join a job: which job, which rank, and the size of its gang.
 #include "engine/decide/join.h"
 
 #include <algorithm>
@@ -49,17 +49,17 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
 
 namespace {
 
-// Its gang's size is not the pod's own word: another one is no contradiction.
+// The pod's owner sets the size of its gang, so another size is no contradiction.
 bool follows_owner(const PodRecord& pod) { return pod.size_of_owner || pod.replaced_alone; }
 
-// How many start together now: those that are by themselves are left out.
+// The number of pods that start together now. Jobs of single pods are not counted.
 std::uint32_t size_now(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (!follows_owner(pod) || pod.gang_size == 0) return pod.gang_size;
   const std::size_t apart = d.s.jobs().apart(cluster, job_name_of(pod), pod.owner).size();
   return pod.gang_size > apart ? pod.gang_size - static_cast<std::uint32_t>(apart) : 1;
 }
 
-// The gang waits, and has as many pods as this one says from now on.
+// Gives a waiting gang the size that this pod reports.
 void resize_gang(Decision& d, JobId id, const PodRecord& pod) {
   const state::Job& job = d.s.jobs().at(id);
   const std::uint32_t size = size_now(d, id.cluster(), pod);
@@ -72,8 +72,8 @@ void resize_gang(Decision& d, JobId id, const PodRecord& pod) {
   d.emit(fact::GangResized{id, size});
 }
 
-// Nothing new is taken where an account drains. What is left of an indexed Job that was there before is not
-// new.
+// True if the job is new and its account drains. The rest of an indexed Job that existed before is
+// not new.
 bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
   if (job.leaf == kUnassigned || !draining(d.s.tree(), job.leaf)) return false;
   const state::Job* const before = d.s.jobs().of_owner(job.id.cluster(), job.name, job.owner);
@@ -103,7 +103,7 @@ const state::Job* create_job(Decision& d, fact::JobCreated created) {
   return d.s.jobs().find(id);
 }
 
-// What the pod says otherwise than the gang that it joins, both values; empty: nothing.
+// The pod's contradictions to the gang that it joins, both values. Empty: there is none.
 std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord& pod,
                        AccountId account) {
   const auto says = [&](const char* what, const std::string& mine, const std::string& gangs) {
@@ -128,7 +128,8 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
   AccountId payer = job.leaf;
   if (payer == kUnassigned || account == kUnassigned) return "";
   if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
-  // Without a label it says its namespace's account, which may be another than when its gang began.
+  // Without a label the pod has its namespace's account, which may have changed since its gang
+  // began.
   const bool of_namespace = pod.account.empty() && !is_below(d.s.tree(), payer, account);
   if (payer == account || of_namespace) return "";
   return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
@@ -149,7 +150,7 @@ fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t 
   return added;
 }
 
-// True: a place was kept for it, and is its own.
+// True if the rank had a hold for the pod, which it takes.
 bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, AccountId account) {
   const std::optional<std::uint32_t> rank = kept_place(d, job, pod);
   if (!rank) return false;
@@ -162,7 +163,7 @@ bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, Accoun
   return true;
 }
 
-// Who comes after the start of a gang that is only inferred starts by itself.
+// True if the pod came after the start of an inferred gang: it starts by itself.
 bool goes_apart(const state::Job& gang, const PodRecord& pod) {
   const bool started = gang.state == JobState::kStarting || gang.state == JobState::kRunning;
   return started && pod.replaced_alone;
@@ -216,7 +217,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
   }
   if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
   if (asks_anew(d, *job, pod.shape)) job_changed(d, id);
-  if (job->state == JobState::kQueued && rank < job->gang_size) {  // it was expected
+  if (job->state == JobState::kQueued && rank < job->gang_size) {  // the pod was expected
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
   d.emit(added_to(d, *job, rank, pod, account));

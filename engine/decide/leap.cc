@@ -1,4 +1,5 @@
-// A clock that was wrong at a start: what was charged on it is given back (docs/design/0078).
+// Corrects the books after a wrong clock at a start: refunds the charges over that time
+// (docs/design/0078).
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -9,8 +10,8 @@
 namespace subak::decide {
 namespace {
 
-// Rows up to now for whatever holds GPUs since before `to`, so that the time before it is in rows. Of what is only
-// held nobody knows who will pay: for that time the platform does.
+// Writes rows up to now for all holders since before `to`, so that the time before it is in rows.
+// For unbound holds the payer is not known yet, so the platform pays for that time.
 void charge_all(Decision& d, TimeMs to) {
   std::vector<state::PodPlace> places;
   d.s.allocations().each_node([&](NodeId /*node*/, std::span<const state::PodPlace> pods) {
@@ -28,7 +29,8 @@ void charge_all(Decision& d, TimeMs to) {
   }
 }
 
-// The account gets back what of the row is of that time, and the platform pays it: the GPUs were not free.
+// Refunds to the account the part of the row in that time. The platform pays it, since the GPUs
+// were not free.
 void give_back(Decision& d, const state::Leap::Row& known, TimeMs from, TimeMs to) {
   LedgerRow row = known.row;
   row.from_ms = std::max(row.from_ms, from);

@@ -1,5 +1,5 @@
 // Decisions about the life of a job: when an attempt is over, whether the job waits again or is
-// done, and who the pods of a waiting gang are (docs/design/0024).
+// done, and which pods a waiting gang has (docs/design/0024).
 #include <algorithm>
 #include <set>
 
@@ -15,14 +15,14 @@ namespace {
 using state::Job;
 using state::Pod;
 
-// It holds a place that nobody is on the way to, as far as we know.
+// True if the pod has a hold that it is not on its way to, as far as Subak knows.
 bool can_give_back(const Job& job, const Pod& pod) {
   if (pod.state != PodState::kHeld) return false;
   return job.origin == JobOrigin::kApi || is_closed(pod.gate);
 }
 
-// Nothing is lost for good if its pods are ended: a launcher or a controller makes them anew.
-// Without a controller a pod is only ever deleted by a person's cancel.
+// True if ended pods lose nothing for good: a launcher or a controller recreates them. A pod
+// without a controller is only deleted when a person cancels its job.
 bool may_stop(const Job& job) {
   if (job.origin == JobOrigin::kApi) return true;
   if (job.origin != JobOrigin::kPods) return false;
@@ -32,7 +32,7 @@ bool may_stop(const Job& job) {
   });
 }
 
-// A pod of it waits for nobody but the cluster's scheduler: nothing can place it anew.
+// True if a pod waits for the cluster's scheduler alone: Subak cannot place it again.
 bool lets_wait(const Job& job) {
   const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
   return std::any_of(job.pods.begin(), end, [](const Pod& p) {
@@ -40,7 +40,7 @@ bool lets_wait(const Job& job) {
   });
 }
 
-// Nobody is on the way to any place of the attempt.
+// True if no pod is on its way to any hold of the attempt.
 bool gives_all_back(const Job& job) {
   const bool all = std::all_of(job.pods.begin(), job.pods.end(), [&](const Pod& p) {
     return !p.holds_slot() || can_give_back(job, p);
@@ -48,7 +48,8 @@ bool gives_all_back(const Job& job) {
   return all && job.state == JobState::kStarting && job.pods_holding() > 0 && !lets_wait(job);
 }
 
-// The members of a gang come again, and so does the pod that the cluster's scheduler found no way for.
+// True if the job's pods are recreated: the members of a gang, or a single pod that the cluster's
+// scheduler could not bind.
 bool is_remade(const Job& job) {
   if (job.origin != JobOrigin::kPods) return false;
   const bool alone = job.cause == Cause::kUnschedulable && !job.of_pods->owner.empty();
@@ -62,14 +63,14 @@ Cause cause_of_end(const Job& job) {
   return job.cause == Cause::kNone ? Cause::kFinished : job.cause;
 }
 
-// Whoever started an API job starts it again after what was not its own doing.
+// The owner of an API job restarts it after causes that are not the job's own.
 JobState api_job_after(Cause cause) {
   const bool own =
       cause == Cause::kFinished || cause == Cause::kFailed || cause == Cause::kVanished;
   return own || !comes_back(cause) ? JobState::kDone : JobState::kQueued;
 }
 
-// Once what is held is given back, all ranks could be placed again.
+// True if all ranks could be placed again once their holds are released.
 bool could_wait_whole(const Job& job) {
   const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
   return std::all_of(job.pods.begin(), end, [](const Pod& p) {
@@ -77,7 +78,7 @@ bool could_wait_whole(const Job& job) {
   });
 }
 
-// Somebody has deleted a pod, and not cancelled the job: who is left, or was made since, goes on.
+// True if a person deleted a pod but did not cancel the job: the remaining and the new pods go on.
 bool goes_on(const Job& job, Cause cause) {
   return cause == Cause::kCancelled && job.stop != Cause::kCancelled && job.pods_live() > 0;
 }
@@ -98,7 +99,7 @@ DurationMs retry_after(std::uint32_t refusals) {
   return std::min(wait, limits::kMaxReleaseRetryMs);
 }
 
-// While it is not known what happens in a cluster its clocks stand, and go on by as much once it is.
+// While a cluster's events are not known its deadlines stand still, and move by that time later.
 TimeMs time_after(const Decision& d, JobId id, DurationMs wait) {
   const TimeMs since = d.s.clusters().at(id.cluster()).since_ms;
   return (since != 0 ? since : d.s.now()) + wait;
@@ -108,7 +109,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   const JobId id = job.id;
   fact::AttemptEnded ended{id, job.attempt, cause, state_after(job, cause), 0};
   if (cause == Cause::kReleaseRefused && ended.to == JobState::kQueued) {
-    ended.to = JobState::kPaused;  // at once it would be refused again
+    ended.to = JobState::kPaused;  // an immediate retry would be refused again
     ended.until_ms = time_after(d, id, retry_after(job.refusals));
   }
   if (ended.to == JobState::kQueued) {
@@ -121,7 +122,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   d.act_on(id);
 }
 
-// It is whole, and waits for its turn; or, for a while, for that.
+// The gang is complete: it waits for its turn, or first for the end of its backoff.
 void move_to_queue(Decision& d, const Job& job) {
   fact::JobMoved moved;
   moved.id = job.id;
@@ -130,10 +131,12 @@ void move_to_queue(Decision& d, const Job& job) {
   d.emit(std::move(moved));
 }
 
-// Nobody of a waiting gang is left. Its controller may make them anew: for a while it is waited for.
+// The last pod of a waiting gang is gone. If its controller may recreate the pods, the job waits
+// for them for a while.
 void nobody_left(Decision& d, const Job& job, Cause cause) {
   const JobId id = job.id;
-  if (job.until_ms != 0 && job.state == JobState::kIncomplete) return;  // it is waited for already
+  // It is waiting for them already.
+  if (job.until_ms != 0 && job.state == JobState::kIncomplete) return;
   if (!is_remade(job)) {
     d.emit(fact::JobMoved{id, JobState::kDone, cause, {}, JobState::kIncomplete});
     return;
@@ -144,7 +147,7 @@ void nobody_left(Decision& d, const Job& job, Cause cause) {
   d.emit(fact::GangEmptied{id, time_after(d, id, limits::kGangReturnMs)});
 }
 
-// Places that are kept for pods which have not come: nobody is on the way there, nobody can be ended.
+// Releases the holds of expected pods: no pod is on its way there, and none has to end.
 void give_back_kept(Decision& d, const Job& job, Cause cause) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (!job.pods[rank].is_expected() || !job.pods[rank].holds_slot()) continue;
@@ -153,7 +156,7 @@ void give_back_kept(Decision& d, const Job& job, Cause cause) {
   }
 }
 
-// Who waits behind the ranks takes those that are free.
+// Pods behind the ranks take the free ranks.
 void take_ranks(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
   std::uint32_t from = job.gang_size;
@@ -169,7 +172,8 @@ void take_ranks(Decision& d, JobId id) {
   }
 }
 
-// An account names its namespace now: it waits for its turn, or pays from now on.
+// An account names the job's namespace now: the job waits for its turn, or the account pays from
+// now on.
 void assign(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
   const AccountId account = account_of(d, id.cluster(), job.ns(), job.of_pods->account);
@@ -191,11 +195,11 @@ bool may_queue(const Job& job) {
   return may && job.is_whole() && job.disputing() == nullptr && job.unknown_ranks().empty();
 }
 
-// The gang's request, once it is whole, is one record in which neighbours that ask for the same
-// count once. Nothing is interned for a pod that may be refused.
+// The request of a complete gang is one record, in which neighbours with the same request count
+// once. The check interns nothing, since the pod may be refused.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape) {
-  if (rank >= job.gang_size) return std::nullopt;  // it is looked at again when it gets a rank
+  if (rank >= job.gang_size) return std::nullopt;  // it is checked when it gets a rank
   if (job.shape && rank < job.ranks()) {           // it is one record already
     return check_bytes(stored_bytes(d.s.jobs().request_with(job, rank, shape)));
   }
@@ -271,10 +275,10 @@ void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
     return;
   }
   give_up(d, id, cause);
-  if (job.pods[rank].state != PodState::kHeld) return;  // given back with the others
+  if (job.pods[rank].state != PodState::kHeld) return;  // released with the others
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
   d.emit(fact::PlaceLost{id, rank, cause});
-  d.act_on(id);  // if it is open it may go there yet
+  d.act_on(id);  // if its gate is open it may still go there
   finish_if_over(d, id);
 }
 

@@ -1,12 +1,12 @@
-// Decisions about pods without GPUs that nobody queued: what they take of a node is one sum.
+// Decisions about non-GPU pods that Subak does not queue: their use of a node is one sum.
 #include "core/limits.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
 
-// Where nobody can say what happens the sum waits for the list. On a node without GPUs nothing of
-// ours could be in their way.
+// While the cluster's events are not known the sum waits for the list. On a node without GPUs these
+// pods are in no job's way.
 void sum_light_pods(Decision& d, NodeId node) {
   if (!d.s.clusters().at(d.s.fleet().cluster_of(node)).synced) return;
   const bool counts = d.s.fleet().node(node)->gpus > 0;

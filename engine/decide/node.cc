@@ -1,4 +1,4 @@
-// Decisions about nodes, and about the lists that an edge reads.
+// Decisions about nodes, and about the lists of an edge.
 #include <algorithm>
 #include <set>
 #include <span>
@@ -20,7 +20,7 @@ Error node_error(const NodeSpec& spec, std::string field, std::string got, std::
           std::move(want)};
 }
 
-// Ranges are the table's (engine/bounds.h); here what depends on another field.
+// Ranges are checked by the table (engine/bounds.h). These rules depend on several fields.
 std::optional<Error> check_node(const NodeSpec& spec) {
   if (spec.name.empty()) return node_error(spec, "name", "", "is required");
   if (spec.gpus > 0 && spec.product.empty()) {
@@ -44,7 +44,7 @@ std::optional<Error> check_node(const NodeSpec& spec) {
   return std::nullopt;
 }
 
-// What only the whole fleet can tell: how many nodes, ids and products there would be.
+// The limits of the whole fleet: the number of nodes, ids and products after the change.
 std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
                                 std::span<const NodeSpec> specs) {
   std::size_t fresh = 0;
@@ -66,8 +66,9 @@ std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
   return d.s.check_products(products);
 }
 
-// A label that is gone says nothing of the wires: DRA drivers take it away while they restart. So the node
-// keeps its clique for a while, and then is remembered to be wired to it.
+// A missing clique label does not mean missing links: DRA drivers remove the label while they
+// restart. So the node keeps its clique for a while. After that it is recorded as its former
+// clique.
 void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   spec.former_clique.clear();
   spec.clique_lost_ms = 0;
@@ -85,15 +86,16 @@ void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   }
 }
 
-// What of a node can decide anything: not a label that renews itself (feature discovery writes the
-// time into one), nor a taint that never blocks (autoscalers write the time into theirs).
+// The parts of a node that can affect a decision. It leaves out a label that renews itself (feature
+// discovery writes the time into one) and a taint that never blocks (autoscalers write the time
+// into theirs).
 NodeSpec without_churn(NodeSpec spec) {
   std::erase_if(spec.labels, [](const Label& l) { return l.key == names::kLabelTimestamp; });
   std::erase_if(spec.taints, [](const Taint& t) { return t.effect == "PreferNoSchedule"; });
   return spec;
 }
 
-// What a drain says of its node: it is drained, or when it will be, and when that ends.
+// The drain of a node: drained now or planned, and its end.
 struct Drain {
   bool drained = false;
   state::DrainTimes times;
@@ -111,7 +113,7 @@ void say(Decision& d, NodeId id, ClusterId cluster, NodeSpec spec, const Drain& 
   forgive_refusals(d, id);
 }
 
-// The node is there, and its drain is another.
+// Updates the drain of a node.
 void say_drain(Decision& d, NodeId id, const Drain& drain, const EditStamp& edit = {}) {
   say(d, id, d.s.fleet().cluster_of(id), *d.s.fleet().node(id), drain, edit);
 }
@@ -143,7 +145,7 @@ std::optional<Error> check_times(const Decision& d, const in::DrainNode& i) {
                "want a time after " + format_time(from_ms) + ", when the drain begins"};
 }
 
-// Nobody is asked to go: who may still be there when the drain begins.
+// No pod is asked to end: warns of the jobs that may still run when the drain begins.
 void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
   std::set<JobId> jobs;
   for (const state::PodPlace& place : d.s.allocations().on(node)) {
@@ -161,15 +163,15 @@ void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
                                  d.s.fleet().node(node)->name + " when the drain begins: " + names);
 }
 
-// The pod holds something on a node that went.
+// Ends the pod's hold on a node that went.
 void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at, Cause cause) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
-  if (!pod.holds_slot() || pod.slot.node != node) return;  // given back together with its gang
+  if (!pod.holds_slot() || pod.slot.node != node) return;  // released together with its gang
   pod.is_bound() ? end_pod(d, place.job, place.rank, at, cause)
                  : lose_place(d, place.job, place.rank, cause);
 }
 
-// The newest hold there that has no room beside all else, and whose pod cannot be on its way.
+// The newest hold on the node that does not fit beside the rest and whose pod cannot be on its way.
 std::optional<state::PodPlace> newest_excess(const Decision& d, NodeId node) {
   std::optional<state::PodPlace> newest;
   TimeMs since_ms = 0;
@@ -225,7 +227,7 @@ std::optional<Error> check_session(const Decision& d) {
   const std::string* const name = observed_cluster(d.input.body);
   if (name == nullptr || d.input.session == kAnySession) return std::nullopt;
   const state::Cluster* cluster = d.s.clusters().find(*name);
-  if (cluster == nullptr) return std::nullopt;  // its decision says so
+  if (cluster == nullptr) return std::nullopt;  // its decision refuses it
   const std::uint64_t said = d.input.session == kNoSession ? 0 : d.input.session;
   const std::string got = said == 0 ? "none" : std::to_string(said);
   if (std::holds_alternative<in::ListBegin>(d.input.body)) {
@@ -316,8 +318,8 @@ void decide(Decision& d, const in::ListBegin& i) {
 
 namespace {
 
-// Pods of the job that are outside and were not named, from behind, so that nobody who is gone
-// takes a rank.
+// Pods of the job that exist in the cluster and were not named, from the highest rank down, so that
+// no gone pod takes a rank.
 std::vector<PodRef> unlisted(const state::Job& job, const state::ListMarks& marks) {
   std::vector<PodRef> pods;
   for (auto rank = static_cast<std::uint32_t>(job.pods.size()); rank-- > 0;) {
@@ -341,8 +343,8 @@ void decide(Decision& d, const in::ListComplete& i) {
                     i.cluster);
   }
   const state::ListMarks marks = *list;
-  // What the list does not name ended unseen: at the latest when the cluster was last heard, as far
-  // as we can say.
+  // Pods that the list does not name ended unseen: as far as is known, at the latest when the
+  // cluster was last heard.
   const TimeMs ended = marks.heard_before_ms == 0 ? d.s.now() : marks.heard_before_ms;
   d.tell(note::ListEnded{cluster->id});
   forget_namespaces(d, cluster->id, marks.namespaces);
@@ -350,7 +352,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (id.cluster() != cluster->id) continue;
     for (const PodRef& pod : unlisted(d.s.jobs().at(id), marks)) {
       const auto place = d.s.jobs().find(cluster->id, pod);
-      // It may have come back in another job, and been named there.
+      // It may have returned in another job, and been named there.
       const bool here = place && place->job == id;
       const bool lives = here && d.s.jobs().at(id).pods[place->rank].is_live();
       if (lives) end_pod(d, place->job, place->rank, ended, Cause::kVanished);

@@ -1,4 +1,4 @@
-// Decisions about gangs that are only inferred: what runs of them goes on, whatever becomes of the rest.
+// Decisions about inferred gangs: their running pods go on, whatever happens to the others.
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +34,7 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
   return alone_of_gang(std::move(created));
 }
 
-// It has the place that it had, to begin with: what becomes of that is decided as for any job.
+// Starts with the hold that the pod had. Later decisions are as for any job.
 void keep_place(Decision& d, JobId id, const PodSlot& slot) {
   d.emit(fact::JobMoved{id, JobState::kQueued, Cause::kNone, {}, JobState::kIncomplete});
   d.emit(fact::AttemptStarted{id, 1, d.s.now() + d.s.policy().hold_ms, {slot}});

@@ -1,5 +1,5 @@
-// One scheduling pass: the neediest first, each start visible to the next, nothing popped before it
-// fits.
+// One scheduling pass. The job with the most right to start comes first. Each start is visible to
+// the next, and no job leaves the queue before it fits.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -18,7 +18,8 @@
 namespace subak::decide {
 namespace {
 
-// What is remembered is of the fleet at this point; never 0. Of one shape it may hold for longer.
+// The version of the fleet for which cached results hold; never 0. For one shape they may hold
+// longer.
 std::uint64_t freed_point(const Decision& d) { return d.s.fleet().freed_version() + 1; }
 std::uint64_t freed_point(const Decision& d, ShapeId shape) {
   return d.s.fleet().freed_version(shape) + 1;
@@ -45,9 +46,9 @@ void start(Decision& d, JobId id, Placement placement) {
   d.act_on(id);
 }
 
-// --- nodes that are kept -------------------------------------------------------------------------
+// --- reserved nodes ------------------------------------------------------------------------------
 
-// Where other nodes are kept, what had no place may have one.
+// If the reserved nodes changed, shapes without a placement may have one.
 void forget_blocked(const Decision& d, PassMemory& memory) {
   if (memory.kept_at != d.s.kept().version()) {
     memory.blocked.clear();
@@ -61,7 +62,7 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
   memory.blocked_for_fill.resize(numbers);
 }
 
-// A place on the nodes that are kept for the job, and nowhere else.
+// A placement on the nodes that are reserved for the job, and nowhere else.
 Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& job) {
   KeptNodes kept = derive::draining_before(d.s, d.s.sure_end(job));
   kept.keep(r.nodes, r.job);
@@ -71,10 +72,10 @@ Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& j
   return find_entitled(d, job, kept);
 }
 
-// Enough is idle there. Most of the time something is held, and one look at it says no.
+// True if enough may be idle there. Usually something is held, and a look at one node rules it out.
 bool could_fit(const Decision& d, const state::Reservation& r, const state::Job& job) {
   const MilliGpu of_node = d.search.largest_node_gpus() * kMilliPerGpu;
-  MilliGpu most = static_cast<MilliGpu>(r.nodes.size()) * of_node;  // idle, as far as was looked
+  MilliGpu most = static_cast<MilliGpu>(r.nodes.size()) * of_node;  // idle, as far as it looked
   for (const NodeId node : r.nodes) {
     most -= of_node - d.s.fleet().levels(node).idle;
     if (most < d.s.jobs().least_milligpu(job)) return false;
@@ -82,7 +83,8 @@ bool could_fit(const Decision& d, const state::Reservation& r, const state::Job&
   return true;
 }
 
-// Out of their turn, as the nodes are theirs. Others may have those of them that are left over.
+// Starts jobs on their reserved nodes, out of turn. Other jobs may use the nodes that are left
+// over.
 bool start_reserved(Decision& d) {
   bool any = false;
   for (const state::Reservation& r : all_reservations(d)) {
@@ -102,7 +104,7 @@ bool start_reserved(Decision& d) {
 
 // --- the walk ------------------------------------------------------------------------------------
 
-// It is known that the shape has no place; what it is known of is that of the picture.
+// True if the shape is known to have no placement. The result is of the snapshot of that version.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
   const PassMemory::Blocked& known = blocked[shape.value];
   return known.at == freed_point(d, shape) && known.serial == d.s.fleet().serial(shape);
@@ -114,8 +116,9 @@ void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId
   }
 }
 
-// Some shape had no place in this walk, which began at the point `begun`, and may have one now: a start took GPUs,
-// and what was kept beside them is free for pods without GPUs (Fleet::keep_beside_gpus).
+// True if a shape had no placement in this walk, which began at version `begun`, and may have one
+// now. A start takes GPUs and frees what was reserved beside them for non-GPU pods
+// (Fleet::keep_beside_gpus).
 bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, std::uint64_t begun) {
   if (freed_point(d) == begun) return false;
   const std::vector<ShapeId> waiting = d.s.jobs().ready().waiting_shapes();
@@ -126,7 +129,7 @@ bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, st
   });
 }
 
-// What one pass has done: bounded by counts, never by the clock.
+// The work of one pass. Counts bound it, never the clock.
 struct Work {
   std::size_t starts = 0, checks = 0;
   bool enough() const {
@@ -134,12 +137,12 @@ struct Work {
   }
 };
 
-// One walk down the account tree, in which only shapes take part that have a place beside what is kept: the
-// order compares accounts by their next jobs, and must not depend on what was looked at before.
+// One walk down the account tree. Only shapes that have a placement outside the reserved nodes take
+// part. The order compares accounts by their next jobs, so it must not depend on earlier searches.
 class Walk {
  public:
-  // Places are looked for beside what is `kept`, which outlives the walk; `blocked`: what is known of that.
-  // `reserved`: shapes that take part in any case.
+  // It searches for placements outside `kept`, which must outlive the walk. `blocked`: its cached
+  // results. `reserved`: shapes that take part in any case.
   Walk(Decision& d, const KeptNodes& kept, PassMemory& memory, PassMemory::BlockedShapes& blocked,
        std::set<ShapeId> reserved = {})
       : d_(d),
@@ -169,8 +172,8 @@ class Walk {
     note_blocked(d_, blocked_, shape);
     pass_.block_shape(shape);
   }
-  // What starts takes the place of others, and each shape that is asked in its turn costs a way through
-  // the order. So when one has no place any more, the others are tried until one has.
+  // A start takes GPUs from other shapes, and each shape that is asked in its turn costs a walk
+  // through the order. So when one shape has no placement, the others are tried until one has.
   void block_others(Work& work) {
     for (; !open_.empty() && !work.enough(); open_.pop_back()) {
       const ShapeId shape = open_.back();
@@ -180,8 +183,9 @@ class Walk {
       no_place(shape);
     }
   }
-  // It had no place. True if it would have one on nodes that are drained before it would be gone, at `end_ms`:
-  // it is passed over, and others like it, which have shorter limits, may start there.
+  // Call it for a job without a placement. True if it would have one on nodes that are drained
+  // before its end, `end_ms`. It is then passed over, and jobs like it with shorter limits may
+  // start there.
   bool pass_over_if_drained(const state::Job& job, TimeMs end_ms, derive::KeptByEnd& kept) {
     if (d_.s.nodes().planned_drains().empty()) return false;
     const Picture undrained(d_.s.fleet(), kept.beside_drains(end_ms));
@@ -189,7 +193,7 @@ class Walk {
     pass_over_drained(job, end_ms);
     return true;
   }
-  // After so many, all that ask for the same are passed over.
+  // After a number of jobs the whole shape is passed over.
   void pass_over_drained(const state::Job& job, TimeMs end_ms) {
     TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
     known.end_ms = std::min(known.end_ms, end_ms);
@@ -199,7 +203,7 @@ class Walk {
       pass_.block_shape(job.shape);
     }
   }
-  // Another like it, that would be gone no later, had no place: it has none either.
+  // True if a job like it that ends no later had no placement: it has none either.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const {
     const auto known = too_late_.find(shape);
     return known != too_late_.end() && end_ms >= known->second.end_ms;
@@ -211,9 +215,9 @@ class Walk {
   }
   void pass_over_line(JobId id) { pass_.block_line(id); }
   void pass_over(JobId id) { pass_.block_job(id); }
-  // What stops one job of a leaf with a shape stops them all.
+  // A rule that stops one job of a leaf with a shape stops its whole job class.
   void bar_line(JobId id) { bar({id, serial_of(id), AccountId(), 0}); }
-  // True, and noted: a rule stops the job whatever place it may find.
+  // True if a rule stops the job on any placement. Records the rule.
   bool bar_if_stopped(const state::Job& job) {
     const auto binding = derive::stopped(d_.s, job, Asking::kAmounts);
     if (!binding) return false;
@@ -236,9 +240,9 @@ class Walk {
     if (waits && serial_of(barred.line) == barred.serial) pass_.block_line(barred.line);
   }
   std::uint64_t serial_of(JobId id) const { return d_.s.fleet().serial(d_.s.jobs().at(id).shape); }
-  // Shapes of which it is not known yet that they have no place, in an order that any engine in this
-  // state would find; those that have none are blocked. Of so many that no pass could start one of each, the
-  // newest are asked in their turn.
+  // The shapes not known to lack a placement, in an order that depends only on the state. The
+  // others are blocked. If there are more than one pass could start, the newest shapes are asked in
+  // their turn.
   std::vector<ShapeId> unknown_shapes() {
     std::vector<std::pair<JobId, ShapeId>> unknown;
     for (const ShapeId shape : d_.s.jobs().ready().waiting_shapes()) {
@@ -269,17 +273,18 @@ class Walk {
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
   const std::set<ShapeId> reserved_;
-  std::vector<ShapeId> open_;  // had a place when the walk began
+  std::vector<ShapeId> open_;  // those with a placement when the walk began
   struct TooLate {
-    TimeMs end_ms = 0;     // the earliest of theirs
-    std::size_t jobs = 0;  // so many
+    TimeMs end_ms = 0;     // the earliest of their ends
+    std::size_t jobs = 0;  // the number of jobs
   };
   std::map<ShapeId, TooLate> too_late_;
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };
 
-// The next in the order. False: it cannot start, and the walk was told what else cannot.
+// Tries to start the next job in the order. False: it cannot start, and the walk knows which others
+// cannot.
 bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
@@ -299,7 +304,7 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
   if (found.barred) {
     walk.bar_line(id);
   } else if (found.refused || has_own()) {
-    walk.pass_over(id);  // others like it may have a place that it has not, or get nodes too
+    walk.pass_over(id);  // others like it may have a placement that it has not, or get nodes too
   } else if (!walk.pass_over_if_drained(job, end_ms, kept)) {
     walk.no_place(job.shape);
     walk.block_others(work);
@@ -307,8 +312,8 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
   return false;
 }
 
-// Nodes that are kept for a job beyond its quota are not kept from jobs within theirs, which come
-// first in the order: they start here.
+// Starts jobs within their quota, which come first in the order. They may use nodes that are
+// reserved for jobs beyond their quota.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.kept().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
   derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kFirm);
@@ -341,8 +346,8 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   }
 }
 
-// Nodes for those that had no place in their turn and have waited, in the order. By now it is known which
-// shapes have no place, or only one that is drained too soon.
+// Reserves nodes, in the order, for jobs that had no placement in their turn and have waited. By
+// now it is known which shapes have no placement, or only one that is drained too soon.
 void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& too_late) {
   const ReadyQueue& ready = d.s.jobs().ready();
   std::vector<ShapeId> others;
@@ -368,11 +373,11 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
       walk.block_shape(job.shape);
     }
   }
-  if (known) memory.kept_at = d.s.kept().version();  // what is blocked stays so
+  if (known) memory.kept_at = d.s.kept().version();  // blocked shapes stay blocked
 }
 
-// Jobs that are gone before the nodes are needed use what is kept: those that had no place elsewhere,
-// in their order.
+// Fills reserved nodes, in the order, with jobs that had no placement elsewhere and end before the
+// nodes are needed.
 void fill(Decision& d, PassMemory& memory, Work& work) {
   derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kInUse);
   if (kept.last() <= d.s.now()) return;
@@ -407,16 +412,17 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
 
 enum class Walked { kAll, kEnough, kAgain };
 
-// A job with nodes of its own may have a place where others like it have none.
+// The shapes of jobs with reserved nodes. Such a job may have a placement where others like it have
+// none.
 std::set<ShapeId> reserved_shapes(const Decision& d) {
   std::set<ShapeId> out;
   for (const state::Reservation& r : all_reservations(d)) out.insert(d.s.jobs().at(r.job).shape);
   return out;
 }
 
-// Starts what can start. kAgain: a start stopped a job that nodes were kept for, and others may have
-// them; or somebody who came before has a place now. `too_late`: shapes with jobs that have a place only
-// where it is drained too soon.
+// Starts all jobs that can start. kAgain: a start stopped a job with reserved nodes, which others
+// may use now, or an earlier job may fit now. `too_late`: shapes with jobs whose only placement is
+// drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kAll);
   const std::uint64_t begun = freed_point(d);
@@ -442,8 +448,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Walked walked = Walked::kAgain;
   std::size_t rounds = 0;
   while (walked == Walked::kAgain && rounds++ < limits::kMaxPassRounds) {
-    // Starts free nothing but what was kept beside GPUs that they take, and empty NVLink domains that are left to
-    // gangs no longer. Then who had no place is asked anew.
+    // Starts free only CPU and memory that were reserved beside their GPUs, and empty NVLink
+    // domains that are no longer left to gangs. Then jobs without a placement are asked again.
     const std::uint64_t freed = freed_point(d);
     do {
       give_up_stopped(d);
@@ -461,7 +467,7 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     reserve_in_order(d, memory, too_late);
     fill(d, memory, work);
     pull(d, memory);
-    // Nodes that are kept no longer are for others.
+    // Nodes that are no longer reserved are free for others.
     if (memory.kept_at != d.s.kept().version() || freed != freed_point(d)) walked = Walked::kAgain;
   }
   if (walked != Walked::kEnough) memory.barred.clear();

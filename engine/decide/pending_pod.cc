@@ -1,5 +1,5 @@
-// Which pods wait for a node without us: what is noted of them, and that they wait no longer. Nothing
-// is decided by it.
+// Records which pods wait for a node outside Subak, and that they no longer wait. No decision
+// depends on it.
 #include <optional>
 #include <string>
 
@@ -8,15 +8,15 @@
 namespace subak::decide {
 namespace {
 
-// It asks for GPUs, has no node, and is no job: nobody has decided about it. Pods of another queue
-// manager never wait for us, in whatever mode.
+// True if the pod asks for GPUs, has no node and is no job, so Subak has not decided about it. Pods
+// of another queue manager never wait for Subak, in any mode.
 bool is_pending(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   const bool waits = pod.node.empty() && pod.ended == Cause::kNone && !pod.other_manager &&
                      pod.shape.kind != GpuKind::kNone;
   return waits && !d.out.reply.error && !d.s.jobs().of_uid(cluster, pod.uid);
 }
 
-// The pod that the input says something of; empty: none.
+// The pod that the input reports on. Empty: none.
 std::string pod_of(const in::Body& body) {
   if (const auto* seen = std::get_if<in::PodSeen>(&body)) return seen->pod.uid;
   if (const auto* bound = std::get_if<in::PodBound>(&body)) return bound->pod.uid;
@@ -36,7 +36,7 @@ void note_pending(Decision& d) {
   const PodRecord* const known = d.s.pending().find(cluster->id, uid);
   if (seen != nullptr && is_pending(d, cluster->id, seen->pod)) {
     note::PodPending pending{cluster->id, seen->pod};
-    TimeMs& since = pending.pod.created_at_ms;  // where nobody says it: since we know of it
+    TimeMs& since = pending.pod.created_at_ms;  // if not reported: since it is known
     if (since == 0) since = known != nullptr ? known->created_at_ms : d.s.now();
     d.tell(pending);
   } else if (known != nullptr) {

@@ -1,4 +1,4 @@
-// Decisions about what a cluster's edge has seen: pods that queue, bind, run and end.
+// Decisions about pods that a cluster's edge has seen: they queue, bind, run and end.
 #include <algorithm>
 
 #include "accounting/entitlement.h"
@@ -19,8 +19,8 @@ Error unknown_pod(const PodRef& ref) {
           "no live pod has this uid, or this rank in this reservation of the job"};
 }
 
-// The node has not been seen: what was said waits for it, in bounds, and is refused beyond. An edge
-// may never tell of nodes without GPUs: pods that have none leave half of the room to others.
+// Stores a report of a pod whose node has not been seen, up to a bound, and refuses it beyond. An
+// edge may never report nodes without GPUs: non-GPU pods leave half of the room to others.
 void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const auto* bound = std::get_if<in::PodBound>(&d.input.body);
   const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
@@ -37,7 +37,8 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
 }
 
-// Bound without us: it takes capacity and is charged, from its bind on, as far as we knew the node.
+// Adds a pod that was bound without Subak. It takes capacity and is charged from its binding on, or
+// since the node is known.
 void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                  AccountId account) {
   const NodeId node = d.s.nodes().find(cluster.id, pod.node);
@@ -82,7 +83,8 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   d.emit(fact::PodRunning{id, rank, d.s.now(), since});
 }
 
-// We took it to be elsewhere: it ran before we heard where. Its former place is charged until now.
+// The pod ran before its node was known, and was counted elsewhere. Its former slot is charged
+// until now.
 void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node) {
   const state::Pod& pod = job.pods[rank];
   if (pod.slot.node == node) return;
@@ -96,7 +98,8 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
-// Bound at `at` by our clock, which `clock` says how we know; 0: now. `sign`: that it is there.
+// A binding at `at` by our clock; 0: now. `clock`: how `at` is known. `sign`: evidence that the pod
+// exists.
 struct Bind {
   TimeMs at = 0;
   RowClock clock = RowClock::kService;
@@ -115,8 +118,8 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   const NodeId node = d.s.nodes().find(job.id.cluster(), node_name);
   if (!node) return wait_for_node(d, job.id.cluster(), node_name);
   if (pod.is_bound()) return rebind(d, job, rank, node);
-  if (pod.state ==
-      PodState::kWaiting) {  // it got past its gate: the world decided, we account for it
+  // It got past its gate: the books follow the cluster.
+  if (pod.state == PodState::kWaiting) {
     PodRecord stray;
     stray.uid = pod.uid;
     const auto slash = pod.name.find('/');
@@ -135,20 +138,19 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   PodSlot slot = pod.slot;
   if (node != slot.node) {
     slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
-    at = d.s.now();  // until now it was held where we had put it
+    at = d.s.now();  // until now it counted on its former slot
   }
   const RowClock clock = at == said.at ? said.clock : RowClock::kService;
   charge(d, job, rank, at, UsageState::kHeld, job.leaf, clock);
   // A pod that nobody let go before is not there before its hold: then one of the two clocks was set.
   const bool first = pod.uid.empty() || job.attempt == 1;
   const TimeMs seen_ms = said.sign.seen_ms;
-  const TimeMs there_ms =
-      seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
+  const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
   d.emit(fact::PodBound{job.id, rank, at, slot, there_ms, said.sign.behind_ms});
   take_back_excess(d, node);
 }
 
-// As a launcher says it.
+// A binding that a launcher reports.
 Bind bind_said(const Decision& d, ClusterId cluster, TimeMs at) {
   if (at == 0) return {};
   const Sign sign = sign_of(d, cluster, at);
@@ -156,7 +158,7 @@ Bind bind_said(const Decision& d, ClusterId cluster, TimeMs at) {
   return {std::clamp<TimeMs>(at + sign.behind_ms, 1, d.s.now()), RowClock::kAdjusted, sign};
 }
 
-// As an object of the cluster tells it: the scheduler's clock says when, and no other's.
+// A binding that an object of the cluster shows: its time is by the scheduler's clock alone.
 Bind bind_seen(const Decision& d, const PodRecord& pod) {
   if (pod.bound_at_ms == 0) return {};
   const TimeMs at = std::min(pod.bound_at_ms, d.s.now());
@@ -169,7 +171,7 @@ void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const S
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
 
-// It was bound with the same words.
+// The pod was bound by the same report.
 void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
   const auto place = d.s.jobs().of_uid(cluster, pod.uid);
   if (!place) return;
@@ -177,14 +179,14 @@ void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (bound) start_running(d, *place, d.s.now(), sign_of(d, pod));
 }
 
-// A pod without GPUs that counts on its node: whether it runs there changes nothing.
+// True for a non-GPU pod that counts on its node. Whether it runs there changes nothing.
 bool is_light(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
   const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
   return cluster != nullptr && d.s.light_pods().node_of(cluster->id, pod.uid);
 }
 
-// It has ended and is still there: it takes nothing and never runs again. One that we know may have
-// been bound meanwhile, and ends with its own end.
+// A pod that has ended and still exists: it takes nothing and never runs again. A known one may
+// have been bound meanwhile, and ends at its own end.
 void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) {
   const PodRecord& pod = i.pod;
   const auto known = d.s.jobs().of_uid(cluster.id, pod.uid);
@@ -197,10 +199,12 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
   decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended});
 }
 
-// Gates only go. Of a pod that is on its way we opened ours; if for another place than it has now,
-// its attempt cannot go on. Of one that waits somebody else took it away: it goes wherever the
-// scheduler lets it, and its gang is not whole. If it has had a place, our own opening came late:
-// it is made anew, if something does that.
+// Gates are only removed.
+//   - If the pod is on its way, Subak opened the gate. If it did so for another hold than the
+//     present one, the attempt cannot continue.
+//   - If the pod waits, another party removed the gate. The scheduler now places the pod anywhere,
+//     and its gang is incomplete.
+//   - If the pod had a hold before, Subak's patch came late. Its controller, if any, recreates it.
 void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen) {
   const state::Job& job = d.s.jobs().at(id);
   const state::Pod& pod = job.pods[rank];
@@ -263,7 +267,7 @@ void decide(Decision& d, const in::PodSeen& i) {
     if (pod.node.empty()) {
       see_size(d, id, pod);
       change_pod(d, *d.s.jobs().of_uid(cluster->id, pod.uid), pod, account);
-      const auto place = d.s.jobs().of_uid(cluster->id, pod.uid);  // it may have got a rank
+      const auto place = d.s.jobs().of_uid(cluster->id, pod.uid);  // it may have a rank now
       if (place) note_gate(d, place->job, place->rank, pod);
     } else {
       bind(d, d.s.jobs().at(id), rank, pod.node, bind_seen(d, pod));
@@ -289,7 +293,7 @@ void decide(Decision& d, const in::PodBound& i) {
   const auto [id, rank] = *found;
   d.tell(note::PodNotEarly{id.cluster(), early_name(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
-  // Without uid and attempt it may be late news of an earlier place: that moves nobody.
+  // Without uid and attempt it may be a late report of an earlier hold, which moves no pod.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
   bind(d, job, rank, i.node, bind_said(d, id.cluster(), i.at_ms));
 }
@@ -314,7 +318,7 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
     d.tell(note::PodNotEarly{cluster, pod.pod});
     if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
-    d.out.reply.error.reset();  // whoever said it was told that it is known
+    d.out.reply.error.reset();  // the reporter was told that it is recorded
   }
   d.retold = false;
 }

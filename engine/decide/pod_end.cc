@@ -1,4 +1,4 @@
-// Decisions about the end of a pod: when it was, and what it charges and gives back.
+// Decisions about the end of a pod: its time, and the charge and release of what it held.
 #include <algorithm>
 #include <string>
 
@@ -13,7 +13,7 @@ std::string early_name(const PodRef& ref) {
          std::to_string(ref.attempt);
 }
 
-// A pod that we never charged, or one that is reported gone twice: both are nothing new.
+// A pod that was never charged, or whose end is reported twice, changes nothing.
 void decide(Decision& d, const in::PodGone& i) {
   const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);

@@ -1,4 +1,4 @@
-// What the cluster of a pod does not do with it.
+// Decisions about commands that a pod's cluster did not carry out.
 #include <string>
 
 #include "engine/decide/decide.h"
@@ -6,7 +6,7 @@
 
 namespace subak::decide {
 
-// Only of a pod that is on its way, or to end: of any other it is late news.
+// It counts only for a pod that is on its way or has to end. For any other pod it came late.
 void decide(Decision& d, const in::PodRefused& i) {
   const bool evicts = i.cause == Cause::kEvictRefused;
   if (!evicts && i.cause != Cause::kReleaseRefused && i.cause != Cause::kUnschedulable) {
@@ -27,7 +27,7 @@ void decide(Decision& d, const in::PodRefused& i) {
   const bool scheduler = i.cause == Cause::kUnschedulable;
   JobId id = found->job;
   std::uint32_t rank = found->rank;
-  if (starts && runs_on(job)) {  // it is tried again by itself
+  if (starts && runs_on(job)) {  // the pod is tried again by itself
     id = part(d, id, rank);
     rank = 0;
   }

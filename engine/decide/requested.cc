@@ -70,15 +70,15 @@ constexpr bool kIsEdit = std::is_same_v<T, in::SetCluster> || std::is_same_v<T, 
                          std::is_same_v<T, in::HoldJob> || std::is_same_v<T, in::Finalize> ||
                          std::is_same_v<T, in::AcceptClock> || std::is_same_v<T, in::DeleteCluster>;
 
-// 0: the input has no request id that counts. A call that only validates is judged as if it had
-// none: it is not remembered, nor answered from what is.
+// The content of the request id. 0: the input has none that counts. A call that only validates
+// counts as one without: it is neither remembered nor answered from memory.
 std::uint64_t content_of(const Input& input) {
   if (input.request_id.empty() || only_validates(input.body)) return 0;
   if (input.content != 0) return input.content;
   return std::visit([](const auto& b) { return content_hash(to_text(b)); }, input.body);
 }
 
-// nullptr: never asked, or too long ago.
+// nullptr: it never came, or too long ago.
 const RememberedRequest* find_request(const Decision& d) {
   if (d.content == 0) return nullptr;
   const RememberedRequest* known =
@@ -101,8 +101,8 @@ void refuse_reused(Decision& d, TimeMs used_at) {
            "request " + d.input.request_id);
 }
 
-// A request that found everything as it wants it is remembered like one that changed something:
-// said again later, it must not undo what came in between.
+// Remembers a request that found nothing to change like one that changed something: a later
+// repetition must not undo changes in between.
 void keep_request(Decision& d) {
   const Reply& reply = d.out.reply;
   if (d.content == 0 || reply.error || find_request(d) != nullptr) return;

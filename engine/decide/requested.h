@@ -1,6 +1,6 @@
-// What an input is as a request: of whom, which method, about what. And the memory of requests:
-// said again, a request gets the answer that it got.
-// Threads: none; pure functions but apply().
+// An input as a request: its caller, method and subject. Also the cache of requests: a repeated
+// request gets its first answer.
+// Threads: none; pure functions except apply().
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace subak::decide {
 
-// An edit of people or programs: a refusal of one goes to the audit log.
+// True for an edit of people or programs. A refused edit goes to the audit log.
 bool is_edit(const in::Body& body);
-// It has validate_only set: it is judged and leaves nothing behind.
+// True if validate_only is set: the input is checked and changes nothing.
 bool only_validates(const in::Body& body);
-// What an edit is about, as the audit log has it.
+// The subject of an edit, as the audit log shows it.
 std::string subject_of(const in::Body& body);
 
-// One whole input: time, day's end, request id, bounds, decision. Duties: those of Engine::apply.
+// Handles one whole input: time, end of day, request id, bounds, decision. Duties: those of
+// Engine::apply.
 ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input& input);
 
 }  // namespace subak::decide

@@ -26,7 +26,7 @@ void give_up(Decision& d, const Reservation& r, ReserveCause cause) {
   d.emit(std::move(none));
 }
 
-// Says so only if anything is different.
+// Emits a fact only if something changed.
 void move(Decision& d, Reservation r, Start to, ReserveCause cause) {
   if (r.nodes == to.nodes && r.start_ms == to.start_ms && r.estimated == to.estimated) return;
   const bool later = !r.estimated && (to.estimated || to.start_ms > r.start_ms);
@@ -63,7 +63,7 @@ bool is_free_in_time(const Decision& d, const Reservation& r) {
   return free.at(r.nodes) <= std::max(r.start_ms, d.s.now());
 }
 
-// It is gone from its nodes before they are drained as planned.
+// True if the job ends before its nodes' planned drains.
 bool is_before_drains(const Decision& d, const Reservation& r) {
   const TimeMs start_ms = r.estimated ? d.s.now() : std::max(r.start_ms, d.s.now());
   return derive::gone_before_drains(d.s, d.s.jobs().at(r.job), r.nodes, start_ms);
@@ -85,7 +85,7 @@ AccountId account_of(const Decision& d, const state::Job& job) {
   return leaf.spec.user ? leaf.parent : job.leaf;
 }
 
-// Its account has its part of the reservations, and jobs of others wait.
+// True if its account has its part of the reservations, and jobs of others wait.
 bool has_its_part(const Decision& d, const state::Job& job) {
   const AccountId account = account_of(d, job);
   const auto& theirs = reservations(d, job.id.cluster());
@@ -120,7 +120,8 @@ bool may_reserve(const Decision& d, ClusterId cluster) {
 bool give_up_stopped(Decision& d) {
   bool any = false;
   const std::vector<Reservation> made = all_reservations(d);
-  for (auto it = made.rbegin(); it != made.rend(); ++it) {  // of those that are too many the newest
+  // The newest of those that are too many go first.
+  for (auto it = made.rbegin(); it != made.rend(); ++it) {
     const Reservation& r = *it;
     if (derive::stopped(d.s, d.s.jobs().at(r.job), Asking::kStart)) {
       give_up(d, r, ReserveCause::kAccount);

@@ -1,8 +1,8 @@
-// Which jobs nodes are kept for, and when that changes: the steps of a pass (pass.cc) that make, move
-// and end reservations (docs/design/0043). Where and when is found by derive/reservations.h.
+// The steps of a pass (pass.cc) that make, move and end reservations (docs/design/0043).
+// derive/reservations.h finds nodes and times.
 //
-// A promised start moves later only by a cause of ReserveCause: something there stays longer, a node is
-// lost, or something else came there. Threads: none.
+// A promised start moves later only for a cause of ReserveCause: a job there stays longer, a node
+// is lost, or other pods came there. Threads: none.
 #pragma once
 
 #include <vector>
@@ -13,34 +13,38 @@
 
 namespace subak::decide {
 
-// Of all clusters; a copy, for whoever changes them meanwhile.
+// The reservations of all clusters, as a copy that survives changes to them.
 std::vector<state::Reservation> all_reservations(const Decision& d);
-// The queued job has waited as long as the policy asks before nodes are kept for it.
+// True if the queued job has waited as long as the policy asks before it may get a reservation.
 bool has_waited(const Decision& d, const state::Job& job);
-// Of a cluster there are at most Policy::reserve_jobs; none while its list is not complete.
+// True if the cluster may have one more reservation: it has fewer than Policy::reserve_jobs, and
+// its list is complete.
 bool may_reserve(const Decision& d, ClusterId cluster);
 
-// Ends those of jobs that a rule of their accounts stops, and those that are more than the policy
-// says. True if there was one.
+// Ends the reservations of jobs that a rule of their accounts stops, and those beyond the policy's
+// number. True if it ended any.
 bool give_up_stopped(Decision& d);
-// Chooses anew where what was to be free by the start will not be, or a node is gone or closed. True if
-// there was one.
+// Chooses again for reservations whose nodes will not be free in time, or have a node that is gone
+// or closed. True if there was one.
 bool mend(Decision& d, PassMemory& memory);
-// The job had no place in its turn: keeps nodes for it, if it has waited, and there is one to give.
-//   - of a cluster, at most Policy::reserve_jobs; while others wait, half of them for one account
-//   - at most one for a job that fits one node: it rarely waits long, and would take it from gangs
-//   - at most one whose start is an estimate: nobody else may use its nodes meanwhile
-// True if it has one now.
+// Reserves nodes for a job that had no placement in its turn, if it has waited and the limits allow
+// it:
+//   - of a cluster, at most Policy::reserve_jobs; while other accounts' jobs wait, half of them for
+//     one account
+//   - at most one for a job that fits one node: it rarely waits long, and would take the node from
+//     gangs
+//   - at most one whose start is an estimate, since no other job may use its nodes meanwhile
+// True if the job has a reservation now.
 bool reserve(Decision& d, const state::Job& job, PassMemory& memory);
-// Before others have their turn: for an estimate a promise, or nodes with less to wait for, which are
-// most of the time those that were just given back.
+// Before the jobs have their turn: replaces an estimate by a promise, or by nodes with less to wait
+// for. These are mostly nodes that were just released.
 void choose_estimates(Decision& d);
-// After others had their turn: for a promise other nodes with an earlier start. It stands as long as its
-// nodes do, also where these will be free sooner: who would be gone in half of the longer time may still
-// use them. What is found holds until something is given back, as time that passes and what starts only
-// make other places worse.
+// After the jobs had their turn: moves a promise to other nodes with an earlier start. A promise
+// stays while its nodes stay, even if these will be free sooner. Jobs that end within half of the
+// longer time may still use them. The result holds until something is released, since passing time
+// and new starts only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
-// Ends one that nothing is in the way of any more, and whose job still has no place there.
+// Ends a reservation whose nodes are free although its job still has no placement there.
 void give_up_in_vain(Decision& d, const state::Reservation& r, bool barred);
 
 }  // namespace subak::decide

@@ -8,7 +8,8 @@
 namespace subak::decide {
 namespace {
 
-// The input says what its clock shows. What was said earlier, and is decided now, is by our clock already.
+// True if the input says what its clock shows. The times of an early report that is decided now are
+// already by our clock.
 bool knows_clock(const Decision& d) { return d.input.said_at_ms != 0 && !d.retold; }
 
 DurationMs behind(const Decision& d) {

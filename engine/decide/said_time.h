@@ -1,5 +1,6 @@
-// Times that somebody else's clock has read, by ours (docs/design/0078). A launcher, a node or an edge says when a pod
-// was bound, ran and ended. Its clock may be behind or ahead, and may be set while the pod runs.
+// Converts times of another clock to our clock (docs/design/0078). A launcher, a node or an edge
+// reports when a pod was bound, ran and ended. Its clock may be behind or ahead, and may be set
+// while the pod runs.
 //
 // Pure functions of the input and the state. Threads: none.
 #pragma once
@@ -11,25 +12,26 @@
 
 namespace subak::decide {
 
-// `said`, of the input at hand, by our clock: put right where the input says what that clock shows now
-// (Input::said_at_ms). Not later than now; 0: now.
+// Converts `said`, a time of this input, to our clock. The correction applies if the input says
+// what the other clock shows now (Input::said_at_ms). The result is never later than now. 0: now.
 TimeMs our_time(const Decision& d, TimeMs said);
 
-// How our_time() came to it.
+// How our_time() computes its result.
 RowClock clock_of(const Decision& d, TimeMs said);
 
-// That a pod is there, as a fact says it: fact::PodBound::seen_ms and behind_ms.
+// The evidence that a pod exists, for a fact: fact::PodBound::seen_ms and behind_ms.
 struct Sign {
   TimeMs seen_ms = 0;
   DurationMs behind_ms = 0;
 };
 
-// A launcher says at `said` by its clock that the pod is there. Where nobody knows that clock, the news is taken to have
-// come as it happened, and shows how far the clock is behind; but not while the cluster is listed, as that is of before.
+// The evidence of a launcher that says at `said`, by its clock, that the pod exists. If that clock
+// is not known, the report counts as immediate and shows how far the clock is behind. While the
+// cluster is listed this does not hold, since the report may be old.
 Sign sign_of(const Decision& d, ClusterId cluster, TimeMs said);
 
-// The same of a pod that the cluster's objects show to run. Where nobody knows the node's clock, a start before the
-// scheduler bound the pod shows how far it is behind at least.
+// The same for a pod that the cluster's objects show as running. If the node's clock is not known,
+// a start before the scheduler's binding shows the least that the clock is behind.
 Sign sign_of(const Decision& d, const PodRecord& pod);
 
 // When a pod ended, and by which clock.
@@ -38,8 +40,8 @@ struct End {
   RowClock clock = RowClock::kService;
 };
 
-// The pod, which is bound, ended at `said`; 0: nobody says when. An end before the last sign of the pod cannot be: then
-// that clock was set meanwhile, and the pod ends now.
+// The end of a bound pod that ended at `said`; 0: no time was reported. An end before the last sign
+// of the pod is impossible: its clock was set meanwhile, and the pod ends now.
 End end_of(const Decision& d, const state::Pod& pod, TimeMs said);
 
 }  // namespace subak::decide

@@ -1,4 +1,5 @@
-// Decisions about what an edge says of a cluster as a whole: its namespaces, and up to when it is known.
+// Decisions about reports on a whole cluster: its namespaces, and the time up to which its events
+// are known.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -12,7 +13,7 @@ namespace subak::decide {
 
 namespace {
 
-// Who names the namespace, else whom it names.
+// The account that names the namespace, else the account that its label names.
 AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
   const state::Cluster& cluster = s.clusters().at(id);
   if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
@@ -94,7 +95,7 @@ void decide(Decision& d, const in::GangGone& i) {
   for (const JobId id : over) end_wait(d, d.s.jobs().at(id));
 }
 
-// What the list has not named has no label, or is gone.
+// A namespace that the list has not named has no label, or is deleted.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed) {
   for (const NamespaceLabel* label : d.s.clusters().at(id).labels->values()) {
     if (!listed.contains(label->ns)) d.emit(fact::NamespaceLabelled{id, label->ns, ""});

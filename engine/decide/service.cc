@@ -73,8 +73,8 @@ void decide(Decision& d, const in::CallDenied& i) {
   d.emit(fact::EditRefused{std::string(i.kName), i.subject, i.message, d.stamp("")});
 }
 
-// Watched clusters must list again. Imported ones stay as they are; but nobody could say what
-// happened there since the last fact, so the clocks of their holds stood.
+// Watched clusters must list again. Imported ones stay as they are. But their events since the last
+// fact are not known, so the deadlines of their holds stood still.
 void decide(Decision& d, const in::Restarted& /*i*/) {
   const TimeMs since = d.before_ms;
   note_leap(d);

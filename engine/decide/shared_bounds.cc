@@ -1,4 +1,4 @@
-// Bounds that all accounts share, and who may still take of them (accounting/shared_bound.h).
+// Bounds that all accounts share, and which account may still use them (accounting/shared_bound.h).
 #include <string>
 
 #include "accounting/shared_bound.h"
@@ -7,7 +7,7 @@
 
 namespace subak::decide {
 
-// However they wait: held and incomplete ones, too.
+// All waiting jobs count, also held and incomplete ones.
 std::optional<Error> queue_is_full(const Decision& d, AccountId account) {
   constexpr SharedBound kBound{limits::kMaxQueuedJobs, limits::kQueuedJobsReserve};
   const state::WaitingCount& waiting = d.s.jobs().waiting();
@@ -18,7 +18,8 @@ std::optional<Error> queue_is_full(const Decision& d, AccountId account) {
                    who_fills_text(d.s.tree(), jobs) + "; try later"};
 }
 
-// Who joins a gang that waits may use all of the room, so that a gang that has begun to come becomes whole.
+// Pods of a gang that already waits may use all of the room, so that a gang that has begun to come
+// becomes complete.
 std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
                                    AccountId account, bool joins) {
   constexpr SharedBound kBound{limits::kMaxGatedPods, limits::kGatedPodsReserve};

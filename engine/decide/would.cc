@@ -14,8 +14,8 @@
 
 namespace subak::decide {
 
-// What waits ungated in an enforced namespace stays foreign, what is in a system namespace is never
-// queued, and what the state knows since is a job.
+// Leaves out pods that stay outside the queue: ungated pods in an enforced namespace stay foreign,
+// pods in a system namespace are never queued, and pods that the state knows by now are jobs.
 std::vector<Would::Waiting> Would::waiting_in(const State& s, const View& view) {
   std::vector<Waiting> out;
   if (!view.clusters) return out;
@@ -61,7 +61,7 @@ void Would::enforce_all() {
   }
 }
 
-// As if it had been gated when it was made.
+// Queues the pod as if it had been gated when it was created.
 void Would::queue(const Waiting& waiting) {
   in::PodSeen seen{waiting.cluster->name, *waiting.pod};
   seen.pod.gated = true;
@@ -112,7 +112,7 @@ WouldRow Would::row(std::size_t index) {
   if (!job.waits()) return out;
   const derive::Places places{*search_, {}};
   out.waits_for = derive::first_reason(copy_, places, job, out.position);
-  for (std::string& name : out.waits_for->blockers) {  // the copy's numbers mean nothing outside
+  for (std::string& name : out.waits_for->blockers) {  // ids of the copy mean nothing outside
     const auto id = text::parse_job_id(name);
     if (id && pending_.contains(*id)) name = copy_.jobs().at(*id).name;
   }

@@ -1,5 +1,5 @@
-// What the queue would be, and what the next pass would start, if what is only observed were
-// enforced: played on a copy of the state (docs/design/0035). Threads: none; its owner's.
+// Shadow mode (`Would`): the queue and the starts of the next pass as if all observed namespaces
+// were enforced. It runs on a copy of the state (docs/design/0035). Threads: none; its owner's.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,16 @@
 
 namespace subak::decide {
 
+// The shadow queue of one state and view.
 class Would {
  public:
-  // Of this state and the pods that the View says wait without us, at the later time of both. It keeps
-  // nothing of either. nullptr: together they are more than limits::kMaxWouldQueue. O(state + pods),
-  // and one pass.
+  // Makes one from this state and the View's pods that wait outside Subak, at the later time of
+  // both. It keeps no reference to either. nullptr: together they are more than
+  // limits::kMaxWouldQueue. O(state + pods), and one pass.
   static std::unique_ptr<Would> make(const State& s, const View& view);
 
-  // From the row `begin` on those at or below `account` (empty: all), at most `most`. Each that waits
-  // costs one search for a place.
+  // The rows from `begin` on at or below `account` (empty: all), at most `most`. Each waiting row
+  // costs one search for a placement.
   std::vector<WouldRow> rows(std::string_view account, std::size_t begin, std::size_t most);
 
  private:
@@ -44,9 +45,9 @@ class Would {
   State copy_;
   std::unique_ptr<Search> search_;  // of the copy
   PassMemory memory_;
-  std::set<JobId> pending_;  // jobs of the copy alone
-  std::size_t in_order_ =
-      0;  // how many of rows_ are the order; behind them gangs that are not whole
+  std::set<JobId> pending_;  // jobs that exist only in the copy
+  // This many of rows_ are in the order; incomplete gangs follow.
+  std::size_t in_order_ = 0;
   std::vector<JobId> rows_;
 };
 

@@ -1,5 +1,4 @@
-// When something becomes due by itself, without anybody saying anything.
-// Threads: none; pure functions.
+// Deadlines: when the state has to change although no input comes. Threads: none; pure functions.
 #pragma once
 
 #include <optional>
@@ -13,26 +12,29 @@ namespace subak::derive {
 // The UTC midnight after this instant.
 TimeMs midnight_after(TimeMs t);
 
-// A ledger row that a closed day asks for: what is bound is charged up to each midnight.
+// A ledger row that a closed day needs: bound pods are charged up to each midnight.
 struct DueRow {
   state::PodPlace place;
-  TimeMs midnight = 0;  // where the row ends
+  TimeMs midnight = 0;  // the end of the row
   TimeMs due_ms = 0;    // when it is written: limits::kDayOpenMs later
 };
-// The next one of this cluster. None if nothing is bound, or while the cluster's list is not
-// complete: who is gone meanwhile is not known yet. O(log pods).
+// The next row of this cluster. nullopt: no pod is bound, or the cluster's list is not complete.
+// Pods that went meanwhile are not known then. O(log pods).
 std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 
-// The first hold that ends, but those of clusters of which it is not known what happens there.
+// The first hold that ends, in clusters whose list is complete.
 std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
-// The first job that is to be asked to end, or is there beyond the end that it was taken to have; but
-// those of clusters of which it is not known what happens there. O(clusters).
+// The first job that Subak has to ask to end, or that is beyond its planned end, in clusters whose
+// list is complete. Never before an open clock leap is settled (state/leap.h). O(clusters).
 std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 
-// The earliest of: an end that is due, a hold that runs out, a bar that ends, a drain that begins or ends, a
-// clique that is kept no longer, a day that ends, a row that is due. None
-// if nothing ever happens by itself. O(clusters).
+// The next deadline. nullopt: nothing changes without an input. O(clusters). It is the earliest of:
+//   - an end of a job that is due (next_end()), or the end of a hold
+//   - the end of a node backoff (a "bar")
+//   - the begin or end of a drain
+//   - the removal of a node from its former clique
+//   - the end of a day, or a due ledger row
 std::optional<TimeMs> next_deadline(const State& s);
 
 }  // namespace subak::derive

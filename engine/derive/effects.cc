@@ -1,4 +1,4 @@
-// Effects as a function of the state.
+// The effects that follow from the state.
 #include "engine/derive/effects.h"
 
 #include <utility>

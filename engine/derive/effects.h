@@ -1,7 +1,6 @@
-// What should be done outside, as a function of the state: a starting job wants its gates open, an
-// ending one its pods gone, one that waits again that an earlier word opens none of its gates. Nothing is
-// remembered of what was already asked for.
-// Threads: none; pure functions.
+// Effects as a function of the state. A starting job needs its gates opened, and an ending one its
+// pods evicted. For a job that waits again, no earlier command may open a gate. The engine does not
+// remember which effects it sent. Threads: none; pure functions.
 #pragma once
 
 #include <optional>
@@ -12,12 +11,13 @@
 
 namespace subak::derive {
 
-// The job is ending, and this pod is to go. A pod whose gate is closed stays, and waits for the next
+// True if the job is ending and this pod has to go. A pod with a closed gate stays for the next
 // attempt, unless a person ends the whole job.
 bool must_go(const state::Job& job, std::uint32_t rank);
-// Of one job; nothing if nothing is to be done about it.
+// The effect of one job. nullopt: there is nothing to do.
 std::optional<Effect> effect_of(const State& s, const state::Job& job);
-// Of all jobs of a cluster: of those that wait again, then of those that start or end, by job id, then rank.
+// The effects of all jobs of a cluster: first of those that wait again, then of those that start or
+// end, by job id, then rank.
 std::vector<Effect> outstanding(const State& s, ClusterId cluster);
 
 }  // namespace subak::derive

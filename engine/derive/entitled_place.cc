@@ -52,7 +52,7 @@ EntitledPlace find_in(const State& s, Search& search, const Picture& picture,
   return found;
 }
 
-// Nodes where the job may not go before their time, and those that are tried last.
+// Nodes that the job may not use before a certain time, and nodes that are tried last.
 struct RefusedNodes {
   std::vector<NodeId> never, last;
 };

@@ -1,5 +1,6 @@
-// A place and what is paid for it, judged together: the same for a pass and for reasons.
-// Threads: none; pure functions, but for the memory of the search, which decides nothing.
+// A placement that is checked together with the rules of the job's accounts ("entitled place"). A
+// pass and the reasons use the same check. Threads: none; pure functions except for the search's
+// cache, which decides nothing.
 #pragma once
 
 #include <optional>
@@ -12,22 +13,27 @@
 
 namespace subak::derive {
 
+// The result of find_entitled().
 struct EntitledPlace {
   std::optional<Placement> placement;
-  std::optional<Binding> barred;  // there was a place, and this rule against it: the first of them
-  bool refused = false;  // there was a place, on nodes that the cluster's scheduler refused lately
+  std::optional<Binding> barred;  // the first rule that refused a placement that was found
+  // The only placement is on nodes that are backed off for the job, which its scheduler refused
+  // there.
+  bool refused = false;
 };
 
-// The best place that the job may have in the fleet as it is, beside what is kept for others. Where the best of
-// all is on a product that a rule of its accounts bars, the next best product is tried. Nodes on which the
-// cluster's scheduler refused the job, or others with such pods, are tried last (docs/design/0072).
+// Finds the best placement for the job in the present fleet, without nodes reserved for others. If
+// a rule of its accounts refuses the product of the best one, the next best product is tried. Nodes
+// on which the cluster's scheduler refused the job, or others with the same pods, are tried last
+// (docs/design/0072).
 EntitledPlace find_entitled(const State& s, Search& search, const KeptNodes& kept,
                             const state::Job& job);
-// What stops the queued job whatever place it may find: judged by the least that it can cost.
+// The rule that stops the queued job on any placement, checked for the least that it can cost.
+// nullopt: none.
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking);
-// Would the queued job be within quota if it started now? Likewise.
+// True if the queued job would be within quota if it started now, for the least that it can cost.
 bool is_within_quota(const State& s, const state::Job& job);
-// What the place takes, by product.
+// The GPUs of the placement, by product.
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);
 
 }  // namespace subak::derive

@@ -16,7 +16,7 @@ Reason reason(ReasonToken token, std::string subject) {
   return r;
 }
 
-// Its pods are held: started one by one, two such gangs could wait for each other for ever.
+// The pods of a gang of unknown size stay gated: started one by one, two such gangs could deadlock.
 Reason unsized_gang(const state::Job& job) {
   Reason r = reason(ReasonToken::kGangIncomplete, job.name);
   r.detail = "nobody says how many pods of " + job.name + " start together: write the annotation " +
@@ -34,7 +34,7 @@ Reason explain_incomplete(const state::Job& job) {
   r.need = job.gang_size;
   for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
     const state::Pod& pod = job.pods[rank];
-    if (pod.is_expected()) --r.need;  // it comes when the others run
+    if (pod.is_expected()) --r.need;  // it is created when the others run
     r.have += pod.is_ready() && !pod.is_expected() ? 1 : 0;
     if (pod.is_live() && !pod.is_ready() && r.blockers.size() < limits::kMaxBlockers) {
       r.blockers.push_back(pod.name);

@@ -1,5 +1,5 @@
-// Why pods of a gang wait: the gang is incomplete, or it has its pods already.
-// Threads: none; pure functions.
+// Why pods of a gang wait: the gang is incomplete, or it already has all its pods. Threads: none;
+// pure functions.
 #pragma once
 
 #include "engine/engine.h"
@@ -9,7 +9,7 @@ namespace subak::derive {
 
 // What a gang lacks before it can wait for its turn.
 Reason explain_incomplete(const state::Job& job);
-// Of a job with pods that its gang has no rank for: why those wait.
+// Why the pods without a rank wait, of a job with more pods than ranks.
 Reason beyond_gang(const state::Job& job);
 
 }  // namespace subak::derive

@@ -1,5 +1,5 @@
-// The order of the queue: which job a pass would take next, and next.
-// Threads: none; pure functions. What they return is the caller's.
+// The order of the queue: which jobs a pass takes next. Threads: none; pure functions. Results
+// belong to the caller.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,12 @@
 
 namespace subak::derive {
 
-// The order in which a pass at `t` would take the queue if all fitted, at most `most` of it.
+// The order in which a pass at `t` would take the queue if all fitted, the first `most` jobs of it.
 std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
-// All of it, as of the state's time. O(n log n) in the jobs that wait.
+// The whole order as a snapshot, as of the state's time. O(n log n) in the waiting jobs.
 QueuePicture queue_picture(const State& s);
-// What another thread needs to make that picture itself (Engine::copy_queue). O(jobs + accounts).
+// Copies the inputs from which another thread makes that snapshot (Engine::copy_queue). O(jobs +
+// accounts).
 void copy_queue(const State& s, QueueCopy& into);
 
 }  // namespace subak::derive

@@ -19,14 +19,14 @@ using state::Reservation;
 
 using DomainKey = std::tuple<ClusterId, std::string, std::string, std::string>;
 
-// What a job that waits is going to hold.
+// The forecast or promised hold of a waiting job.
 struct Coming {
   TimeMs start_ms = 0, end_ms = 0;
   bool start_assumed = false, end_assumed = false;
   std::vector<Forecast::Place> places;
 };
 
-// What is known of the jobs, at one time.
+// The predictions for all jobs, at one time.
 class Known {
  public:
   Known(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t) : s_(s), t_(t) {
@@ -55,7 +55,7 @@ class Known {
     }
   }
 
-  // Of one that holds something.
+  // The predicted end of a job that holds something.
   TimeMs end(JobId id) const {
     const TimeMs started_ms = s_.jobs().at(id).run().started_ms;
     return std::max(t_ + 1, (started_ms != 0 ? started_ms : t_) + run_times_.at(id).ms);
@@ -68,7 +68,7 @@ class Known {
   }
 
  private:
-  // On the nodes that are kept, as much as it asks for, where the forecast has no place.
+  // Places a job without a forecast placement on its reserved nodes, with as much as it asks for.
   void promise(const Reservation& r) {
     Coming* coming = nullptr;
     if (const auto it = coming_.find(r.job); it != coming_.end()) {
@@ -93,7 +93,7 @@ class Known {
   const State& s_;
   const TimeMs t_;
   RunTimes run_times_;
-  std::map<JobId, Coming> coming_;  // by job: what is added to a node in one order
+  std::map<JobId, Coming> coming_;  // by job, so that the order on each node is fixed
 };
 
 const std::string& rack_of(const NodeSpec& spec) {
@@ -105,13 +105,13 @@ bool is_asked_for(const NodeSpec& spec, const std::string& name) {
          std::find(spec.levels.begin(), spec.levels.end(), name) != spec.levels.end();
 }
 
-// Nothing but our own drain keeps pods from the node.
+// True if only Subak's own drain keeps pods from the node.
 bool is_only_drained(const State& s, NodeId id) {
   const NodeSpec& spec = *s.fleet().node(id);
   return s.fleet().drained(id) && spec.ready && spec.unfit.empty() && !spec.unschedulable;
 }
 
-// When it takes no pods: for as long as nobody knows, or as a drain says.
+// Sets when the node takes no pods: as its drain says, or without a known end.
 void close(const State& s, NodeId id, NodeTime& node) {
   const state::DrainTimes drain = s.nodes().drain_times(id);
   const bool takes_pods = s.fleet().takes_pods(id);
@@ -121,7 +121,7 @@ void close(const State& s, NodeId id, NodeTime& node) {
   node.closed_until_ms = ends ? drain.until_ms : state::kNever;
 }
 
-// The nodes that are asked for, by id, each with what is known of it.
+// The requested nodes by id, each with its inputs.
 std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
                                          const Known& known) {
   std::map<NodeId, NodeTime> out;
@@ -163,8 +163,8 @@ std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
   return out;
 }
 
-// Up to when nine of ten of what is known have ended, and whoever has a promise has started. (One that runs
-// for days would leave the others one column.)
+// The time until which nine of ten known holds have ended and all reserved starts have come. (A job
+// that runs for days would otherwise leave the others one column.)
 TimeMs known_until(const std::map<NodeId, NodeTime>& nodes, TimeMs t) {
   std::vector<TimeMs> ends{t};
   TimeMs kept = t;
@@ -178,7 +178,7 @@ TimeMs known_until(const std::map<NodeId, NodeTime>& nodes, TimeMs t) {
   return std::max(*most, kept);
 }
 
-// What follows itself in the order of PlanPiece, but for the amount, becomes one.
+// Joins pieces that differ only in their amount.
 void join(std::vector<PlanPiece>& pieces) {
   std::sort(pieces.begin(), pieces.end());
   std::size_t kept = 0;
@@ -201,7 +201,7 @@ std::vector<PlanDomain> domains_of(const State& s, const PlanAsked& asked,
   std::map<DomainKey, PlanDomain> found;
   for (const auto& [id, node] : nodes) {
     const NodeSpec& spec = *s.fleet().node(id);
-    // Whoever asks for one domain wants to see what is in it.
+    // A request for one domain shows the nodes in it.
     const bool alone = spec.clique.empty() || !asked.domain.empty();
     const ClusterId cluster = s.fleet().cluster_of(id);
     PlanDomain& domain =
@@ -230,7 +230,7 @@ std::vector<PlanDomain> domains_of(const State& s, const PlanAsked& asked,
 
 // --- jobs ----------------------------------------------------------------------------------------
 
-// Those of the nodes that are shown, by kind and job.
+// Jobs of the shown nodes, by kind.
 struct Shown {
   std::map<JobId, MilliGpu> run, idle;
   std::set<JobId> to_come;
@@ -280,7 +280,7 @@ class JobList {
   }
 
  private:
-  using Ranked = std::vector<std::pair<std::int64_t, PlanJob>>;  // the least first
+  using Ranked = std::vector<std::pair<std::int64_t, PlanJob>>;  // the smallest number first
 
   void add_first(Ranked ranked) {
     std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
@@ -333,7 +333,7 @@ class JobList {
     Ranked out;
     for (const auto& [id, coming] : known_.coming()) {
       if (coming.start_ms >= plan_.until_ms || shown.idle.contains(id)) continue;
-      // Where it starts may not be known: it is not left out of what is said of all.
+      // A start without a known placement belongs to the whole fleet, but to no single domain.
       if (!asked_.domain.empty() && !shown.to_come.contains(id)) continue;
       PlanJob job;
       job.kind = PlanKind::kForecast;

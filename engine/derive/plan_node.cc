@@ -6,7 +6,7 @@
 namespace subak::derive {
 namespace {
 
-// When anything changes, with both ends, each once.
+// The times at which the node changes, with both ends, each once.
 std::vector<TimeMs> changes(const NodeTime& node, TimeMs from_ms, TimeMs to_ms) {
   std::vector<TimeMs> out{from_ms, to_ms, node.kept_until_ms, node.closed_from_ms,
                           node.closed_until_ms};
@@ -21,7 +21,7 @@ std::vector<TimeMs> changes(const NodeTime& node, TimeMs from_ms, TimeMs to_ms) 
   return out;
 }
 
-// Adds what somebody has in one interval to what he had in the one before.
+// Extends a piece of the previous interval if the same job has the same amount in this one.
 class Pieces {
  public:
   void begin() { before_ = std::exchange(here_, {}); }
@@ -48,7 +48,7 @@ class Pieces {
   std::vector<std::size_t> before_, here_;  // of the last interval, and of this one
 };
 
-// Takes them from what is left, in their order.
+// Adds holds, in their order, from what is left of the node.
 void add(const std::vector<NodeTime::Hold>& holds, PlanKind kind, TimeMs a, TimeMs b,
          MilliGpu& left, Pieces& out) {
   for (const NodeTime::Hold& hold : holds) {
@@ -62,7 +62,7 @@ void add(const std::vector<NodeTime::Hold>& holds, PlanKind kind, TimeMs a, Time
 
 std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms) {
   const std::vector<TimeMs> times = changes(node, from_ms, to_ms);
-  std::vector<NodeTime::Hold> coming;  // that are there, of `node.coming`, which begins as it says
+  std::vector<NodeTime::Hold> coming;  // holds of `node.coming` that have begun by now
   std::stable_sort(node.coming.begin(), node.coming.end(),
                    [](const auto& a, const auto& b) { return a.from_ms < b.from_ms; });
   auto next = node.coming.begin();

@@ -1,4 +1,4 @@
-// One node by time: who has which part of it when. Threads: none; pure functions.
+// The timeline of one node: which job has which part of it when. Threads: none; pure functions.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace subak::derive {
 
-// Some GPUs of a node for some time: [from, to).
+// Some GPUs of a node for the time [from, to).
 struct PlanPiece {
   std::optional<PlanKind> kind;  // nullopt: closed
   JobId job;                     // none: closed
@@ -20,7 +20,7 @@ struct PlanPiece {
   friend auto operator<=>(const PlanPiece&, const PlanPiece&) = default;
 };
 
-// What is known of one node.
+// The inputs of one node's timeline.
 struct NodeTime {
   struct Hold {
     JobId job;
@@ -28,18 +28,20 @@ struct NodeTime {
     TimeMs from_ms = 0, to_ms = 0;
   };
   MilliGpu installed = 0;
-  TimeMs closed_from_ms = 0;   // it takes no pods from then on, until:
-  TimeMs closed_until_ms = 0;  // kNever: nobody knows for how long
-  MilliGpu lost = 0;           // unhealthy or stranded: of no use to anybody
-  std::vector<Hold> runs;      // from now on, whatever they say
-  std::vector<Hold> coming;  // who comes first has it; of those at the same time, who stands first
-  JobId kept_for;            // none: for nobody
+  TimeMs closed_from_ms = 0;   // it takes no pods from then until closed_until_ms
+  TimeMs closed_until_ms = 0;  // kNever: the end is not known
+  MilliGpu lost = 0;           // unhealthy or stranded GPUs, which no job can use
+  std::vector<Hold> runs;      // running jobs, from now on whatever their from_ms
+  // The earlier from_ms has the GPUs first; at the same time, the earlier entry.
+  std::vector<Hold> coming;
+  JobId kept_for;  // the job that the node is reserved for; none: it is not reserved
   TimeMs kept_until_ms = 0;
   bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
 };
 
-// From `from` to `to`, by kind, job and time. At no time they are more than what is installed, and what is
-// missing then is free: what runs comes first, then what is to come, then what is closed, then what is kept.
+// The pieces from `from` to `to`, by kind, job and time. At no time they exceed the installed GPUs,
+// and the rest is free. Running jobs come first, then closed GPUs, then coming jobs, then the
+// reservation.
 std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms);
 
 }  // namespace subak::derive

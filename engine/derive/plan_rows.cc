@@ -13,7 +13,8 @@ namespace {
 
 using Group = std::vector<const PlanDomain*>;
 
-// Domains of one key together, in the order of the first ones. Nothing: more than `most` groups.
+// Groups of domains with the same key, in order of their first domains. nullopt: more than `most`
+// groups.
 template <class Key, class KeyOf>
 std::optional<std::vector<Group>> grouped(const std::vector<PlanDomain>& domains, std::size_t most,
                                           KeyOf key_of) {
@@ -30,11 +31,11 @@ std::optional<std::vector<Group>> grouped(const std::vector<PlanDomain>& domains
 
 struct Grouping {
   std::vector<Group> groups;
-  std::string kind;  // of those of several; empty: the domain's
+  std::string kind;  // of groups of several domains; empty: the domain's
 };
 
 Grouping group(const std::vector<PlanDomain>& domains, std::size_t most) {
-  // By reference: none of these is copied.
+  // References, so that nothing is copied.
   using Same = std::tuple<ClusterId, const std::string&, const std::string&, std::size_t, MilliGpu,
                           const std::vector<PlanPiece>&>;
   if (auto same = grouped<Same>(domains, most, [](const PlanDomain& d) {
@@ -52,7 +53,7 @@ Grouping group(const std::vector<PlanDomain>& domains, std::size_t most) {
   return {*grouped<Product>(domains, domains.size(), of_product), "product"};
 }
 
-// Milli-GPU x ms by column, of which means are made that add up.
+// Milli-GPU x ms by column, and means of them that add up.
 class Columns {
  public:
   Columns(const FleetPlan& plan, std::size_t columns)
@@ -67,7 +68,8 @@ class Columns {
       at = end;
     }
   }
-  // Each is rounded so that the sums of the first ones are: all together they are exact.
+  // Rounds each value so that the running sums are rounded sums. So all values together add up
+  // exactly.
   std::vector<MilliGpu> means(const std::vector<std::int64_t>& of,
                               std::vector<std::int64_t>& sums) const {
     std::vector<MilliGpu> out(columns_);
@@ -90,7 +92,7 @@ class Columns {
 std::size_t index_of(PlanKind kind) { return static_cast<std::size_t>(kind); }
 constexpr std::size_t kKinds = 3;
 
-// What of a row each job has, and which of them get a lane.
+// The part of a row that each job has, and the jobs that get a lane.
 class Lanes {
  public:
   Lanes(const Group& group, std::size_t most) {
@@ -128,9 +130,9 @@ class Lanes {
       return std::tuple(-a.second.milligpu_ms, a.first) <
              std::tuple(-b.second.milligpu_ms, b.first);
     });
-    // One that is left over has the lane of the others for itself.
+    // A single job that is left over gets the shared lane for itself.
     const std::size_t own = ranked.size() <= most + 1 ? ranked.size() : most;
-    // Who comes first, and of those whoever stays longest: lying on each other none falls.
+    // The earliest job first, then the one that stays longest: stacked lanes then keep their level.
     std::sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(own),
               [](const auto& a, const auto& b) {
                 return std::tuple(a.second.from_ms, -a.second.to_ms, a.first) <

@@ -1,4 +1,4 @@
-// Why a job waits: everything that binds now, and the walk that ranks it.
+// Why a job waits: all reasons that apply now, and the walk that ranks it.
 #include "engine/derive/reasons.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ Reason reason_of(const State& s, const Binding& b) {
   return r;
 }
 
-// What the cluster's scheduler said of the places that the job got, and when it is tried again.
+// The scheduler's refusals of the job on the nodes of its holds, and the time of the next try.
 Reason scheduler_refused(const State& s, const state::Job& job) {
   Reason r = reason(ReasonToken::kUnschedulable, "", "");
   TimeMs again_ms = job.is_backed_off() ? job.until_ms : 0;
@@ -78,7 +78,7 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
   return r;
 }
 
-// Every rule of the accounts above it that binds now, nearest first.
+// Adds every rule of its accounts that applies now, nearest first.
 void explain_entitlement(const State& s, const state::Job& job, std::vector<Reason>& out) {
   if (job.leaf == kUnassigned) return;
   const ProductDemand demand{s.jobs().only_product(s.jobs().request_of(job)),
@@ -88,7 +88,7 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
   }
 }
 
-// It fits somewhere: may it have what it would get there?
+// Adds the rule that refuses the placement that the job would get.
 void explain_cost(const State& s, const Places& places, const KeptNodes& kept,
                   const state::Job& job, std::vector<Reason>& out) {
   const EntitledPlace found = find_entitled(s, places.search, kept, job);
@@ -96,7 +96,7 @@ void explain_cost(const State& s, const Places& places, const KeptNodes& kept,
   if (found.refused) out.push_back(scheduler_refused(s, job));
 }
 
-// The nodes that turned such a pod away, and when they are tried again.
+// The nodes that rejected a pod of this shape, and the time of the next try.
 std::string turned_away(const State& s, const state::Job& job) {
   constexpr std::size_t kMostNodes = 8;
   const GangRequest& request = s.fleet().request(job.shape);
@@ -119,8 +119,8 @@ std::string turned_away(const State& s, const state::Job& job) {
 
 Reason starts_next() { return reason(ReasonToken::kNext, "", "the next pass starts it"); }
 
-// A place is free for it, and nothing but its turn is missing: the next pass starts it, or one
-// before it takes the place. Where that is not known, only the first in the order is told nothing.
+// The reason of a job that fits and lacks only its turn. The next pass starts it, or an earlier job
+// takes the GPUs. If that is not known, only the first in the order is reported as pending.
 Reason of_order(const Places& places, const state::Job& job, std::size_t position) {
   const bool queued = job.state == JobState::kQueued;
   const auto next = queued && places.starts_next ? places.starts_next(job.id) : std::nullopt;
@@ -135,8 +135,9 @@ Reason of_order(const Places& places, const state::Job& job, std::size_t positio
   return r;
 }
 
-// What a pass would keep from the job: nodes that are kept for another, unless it is gone by then. A job within
-// its quota, with the place that it would get, may have those kept for jobs beyond theirs.
+// The nodes that a pass would not give to the job: nodes reserved for other jobs, unless it ends
+// before they are needed. A job within its quota, with the placement that it would get, may use
+// nodes reserved for jobs beyond their quota.
 KeptByEnd kept_from(const State& s, const Places& places, const state::Job& job) {
   KeptByEnd kept(s, KeptByEnd::Part::kInUse);
   const TimeMs end_ms = s.sure_end(job);
@@ -150,7 +151,7 @@ KeptByEnd kept_from(const State& s, const Places& places, const state::Job& job)
   return within_quota(s.tree(), {job.leaf, amounts}) ? firm : kept;
 }
 
-// A place is free for it on nodes that are drained before it would be gone, and nowhere else.
+// Set if the job fits only on nodes that are drained before it would end.
 std::optional<Reason> drained_too_soon(const State& s, const Places& places, const state::Job& job,
                                        KeptByEnd& kept) {
   const TimeMs end_ms = s.sure_end(job);
@@ -177,8 +178,8 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
   return r;
 }
 
-// A place is free for it. It may be one that is kept: a pass gives those to jobs within their quota
-// only as long as no other comes before them.
+// Adds the reason of a job that fits. It may fit only on reserved nodes: a pass gives these to jobs
+// within their quota only while no other job comes before them.
 void explain_order(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   Reason why = of_order(places, job, position);
@@ -210,7 +211,7 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   if (out.empty()) explain_order(s, places, job, position, out);
 }
 
-// It came while its account drained.
+// The job came while its account was draining.
 Reason awaited_resume(const State& s, const state::Job& job) {
   const std::string path = shown_path(s.tree().node(draining(s.tree(), job.leaf)));
   return reason(ReasonToken::kOnHold, path,
@@ -223,11 +224,12 @@ Reason awaited_resume(const State& s, const state::Job& job) {
 
 namespace {
 
-// What counts at one node of the tree beside the children that are compared: these have jobs that could start.
+// The siblings at one node of the tree beside those that are compared. Compared ones have jobs that
+// could start.
 struct Siblings {
-  double all = 0;                 // shares of all of them
-  double present = 0;             // of those that are compared, or hold GPUs
-  std::vector<AccountId> others;  // hold GPUs, and are not compared
+  double all = 0;                 // shares of all siblings
+  double present = 0;             // of those that are compared or hold GPUs
+  std::vector<AccountId> others;  // hold GPUs and are not compared
 };
 
 Siblings siblings_of(const AccountTree& tree, const ReadyQueue::Level& level) {
@@ -260,9 +262,9 @@ RankStep::Entry entry_of(const AccountTree& tree, AccountId id, TimeMs t) {
   return entry;
 }
 
-// Who is compared at a node that has these parts of the whole fleet, the first first; then who holds GPUs and has
-// nothing that could start. The order compares by parts of what all compared have together, so what they have
-// beside the others scales their targets.
+// One step of the ranking, at a node with these parts of the whole fleet. Compared siblings come
+// first, best first. Those that hold GPUs without a job that could start follow. The order compares
+// by parts of the compared siblings' total, so that total scales their targets.
 RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double whole_share,
                  double whole_target, TimeMs t) {
   const Siblings siblings = siblings_of(tree, level);
@@ -302,7 +304,7 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   std::vector<AccountId> path;
   for (AccountId a = job.leaf; a; a = tree.node(a).parent) path.push_back(a);
   std::vector<RankStep> steps;
-  double share = 1, target = 1;  // of the node, as parts of the fleet
+  double share = 1, target = 1;  // the node's parts of the fleet
   for (const ReadyQueue::Level& level : pass.rank(job.id)) {
     RankStep step = step_of(tree, level, share, target, t);
     share = target = 0;
@@ -321,8 +323,8 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
 
 namespace {
 
-// Nodes are kept, and the next pass starts it all the same: for whom they are kept starts too, or
-// waits for them no longer.
+// True if the next pass starts the job although nodes are reserved: the jobs of these reservations
+// start too, or their reservations end.
 bool starts_beside_kept(const State& s, const Places& places, const state::Job& job) {
   if (job.state != JobState::kQueued || s.kept().empty() || !places.starts_next) return false;
   return places.starts_next(job.id).value_or(false);
@@ -392,7 +394,8 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   }
   const bool may_fit = queued && s.clusters().at(job.id.cluster()).synced &&
                        places.search.fits_empty_fleet(job.shape);
-  // The rest is found without a look at the nodes, but what even the empty fleet could not hold.
+  // The other reasons need no look at the nodes, except for a job that the empty fleet could not
+  // hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
   KeptByEnd kept = kept_from(s, places, job);
   const EntitledPlace found =

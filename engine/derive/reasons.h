@@ -1,5 +1,5 @@
-// Why a job waits: everything that binds now, and the walk that ranks it.
-// Threads: none; pure functions.
+// Why a job waits: all reasons that apply now, and the walk that ranks it. Threads: none; pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,18 @@
 
 namespace subak::derive {
 
-// All that bind a job that waits, structural first. `position` in the queue; 0: not known, or not
-// in it. O(nodes).
+// All reasons of a waiting job, structural first. `position` in the queue; 0: not known, or not in
+// it. O(nodes).
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position);
-// The first of them, or whether a place is free, without a look at every node (Engine).
+// The first of these reasons, or whether there is room for the job, without a look at every node
+// (Engine::first_reason).
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position);
-// Of a queued job: who is compared at each node of the tree, from the root down, by the walk that a
-// pass takes. O(depth + siblings on the path), each asked for its next job.
+// The ranking of a queued job: the siblings at each node of the tree, from the root down, by the
+// walk of a pass. O(depth + siblings on the path), each asked for its next job.
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t);
-// Engine::explain. Without `position` the whole order is made for it.
+// Engine::explain. Without `position` it computes the whole order.
 std::optional<Explanation> explain(const State& s, const Places& places, JobId id, TimeMs t,
                                    std::optional<std::size_t> position);
 

@@ -10,19 +10,20 @@
 namespace subak::derive {
 namespace {
 
-// All GPUs of so many nodes are less than the job asks for.
+// True if all GPUs of this many nodes are less than the job asks for.
 bool are_too_few(const State& s, Search& search, const state::Job& job, std::size_t nodes) {
   const MilliGpu of_node = search.largest_node_gpus() * kMilliPerGpu;
   return of_node != 0 && static_cast<MilliGpu>(nodes) * of_node < s.jobs().least_milligpu(job);
 }
 
-// How long it holds its nodes at most; State::sure_end() says what is known of that.
+// The longest time that it holds its nodes, from State::sure_end(). kNever: not known.
 DurationMs sure_length(const State& s, const state::Job& job) {
   const TimeMs end_ms = s.sure_end(job);
   return end_ms == state::kNever ? state::kNever : end_ms - s.now();
 }
 
-// Times at which planned drains of the cluster begin, each once, the first limits::kMaxDrainTimes.
+// The times at which planned drains of the cluster begin, each once, the first
+// limits::kMaxDrainTimes.
 std::vector<TimeMs> drain_times(const State& s, ClusterId cluster) {
   std::vector<TimeMs> times;
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
@@ -35,22 +36,23 @@ std::vector<TimeMs> drain_times(const State& s, ClusterId cluster) {
   return times;
 }
 
-// By when another job must be gone from its nodes; 0: nobody may use them.
+// The time by which another job must be gone from the reserved nodes. 0: no other job may use them.
 TimeMs usable_until(const State& s, const state::Reservation& r) {
   if (r.estimated || r.start_ms <= s.now()) return 0;
   return s.now() + (r.start_ms - s.now()) / 2;
 }
 
-// No start is planned on nodes where the cluster's scheduler refused the job.
+// Closes nodes where the cluster's scheduler refused the job: no start is planned there.
 void keep_refused(const State& s, JobId job, KeptNodes& kept) {
   for (const state::RefusedNode& refused : s.bars().nodes_of(job)) {
     kept.keep({&refused.node, 1}, JobId(job.cluster(), 0));
   }
 }
 
-using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;  // by when all of them is free
+// By the time when the whole node is free.
+using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;
 
-// The earliest place on these of the nodes that are not `closed`. No other is looked at.
+// The earliest placement on those of the nodes that are not `closed`. It looks at no other nodes.
 std::optional<Start> first_place(const State& s, Search& search, const state::Job& job,
                                  const KeptNodes& closed, const FreeFor& free, FreeNodes nodes) {
   const JobId nobody(job.id.cluster(), 0);
@@ -69,7 +71,7 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
   };
   std::vector<NodeId> place = place_by(ends.back());
   if (place.empty()) return std::nullopt;
-  auto low = ends.begin();  // there is no place before
+  auto low = ends.begin();  // no placement is possible before
   auto high = ends.end();
   while (true) {
     high = std::min(high, std::lower_bound(low, ends.end(), free.at(place)));
@@ -117,7 +119,8 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
     return true;
   });
   closed.keep(others, JobId(cluster, 0));
-  // Of starts before the first drain, then of those before the next, on nodes that are not drained earlier.
+  // First the starts before the first drain, then those before the next, on nodes that are not
+  // drained earlier.
   std::vector<TimeMs> drains = drain_times(s, cluster);
   drains.push_back(state::kNever);
   const DurationMs length_ms = sure_length(s, job);
@@ -279,7 +282,7 @@ const KeptNodes& KeptByEnd::made(TimeMs end_ms, bool with_drains) {
   const auto missed = std::lower_bound(ends_.begin(), ends_.end(), end_ms) - ends_.begin();
   const auto [at, fresh] = made_.try_emplace({missed, with_drains});
   if (!fresh) return at->second;
-  // A job may not start on its own nodes either if they are drained first.
+  // A job may not start on its own reserved nodes either if they are drained first.
   KeptNodes kept = with_drains ? draining_before(s_, end_ms) : KeptNodes();
   for (const auto& [id, cluster] : s_.clusters().all()) {
     for (const state::Reservation& r : cluster.reservations) {

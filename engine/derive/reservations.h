@@ -1,13 +1,14 @@
-// Where and when a job would start that does not fit now, and from whom nodes are kept until then
-// (docs/design/0043).
+// Finds where and when a job that does not fit now can start, and which jobs may not use those
+// nodes until then (docs/design/0043).
 //
-// A reservation names whole nodes, and the time at which the last of what they hold will have ended by
-// its time limit. No node is kept for two jobs. Where some end is only guessed there is no such time:
-// the nodes with the least to wait for are kept, and the start is an estimate.
+// A reservation names whole nodes, and the time at which the last of their holders will have ended
+// by its time limit. A node is in one reservation at most. If some end is only a guess there is no
+// such time: the reservation takes the nodes with the least to wait for, and its start is an
+// estimate.
 //
-// Another job may use a kept node if it is surely gone in half of the time that is left until the start.
-// Half, as most jobs end well before their limits: who would fill all of it would keep the reservation
-// from moving earlier.
+// Another job may use a reserved node if it surely ends within half of the time until the start.
+// Half, because most jobs end well before their limits: a job that filled all of it would keep the
+// reservation from moving earlier.
 //
 // Threads: none; pure functions, but for the memory of the search, which decides nothing.
 #pragma once
@@ -27,22 +28,26 @@
 
 namespace subak::derive {
 
-// When nodes are free for one job: of what they hold, and of gangs elsewhere that must be gone before: those that keep
-// the node though it is idle (Fleet::keepers), and for a job with a ComputeDomain the others in the same NVLink domain
-// that are too many beside it (Policy::clique_gangs), the first to end. Holds for one state, which outlives it.
+// When nodes are free for one job. It counts the holders of the nodes, and gangs elsewhere that
+// must end before:
+//   - gangs for which the node is left idle (Fleet::keepers)
+//   - for a job with a ComputeDomain, the gangs with one in the same NVLink domain beyond
+//     Policy::clique_gangs, the first to end
+// Valid for one state, which must outlive it.
 class FreeFor {
  public:
-  // Of other jobs with a ComputeDomain that nodes are kept for, those count that start no later than `start_ms`: all
-  // where a start is looked for, as it must delay none of them.
+  // Other jobs with a ComputeDomain count if their reservation starts no later than `start_ms`. The
+  // default counts all: a search for a start must delay none of them.
   FreeFor(const State& s, const state::Job& job, TimeMs start_ms = state::kNever);
-  // At the earliest now; kNever: nobody knows. O(1), where there are such gangs O(what their domain holds).
+  // When the node is free, at the earliest now. kNever: not known. O(1); with gangs that must end
+  // before, O(the holders in their domain).
   TimeMs at(NodeId node) const;
-  TimeMs at(const std::vector<NodeId>& nodes) const;  // all of them
-  // Who holds the node or must be gone elsewhere.
+  TimeMs at(const std::vector<NodeId>& nodes) const;  // all of the nodes
+  // True if `is` holds for a job that holds the node or must end elsewhere before.
   bool any(NodeId node, const std::function<bool(const state::Job&)>& is) const;
-  // Some of these has no limit that is trusted.
+  // True if one of these jobs has no trusted limit.
   bool is_guess(NodeId node) const;
-  // Some GPU of the nodes is held, or somebody must be gone elsewhere.
+  // True if a GPU of the nodes is held, or a job elsewhere must end before.
   bool is_held(const std::vector<NodeId>& nodes) const;
 
  private:
@@ -53,52 +58,59 @@ class FreeFor {
   const State& s_;
   const JobId job_;
   const std::size_t most_;  // Policy::clique_gangs; 0: it uses no ComputeDomain
-  std::map<std::uint32_t, std::size_t> promised_;  // such jobs that nodes are kept for, by domain
+  std::map<std::uint32_t, std::size_t> promised_;  // other ComputeDomain jobs with reserved nodes
 };
 
+// A start on certain nodes.
 struct Start {
   std::vector<NodeId> nodes;  // ascending, not empty
-  TimeMs start_ms = 0;        // when the last of what they hold is taken to end; kNever: not known
-  bool estimated = false;     // some of these ends is a guess
+  TimeMs start_ms = 0;     // when the last of their holders is expected to end; kNever: not known
+  bool estimated = false;  // one of these ends is a guess
 };
-// The earliest start of a queued job on nodes that are kept for nobody else, by time limits alone, if
-// it is before `before_ms`. It is gone before its nodes are drained as planned. Nothing: there is none. O(nodes),
-// and one search for each binary digit of the number of ends; so for each of the first
-// limits::kMaxDrainTimes times at which drains begin.
+// The earliest start of a queued job before `before_ms`, by time limits alone. It uses nodes that
+// are not reserved for another job, and the job ends before their planned drains. nullopt: there is
+// none.
+// O(nodes), and one search for each binary digit of the number of ends. That repeats for each of
+// the first limits::kMaxDrainTimes times at which drains begin.
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
-// Where there is none: the nodes on which the job has the least to wait for. One search.
+// The nodes on which the job has the least to wait for. Use it if there is no promised start. One
+// search.
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
-// What they hold.
+// The GPUs of the nodes that are held.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
-// All of them are there, ready and open.
+// True if all nodes are present, ready and open.
 bool all_open(const State& s, const std::vector<NodeId>& nodes);
-// The job, started on them at `start_ms`, or when its node is free if that is later, would be gone before any
-// of them is drained as planned.
+// True if the job would end before each planned drain of the nodes. It starts at `start_ms`, or
+// when the node is free if that is later.
 bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,
                         TimeMs start_ms);
 
-// Keeps in `kept` what other jobs of the job's cluster have reserved.
+// Marks in `kept` the nodes that other jobs of the job's cluster have reserved.
 void keep_for_others(const State& s, JobId job, KeptNodes& kept);
-// Nodes that are drained as planned before `end_ms`. Of a job that would be gone by then no other is asked.
+// Nodes whose planned drain begins before `end_ms`. For a job that ends by then no other node
+// matters.
 KeptNodes draining_before(const State& s, TimeMs end_ms);
 
-// What is kept from a job, by when it would be gone if it started now: nodes that are drained before, and of
-// reservations one part or another. Made when it is asked for, once for all jobs that the same nodes are
-// kept from. The state outlives it; what was returned holds until a reservation changes, none of which is new.
+// The nodes that a job may not use, by its end if it started now: those that are drained before,
+// and a part of the reserved nodes. A set is made on the first call and shared by all jobs with the
+// same one. The state must outlive it. A returned set holds until a reservation changes. No
+// reservation may be added meanwhile.
 class KeptByEnd {
  public:
   enum class Part {
-    kAll,    // State::kept()
-    kFirm,   // for jobs within their quota: the others give way to jobs within theirs
-    kInUse,  // where the job would not be gone by when the nodes are needed
+    kAll,  // State::kept()
+    // Reserved for jobs within their quota; other reservations give way to jobs within theirs.
+    kFirm,
+    kInUse,  // where the job would not end before the nodes are needed
   };
   KeptByEnd(const State& s, Part part);
 
+  // The nodes that a job with this end may not use.
   const KeptNodes& from(TimeMs end_ms);
-  // Without drains that are planned.
+  // The same without planned drains.
   const KeptNodes& beside_drains(TimeMs end_ms);
-  // Who would be gone later uses the nodes of no reservation. 0: nobody may.
+  // A job that ends later may use no reserved node. 0: no job may.
   TimeMs last() const { return last_ms_; }
 
  private:
@@ -106,16 +118,17 @@ class KeptByEnd {
 
   const State& s_;
   const Part part_;
-  std::vector<TimeMs> ends_;  // by when a job must be gone, ascending, each once
+  std::vector<TimeMs> ends_;  // by when a job must end, ascending, each once
   TimeMs last_ms_ = 0;
   std::map<std::pair<std::ptrdiff_t, bool>, KeptNodes> made_;  // by how many of these it misses
   std::uint64_t made_at_ = 0;                                  // version of State::kept()
 };
 
-// Where reads look for places: whoever asks has the memory of its searches.
+// The search for placements of reads. The caller owns it with its cache.
 struct Places {
   Search& search;
-  // Whether the next pass would start this queued job; nothing: nobody knows. May be empty.
+  // Whether the next pass would start this queued job. nullopt: not known. The function may be
+  // empty.
   std::function<std::optional<bool>(JobId)> starts_next;
 };
 

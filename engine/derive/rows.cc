@@ -13,14 +13,14 @@
 namespace subak::derive {
 namespace {
 
-// The name; empty: the account itself.
+// The user's name. Empty: the job is the account's own.
 std::string_view user_of(const State& s, const state::Job& job) {
   if (job.leaf == kUnassigned || !s.tree().node(job.leaf).spec.user) return {};
   const std::string_view path = s.tree().node(job.leaf).spec.path;
   return path.substr(path.rfind('/') + 1);
 }
 
-// Of the subtree; an empty path: of any.
+// True if the job is in the account's subtree. An empty path matches every job.
 bool is_below(const State& s, const state::Job& job, std::string_view account) {
   if (account.empty()) return true;
   return job.leaf != kUnassigned &&
@@ -186,7 +186,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     row.queued = s.jobs().ready().queued_milligpu(id);
     row.jobs_queued = s.jobs().ready().queued_jobs(id);
     out.push_back(std::move(row));
-    ShareRow share_row;  // Fair Tree ranks leaves: users, and accounts without any
+    ShareRow share_row;  // Fair Tree ranks leaves: users, and accounts without users
     const bool leaf = node.children.empty() && id != kRootAccount;
     share_row.account = leaf ? s.tree().node(node.parent).spec.path : node.spec.path;
     share_row.user = leaf ? node.spec.path : "";

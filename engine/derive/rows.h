@@ -1,5 +1,5 @@
-// What reads show of jobs, accounts and the bill. Values: they outlive the state that they are of.
-// Threads: none; pure functions.
+// Rows for reads of jobs, accounts and the bill. Values: they outlive their state. Threads: none;
+// pure functions.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace subak::derive {
 
-// One job as reads show it; its pods only if asked for.
+// One job as reads show it, with its pods only if requested.
 JobRow row(const State& s, const state::Job& job, bool with_pods);
 // Engine::beside_queue(), Engine::crowded().
 std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
@@ -24,9 +24,9 @@ std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::string_view user);
 // Every account and user, parents first.
 std::vector<AccountRow> account_rows(const State& s, TimeMs t);
-// What all pods that hold GPUs have not been charged for yet.
+// The usage of all pods that hold GPUs since their last ledger row.
 std::vector<OpenUsage> open_usage(const State& s);
-// By node: both books, and what is left unexplained.
+// The bill by node: both books, and the time that neither explains.
 std::vector<NodeBill> bill(const State& s, TimeMs t);
 
 }  // namespace subak::derive

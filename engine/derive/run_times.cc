@@ -16,14 +16,14 @@ namespace {
 
 using state::Job;
 
-// The mean of the last two: of how long they ran, and of which part of their limits that was.
+// The mean of the last two runs: of their run times, and of their parts of their limits.
 class LastTwo {
  public:
   void add(DurationMs ran_ms, DurationMs limit_ms) {
     ran_.add(static_cast<double>(ran_ms));
     if (limit_ms != 0) part_.add(static_cast<double>(ran_ms) / static_cast<double>(limit_ms));
   }
-  // Of a job with this limit; 0: it has none.
+  // The prediction for a job with this limit; 0: it has none.
   DurationMs run_ms(DurationMs limit_ms) const {
     const bool by_part = limit_ms != 0 && part_.last;
     return static_cast<DurationMs>(by_part ? static_cast<double>(limit_ms) * part_.mean()
@@ -47,7 +47,7 @@ class Templates {
   Templates(const State& s, const std::vector<EndedRun>& ended) {
     for (const EndedRun& run : ended) {
       const ShapeId shape = s.fleet().find_shape(run.cluster, *run.asked);
-      if (!shape) continue;  // nobody asks for that now
+      if (!shape) continue;  // no present job has this request
       by_name_[{run.leaf, shape, run.name}].add(run.ran_ms, run.limit_ms);
       by_shape_[{run.leaf, shape}].add(run.ran_ms, run.limit_ms);
     }
@@ -69,7 +69,7 @@ class Templates {
   std::map<std::pair<AccountId, ShapeId>, LastTwo> by_shape_;
 };
 
-// By its time limit, else by a default that an operator chose; 0: nobody says.
+// By its time limit, else by a default that an operator chose. 0: neither is set.
 DurationMs said_length(const State& s, const Job& job) {
   if (job.time_limit_ms != 0) return job.time_limit_ms;
   const DurationMs usual = s.policy().default_time_limit_ms;
@@ -82,7 +82,7 @@ RunTime run_time(const State& s, const Templates& templates, const Job& job, Tim
   if (job.state == JobState::kEnding) return {past + limits::kEndingMs};
   const DurationMs said = said_length(s, job);
   const std::optional<DurationMs> like_it = templates.of(job);
-  // A small part of a short limit is less than a millisecond, and nothing doubled stays nothing.
+  // At least 1 ms: a small part of a short limit may round to 0, and doubling 0 stays 0.
   DurationMs run =
       std::max<DurationMs>(1, like_it.value_or(said != 0 ? said : limits::kGuessedRunMs));
   if (s.trusts_limit(job)) run = std::min(run, job.time_limit_ms);

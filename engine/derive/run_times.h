@@ -1,5 +1,4 @@
-// How long jobs are going to run, from how long others like them did.
-// Threads: none; pure functions.
+// Predicts how long jobs run, from the run times of similar jobs. Threads: none; pure functions.
 #pragma once
 
 #include <vector>
@@ -9,19 +8,23 @@
 
 namespace subak::derive {
 
-// What ended by itself or was cancelled, of what the state still knows: the earliest first. O(ended jobs).
+// The runs that ended by themselves or were cancelled, as far as the state still knows them: the
+// earliest first. O(ended jobs).
 std::vector<EndedRun> ended_runs(const State& s);
-// Of every job that waits or holds something, at `t`, by these ended runs. A template is who asks (account and user), for
-// what, and under what name without its digits. A job with a time limit is taken to run for the part of it
-// that the last two of its template used on average, one without for as long as they ran. Else as whoever of the same
-// account and user asked for the same; else for its limit, else the policy's default, if that is another than ours,
-// else it is assumed (RunTime). Never longer than its
-// limit, if that is trusted (State::trusts_limit). Of one that has run for as long already: doubled until it
-// is more. O(jobs).
-// (The last two of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. The part of the
-// limit, as limits differ from job to job more than the care with which somebody chooses them.)
+// Predicts at `t` the run time of every job that has not ended, from these ended runs.
+// A template is the account and user, the request, and the name without its digits. For a job with
+// a time limit the prediction is the part of its limit that the last two runs of its template used
+// on average. For a job without one it is their mean run time. Without these runs it uses the last
+// two of the same account, user and request. Without those it uses the job's limit, then the
+// policy's default if that differs from Subak's own. Else it is assumed (RunTime).
+// The prediction is never longer than a trusted limit (State::trusts_limit). If the job has already
+// run that long, it is doubled until it is more, at most up to the end of an enforced limit. A job
+// that is ending ends in limits::kEndingMs. O(jobs).
+// Source of the last two of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. A
+// part of the limit is used because limits differ from job to job more than the care with which a
+// user chooses them.
 RunTimes run_times(const State& s, const std::vector<EndedRun>& ended, TimeMs t);
-// Of these jobs alone, which have not ended, by ended_runs(). O(ended jobs).
+// The same for these jobs alone, which have not ended, from ended_runs(). O(ended jobs).
 RunTimes run_times(const State& s, TimeMs t, const std::vector<JobId>& of);
 
 }  // namespace subak::derive

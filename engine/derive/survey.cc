@@ -11,9 +11,9 @@
 namespace subak::derive {
 namespace {
 
-using Mix = std::vector<std::pair<ShapeId, double>>;  // a shape, and how many pods have it
+using Mix = std::vector<std::pair<ShapeId, double>>;  // a shape and the number of its pods
 
-// Of those that are as usual the same ones, whatever their numbers are.
+// Keeps the most common shapes. Ties break by hash, so the result does not depend on shape numbers.
 void keep_most_usual(const Fleet& fleet, Mix& mix) {
   std::sort(mix.begin(), mix.end(), [&](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : fleet.hash(a.first) < fleet.hash(b.first);

@@ -1,5 +1,4 @@
-// Figures for metrics that no index holds.
-// Threads: none; pure functions.
+// The collector for metrics that no index holds (`Survey`). Threads: none; pure functions.
 #pragma once
 
 #include "engine/derive/reservations.h"
@@ -8,9 +7,9 @@
 
 namespace subak::derive {
 
-// Engine::kept_idle.
+// Engine::kept_idle: free GPUs of the cluster on reserved nodes.
 MilliGpu kept_idle(const State& s, ClusterId cluster);
-// O(queued jobs + pods that hold GPUs + nodes).
+// Engine::survey. O(queued jobs + pods that hold GPUs + nodes).
 Survey survey(const State& s, const Places& places);
 
 }  // namespace subak::derive

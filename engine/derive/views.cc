@@ -12,7 +12,7 @@ namespace {
 using Accounts = std::shared_ptr<const AccountsView>;
 using Clusters = std::shared_ptr<const std::vector<ClusterView>>;
 
-// A user without rules of its own is bound by its account's alone.
+// A user without rules of its own is not shown: only its account's rules apply.
 bool is_shown(const AccountNode& node) {
   const AccountSpec& spec = node.spec;
   const bool rules = !spec.limit.empty() || !spec.borrow.empty() || spec.held || spec.draining;
@@ -23,7 +23,7 @@ AccountsView::Row row_of(const AccountNode& node) {
   return {node.id, node.spec, node.revision, node.quota, node.limit, node.borrow};
 }
 
-// What an edit changed of one node, beside what the last View shows of it.
+// The changes of edited nodes against the last View.
 struct Changes {
   std::vector<SharedMap<AccountsView::Row>::Entry> rows;
   std::vector<SharedMap<std::string>::Entry> namespaces;
@@ -40,7 +40,7 @@ struct Changes {
     const auto owner = std::make_shared<const std::string>(path);
     for (const std::string& ns : node.spec.namespaces) namespaces.emplace_back(ns, owner);
   }
-  // A namespace that went from one account to another is named by both: who has it now counts.
+  // Two accounts name a namespace that moved from one to the other: the new owner counts.
   void finish() { namespaces.insert(namespaces.begin(), taken_.begin(), taken_.end()); }
 
  private:
@@ -57,7 +57,7 @@ void refresh_products(const Fleet& fleet, AccountsView& view) {
   view.products = std::move(products);
 }
 
-// Of the version before, with what was edited since.
+// The last version with the edits since then.
 Accounts accounts_of(const State& s, ViewMemo& memo) {
   const AccountTree& tree = s.tree();
   const bool products = memo.accounts && memo.accounts->products->size() == s.fleet().products();
@@ -104,7 +104,7 @@ LargestNode largest_node(const State& s, ClusterId cluster) {
   return out;
 }
 
-// What only nodes that come, change or go can change, which is looked up node by node.
+// Refreshes the parts that only change with nodes. They need a look at every node.
 void refresh_nodes(const State& s, ViewMemo& memo) {
   if (memo.nodes_version == s.nodes().version()) return;
   memo.slices.clear();

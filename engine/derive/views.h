@@ -1,5 +1,4 @@
-// The View that others may keep: accounts, clusters, totals.
-// Threads: none; the memo's owner is the caller's.
+// The View for other threads: accounts, clusters, totals. Threads: none; the caller owns the memo.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +12,21 @@
 
 namespace subak::derive {
 
-// Parts of the last View of one state that may stand in the next one. Only view() looks inside.
+// The parts of a state's last View that the next one may share. Only view() reads it.
 struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   std::uint64_t accounts_version = 0;                               // of the tree's structure
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;  // by MIG profile
   std::map<ClusterId, std::map<std::string, std::int64_t>>
-      node_gpus;  // the most on one, by product
+      node_gpus;  // the most on one node, by product
   std::map<ClusterId, LargestNode> largest;
   std::uint64_t nodes_version = 0;  // of these three
   std::vector<ProductTotals> totals;
   std::uint64_t totals_version = 0;
 };
 
-// The View of this state. Costs what changed since the memo's last one. The memo is of one state.
+// The View of this state. The cost depends on the changes since the memo's last one. A memo is of
+// one state.
 std::shared_ptr<const View> view(const State& s, ViewMemo& memo);
 
 }  // namespace subak::derive

@@ -9,12 +9,12 @@
 namespace subak::state {
 namespace {
 
-// Does what the pod takes count in the tree?
+// True if the pod's slot counts in the tree.
 bool counts(const Job& job, const PodSlot& slot) {
   return job.leaf != kUnassigned && slot.milligpu > 0;
 }
 
-// What all accounts hold and run: the root has the sum.
+// The GPUs that all accounts hold and run: the root has the sum.
 struct Totals {
   MilliGpu held = 0, running = 0;
   friend bool operator==(const Totals&, const Totals&) = default;

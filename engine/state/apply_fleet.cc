@@ -1,4 +1,4 @@
-// What facts about clusters, nodes, accounts, policy and the books change.
+// Applies facts about clusters, nodes, accounts, policy and the books.
 #include <algorithm>
 #include <memory>
 
@@ -34,7 +34,7 @@ void State::on(const fact::ClusterRemoved& f) {
   pass_due_ = true;
 }
 
-// The clocks of the cluster's holds stood while it was not synced.
+// Moves the deadlines of the cluster's holds, which stood still while it was not synced.
 void State::on(const fact::ClusterSynced& f) {
   const state::Cluster& cluster = clusters_.at(f.id);
   must(cluster.since_ms <= fact_ms_, "a list was lost before it is complete again");
@@ -79,8 +79,8 @@ void State::on(const fact::NodeRemoved& f) {
   pass_due_ = true;
 }
 
-// The half-life is part of every meter, so it may change only while all of them are empty (the
-// decision has checked that).
+// The half-life is part of every meter, so it may change only while all meters are empty. The
+// decision has checked that.
 void State::on(const fact::PolicySet& f) {
   if (f.policy.half_life_ms != tree_.clock().half_life_ms()) {
     tree_.restart_meters(f.policy.half_life_ms, now_);
@@ -217,8 +217,8 @@ void State::on(const fact::CountersKept& f) {
   }
 }
 
-// Facts of before ids were bound have no content, and their checkpoints no actor: such an id
-// belongs to nobody, and no call meets it.
+// Facts from before ids were bound to callers have no content, and their checkpoints have no actor.
+// No call matches these ids.
 void State::remember(const EditStamp& edit, RememberedRequest request) {
   if (edit.request_id.empty()) return;
   request.content = edit.content;

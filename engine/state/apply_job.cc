@@ -1,4 +1,4 @@
-// What facts about jobs and their pods change.
+// Applies facts about jobs and their pods.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -12,10 +12,10 @@ namespace subak {
 using state::Job;
 using state::Pod;
 
-// A job that leaves the queue has no reservation any more.
+// A job that leaves the queue loses its reservation.
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
-  if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // there is a way
+  if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // a node took its pods
   if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) keep_nodes();
   plan_end(job);
   pass_due_ = true;
@@ -30,7 +30,7 @@ void State::on(const fact::JobCreated& f) {
   remember(f.edit, {now_, f.id, AccountId(), 0});
 }
 
-// A gang that changes its members while it waits has no request until it is whole again.
+// A gang that changes its members while it waits has no request until it is complete again.
 void State::open_gang(Job& job) {
   if (!job.shape || job.origin != JobOrigin::kPods) return;
   jobs_.open_gang(job, [&](const PodShape& shape) { return use_alone(job, shape); });
@@ -44,7 +44,7 @@ void State::on(const fact::PodAdded& f) {
   const bool kept = f.rank < job.pods.size() && job.pods[f.rank].holds_slot();
   if (kept) return jobs_.fill_place(f);
   jobs_.add_pod(f, use_alone(job, f.shape));
-  if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // somebody came
+  if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // a pod came
   if (!f.bound) return;
   must(f.bound_at_ms <= now_, "what is bound was bound before");
   allocations_.take(job, f.rank, f.slot, f.bound_at_ms);
@@ -53,7 +53,7 @@ void State::on(const fact::PodAdded& f) {
   job.pods[f.rank].state = PodState::kBound;
 }
 
-// Where somebody is, nobody else is expected.
+// A rank with a live pod is not expected.
 void State::on(const fact::PodsExpected& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
@@ -68,8 +68,8 @@ void State::on(const fact::PodsExpected& f) {
   }
 }
 
-// Of a gang that is one request already, the request changes: what was kept for it is not any more.
-// Who waits behind the ranks has a shape of its own.
+// If the gang is already one request, the request changes and its reservation ends. A pod behind
+// the ranks has a shape of its own.
 void State::on(const fact::PodChanged& f) {
   Job& job = jobs_.writable(f.job);
   must(job.pods.at(f.rank).state == PodState::kWaiting, "who waits may change");
@@ -255,7 +255,7 @@ void State::on(const fact::AttemptEnded& f) {
   if (f.to == JobState::kDone) jobs_.end(job, now_);
 }
 
-// A launcher makes all its pods anew; of a gang, those that are there still wait.
+// An API job's launcher recreates all pods. The present pods of a gang still wait.
 void State::wait_again(Job& job) {
   jobs_.end_run(job);
   if (job.origin != JobOrigin::kApi) return;
@@ -296,7 +296,7 @@ void State::on(const fact::PodBound& f) {
   must(pod.holds_slot(), "what is bound was held");
   must(f.at_ms <= now_, "what is bound was bound before");
   must(is_charged(pod, f.at_ms), "a hold is charged up to its bind");
-  if (!(pod.slot == f.slot)) {  // somebody bound it elsewhere
+  if (!(pod.slot == f.slot)) {  // another party bound it elsewhere
     allocations_.move(job, f.rank, f.slot, now_);
     pass_due_ = true;
   }
@@ -307,7 +307,7 @@ void State::on(const fact::PodBound& f) {
   run_if_bound(job);
 }
 
-// A later word on the clock takes the place of an earlier one.
+// A later report on the clock replaces an earlier one.
 void State::see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms) const {
   pod.seen_ms = std::max(pod.seen_ms, seen_ms == 0 ? fact_ms_ : seen_ms);
   if (behind_ms != 0) pod.behind_ms = behind_ms;
@@ -353,8 +353,8 @@ void State::on(const fact::JobKept& f) {
 
 void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {
   ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
-  const bool known =
-      !kept.uid.empty() || kept.gate == PodGate::kClosed;  // was seen, or is expected
+  // Was seen, or is expected.
+  const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;
   if (!shape && lives && known) shape = use_alone(job, kept.shape);
   jobs_.restore_pod(job, rank, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;

@@ -1,7 +1,7 @@
-// What is remembered of nodes that turned pods away: for which pods, how often in a row, until
-// when. Either the node's kubelet did, whosever the pods were: that a search leaves such a node out is the
-// fleet's part (Fleet::bar). Or the cluster's scheduler refused pods of one job there: that is
-// derive::find_entitled's.
+// Node backoffs ("bars"): nodes that rejected pods, for which pods, how often in a row, and until
+// when. There are two kinds. A node's kubelet rejects pods of any job: the search leaves the node
+// out (Fleet::bar). The cluster's scheduler refuses pods of one job there: derive::find_entitled
+// handles these.
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -24,55 +24,57 @@ namespace subak::state {
 // A node where the cluster's scheduler refused a job.
 struct RefusedNode {
   NodeId node;
-  bool barred = false;  // the job is not tried there before `until_ms`
+  bool barred = false;  // backed off: the job is not tried there before `until_ms`
   TimeMs until_ms = 0;
 };
 
+// All node backoffs.
 class Bars {
  public:
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
-  // Of such pods on this node: of the job's, or without one of anybody's. nullptr: nothing. Valid until the
-  // next fact.
+  // The record of this node for these pods: of the job, or without a job the kubelet's. nullptr:
+  // there is none. Valid until the next fact.
   const fact::NodeBarred* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
-  // What the scheduler refused to the job, by node.
+  // The scheduler's refusals of the job, by node.
   std::vector<fact::NodeBarred> of_job(JobId job) const;
-  // The same, only the nodes, each once.
+  // The nodes of these refusals, each once.
   std::vector<RefusedNode> nodes_of(JobId job) const;
-  // The scheduler refused some job something.
+  // True if the scheduler refused any job.
   bool any_of_jobs() const { return !by_job_.empty(); }
-  // Nodes where it refused such pods to any job, while they are barred for that. May be more: it goes by a hash.
+  // Nodes where the scheduler refused pods of this shape of any job, while they are backed off for
+  // that. May return more: it compares hashes.
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
-  // By node.
+  // All records by node.
   const std::map<NodeId, std::vector<fact::NodeBarred>>& all() const { return by_node_; }
   std::size_t size() const { return ends_.size(); }
-  // When the next bar or memory ends; none if there is none.
+  // When the next backoff or record ends. nullopt: there is none.
   std::optional<TimeMs> next_end() const;
-  // Those whose time is over at `now`, by node. O(all) if there are any.
+  // The records whose time is over at `now`, by node. O(all) if there are any.
   std::vector<fact::NodeBarred> ended(TimeMs now) const;
-  // The one whose time is over first. There is one.
+  // The record whose time is over first. Requires one.
   fact::NodeBarred first() const;
 
   // --- facts -------------------------------------------------------------------------------------
-  // Remembers, or with f.times 0 forgets; what is forgotten was remembered (asserted).
+  // Sets a record, or deletes it if f.times is 0. A record to delete exists (asserted).
   void apply(const fact::NodeBarred& f);
-  // The node is gone: nothing is remembered of it.
+  // Deletes all records of a node that is gone.
   void drop_node(NodeId node);
 
-  // All of them as facts, by node.
+  // Passes all records on as facts, by node.
   void keep(const Sink& sink) const;
-  // Asserts that the times agree with what is remembered.
+  // Asserts that the index of times agrees with the records.
   void check() const;
 
  private:
-  // Takes it out of the indexes, or puts it in.
+  // Removes a record from the indexes, or adds it.
   void unindex(const fact::NodeBarred& bar);
   void index(const fact::NodeBarred& bar);
 
-  std::map<NodeId, std::vector<fact::NodeBarred>> by_node_;  // no node without any
-  std::map<JobId, std::multiset<NodeId>> by_job_;            // no job without any
-  // Of those with a job, while they are barred: by hash of the shape.
+  std::map<NodeId, std::vector<fact::NodeBarred>> by_node_;  // no entry is empty
+  std::map<JobId, std::multiset<NodeId>> by_job_;            // no entry is empty
+  // The records with a job, while they are backed off, by hash of the shape.
   std::map<std::uint64_t, std::multiset<NodeId>> by_shape_;
   std::multiset<TimeMs> ends_;
 };

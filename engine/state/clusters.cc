@@ -45,7 +45,7 @@ ClusterId Clusters::next_id() const {
   ClusterId last;
   if (!all_.empty()) last = all_.rbegin()->first;
   if (!removed_.empty()) last = std::max(last, removed_.rbegin()->first);
-  return ClusterId(static_cast<std::uint16_t>(last.value + 1));  // 0 after the highest: none
+  return ClusterId(static_cast<std::uint16_t>(last.value + 1));  // 0 after the highest number: none
 }
 
 const ListMarks* Clusters::list(ClusterId id) const {

@@ -1,4 +1,4 @@
-// Gangs: their identity, their size, and who waits behind their ranks or is by itself.
+// Gangs: their identity, their size, pods behind their ranks, and jobs of single pods.
 #include <utility>
 
 #include "core/limits.h"
@@ -78,7 +78,7 @@ void Jobs::resize_gang(Job& job, std::uint32_t size) {
   must(job.from_pods() && job.waits() && !job.shape, "a gang that waits may change its size");
   must(size > 0 && size <= limits::kMaxPodsPerJob, "a gang has a size");
   for (std::size_t rank = size; rank < job.pods.size(); ++rank) {
-    if (job.pods[rank].is_expected()) job.pods[rank] = Pod{};  // nobody comes there any more
+    if (job.pods[rank].is_expected()) job.pods[rank] = Pod{};  // no longer expected
   }
   job.gang_size = size;
   job.drop_empty_ranks();

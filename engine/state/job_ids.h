@@ -1,5 +1,5 @@
-// The ids of all jobs in order, so that a page of jobs costs what it holds. Ids come nearly in
-// order; those that do not wait at the end until somebody looks.
+// The ids of all jobs in order, so that the cost of a page of jobs depends on its size alone. Ids
+// come nearly in order. New ones stay unsorted at the end until the next read.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class JobIds {
  public:
   // `id` is new.
   void add(JobId id) { ids_.push_back(id); }
-  // Ascending. A job that is gone stays in it for a while: look each one up.
+  // The ids, ascending. A removed job stays in for a while: look each one up.
   const std::vector<JobId>& ascending() const {
     if (sorted_ == ids_.size()) return ids_;
     const auto middle = ids_.begin() + static_cast<std::ptrdiff_t>(sorted_);
@@ -24,7 +24,8 @@ class JobIds {
     sorted_ = ids_.size();
     return ids_;
   }
-  // `live` jobs are left, those for which `is_live` says so. Cheap unless half of it is gone.
+  // Drops removed ids. `live` is the number of jobs left, and `is_live` tells which they are. Cheap
+  // unless half of the ids are removed.
   template <class IsLive>
   void trim(std::size_t live, IsLive is_live) {
     if (ids_.size() <= 2 * live + kSlack) return;

@@ -1,4 +1,4 @@
-// The ranks of a gang's pods, as these say themselves.
+// The ranks of a gang's pods, from the pods' own numbers.
 #include <algorithm>
 #include <iterator>
 #include <span>

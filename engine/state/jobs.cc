@@ -96,7 +96,7 @@ GangRequest Jobs::request_of(const Job& job) const {
 
 namespace {
 
-// Neighbours that ask for the same are counted once.
+// Appends to the groups. Neighbours with the same request count once.
 void append(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& shape) {
   if (count == 0) return;
   if (!groups.empty() && groups.back().shape == shape) {
@@ -124,7 +124,7 @@ GangRequest Jobs::request_with(const Job& job, std::uint32_t rank, const PodShap
   return request;
 }
 
-// What the pods say that are there.
+// The request from the present pods.
 GangRequest Jobs::gathered_request(const Job& job) const {
   GangRequest request = job.asked ? *job.asked : GangRequest();
   request.groups.clear();
@@ -223,7 +223,7 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
   if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
   if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart())
-    job.name = f.name;  // it may be another than before
+    job.name = f.name;  // it may have changed
   note_crowd(job);
 }
 
@@ -318,7 +318,7 @@ void Jobs::assign(Job& job, AccountId leaf) {
   count_waiting(job, 1);
 }
 
-// A job that waits, with its pods.
+// Counts a waiting job and its pods.
 void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
   if (!job.waits()) return;
   waiting_.jobs(tree_, job.leaf, sign);
@@ -436,7 +436,7 @@ void Jobs::end(Job& job, TimeMs now) {
     if (known != uids.end() && known->second.job == job.id) uids.erase(known);
   }
   const bool over = is_over(job);
-  // It is shown for as long as it is remembered; nothing searches for it any more.
+  // Reads show the request while the job is remembered; no search uses it any more.
   job.asked = job.shape ? fleet_.shared_request(job.shape)
                         : std::make_shared<const GangRequest>(gathered_request(job));
   job.shape = ShapeUse();
@@ -456,7 +456,7 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
   pod.state = PodState::kGone;
   uids_[job.id.cluster()].erase(pod.uid);
   if (rank < job.ranks()) return;
-  pod = Pod{};  // nobody waits there any more
+  pod = Pod{};  // no pod waits there any more
   job.drop_empty_ranks();
   note_crowd(job);
 }

@@ -1,4 +1,4 @@
-// That every index of the jobs agrees with them.
+// Checks that every index of the jobs agrees with them.
 #include <array>
 
 #include "core/must.h"

@@ -72,8 +72,8 @@ fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
   return p;
 }
 
-// Ten thousand pods with requests of their own are more than a fact may hold: each but the last of
-// its facts says that more pods follow, and only the last has all the rest.
+// Splits a job over several facts: ten thousand pods with requests of their own are more than one
+// fact may hold. All but the last set `more`, and only the last has the other fields.
 void Jobs::keep(const Job& job, const Sink& sink) const {
   fact::JobKept part;
   part.job.id = job.id;
@@ -187,7 +187,8 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   pod.state = kept_pod.state;
   pod.shape = std::move(shape);
   pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;
-  // One of an ended job has no shape, and nothing searches for it: it may be another job's by now.
+  // A pod of an ended job has no shape and no uid in the index: another job may have the uid by
+  // now.
   if (pod.shape && !pod.uid.empty() && pod.state != PodState::kGone) {
     uids_[job.id.cluster()][pod.uid] = {job.id, rank};
   }

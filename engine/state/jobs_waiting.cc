@@ -1,5 +1,5 @@
-// Jobs that wait for more than their turn: until an account is resumed, a back-off is over, or their one pod is
-// made anew.
+// Jobs that wait for more than their turn: until their account is resumed, their backoff ends, or
+// their one pod is recreated.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -1,5 +1,5 @@
-// A leap of time at a start, while the clock that made it may still prove wrong (fact::TimeLeapt), and the rows of
-// the books over that time.
+// A clock leap at a start that may still prove wrong (fact::TimeLeapt), and the ledger rows over
+// that time.
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -15,6 +15,7 @@
 
 namespace subak::state {
 
+// The open leap, if there is one.
 class Leap {
  public:
   struct Row {
@@ -22,19 +23,19 @@ class Leap {
     LedgerRow row;
   };
 
-  // There is one, and it is not settled.
+  // True if there is a leap that is not settled.
   bool is_open() const { return to_ms_ != 0; }
   TimeMs from_ms() const { return from_ms_; }
   TimeMs to_ms() const { return to_ms_; }
-  // Until then it may prove wrong; 0: there is none.
+  // The time until which it may prove wrong. 0: there is none.
   TimeMs until_ms() const;
   const std::vector<Row>& rows() const { return rows_; }
 
-  // A further leap while one is open makes that longer.
+  // Records a leap. Another leap while one is open extends it.
   void apply(const fact::TimeLeapt& f);
-  // A row was written by fact `charged`: it is remembered if it is of that time, up to limits::kMaxLeapRows.
+  // Records the row of fact `charged` if it is of that time, up to limits::kMaxLeapRows.
   void charged(std::uint64_t charged, const LedgerRow& row);
-  // A fact was made then: a leap that has stood until then is settled.
+  // Settles a leap that has lasted until the time of a new fact.
   void advance(TimeMs fact_ms);
   void keep(const std::function<void(fact::Body)>& sink) const;
 

@@ -1,6 +1,6 @@
-// Pods without GPUs that nobody queued: DaemonSets and the like. They are no jobs; what they take of
-// a node counts as one sum (fact::NodeLoad, which the fleet holds). Which pods those are is not part
-// of the state: a list says all of them.
+// Non-GPU pods that Subak does not queue (`LightPods`): DaemonSets and the like. They are no jobs.
+// Their use of a node counts as one sum (fact::NodeLoad, which the fleet holds). The set of these
+// pods is not part of the state: a list names all of them.
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -15,27 +15,28 @@
 
 namespace subak::state {
 
+// All non-GPU pods by cluster and uid.
 class LightPods {
  public:
-  // The node of the pod; none if no such pod was seen.
+  // The node of the pod; none if the pod was never seen.
   NodeId node_of(ClusterId cluster, const std::string& uid) const;
-  // What those on the node take. O(those on it).
+  // The sum of the non-GPU pods on the node. O(those on it).
   NodeUse use_of(NodeId node) const;
 
-  // Seen, maybe again, on this node, which is there.
+  // A pod was seen, perhaps again, on this node, which exists.
   void seen(ClusterId cluster, const std::string& uid, NodeId node, const PodShape& shape);
   void gone(ClusterId cluster, const std::string& uid);  // nothing if it was not seen
   void drop_node(NodeId node);
-  // A list says all anew.
+  // Drops the pods of a cluster whose list begins: the list names all again.
   void forget(ClusterId cluster);
 
-  // Asserts that each pod is on its node, and nothing else is.
+  // Asserts that each pod is on its node, and no other pod is.
   void check() const;
 
  private:
   using Key = std::pair<ClusterId, std::string>;
   std::map<Key, NodeId> nodes_;
-  std::map<NodeId, std::map<Key, PodShape>> on_node_;  // no node without any
+  std::map<NodeId, std::map<Key, PodShape>> on_node_;  // no entry is empty
 };
 
 }  // namespace subak::state

@@ -1,9 +1,11 @@
-// Which kinds of jobs overran their time limits lately. Jobs of one kind are what somebody asks for again and
-// again: account and user, cluster, name without its digits, request (as in derive/run_times.h). A kind did if a
-// job of it is beyond its limit now, or one of the last two was that ran their course.
+// Which kinds of jobs overran their time limits lately. A kind is a repeated request: the same
+// account and user, cluster, name without its digits, and request (as in derive/run_times.h). A
+// kind overran lately if one of its jobs is beyond its limit now. It also did if one of the last
+// two of its jobs that ran their course was beyond its limit.
 //
-// Only jobs count that have a limit and were placed here. What is known follows from the jobs that Jobs keeps,
-// the ended ones in their order: whoever is forgotten there (limits::kDoneJobsKept) is forgotten here.
+// Only jobs with a limit that Subak placed count. The record follows from the jobs that Jobs keeps,
+// the ended ones in their order: a job that is forgotten there (limits::kDoneJobsKept) is forgotten
+// here.
 // Threads: none; Jobs owns one.
 #pragma once
 
@@ -22,25 +24,27 @@
 
 namespace subak::state {
 
-// "train-41" and "train-42" are runs of one thing.
+// The name without its digits: "train-41" and "train-42" are runs of one kind.
 std::string without_digits(std::string_view name);
 
+// The record of all kinds.
 class LimitRecord {
  public:
-  // The kind of the job, which asks for this. O(log kinds), O(1) where none did.
+  // True if the kind of the job, with this request, overran lately. O(log kinds), O(1) if none did.
   bool overran_lately(const Job& job, const GangRequest& request) const;
-  // Its kind did, and this ended job is one of the last two.
+  // True if this ended job is one of the last two of a kind that overran.
   bool rests_on(const Job& done) const;
-  // Another one whenever a kind did or did not any more.
+  // Changes whenever a kind begins or ceases to count as overrun.
   std::uint64_t version() const { return version_; }
 
-  // A job that holds something goes beyond its limit; it holds nothing any more.
+  // over(): a job that holds something is beyond its limit. left(): it no longer holds anything.
   void over(const Job& job, std::shared_ptr<const GangRequest> request);
   void left(const Job& job, std::shared_ptr<const GangRequest> request);
-  // The job is done, later than all before; of those that are kept the first is forgotten.
+  // ended(): the job is done, later than all before. forgotten(): Jobs drops it, the first of the
+  // ended ones.
   void ended(const Job& job);
   void forgotten(const Job& job);
-  // It knows the same as another. O(kinds).
+  // True if both records are equal. O(kinds).
   bool agrees_with(const LimitRecord& other) const;
 
  private:
@@ -51,7 +55,7 @@ class LimitRecord {
   };
   struct Kind {
     std::shared_ptr<const GangRequest> request;
-    std::uint32_t over_now = 0;  // so many jobs
+    std::uint32_t over_now = 0;  // this many jobs
     End last, before;            // of those that ended
     bool overran() const { return over_now > 0 || last.over || before.over; }
   };
@@ -64,8 +68,8 @@ class LimitRecord {
   template <class Change>
   void change(const Job& job, std::shared_ptr<const GangRequest> request, Change to);
 
-  std::map<Name, std::vector<Kind>> kinds_;  // that know of any job; no list is empty
-  std::size_t overran_ = 0;                  // so many kinds did
+  std::map<Name, std::vector<Kind>> kinds_;  // no list is empty, and each kind has a job
+  std::size_t overran_ = 0;                  // the number of kinds that overran
   std::uint64_t version_ = 0;
 };
 

@@ -4,11 +4,13 @@
 
 namespace subak::state {
 
-// A job that is done now was done at the instant: one that ended since was handed over before it ended.
+// A job that is done now was done at the instant: jobs that end later are passed here before they
+// end.
 void LiveCopy::before_change(const Job& job) {
   if (job.state == JobState::kDone) return;
   const auto rest = ids_.begin() + static_cast<std::ptrdiff_t>(next_);
-  if (!std::binary_search(rest, ids_.end(), job.id)) return;  // written, or newer than the copy
+  // Written already, or newer than the copy.
+  if (!std::binary_search(rest, ids_.end(), job.id)) return;
   const auto [at, first] = changed_.try_emplace(job.id);
   if (!first) return;
   keep_(job, [&facts = at->second](fact::Body body) { facts.push_back(std::move(body)); });

@@ -1,5 +1,5 @@
-// The nodes by name, when they are drained, and the days up to which their capacity is billed. What a
-// node has, and who holds what on it, is the fleet's.
+// The nodes by name, the times of their drains, and the days up to which their capacity is billed.
+// The fleet has their resources and holds.
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -18,19 +18,19 @@
 
 namespace subak::state {
 
-// Of a drain that begins or ends by itself; see fact::NodeSet.
+// The times of a drain that begins or ends by itself. See fact::NodeSet.
 struct DrainTimes {
-  TimeMs from_ms = 0;   // it has not begun; 0: it has, or there is none
-  TimeMs until_ms = 0;  // 0: nobody said
+  TimeMs from_ms = 0;   // when it begins; 0: it has begun, or there is none
+  TimeMs until_ms = 0;  // 0: no end is set
   friend bool operator==(const DrainTimes&, const DrainTimes&) = default;
 };
 
-// Nodes of which something is due at a time, at most one each.
+// Nodes with one due time each.
 class NodeTimes {
  public:
   using ByTime = std::set<std::pair<TimeMs, NodeId>>;
 
-  void set(NodeId id, TimeMs at);  // 0: nothing
+  void set(NodeId id, TimeMs at);  // 0: none
   TimeMs of(NodeId id) const;
   const ByTime& all() const { return by_time_; }
   std::optional<std::pair<TimeMs, NodeId>> first() const;
@@ -40,58 +40,59 @@ class NodeTimes {
   ByTime by_time_;
 };
 
+// All nodes.
 class Nodes {
  public:
   using ByName = std::map<std::pair<ClusterId, std::string>, NodeId>;
 
-  NodeId find(ClusterId cluster, std::string_view name) const;  // none if there is no such node
+  NodeId find(ClusterId cluster, std::string_view name) const;  // none: unknown
   const ByName& all() const { return by_name_; }
   std::size_t size() const { return by_name_.size(); }
-  // The highest number that was ever given. Numbers are not used again.
+  // The highest number that was ever used. Numbers are not reused.
   NodeId last() const { return last_; }
   // The last UTC midnight up to which node_billed facts exist.
   TimeMs billed_until() const { return billed_until_; }
-  // Since when we know the node: what happened on it before is not in its books. The node is there (asserted).
+  // Since when the node is known. Its books have no earlier events. The node exists (asserted).
   TimeMs seen_since(NodeId id) const;
-  // Of the nodes whose clique label is gone (NodeSpec::clique_lost_ms) the one that lost it first, and when.
+  // The node that lost its clique label first (NodeSpec::clique_lost_ms), and when.
   std::optional<std::pair<TimeMs, NodeId>> first_lost_clique() const {
     return lost_cliques_.first();
   }
-  // Grows with each node that is set or removed.
+  // Grows with each change or removal of a node.
   std::uint64_t version() const { return version_; }
-  // Of a drain that is planned, or that ends by itself; none: {}.
+  // The times of a drain that is planned or ends by itself; else {}.
   DrainTimes drain_times(NodeId id) const;
-  // Drains that have not begun, by when they do.
+  // Planned drains, by their begin.
   const NodeTimes::ByTime& planned_drains() const { return planned_.all(); }
-  // Differs after each change of those.
+  // Changes with each change of a planned drain.
   std::uint64_t planned_version() const { return planned_version_; }
-  // The next drain that begins or ends by itself. None: no such.
+  // The next begin or end of a drain by itself. nullopt: there is none.
   std::optional<std::pair<TimeMs, NodeId>> next_drain() const;
 
-  // A node is seen, perhaps again; it keeps its number (asserted), and since when it is known.
-  // `clique_lost_ms`: its NodeSpec's.
+  // Adds a node or updates one. An existing node keeps its number (asserted) and the time since
+  // when it is known. `clique_lost_ms`: as in its NodeSpec.
   void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs since,
            TimeMs clique_lost_ms = 0);
-  // When the node, which is there (asserted), is drained. One that is drained has no beginning.
+  // Sets when the node, which exists (asserted), is drained. A drained node has no begin.
   void set_drain(NodeId id, const DrainTimes& times);
-  // The node is there (asserted).
+  // Removes a node, which exists (asserted).
   void remove(ClusterId cluster, const std::string& name);
-  // Days are billed from the one of `now` on: before, there was no node.
+  // Starts the bills with the day of `now`: there was no node before.
   void begin_bills(TimeMs now);
-  // A node_billed fact exists up to then. Never goes back.
+  // Records that NodeBilled facts exist up to `as_of`, which never goes back.
   void billed(TimeMs as_of);
-  // From a checkpoint, before its nodes.
+  // Restores the highest number from a checkpoint, before its nodes.
   void restore_last(NodeId last);
 
-  // Asserts that no two names have one number.
+  // Asserts that no two names have the same number.
   void check() const;
 
  private:
   ByName by_name_;
   std::map<NodeId, TimeMs> seen_since_;
-  NodeTimes planned_;                      // drains that have not begun, by when they do
-  std::map<NodeId, TimeMs> planned_ends_;  // of these, those that end by themselves
-  NodeTimes drain_ends_;                   // drains that have begun, by when they end
+  NodeTimes planned_;                      // planned drains, by their begin
+  std::map<NodeId, TimeMs> planned_ends_;  // of these, the ends that are set
+  NodeTimes drain_ends_;                   // drains that have begun, by their end
   std::uint64_t planned_version_ = 1;
   NodeTimes lost_cliques_;
   NodeId last_;

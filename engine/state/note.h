@@ -1,5 +1,5 @@
-// What an input teaches that no fact need keep: it is lost at a restart, is no part of the digest,
-// and decides nothing by itself. Everything else that changes the state is a fact.
+// Notes: ephemeral changes of the state. A restart loses them, the digest does not contain them,
+// and they decide nothing by themselves. Every other change of the state is a fact.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace subak::note {
 
-// The cluster's edge, or a launcher, has said something: what happened up to then is known.
+// The cluster's edge or a launcher reported something: events up to then are known.
 struct Heard {
   ClusterId cluster;
   TimeMs at_ms = 0;
 };
-// The cluster's edge begins to list, and has listed: what is named in between is there.
+// ListBegun, ListEnded: the cluster's edge begins and ends a list. Objects that it names exist.
 struct ListBegun {
   ClusterId cluster;
   std::string known_as;  // in::ListBegin::known_as
@@ -27,7 +27,7 @@ struct ListBegun {
 struct ListEnded {
   ClusterId cluster;
 };
-// The list that is being read has named it.
+// NodeListed, NamespaceListed, PodListed: the list in progress has named the object.
 struct NodeListed {
   ClusterId cluster;
   NodeId node;
@@ -40,28 +40,28 @@ struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
 };
-// Something was said of a pod on a node that has not been seen: it is decided once the node is.
+// A report of a pod on a node that has not been seen. It is decided once the node is seen.
 struct PodEarly {
   ClusterId cluster;
   state::EarlyPod pod;
 };
-// The pod is gone, whatever was said of it.
+// The pod is gone, so its early report is dropped.
 struct PodNotEarly {
   ClusterId cluster;
   std::string pod;
 };
-// A process that begins has heard nothing: it knows of no early pods, nor when anybody spoke last.
+// A process that starts has no early reports, and does not know when a cluster was last heard.
 struct NewsForgotten {
   ClusterId cluster;
 };
-// A pod without GPUs is on this node, or (no node) is not there any more.
+// A non-GPU pod is on this node. No node: the pod is gone.
 struct LightPodSeen {
   ClusterId cluster;
   std::string uid;
   NodeId node;
   PodShape shape;
 };
-// A pod with GPUs waits for a node without us, or does no longer.
+// PodPending, PodNotPending: a GPU pod waits for a node outside Subak, or no longer does.
 struct PodPending {
   ClusterId cluster;
   PodRecord pod;
@@ -70,14 +70,14 @@ struct PodNotPending {
   ClusterId cluster;
   std::string uid;
 };
-// A request that is to be judged gets a ShapeId, until the input is decided.
+// A request gets a ShapeId until the input is decided.
 struct ShapeSeen {
   ClusterId cluster;
   GangRequest request;
 };
-// The input at hand is decided: what it only looked at is forgotten.
+// The input is decided: shapes that only it used are dropped.
 struct Decided {};
-// Whether there is something that a pass should look at.
+// Whether a pass is due.
 struct PassDue {
   bool due = true;
 };

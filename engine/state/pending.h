@@ -1,7 +1,7 @@
-// Pods that wait for a node without us (engine/pending_pods.h), of all clusters. Not part of the
-// state: nothing is decided by them, and a list says all of them anew.
+// Pods of all clusters that wait for a node outside Subak (engine/pending_pods.h). Not part of the
+// state: no decision depends on them, and a list names all of them again.
 //
-// Threads: none; State owns it. Only state/ changes it. What of() returns is any thread's.
+// Threads: none; State owns it. Only state/ changes it. Any thread may use the result of of().
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,23 @@
 
 namespace subak::state {
 
+// All pending pods.
 class Pending {
  public:
-  // Never null. Holds what was there when it was asked for.
+  // The pending pods of a cluster, as of this call. Never null.
   std::shared_ptr<const PendingPods> of(ClusterId cluster) const;
-  // nullptr: it is not there. Holds until the next change.
+  // The record of a pod. nullptr: unknown. Valid until the next change.
   const PodRecord* find(ClusterId cluster, const std::string& uid) const;
   std::size_t size() const { return size_; }  // of all clusters
 
-  // Seen, maybe again: its newest word counts. Beyond limits::kMaxPendingPods of all clusters a new
-  // one is passed over, and its cluster says that there are more.
+  // A pod was seen, perhaps again: its newest record counts. A new pod beyond
+  // limits::kMaxPendingPods of all clusters is ignored, and its cluster sets PendingPods::more.
   void seen(ClusterId cluster, const PodRecord& pod);
   void gone(ClusterId cluster, const std::string& uid);  // nothing if it was not there
-  // A list says all anew.
+  // Drops the pods of a cluster whose list begins: the list names all again.
   void forget(ClusterId cluster);
 
-  // Asserts that it counts right and keeps its bound.
+  // Asserts that its count is right and within the bound.
   void check() const;
 
  private:

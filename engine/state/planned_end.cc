@@ -1,4 +1,4 @@
-// When what jobs hold is taken to be free: by their limits, never by a guess of how long they will run.
+// Planned ends of jobs: by their limits, never by a predicted run time.
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/state/state.h"
@@ -10,7 +10,8 @@ using state::kNever;
 
 namespace {
 
-// The clock of its limit runs: from the start of its attempt on, since its GPUs are nobody else's then.
+// True if the clock of its limit runs: from the start of its attempt on, since no other job can use
+// its GPUs then.
 bool has_end(const Job& job) {
   return job.run().started_ms != 0 && (job.active() || job.state == JobState::kRunning);
 }
@@ -70,7 +71,7 @@ void State::plan_end(Job& job) {
   if (end != before) allocations_.end_changed(job);
 }
 
-// The policy or an account says something else.
+// The policy or an account changed.
 void State::plan_ends() {
   for (const auto& [id, job] : jobs_.all()) {  // any order: each by itself
     if (has_end(job)) plan_end(jobs_.writable(id));

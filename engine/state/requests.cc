@@ -8,9 +8,9 @@
 
 namespace subak {
 
-static_assert(limits::kMaxRequestIds < 1u << 22);  // numbers in use never meet
+static_assert(limits::kMaxRequestIds < 1u << 22);  // numbers in use never collide
 
-// The method, the actor, a byte that no actor has, the id.
+// The key as text: the method, the actor, a byte that no actor has, the id.
 std::string ActorRequests::text_of(const RequestKey& key) {
   std::string text(1, static_cast<char>(key.method));
   text += key.actor;
@@ -90,7 +90,7 @@ void RequestLog::add(const RequestKey& key, const RememberedRequest& request) {
   must(size_ <= limits::kMaxRequestIds, "no more is remembered than there is room for");
 }
 
-// It looks only when something may be too old.
+// Scans only when a request may be too old.
 void RequestLog::forget_old(TimeMs now) {
   const TimeMs least = now - limits::kRequestIdLifeMs;
   if (size_ == 0 || oldest_ms_ >= least) return;

@@ -1,7 +1,8 @@
-// What mutations with a request id did, so that the same id again gets the same answer: those of the last
-// limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. Where there are more, the actor who has most loses
-// his oldest: so nobody's ids are forgotten because of another's. An id belongs to its actor and its
-// method. About 105 bytes for an id that is a UUID. Private to engine. Threads: none.
+// Replies of mutations with a request id, so that a repeated id gets the same reply. It keeps those
+// of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If there are more, the
+// actor with the most loses its oldest, so no actor loses ids because of another. An id belongs to
+// its actor and its method. About 105 bytes for an id that is a UUID. Private to engine. Threads:
+// none.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace subak {
 
-// What a mutation did, as its reply said: 0 or none where it said nothing.
+// The reply of a mutation. Fields that it did not set are 0 or none.
 struct RememberedRequest {
   TimeMs at_ms = 0;
   JobId job;
@@ -28,23 +29,23 @@ struct RememberedRequest {
   std::uint64_t content = 0;  // core/content_hash.h
 };
 
-// Whose request it was, of which method, under which id. Views of the caller's texts.
+// Actor, method and id of a request. Views of the caller's texts.
 struct RequestKey {
   std::string_view actor;
   Method method = Method::kNone;
   std::string_view id;
 };
 
-// Those of one actor.
+// The requests of one actor.
 class ActorRequests {
  public:
   const RememberedRequest* find(const RequestKey& key) const;
-  // Times never fall. True: the key was not known.
+  // Adds a request. Times never decrease. True: the key was not known.
   bool add(const RequestKey& key, const RememberedRequest& request);
-  void forget_oldest();  // there is one (asserted)
+  void forget_oldest();  // requires one (asserted)
   std::size_t size() const { return entries_.size(); }
-  // Places count from the oldest, 0, to size() - 1. The text holds a key; key_of() gives views into the text that it
-  // is shown.
+  // A place is an index from the oldest, 0, to size() - 1. text() returns the encoded key. key_of()
+  // returns views into the text that it is given.
   std::string text(std::size_t place) const;
   static RequestKey key_of(std::string_view text);
   const RememberedRequest& request(std::size_t place) const { return entries_[place].request; }
@@ -60,7 +61,7 @@ class ActorRequests {
   static std::uint32_t hash(std::string_view text) {
     return static_cast<std::uint32_t>(std::hash<std::string_view>()(text));
   }
-  // The index knows entries by a number that grows with each, modulo this.
+  // The index refers to entries by a number that grows with each, modulo this.
   static constexpr std::uint32_t kNumbers = 1u << 23;
   std::size_t place_of(std::uint32_t number) const { return (number - first_) % kNumbers; }
   std::uint32_t number_of(std::size_t place) const {
@@ -76,12 +77,13 @@ class ActorRequests {
   FlatIndex index_;
 };
 
+// The requests of all actors.
 class RequestLog {
  public:
-  // nullptr if unknown or forgotten. Valid until the next add().
+  // nullptr: unknown or forgotten. Valid until the next add().
   const RememberedRequest* find(const RequestKey& key) const;
-  // Times of one actor never fall. A key that is known gets the new answer and keeps its place. Forgets what is
-  // too old or too many: O(actors) then.
+  // Adds a request. Times of one actor never decrease. A known key gets the new reply and keeps its
+  // place. Forgets requests that are too old or too many, O(actors) then.
   void add(const RequestKey& key, const RememberedRequest& request);
   std::size_t size() const { return size_; }
   // For checkpoints: calls fn(RequestKey, RememberedRequest) by actor, then from the oldest on.

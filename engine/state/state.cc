@@ -27,7 +27,7 @@ void keep_accounts(const AccountTree& tree, const Sink& sink) {
   }
 }
 
-// Removed nodes too: made anew, they go on with theirs.
+// Also of removed accounts: an account that is created again continues its meters.
 void keep_meters(const AccountTree& tree, const Sink& sink) {
   for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {
     const AccountNode& node = tree.node(id);

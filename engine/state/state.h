@@ -1,11 +1,11 @@
-// The state: a fold of the facts, and nothing else. It holds the nouns (jobs, clusters, nodes,
-// allocations, requests, accounts, fleet, books, policy), each of which keeps its own indices, and
-// changes them together, fact by fact. It holds no policy: what should happen is decided in
-// decide/, what follows from it at a time is derived in derive/; both see it const.
+// The state: the fold of the facts and nothing else. It holds jobs, clusters, nodes, allocations,
+// requests, accounts, fleet, books and policy. Each keeps its own indexes, and State changes them
+// together, fact by fact. It holds no policy of its own: decide/ makes the decisions, derive/
+// computes from the state, and both see it as const.
 //
-// References into it hold until the next fact or note; only those to jobs and clusters hold longer
-// (their headers say how long). Whoever reads on after a fact reads what the fact has made of it.
-// Threads: none; an engine owns one.
+// References into it hold until the next fact or ephemeral change. References to jobs and clusters
+// hold longer, as their headers say. Code that reads on after a fact sees the new values. Threads:
+// none; an engine owns one.
 #pragma once
 
 #include <cstddef>
@@ -38,17 +38,18 @@
 
 namespace subak {
 
-// Whether a state remembers what is not charged yet. One that is only looked ahead on does without:
-// no decision rests on it.
+// Whether a state records usage that is not charged yet. The state of a forecast does not: no
+// decision depends on it.
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
-// What of a state is kept as facts.
+// Which parts of a state are passed on as facts.
 enum class Kept : std::uint8_t {
   kAll,  // a checkpoint
   kWithoutRequests,
-  kToLookAhead,  // also without books, and ended jobs on which nothing rests
+  kToLookAhead,  // for a forecast: also without books and unneeded ended jobs
 };
 
+// The state of an engine.
 class State {
  public:
   explicit State(Books books = Books::kKept);
@@ -64,7 +65,7 @@ class State {
   const AccountTree& tree() const { return tree_; }
   const Fleet& fleet() const { return fleet_; }
   const Ledger& ledger() const { return ledger_; }
-  // Books::kLeftOut: nothing is charged or billed, and no day ends by itself.
+  // False with Books::kLeftOut: nothing is charged or billed, and no day ends by itself.
   bool keeps_books() const { return allocations_.keeps_books(); }
   const state::Jobs& jobs() const { return jobs_; }
   const state::Clusters& clusters() const { return clusters_; }
@@ -75,61 +76,63 @@ class State {
   const state::Pending& pending() const { return pending_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
-  // The nodes of all reservations, for whom they are. Follows from the clusters.
+  // The nodes of all reservations with their jobs. Follows from the clusters.
   const KeptNodes& kept() const { return kept_; }
-  // Something changed since the last pass that could let a job start.
+  // True if a change since the last pass may let a job start.
   bool pass_due() const { return pass_due_; }
 
   // The GPU product of the slot's node.
   std::string product_of(const PodSlot& slot) const;
-  // The capacity side of one node's bill, as it is written down.
+  // The capacity side of one node's bill, as a fact.
   fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
-  // The number of a request that a ShapeSeen or a job has named.
+  // The number of a request that a ShapeSeen or a job named.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request) const;
-  // The request of one pod by itself; the pod of such a request; how many bytes that takes as stored.
-  // The shape is one of a pod that was added, and is in use.
+  // alone(shape): the request of a single pod. alone(id): the pod of that request.
+  // alone_bytes(id): its stored size in bytes. The id is the shape of an added pod and is in use.
   static GangRequest alone(const PodShape& shape, bool compute_domain = false);
   const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
   std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value).bytes; }
-  // The job, which is known, uses a ComputeDomain.
+  // True if the job, which is known, uses a ComputeDomain.
   bool computes(JobId id) const;
-  // Is the job, which has a limit of its own, ended when it has had it? As the nearest account says that
-  // says anything, else the policy. Never of one that was found running. O(depth).
+  // True if Subak ends the job after its own time limit. The nearest account with a setting
+  // decides, else the policy. False for a job that was found running. O(depth).
   bool enforces_limit(const state::Job& job) const;
-  // Whether others may rely on it that the job is gone by its limit: it has one that it has not overrun, and
-  // that is enforced, or that jobs like it have kept lately (Jobs::overran_lately()). O(log kinds of jobs).
+  // True if other jobs may rely on this job's end by its limit. It has a limit that it has not
+  // overrun. The limit is enforced, or similar jobs kept theirs lately (Jobs::overran_lately()).
+  // O(log kinds of jobs).
   bool trusts_limit(const state::Job& job) const;
-  // When what the job holds is taken to be free, had it started then and overrun so many times;
-  // state::kNever: not known. By its limit, trusted or not, else by the policy's default.
+  // When the job's GPUs are expected to be free, for this start and number of overruns. It uses its
+  // limit, trusted or not, else the policy's default. state::kNever: not known.
   TimeMs planned_end(const state::Job& job, TimeMs started_ms, std::uint32_t overruns) const;
-  // When a job that waits would be gone if it started now, by its limit; state::kNever: it has none that is
-  // trusted. A guess does not count, as others are to rely on it.
+  // When a waiting job would be gone by its limit if it started now. state::kNever: it has no
+  // trusted limit. Guesses do not count, since other jobs rely on the result.
   TimeMs sure_end(const state::Job& job) const;
-  // Is there room for these GPU products, of which some may be known?
+  // Checks that there is room for these GPU products. Some of them may be known already.
   std::optional<Error> check_products(const std::set<std::string_view>& names) const;
 
   // --- changes -----------------------------------------------------------------------------------
-  // An input comes at this time, which never goes back.
+  // Sets the time of an input, which never goes back.
   void advance(TimeMs now);
   // Lets the simulator's baseline order (OrderPolicy::kUsageTick) run its ticks up to now.
   void advance_tick() { allocations_.advance_tick(now_); }
-  // Facts come in order. Number 0: of a checkpoint, where facts restore what they name instead of
-  // making it happen again.
+  // Applies a fact. Facts come in order. Number 0: a fact of a checkpoint, which restores a record
+  // instead of making the event happen again.
   void apply(const Fact& fact);
-  // What is no fact: no number, no place in a checkpoint or digest.
+  // Applies an ephemeral change: it has no number, and is in no checkpoint or digest.
   void apply(const Note& note);
-  void set_seq(std::uint64_t seq) { seq_ = seq; }  // of what a checkpoint restored
+  void set_seq(std::uint64_t seq) { seq_ = seq; }  // of the facts that a checkpoint stands for
 
-  // This state as facts, for an empty one. O(state).
+  // Passes this state on as facts that rebuild it in an empty one. O(state).
   using Sink = std::function<void(fact::Body)>;
   void keep(const Sink& sink, Kept what = Kept::kAll) const;
-  // The two parts of keep() around the facts of the live jobs. Not O(live jobs).
+  // The two parts of keep() before and after the facts of the live jobs. Not O(live jobs).
   void keep_before_live(const Sink& sink, Kept what) const;
   void keep_after_live(const Sink& sink, Kept what) const;
-  // The facts of the live jobs in slices (state/jobs.h): what begin_copy() fixes may change in between.
+  // The facts of the live jobs in slices (state/jobs.h). They are those of begin_copy(), even if
+  // jobs change in between.
   void begin_copy() { jobs_.begin_copy(); }
   bool copy_slice(std::size_t most, const Sink& sink) { return jobs_.copy_slice(most, sink); }
-  // Asserts what must hold between the nouns and in each. O(state).
+  // Asserts all invariants of the parts and between them. O(state).
   void check() const;
 
  private:
@@ -213,12 +216,12 @@ class State {
 
   void keep_nodes();
   void set_state(state::Job& job, JobState to);
-  TimeMs limit_end(const state::Job& job, TimeMs started_ms) const;  // with the grace
+  TimeMs limit_end(const state::Job& job, TimeMs started_ms) const;  // with the grace time
   void plan_end(state::Job& job);
   void plan_ends();
   void run_if_bound(state::Job& job);
   void see_pod(state::Pod& pod, TimeMs seen_ms, DurationMs behind_ms) const;
-  // Nothing that the pod held before `at` is missing in the books.
+  // True if all usage of the pod before `at` is in the books.
   bool is_charged(const state::Pod& pod, TimeMs at) const {
     return !keeps_books() || pod.slot.milligpu == 0 || pod.since_ms == at;
   }
@@ -253,8 +256,8 @@ class State {
     std::uint32_t bytes = 0;
   };
   std::vector<AloneBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
-  std::vector<ShapeUse> seen_;              // by the input at hand
-  bool restoring_ = false;                  // the fact at hand is of a checkpoint
+  std::vector<ShapeUse> seen_;              // shapes used by the present input
+  bool restoring_ = false;                  // the present fact is of a checkpoint
   bool pass_due_ = true;                    // follows from the facts since the last pass
 };
 

@@ -1,5 +1,5 @@
-// How many jobs wait, and how many pods wait behind gates in each cluster, by account: what the bounds of these are
-// judged by (accounting/shared_bound.h). Counts are at or below each account.
+// The numbers of waiting jobs, and of gated pods that wait in each cluster, by account. The bounds
+// on them use these numbers (accounting/shared_bound.h). Counts include all accounts below.
 //
 // Threads: none; Jobs owns it.
 #pragma once
@@ -13,9 +13,11 @@
 
 namespace subak::state {
 
+// The counts of waiting jobs and pods.
 class WaitingCount {
  public:
-  // `leaf`: where they sit; kUnassigned: of no account. More of them, or (negative) fewer. O(depth).
+  // Adds to the counts. `leaf`: kUnassigned: without an account. `more`: negative for fewer.
+  // O(depth).
   void jobs(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
     jobs_.add(tree, leaf, more);
   }
@@ -31,13 +33,13 @@ class WaitingCount {
  private:
   struct Counts {
     std::size_t all = 0;
-    std::unordered_map<AccountId, std::size_t> by_account;  // looked up alone; none is 0
+    std::unordered_map<AccountId, std::size_t> by_account;  // for look-ups only; no count is 0
     void add(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more);
     std::size_t of(AccountId account) const;
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   Counts jobs_;
-  std::map<ClusterId, Counts> pods_;  // none is 0
+  std::map<ClusterId, Counts> pods_;  // no entry is empty
 };
 
 }  // namespace subak::state

@@ -20,7 +20,8 @@
 namespace subak::api {
 namespace {
 
-constexpr std::uint64_t kPrefaceBytes = 24;  // "PRI * HTTP/2.0 ...": less than that nobody sends
+constexpr std::uint64_t kPrefaceBytes = 24;  // "PRI * HTTP/2.0 ...": every client sends at least
+                                             // these
 constexpr int kRetryMs = 20;                 // after an accept that the system had no room for
 constexpr int kAcceptsAtOnce = 64;           // then the other sockets have their turn
 
@@ -30,7 +31,8 @@ bool is_same(int fd, dev_t device, ino_t inode) {
          now.st_ino == inode;
 }
 
-// What cannot be asked (a Unix socket) is taken to have spoken.
+// True if the peer has sent a client's first bytes. A socket that cannot be asked (a Unix socket)
+// counts as such.
 bool has_spoken(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -38,7 +40,7 @@ bool has_spoken(int fd) {
   return info.tcpi_bytes_received >= kPrefaceBytes;
 }
 
-// Errors of the one connection, after which the next may be taken at once (accept(2)).
+// True for errors of one connection, after which the next may be accepted at once (accept(2)).
 bool is_of_the_connection(int error) {
   return error == EINTR || error == ECONNABORTED || error == ENETDOWN || error == EPROTO ||
          error == ENOPROTOOPT || error == EHOSTDOWN || error == ENONET || error == EHOSTUNREACH ||
@@ -131,7 +133,8 @@ std::optional<Door::Answer> Acceptor::let_in(const Peer& peer) {
   return std::nullopt;
 }
 
-// Only who has not said a word goes: behind any other connection may be a stream that waits.
+// Evicts only connections that have not sent anything: any other connection may carry a waiting
+// stream.
 bool Acceptor::make_room(const Peer& peer, Door::Answer full) {
   for (Held& held : held_) {
     if (held.spoke || held.leaving || held.entered == Door::Answer::kOwn) continue;
@@ -139,8 +142,8 @@ bool Acceptor::make_room(const Peer& peer, Door::Answer full) {
     held.spoke = has_spoken(held.fd);
     if (held.spoke || !is_same(held.fd, held.device, held.inode)) continue;
     held.leaving = door_.evict(held.peer);
-    // Never through a copy: closing a copy of what has meanwhile become the store's file would drop
-    // its locks. The worst that this can hit is another connection.
+    // Never close a copy of the descriptor: if the number now belongs to the store's file, that
+    // would drop the file's locks. shutdown() can at worst hit another connection.
     if (held.leaving) ::shutdown(held.fd, SHUT_RDWR);
     return held.leaving;
   }
@@ -150,7 +153,8 @@ bool Acceptor::make_room(const Peer& peer, Door::Answer full) {
 void Acceptor::hand_over(const Listening& listening, int fd, const Peer& peer,
                          Door::Answer entered) {
   const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // as gRPC sets it; no TCP: no matter
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // as gRPC sets it; without TCP no
+                                                               // matter
   struct stat now {};
   ::fstat(fd, &now);
   {

@@ -22,7 +22,7 @@ void AccountEdit::read(const Engine& engine) {
   const std::string& path = order_.account->path();
   const AccountTree& tree = engine.accounts();
   const AccountId id = tree.find(path);
-  // A repeated request must get its first answer, whatever has become of the account.
+  // A repeated request must get its first answer, whatever happened to the account since.
   const bool may_be_repeated = !order_.asked.request_id.empty() && !order_.validate_only;
   if (!id && !order_.may_create && !may_be_repeated) {
     call_.fail(no_account(path));
@@ -66,8 +66,9 @@ void AccountEdit::answered(const Reply& reply) {
   }
 }
 
-// Namespaces decide whose pods are whose in the whole fleet. A quota below an account that has none
-// of its own raises what that account is guaranteed, so it needs a quota in between that bounds it.
+// Namespaces decide in the whole fleet which account a pod belongs to. A quota below an account
+// without a quota of its own raises the guarantee of that account. So it needs a quota in between
+// that bounds it.
 std::string AccountEdit::beyond_subtree(const Engine& engine) const {
   const Caller& caller = call_.caller();
   if (caller.is_admin()) return "";

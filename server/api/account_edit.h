@@ -1,5 +1,5 @@
-// One edit of an account: read what is there, put the named fields over it, post, and when somebody
-// else was faster and the caller named no revision, again.
+// One edit of an account. It reads the account, puts the named fields over it, and posts the
+// result. If the account changed meanwhile and the caller named no revision, it tries again.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class AccountEdit : public std::enable_shared_from_this<AccountEdit> {
  private:
   void read(const Engine& engine);
   void answered(const Reply& reply);
-  // What a team admin asks for that would reach beyond the subtree; empty: nothing.
+  // Names the part of a team admin's edit that reaches beyond the subtree. Empty: there is none.
   std::string beyond_subtree(const Engine& engine) const;
 
   Call call_;
@@ -38,7 +38,7 @@ class AccountEdit : public std::enable_shared_from_this<AccountEdit> {
   int attempts_ = 0;
 };
 
-// Fills in what a reply to an edit says; a repeated request gets the account as it is now.
+// Fills in the answer to an edit. A repeated request gets the account in its present state.
 void finish_account_edit(const Call& call, const Reply& reply, v1::EditAccountResponse* out);
 
 }  // namespace subak::api

@@ -32,7 +32,8 @@ void put_edit(const AuditEntry& entry, v1::AccountEdit* out) {
   }
 }
 
-// The store finds an account and all below it; the rows of the account alone may be far apart.
+// The store finds an account and all accounts below it. The rows of the account alone may be far
+// apart.
 void read_some(const std::shared_ptr<History>& h, StoreReader& store) {
   AuditQuery query;
   query.subject = h->in->path();

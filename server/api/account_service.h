@@ -5,6 +5,7 @@
 
 namespace subak::api {
 
+// The calls of AccountService (proto/subak/v1): accounts, their history and shares.
 class AccountService final : public v1::AccountService::CallbackService {
  public:
   explicit AccountService(Shared& shared) : shared_(shared) {}

@@ -14,12 +14,6 @@
 namespace subak::api {
 namespace {
 
-grpc::ServerUnaryReactor* not_yet(grpc::CallbackServerContext* context) {
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(not_in_this_version());
-  return reactor;
-}
-
 void put_us(std::int64_t us, google::protobuf::Duration* out) {
   out->set_seconds(us / 1'000'000);
   out->set_nanos(static_cast<std::int32_t>(us % 1'000'000) * 1000);
@@ -59,7 +53,8 @@ void put_process(Shared& shared, v1::Status* out) {
   if (shared.verified_drift) put(*shared.verified_drift, out->mutable_ledger_drift());
 }
 
-// Free GPUs that nobody can use as work without GPUs takes what stands beside them; empty: none.
+// Names the free GPUs that are unusable because non-GPU pods take the CPU or memory beside them;
+// empty: none.
 std::string broken_by_light_work(const LightWork& light) {
   if (light.short_gpus == 0) return "";
   const auto counted = [](std::int64_t n, const std::string& one, const std::string& more) {
@@ -166,7 +161,7 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* cont
   auto stream = std::make_shared<BackupStream>(shared_.streams, shared_.backups, shared_.store);
   if (!stream->begin(StreamKind::kBackup, admission)) return stream.get();
   if (const auto why =
-          shared_.why_no_change()) {  // a copy needs what only who leads knows of the store
+          shared_.why_no_change()) {  // a copy needs data of the store that only the leader has
     stream->close(*why);
   } else {
     stream->start(shared_.follower, admission.caller->actor);
@@ -211,7 +206,7 @@ AdminService::Reactor* AdminService::AcceptClock(Context* context, const v1::Acc
   });
 }
 
-// Any replica's own: who knows what is missing does not lead.
+// Any replica accepts this call: a replica that knows missing facts does not lead.
 AdminService::Reactor* AdminService::AcceptLoss(Context* context, const v1::AcceptLossRequest* in,
                                                 v1::AcceptLossResponse* out) {
   Call call(shared_, context);
@@ -233,31 +228,6 @@ AdminService::Reactor* AdminService::AcceptLoss(Context* context, const v1::Acce
   out->set_known_sequence(seen->known_seq);
   put(seen->known_ms, out->mutable_known_time());
   return call.done();
-}
-
-PolicyService::Reactor* PolicyService::WhatIf(Context* context, const v1::WhatIfRequest*,
-                                              v1::WhatIfResponse*) {
-  return not_yet(context);
-}
-PolicyService::Reactor* PolicyService::Simulate(Context* context, const v1::SimulateRequest*,
-                                                v1::SimulateResponse*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::Quote(Context* context, const v1::QuoteRequest*,
-                                           v1::QuoteResponse*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::CreateLease(Context* context, const v1::CreateLeaseRequest*,
-                                                 v1::Lease*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::ExtendLease(Context* context, const v1::ExtendLeaseRequest*,
-                                                 v1::Lease*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::ReturnLease(Context* context, const v1::ReturnLeaseRequest*,
-                                                 v1::Lease*) {
-  return not_yet(context);
 }
 
 }  // namespace subak::api

@@ -2,10 +2,11 @@
 
 #include "server/api/shared.h"
 #include "subak/v1/admin_service.grpc.pb.h"
-#include "subak/v1/later.grpc.pb.h"
 
 namespace subak::api {
 
+// The calls of AdminService (proto/subak/v1): status, audit log, backup and the operator's
+// decisions.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
   explicit AdminService(Shared& shared) : shared_(shared) {}
@@ -26,23 +27,6 @@ class AdminService final : public v1::AdminService::CallbackService {
                       v1::AcceptLossResponse* out) override;
 
   Shared& shared_;
-};
-
-// Services of later versions: every method answers UNIMPLEMENTED.
-class PolicyService final : public v1::PolicyService::CallbackService {
-  using Context = grpc::CallbackServerContext;
-  using Reactor = grpc::ServerUnaryReactor;
-  Reactor* WhatIf(Context* context, const v1::WhatIfRequest*, v1::WhatIfResponse*) override;
-  Reactor* Simulate(Context* context, const v1::SimulateRequest*, v1::SimulateResponse*) override;
-};
-
-class LeaseService final : public v1::LeaseService::CallbackService {
-  using Context = grpc::CallbackServerContext;
-  using Reactor = grpc::ServerUnaryReactor;
-  Reactor* Quote(Context* context, const v1::QuoteRequest*, v1::QuoteResponse*) override;
-  Reactor* CreateLease(Context* context, const v1::CreateLeaseRequest*, v1::Lease*) override;
-  Reactor* ExtendLease(Context* context, const v1::ExtendLeaseRequest*, v1::Lease*) override;
-  Reactor* ReturnLease(Context* context, const v1::ReturnLeaseRequest*, v1::Lease*) override;
 };
 
 }  // namespace subak::api

@@ -1,8 +1,9 @@
-// The gRPC API (proto/subak/v1) of one process: services, health (grpc.health.v1), server
-// reflection. Callback API throughout: no call ever blocks a gRPC thread. Mutations are posted to
-// the runtime and answered when they are durable; lists and explanations are read from the
-// follower; ledger and audit rows from the store on a thread of their own. Full queues answer
-// RESOURCE_EXHAUSTED with a RetryInfo.
+// The gRPC API (proto/subak/v1) of one process: services, health (grpc.health.v1) and server
+// reflection. All services use gRPC's callback API, so no call blocks a gRPC thread.
+// - Mutations are posted to the runtime and answered once they are durable.
+// - Lists and explanations are read from the follower.
+// - Ledger and audit rows are read from the store on a thread of their own.
+// A full queue answers RESOURCE_EXHAUSTED with a RetryInfo.
 #pragma once
 
 #include <cstdint>
@@ -26,60 +27,64 @@
 
 namespace subak {
 
-// A call that was turned away because of who called. Refusals by state are facts and so in the
-// audit log by themselves; these never reach the engine.
+// A call that was refused for lack of rights. Such a refusal never reaches the engine. Refusals by
+// state are facts and appear in the audit log as such.
 struct ApiDenial {
   std::string actor;    // "token:ci"; empty: unauthenticated
   std::string peer;     // "ipv4:10.0.0.7:4711"
-  std::string subject;  // account path or job, where it is known
-  std::string message;  // what the caller was told
+  std::string subject;  // account path or job, if known
+  std::string message;  // what the caller got as an answer
 };
 
-// An operator takes all facts after `until` for lost (AdminService.AcceptLoss).
+// An operator declares all facts after `until` lost (AdminService.AcceptLoss).
 struct LossAsked {
   std::uint64_t until = 0;
   std::string actor, reason;
   bool validate_only = false;
 };
-// What this replica knows and the database lacks: the last of it.
+// The last fact that this replica knows as durable but that the database lacks.
 struct LossSeen {
   std::uint64_t known_seq = 0;
   TimeMs known_ms = 0;
 };
 
+// The options of the API server.
 struct ApiOptions {
   std::string address = "127.0.0.1:0";  // IP address and port; port 0: the system chooses
-  // More from one address, or more in all: one that has not said a word goes, the oldest first; if
-  // there is none, the new one is closed.
+  // Connection limits per address and in all. Beyond them the oldest connection that has not sent
+  // anything is closed. If there is none, the new connection is closed.
   DoorLimits connections{limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer};
   std::string tls_cert, tls_key;  // PEM files; both or none
-  // See server/api/auth.h. Empty: plaintext, loopback only, every caller is the admin "loopback".
-  // Set: every call needs a token. TLS if tls_cert is set;
-  // an address beyond loopback requires it.
+  // The token file, see server/api/auth.h. Empty: plaintext on loopback only, and every caller is
+  // the admin "loopback". Set: every call needs a token, and an address beyond loopback requires
+  // tls_cert. The server speaks TLS if tls_cert is set.
   std::string token_file;
-  // False: without a token file nobody is admin by coming from loopback.
+  // False: a loopback caller is not an admin when there is no token file.
   bool loopback_admin = true;
-  // A Unix socket beside the address; empty: none. root, the service's own user and `socket_users`
-  // are the admin "socket" there, or whoever's token they show; others are not let in.
+  // A Unix socket beside the address; empty: none. It admits root, the service's own user and
+  // `socket_users`, and closes the connection of any other user. A caller there is the admin
+  // "socket", or has the role of the token that it shows.
   std::string socket;
   std::vector<std::uint32_t> socket_users;
   std::string version;                 // for AdminService.GetStatus
-  Mode default_mode = Mode::kObserve;  // of clusters that an import makes
-  bool names_clusters = false;         // the configuration does: none gives way
-  // Clusters that edges of the service follow; an empty name: the only one. There is no Observe, no
-  // Effects and no job by CreateJob there.
+  Mode default_mode = Mode::kObserve;  // of clusters that an import creates
+  bool names_clusters = false;         // the configuration names clusters: none is a placeholder
+  // Clusters that edges of this service follow; an empty name: the only cluster. These clusters
+  // take no Observe, no Effects and no job by CreateJob.
   std::vector<std::string> own_edges;
-  AdmissionConfig admission;  // what replicas of the webhook judge by, beside the state
-  // What else somebody should see to, one sentence each: GetStatus shows it. Any thread; may be null.
+  AdmissionConfig admission;  // what webhook-only replicas judge by, beside the state
+  // Returns further warnings for an operator, one sentence each; GetStatus shows them. Any thread;
+  // may be null.
   std::function<std::vector<std::string>()> warnings;
-  // Any thread, must not block; null: nothing can be lost here.
+  // Declares facts lost. Any thread, must not block; null: this store cannot lose facts.
   std::function<Result<LossSeen>(const LossAsked&)> accept_loss;
   std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null
-  // That WatchJobs streams may leave unread together; then the one furthest behind is ended.
+  // Most bytes that all WatchJobs streams together may leave unread. Beyond that the stream
+  // furthest behind ends.
   std::size_t most_watch_bytes = limits::kMaxWatchBytes;
 };
 
-// Everything that the server uses outlives it.
+// The objects that the server uses. They outlive it.
 struct ApiDeps {
   Runtime& runtime;
   Follower& follower;
@@ -94,35 +99,35 @@ class ApiServer {
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
-  // Listens. Call after Runtime::start(). An error names an option ("tokens:3", "listenGrpc",
-  // "tlsCert"); nothing listens then.
+  // Starts to listen. Call after Runtime::start(). An error names an option ("tokens:3",
+  // "listenGrpc", "tlsCert"), and then nothing listens.
   std::optional<Error> start();
-  int port() const;  // the one chosen; 0 before start()
-  // Asks the health service over a new connection, in room kept for that. Blocks for twice
-  // `patience` at most. Any thread, between start() and shutdown().
+  int port() const;  // the port in use; 0 before start()
+  // Asks the health service over a new connection, in room reserved for probes. Blocks for at most
+  // twice `patience`. Any thread, between start() and shutdown().
   ProbeResult probe(DurationMs patience);
   ConnectionStats connections() const;  // any thread
-  // Health: SERVING after start() until this says otherwise. Calls are answered either way.
+  // Sets the health status, which is SERVING after start(). Calls are answered in either case.
   void set_serving(bool serving);
-  // Reads the token file again (on SIGHUP). On an error the tokens stay as they were. Streams whose
-  // token is gone end with UNAUTHENTICATED, those whose role is too little now with
+  // Reads the token file again (on SIGHUP). On an error the tokens stay unchanged. Streams whose
+  // token was removed end with UNAUTHENTICATED. Those whose role no longer suffices end with
   // PERMISSION_DENIED.
   std::optional<Error> reload_tokens();
-  // What is wrong with the token file as it was last read, though it is used: others can read it.
-  // Empty: nothing.
+  // Says why the token file in use is not private: others can read it. Empty: it is private. As of
+  // the last read.
   std::string token_warning() const;
-  // Ends streams with UNAVAILABLE, takes no new calls, lets unary calls finish until the deadline.
+  // Ends streams with UNAVAILABLE, refuses new calls and lets unary calls finish until `deadline`.
   // Call before Runtime::stop(). Idempotent.
   void shutdown(DurationMs deadline);
 
-  // Observe streams that are open and have named their cluster, by the name they gave (empty: the
-  // only one). Threads: any.
+  // The open Observe streams that have named their cluster, counted by that name (empty: the only
+  // cluster). Threads: any.
   std::map<std::string, std::size_t> observers() const;
-  // Events that were refused since a newer session follows their cluster. Threads: any.
+  // Events that were refused because a newer session follows their cluster. Threads: any.
   std::uint64_t stale_events() const;
 
-  // For RuntimeOptions: on_durable after Follower::durable of the same batch, so that what it asks
-  // the follower sees the batch. Both run on the loop's thread and never block.
+  // For RuntimeOptions. Call on_durable after Follower::durable of the same batch, so that its
+  // reads of the follower see the batch. Both run on the loop's thread and never block.
   void on_durable(const Released& batch);
   void on_pass(std::int64_t us);
 

@@ -1,5 +1,6 @@
-// What a mutation's request id stands for: the id, and a digest of all that the caller said. Of the
-// message and not of the input that an edge makes of it, since that also holds what was there then.
+// The identity of a mutation for retries: its request id and a digest of the request message. The
+// digest covers the message, not the engine input made from it, since the input also holds parts of
+// the state at that time.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ struct Asked {
   std::uint64_t content = 0;  // 0: no request id
 };
 
-// The messages have no maps, so their bytes are their fields in the order of their numbers.
+// Computes the identity of `in`. The messages have no maps, so their bytes are their fields in the
+// order of the field numbers.
 template <class Request>
 Asked asked(const Request& in) {
   if (in.request_id().empty()) return {};

@@ -27,7 +27,7 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-// No secret is ever part of an error.
+// No error contains a secret.
 Error line_error(std::size_t line, std::string got, std::string want) {
   return {ErrorCode::kInvalid, "tokens:" + std::to_string(line), std::move(got), std::move(want)};
 }
@@ -64,8 +64,8 @@ Result<Caller> parse_line(const std::vector<std::string>& words, std::size_t lin
   return caller;
 }
 
-// A Kubernetes secret is readable by everybody unless it is told otherwise, so this is no refusal.
-// A group may be meant: fsGroup gives one to the service alone.
+// A Kubernetes secret is readable by all users by default, so this is only a warning. A group may
+// be intended: fsGroup gives one to the service alone.
 std::string warning_of(const std::string& file) {
   struct stat found {};
   if (::stat(file.c_str(), &found) != 0) return "";
@@ -146,8 +146,8 @@ std::string Authenticator::warning() const {
   return warning_;
 }
 
-// Whether a digest is known tells nothing about tokens that begin alike, so the look-up needs no
-// care about time.
+// The look-up need not take constant time: a known digest reveals nothing about tokens with the
+// same beginning.
 std::optional<Caller> Authenticator::caller(std::string_view authorization,
                                             std::string_view peer) const {
   const bool on_socket = peer.starts_with("unix:");

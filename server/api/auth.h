@@ -1,15 +1,16 @@
-// Who calls and what they may do.
+// Authentication of callers and their roles.
 //
-// Without a token file the server listens on loopback only, without TLS, and every caller is an
-// admin called "loopback", unless that is switched off. Over the Unix socket, which lets in only
-// users that it was told, the admin is called "socket". With a token file, every call except health
-// and reflection needs the metadata
+// Without a token file the server listens on loopback only, without TLS. Every caller is then an
+// admin called "loopback", unless that is switched off. The Unix socket admits only configured
+// users, and the admin there is called "socket". With a token file, every call except health and
+// reflection needs the metadata
 //     authorization: Bearer TOKEN
 // and beyond loopback the server speaks TLS only. The token file has one token a line,
 //     TOKEN ROLE [SUBTREE] NAME        # "viewer NAME", "team-admin ml.vision NAME", "admin NAME"
-// fields separated by blanks, `#` starts a comment line. NAME is what the audit log shows
-// ("token:NAME"). Tokens have limits::kMinTokenBytes to kMaxTokenBytes bytes; each token and name
-// once. Only SHA-256 digests of them stay in memory, and tokens are looked up by these.
+// with fields separated by blanks; `#` starts a comment line. NAME is what the audit log shows
+// ("token:NAME"). A token has limits::kMinTokenBytes to kMaxTokenBytes bytes. Each token and each
+// name occurs once. Memory holds only SHA-256 digests of tokens, and tokens are looked up by
+// digest.
 #pragma once
 
 #include <array>
@@ -25,6 +26,7 @@
 
 namespace subak::api {
 
+// The role of a caller. Each role includes the rights of those before it.
 enum class Role : unsigned char {
   kViewer,     // reads everything, changes nothing
   kTeamAdmin,  // also edits below `subtree` and acts for jobs of it
@@ -38,13 +40,14 @@ struct Caller {
   Role role = Role::kViewer;
   std::string subtree;  // kTeamAdmin: an account path
   std::string actor;    // "loopback", "token:ci"
-  TokenDigest token{};  // that it showed; zeros: none was wanted
+  TokenDigest token{};  // of the token shown; zeros: none was required
 
   bool is_admin() const { return role == Role::kAdmin; }
-  // May change the account itself: an admin, or the admin of a subtree that holds it strictly below
-  // its top.
+  // True if the caller may change the account itself: an admin, or the admin of a subtree that
+  // holds the account strictly below its top.
   bool may_edit_account(std::string_view path) const;
-  // May submit, hold, cancel jobs of this account (path without or with user).
+  // True if the caller may submit, hold and cancel jobs of this account (path with or without
+  // user).
   bool may_run_as(std::string_view path) const;
 };
 
@@ -52,24 +55,25 @@ struct Caller {
 using Tokens = std::map<TokenDigest, Caller>;
 Result<Tokens> parse_tokens(std::string_view text);
 
-// What has become of a caller's rights since it was let in.
+// The rights of a caller now, compared with those it had when it was admitted.
 enum class Standing : unsigned char { kGood, kLess, kGone };
 
 // Threads: any.
 class Authenticator {
  public:
-  // No file: everybody is "loopback" where that is an admin. Call load() before use.
+  // Without a file every caller is "loopback", if `loopback_admin`. Call load() before use.
   explicit Authenticator(std::string token_file, bool loopback_admin = true)
       : file_(std::move(token_file)), loopback_admin_(loopback_admin) {}
   bool wants_token() const { return !file_.empty(); }
-  // Reads the file (again). On an error the tokens stay as they were.
+  // Reads the file (again). On an error the tokens stay unchanged.
   std::optional<Error> load();
-  // The caller of an "authorization" value that came from `peer`, as gRPC calls it; nothing for a
-  // missing or unknown token. What it takes depends on no token that is known.
+  // Returns the caller of an "authorization" value from `peer` (gRPC's name of it), or nothing for
+  // a missing or unknown token. Its run time does not depend on the known tokens.
   std::optional<Caller> caller(std::string_view authorization, std::string_view peer) const;
-  // Would `caller` be let in again where `least` is needed? kLess: known, with another role.
+  // Tells whether `caller` would still be admitted where `least` is required. kLess: the token is
+  // known, with a lesser role.
   Standing standing(const Caller& caller, Role least) const;
-  // Why the file is not as private as it should be, and the remedy; empty if it is. As of load().
+  // Says why the file is not private and how to fix that; empty if it is private. As of load().
   std::string warning() const;
 
  private:

@@ -34,7 +34,7 @@ bool BackupDesk::begin() {
 void BackupDesk::run(std::function<void()> work) {
   const std::scoped_lock lock(mutex_);
   if (stopping_) return;
-  if (thread_.joinable()) thread_.join();  // of the last one, which has called end()
+  if (thread_.joinable()) thread_.join();  // of the last backup, which has called end()
   thread_ = std::thread(std::move(work));
 }
 
@@ -56,7 +56,7 @@ void BackupDesk::stop() {
 BackupStream::BackupStream(StreamSet& set, BackupDesk& desk, Store& store)
     : QueueWriter(set, 2), desk_(desk), store_(store) {}
 
-// The live state's digest first: whatever the copy then has beyond that fact is later.
+// Reads the live state's digest first. The copy may have later facts beyond that one.
 void BackupStream::start(Follower& follower, const std::string& caller) {
   if (!desk_.begin()) return close(another_backup());
   const auto self = std::static_pointer_cast<BackupStream>(shared_from_this());
@@ -80,7 +80,7 @@ grpc::Status BackupStream::send_copy() {
   const Result<std::string> copy = store_.make_copy([this] { return !over(); });
   if (!copy.ok()) return to_status(copy.error());
   std::ifstream file(*copy, std::ios::binary | std::ios::ate);
-  ::unlink(copy->c_str());  // the open file is enough, and is gone with us
+  ::unlink(copy->c_str());  // the open file is enough; it disappears when closed
   if (!file) return lost_copy();
   header_.set_bytes(static_cast<std::int64_t>(file.tellg()));
   file.seekg(0);
@@ -101,7 +101,7 @@ grpc::Status BackupStream::send_copy() {
   return grpc::Status::OK;
 }
 
-// One part in flight: the reader sets the pace.
+// One part is in flight at a time: the reader sets the pace.
 bool BackupStream::send(v1::BackupResponse message) {
   {
     const std::scoped_lock lock(wait_mutex_);

@@ -1,4 +1,4 @@
-// Backup: a copy of the store, made beside it and sent in parts.
+// Backup: copies the store to a file beside it and streams the copy in parts.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,18 @@
 
 namespace subak::api {
 
-// One backup at a time, on a thread of its own: it copies a file, which may take minutes.
-// Threads: any.
+// Runs one backup at a time on a thread of its own, since copying a file may take minutes. Threads:
+// any.
 class BackupDesk {
  public:
   ~BackupDesk() { stop(); }
-  // False: another backup is under way, or the service stops. Then end() is not due.
+  // Reserves the desk. False: another backup is running or the service stops; do not call end()
+  // then.
   bool begin();
-  // Runs `work`, which calls end(). Not after stop().
+  // Runs `work` on the thread; `work` calls end(). Not after stop().
   void run(std::function<void()> work);
   void end();
-  // Waits for the work; close its stream before.
+  // Waits for the work. Close its stream first.
   void stop();
 
  private:
@@ -36,10 +37,11 @@ class BackupDesk {
   std::thread thread_;
 };
 
+// One Backup stream.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
-  // Call after begin(). Ends the stream with a refusal, or sends everything and ends it.
+  // Call after begin(). Ends the stream with a refusal, or sends the whole copy and then ends it.
   void start(Follower& follower, const std::string& caller);
 
  private:

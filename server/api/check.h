@@ -1,5 +1,5 @@
-// Strict reading of messages: the first mistake is kept with the full path of its field, every
-// later one is ignored, so converters read straight on and ask once at the end.
+// Strict reading of messages. It keeps the first mistake with the full path of its field and
+// ignores later ones. So converters read to the end and ask once.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ constexpr std::int32_t kNanosPerMs = 1'000'000;
 class Check {
  public:
   enum class Texts {
-    kNew,     // what callers say
-    kStored,  // a copy of what is stored: text() is a sentence()
+    kNew,     // new text from a caller
+    kStored,  // text of a copy of stored data: text() is a sentence()
   };
   explicit Check(Texts texts = Texts::kNew) : texts_(texts) {}
 
-  // While it lives, fields are inside this one: "groups[2].".
+  // While a Scope lives, field names are relative to it: "groups[2].".
   class Scope {
    public:
     ~Scope() { check_.path_.pop_back(); }
@@ -38,7 +38,7 @@ class Check {
     explicit Scope(Check& check) : check_(check) {}
     Check& check_;
   };
-  // `name` outlives the scope. index < 0: not an element of a list.
+  // Enters a field. `name` outlives the scope. index < 0: not an element of a list.
   [[nodiscard]] Scope in(const char* name, int index = -1) {
     path_.push_back({name, index});
     return Scope(*this);
@@ -50,23 +50,25 @@ class Check {
 
   std::int64_t number(std::string_view field, std::int64_t value, std::int64_t least,
                       std::int64_t most);
-  // At most `most_bytes`, is_printable().
+  // Returns a text of at most `most_bytes` that is_printable().
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // A sentence of a person, or a text that is looked for: as text(), but only without C0 and DEL.
+  // Returns a person's sentence or a search text: as text(), but only C0 and DEL are refused.
   std::string sentence(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // An object's name: as text(), at most limits::kMaxNameBytes; refused when empty if `required`.
+  // Returns an object's name: as text(), at most limits::kMaxNameBytes. An empty one is refused if
+  // `required`.
   std::string name(std::string_view field, const std::string& value, bool required);
-  // The name of an object that is there, which an older version may have taken: as name(), but a sentence().
+  // Returns the name of an existing object, which an older version may have accepted: as name(),
+  // but checked as a sentence().
   std::string known_name(std::string_view field, const std::string& value, bool required);
-  // A key of Kubernetes: as text(), at most limits::kMaxTextBytes, not empty.
+  // Returns a Kubernetes key: as text(), at most limits::kMaxTextBytes, not empty.
   std::string key(std::string_view field, const std::string& value);
-  // What another checker found of the message at hand.
+  // Takes over the mistake that another checker found in this message.
   void take(const std::optional<Error>& error);
   TimeMs time(std::string_view field, const google::protobuf::Timestamp& value);
-  // Not negative, at most `most`.
+  // Returns a duration from 0 to `most`.
   DurationMs duration(std::string_view field, const google::protobuf::Duration& value,
                       DurationMs most);
-  // The value of a protobuf enum whose numbers go from 0 to `last`.
+  // Returns the value of a protobuf enum whose numbers go from 0 to `last`.
   int enum_value(std::string_view field, int value, int last);
 
  private:

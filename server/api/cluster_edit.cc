@@ -11,7 +11,7 @@
 namespace subak::api {
 namespace {
 
-// The exceptions of `old` with those asked for put over them.
+// Returns the exceptions of `old` with the requested ones put over them.
 std::vector<NamespaceMode> merge_modes(Check& check, const v1::UpdateClusterRequest& in,
                                        std::vector<NamespaceMode> modes) {
   check.number("namespaces", in.namespaces_size(), 0,
@@ -81,8 +81,9 @@ std::string no_edge(const std::string& cluster) {
 
 }  // namespace
 
-// The cluster that a service without any began with gives way to the first that somebody names, if
-// it is as it was made and nobody uses it.
+// Returns the cluster that the first named cluster replaces; empty: none. A service without
+// configured clusters starts with one. It is replaced while it is unchanged and no stream follows
+// it.
 std::string ClusterService::placeholder() const {
   const std::shared_ptr<const View> view = shared_.runtime.view();
   const ClusterView* first = view->cluster(names::kFirstCluster);
@@ -147,7 +148,7 @@ ClusterService::Reactor* ClusterService::DeleteCluster(Context* context,
   });
 }
 
-// The first import of a new service may find no cluster at all: it makes the one that it names.
+// The first import of a new service may find no cluster. It then creates the one that it names.
 ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
                                                      const v1::ImportNodesRequest* in,
                                                      v1::ImportNodesResponse* out) {

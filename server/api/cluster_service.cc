@@ -36,7 +36,7 @@ void put_domain(const Engine& engine, const DomainRow& row, v1::Domain* out) {
   out->set_free_milligpu(row.free);
 }
 
-// One list of a cluster, cut by offset: `rows` of the engine, each put by `put_row`.
+// Lists one page of a cluster's rows, with an offset as the token. `put_row` writes each of `rows`.
 template <class Request, class Response, class Rows, class PutRow>
 Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* context,
                                const Request* in, Response* out, Rows rows, PutRow put_row) {

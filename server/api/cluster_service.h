@@ -6,6 +6,7 @@
 
 namespace subak::api {
 
+// The calls and streams of ClusterService (proto/subak/v1): clusters, nodes and plans.
 class ClusterService final : public v1::ClusterService::CallbackService {
  public:
   explicit ClusterService(Shared& shared);

@@ -1,7 +1,7 @@
-// Between API messages and the core's records. `put` writes a message, `get` reads one strictly:
-// ranges, names, unknown enum values, contradictions; the Check names the field of the first
-// mistake. What only the state can tell (does the account exist?) is the engine's to refuse.
-// Threads: pure functions.
+// Conversion between API messages and the core's records. `put` writes a message. `get` reads one
+// strictly: it refuses bad ranges, names, unknown enum values and contradictions. The Check names
+// the field of the first mistake. Questions that need the state (does the account exist?) are the
+// engine's. Threads: pure functions.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ void put(GpuTime amount, v1::GpuTime* out);
 void put(const ProductAmounts& amounts, Amounts* out);
 ProductAmounts get_amounts(Check& check, const char* field, const Amounts& in);
 std::string get_reason(Check& check, const std::string& reason, bool required);
-// "1-42"; none is refused.
+// Reads "1-42"; an empty id is refused.
 JobId get_job_id(Check& check, std::string_view field, const std::string& text);
 inline std::string text_of(JobId id) { return id ? text::job_id_text(id) : std::string(); }
 // "ml.vision/ana" -> "ml.vision" and "ana".
@@ -42,12 +42,12 @@ struct PathParts {
   std::string account, user;
 };
 PathParts split_path(const std::string& path);
-// The path of an account id, also of one that was removed; "(platform)", "(unassigned)".
+// Returns the path of an account id, also of a removed account; "(platform)", "(unassigned)".
 std::string path_of(const AccountTree& tree, AccountId id);
 
 // --- accounts (convert_account.cc) ---------------------------------------------------------------
 void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out);
-// Fields that `fields` names ("*": all) are read from `in` into `spec`.
+// The fields to read from `in` into `spec`; "*" names all.
 struct AccountMask {
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
@@ -65,7 +65,8 @@ GangRequest get(Check& check, const v1::GangRequest& in);
 std::vector<PodGroup> get_groups(Check& check, const PodGroups& in);
 v1::Topology to_proto(Topology topology);
 Topology get_topology(Check& check, v1::Topology in);
-// "4x8 nvlink": pods x GPUs of the first group, and what else a person wants to see.
+// Describes a request for people, such as "4x8 nvlink": pods x GPUs of the first group, and the
+// topology.
 std::string shape_text(const GangRequest& request);
 
 // --- jobs (convert_job.cc) -----------------------------------------------------------------------
@@ -74,11 +75,11 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out);
 void put(const Reason& reason, v1::WaitReason* out);
 void put(const Explanation& why, const Engine& engine, const ForecastStarts& starts, TimeMs now,
          v1::Explanation* out);
-// By the nodes that are kept for it, and by the forecast. nullopt: as things stand it does not start, it
-// does not wait, or there is no estimate yet.
+// Returns the expected start by reserved nodes and by the forecast. nullopt: the job does not wait,
+// does not start as things stand, or has no estimate yet.
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
                                                 TimeMs now);
-// Why there is no estimate of its start yet; else empty.
+// Says why there is no start estimate yet; empty if there is one.
 std::string no_estimate(const JobRow& row, const ForecastStarts& starts, TimeMs now);
 v1::JobState to_proto(JobState state);
 
@@ -88,11 +89,11 @@ NodeSpec get(Check& check, const v1::NodeSpec& in);
 void put(const ClusterView& cluster, v1::Cluster* out);
 void put_node(const Engine& engine, NodeId id, v1::Node* out);
 v1::Mode to_proto(Mode mode);
-// As sent at `now_ms`.
+// Writes the effect as sent at `now_ms`.
 void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out);
 
 // --- events (convert_observe.cc) -----------------------------------------------------------------
-// `cluster` is that of the stream.
+// Reads one event. `cluster` is the stream's.
 in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string& cluster);
 
 // --- usage and audit (convert_usage.cc) ----------------------------------------------------------

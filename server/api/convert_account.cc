@@ -7,7 +7,7 @@
 namespace subak::api {
 namespace {
 
-// The core keeps "how much may be borrowed" as people write it: "none", "8", empty for unlimited.
+// Returns the borrow limit in the core's form, as users write it: "none", "8", empty for unlimited.
 std::string borrow_text(std::int64_t milligpu) {
   return milligpu == 0 ? "none" : format_milligpu(milligpu);
 }

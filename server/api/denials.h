@@ -1,5 +1,5 @@
-// Refusals for lack of rights, as rows of the audit log: one for each caller, subject and minute,
-// however often they try.
+// Rows of the audit log for refusals for lack of rights. There is one row per caller, subject and
+// minute, however often the caller tries.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,10 @@ class Denials {
   struct Row {
     std::string actor, subject, message;
   };
-  // Notes a refusal at `now` (monotonic) and returns the rows to write, none if this one is there
-  // already. More than limits::kMaxDenialsRemembered within limits::kDenialAuditEveryMs are only
-  // counted. The count is a row without actor, written with the first refusal after that time.
+  // Records a refusal at `now` (monotonic, in ms) and returns the rows to write; none if this
+  // refusal already has its row. Beyond limits::kMaxDenialsRemembered within
+  // limits::kDenialAuditEveryMs, refusals are only counted. The count becomes a row without actor,
+  // written with the first refusal after that time.
   std::vector<Row> note(const Row& refusal, DurationMs now);
 
  private:

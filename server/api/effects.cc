@@ -31,7 +31,7 @@ void EffectsWriter::start(Runtime& runtime, ClusterId cluster) {
   move_some();
 }
 
-// The loop's thread only signals: turning effects into messages is done on a gRPC thread.
+// The loop's thread only signals. A gRPC thread turns effects into messages.
 void EffectsWriter::wake() {
   const auto self = std::static_pointer_cast<EffectsWriter>(shared_from_this());
   run_later(std::chrono::milliseconds(0), [self] { self->move_some(); });
@@ -47,7 +47,7 @@ void EffectsWriter::move_some() {
     message.mutable_effect()->set_epoch(store_.lead().epoch);
     push(std::move(message));
   }
-  if (!effects.empty()) return;  // what closed the source is told when these are out
+  if (!effects.empty()) return;  // why the source closed is reported after these
   const EffectStream::State state = source_->state();
   if (state == EffectStream::State::kOverflowed) close(to_status(busy("the stream's backlog")));
   if (state == EffectStream::State::kStopped) close(shutting_down());

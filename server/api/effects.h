@@ -1,4 +1,4 @@
-// Effects: one cluster's effects from the runtime to a launcher.
+// Effects: streams the effects of one cluster from the runtime to a launcher.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace subak::api {
 
 class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
  public:
-  // `store` says under which epoch effects are sent; it outlives the stream.
+  // `store` has the epoch under which effects are sent. It outlives the stream.
   EffectsWriter(StreamSet& set, Observers& launchers, const Store& store, std::string cluster);
   // Call after begin(). The stream ends with UNAVAILABLE if the runtime does not run.
   void start(Runtime& runtime, ClusterId cluster);
@@ -22,15 +22,15 @@ class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
  private:
   void drained() override { move_some(); }
   void ended() override;
-  void wake();       // any thread: something waits, or the source closed
-  void move_some();  // from the source to the queue, if the queue is empty
+  void wake();       // any thread: an effect waits, or the source closed
+  void move_some();  // from the source to the queue if that is empty
 
   Observers& launchers_;
   const Store& store_;
   std::string cluster_;
   std::mutex source_mutex_;
   std::shared_ptr<EffectStream> source_;
-  Runtime* runtime_ = nullptr;  // once there is a source
+  Runtime* runtime_ = nullptr;  // set once there is a source
 };
 
 }  // namespace subak::api

@@ -1,4 +1,4 @@
-// The first reason for which each row of a list waits.
+// The first wait reason of each row of a list.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,16 @@
 
 namespace subak::api {
 
-// Threads: the follower's. Looking for one costs time in proportion to the fleet, so jobs of
-// one account with one shape share an answer, if the cluster's scheduler refused none of them, and a page looks at no more than `most_nodes`.
+// Finds and caches first reasons. One search costs time in proportion to the fleet. Therefore jobs
+// of one account with one shape share an answer, unless the cluster's scheduler refused one of
+// them. A page examines at most `most_nodes` nodes. Threads: the follower's.
 class FirstReasons {
  public:
   FirstReasons(const Engine& engine, std::size_t most_nodes)
       : engine_(engine), most_nodes_(most_nodes) {}
 
-  // nullptr: the page has used up its work, or the job does not wait.
+  // Returns the job's first reason. nullptr: the page has used up its work, or the job does not
+  // wait.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
     if (!is_waiting(row.state)) return of_crowd(row);
     const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";
@@ -34,7 +36,7 @@ class FirstReasons {
   }
 
  private:
-  // Pods beyond its gang's size wait, though the job does not.
+  // For a job that does not wait: its pods beyond the gang's size do.
   const Reason* of_crowd(const JobRow& row) {
     auto reason = engine_.first_reason(row.id, 0);
     if (!reason) return nullptr;

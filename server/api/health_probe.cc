@@ -23,7 +23,7 @@ std::optional<std::string> ask_health(int fd, DurationMs patience) {
   ::fcntl(copy, F_SETFL, ::fcntl(copy, F_GETFL) | O_NONBLOCK);
   grpc::GenericStub stub(grpc::CreateInsecureChannelFromFd("probe", copy));
   grpc::ClientContext context;
-  // clock: gRPC's deadlines are given in its own.
+  // clock: gRPC's deadlines use its own clock.
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(patience));
   grpc::CompletionQueue done;
   const grpc::ByteBuffer empty(nullptr, 0);  // no service named: the whole server

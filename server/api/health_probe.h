@@ -1,5 +1,4 @@
-// One health check of gRPC's own (grpc.health.v1) over a socket that is connected already.
-// Private to server/api.
+// One health check (grpc.health.v1) over a socket that is already connected. Private to server/api.
 #pragma once
 
 #include <optional>
@@ -9,8 +8,8 @@
 
 namespace subak::api {
 
-// What was wrong; nothing if the service answered, whatever it said. Plaintext; blocks for at most
-// `patience`. The socket stays the caller's.
+// Returns an error, or nothing if the service answered with any status. Plaintext; blocks for at
+// most `patience`. The caller keeps the socket.
 std::optional<std::string> ask_health(int fd, DurationMs patience);
 
 }  // namespace subak::api

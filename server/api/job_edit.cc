@@ -14,8 +14,8 @@ void post_edit(const Call& call, in::Body body, const Asked& asked, v1::EditJobR
   });
 }
 
-// An admin's edit goes straight to the engine; for a team admin the job's account is looked up
-// first. The account of a job never changes, so nothing can come between.
+// An admin's edit goes straight to the engine. For a team admin the job's account is looked up
+// first. The account of a job never changes, so the result stays valid.
 Call::Reactor* edit_job(const Call& call, JobId id, in::Body body, const Asked& asked,
                         v1::EditJobResponse* out) {
   if (call.caller().is_admin()) {

@@ -117,7 +117,7 @@ std::optional<Error> put_alternatives(const Engine& engine, const ForecastStarts
                      " jobs and nodes; the service has more"};
   }
   for (const Alternative& one : alternatives(engine.forecast_basis(now), id)) {
-    if (one.assumed && !starts.odds.learned) continue;  // as with its own start: it says too little
+    if (one.assumed && !starts.odds.learned) continue;  // as for its own start: too uncertain
     v1::Alternative* const row = out->add_alternatives();
     row->set_change(one.change);
     put(starts.odds.of(now, one.start_ms).expected_ms, row->mutable_start());

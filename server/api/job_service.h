@@ -5,6 +5,7 @@
 
 namespace subak::api {
 
+// The calls of JobService (proto/subak/v1): jobs, the queue and explanations.
 class JobService final : public v1::JobService::CallbackService {
  public:
   explicit JobService(Shared& shared) : shared_(shared) {}

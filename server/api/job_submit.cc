@@ -33,7 +33,7 @@ void put_reply(const Reply& reply, const std::string& warning, v1::CreateJobResp
   if (!warning.empty()) out->add_warnings(warning);
 }
 
-// Pods of such a cluster are made there, by its own means.
+// Refuses jobs of the API for such a cluster: its pods are created there.
 std::optional<Error> made_elsewhere(const Shared& shared, const std::string& cluster) {
   const std::shared_ptr<const View> view = shared.runtime.view();
   const ClusterView* found = view->cluster(cluster);
@@ -43,7 +43,8 @@ std::optional<Error> made_elsewhere(const Shared& shared, const std::string& clu
                "want a cluster that a launcher serves: in this one create the pods themselves"};
 }
 
-// What to tell whoever queues a job where nothing would start it; empty if something would.
+// Warns a user that nothing would start a job of this cluster; empty if a launcher or an edge
+// would.
 std::string not_served(const Shared& shared, const std::string& cluster) {
   const std::shared_ptr<const View> view = shared.runtime.view();
   const ClusterView* found = view->cluster(cluster);

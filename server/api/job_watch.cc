@@ -12,9 +12,10 @@ namespace subak::api {
 namespace {
 
 constexpr std::size_t kListPart = 64;         // jobs of the first list per read
-constexpr std::size_t kPushesPerRead = 4096;  // rows times streams: then others have their turn
+constexpr std::size_t kPushesPerRead = 4096;  // rows times streams; then other reads have their
+                                              // turn
 
-// The job that a fact changes, if any.
+// Returns the job that a fact changes, if any.
 struct JobOf {
   JobId operator()(const fact::JobCreated& f) const { return f.id; }
   JobId operator()(const fact::PodAdded& f) const { return f.job; }
@@ -120,7 +121,7 @@ void JobWatch::list_part(const Engine& engine) {
     listed.set_listed(true);
     push(std::move(listed));
   } else if (!pushed) {
-    list_some();  // a part of ended jobs only: nothing will be drained
+    list_some();  // a part with ended jobs only: no drained() follows
   }
 }
 
@@ -209,7 +210,7 @@ void WatchHub::end_slowest() {
         slowest = watch;
       }
     }
-    if (slowest == nullptr) return;  // what is left is being written
+    if (slowest == nullptr) return;  // the rest is being written
     slowest->close(to_status(busy("the memory for " + std::to_string(most_bytes_) +
                                   " bytes that watchers have not read")));
   }

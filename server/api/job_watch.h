@@ -1,6 +1,6 @@
-// WatchJobs: durable batches name the jobs that changed; the follower's thread turns them into rows
-// for each stream. A row is one message in memory, however many streams wait to send it. Nothing is
-// polled, and with no stream open nothing is done.
+// WatchJobs. Durable batches name the jobs that changed, and the follower's thread turns them into
+// rows for each stream. All streams share one message in memory per row. Nothing is polled, and
+// without an open stream there is no work.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   };
   JobWatch(StreamSet& set, class WatchHub& hub, Follower& follower, Filter filter, bool list_first);
 
-  // After begin(): the jobs as they are, read in turns of `caller`, then changes.
+  // Call after begin(). Sends the present jobs, read in turns of `caller`, and then changes.
   void start(const std::string& caller);
   bool wants(const JobRow& row) const;
 
@@ -40,29 +40,28 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   WatchHub& hub_;
   Follower& follower_;
   Filter filter_;
-  std::string turns_;  // whose turns its reads take
+  std::string turns_;  // the caller whose turns its reads take
   std::mutex list_mutex_;
   bool listing_;
-  bool asked_ = false;  // a part of the list is on its way
+  bool asked_ = false;  // a read of the list's next part is queued
   JobId listed_to_;
 };
 
-// Threads: any.
+// All WatchJobs streams. Threads: any.
 class WatchHub {
  public:
   WatchHub(Follower& follower, std::size_t most_bytes)
       : follower_(follower), most_bytes_(most_bytes) {}
   void add(const std::shared_ptr<JobWatch>& watch);
   void remove(const JobWatch* watch);
-  // The loop's thread, once the follower has the batch.
+  // Collects the batch's changed jobs. Call on the loop's thread once the follower has the batch.
   void on_durable(const Released& batch);
-  // What all watches have not sent yet.
-  // Beyond `most_bytes` the one that is furthest behind is ended.
+  // Bytes that all watches have not sent yet. Beyond `most_bytes` the watch furthest behind ends.
   StreamBytes& bytes() { return bytes_; }
   void end_slowest();
 
  private:
-  void ask();  // for send_changes, unless it is on its way
+  void ask();  // queues send_changes unless it is queued
   void send_changes(const Engine& engine);
   void send_row(const JobRow& row, const Engine& engine,
                 const std::vector<std::shared_ptr<JobWatch>>& watches);
@@ -74,7 +73,7 @@ class WatchHub {
   std::mutex mutex_;
   std::vector<std::shared_ptr<JobWatch>> watches_;
   std::set<JobId> changed_;
-  bool asked_ = false;  // send_changes is on its way
+  bool asked_ = false;  // send_changes is queued
 };
 
 }  // namespace subak::api

@@ -1,5 +1,6 @@
-// As whom each cluster knows the service. That is no fact, so only the loop's View says it, not the
-// engine that reads are answered from. Threads: a pure function.
+// Puts the service's name into `clusters`: the user name by which each cluster knows it. That name
+// is not a fact, so only the loop's View has it. The engine that answers reads does not. Threads: a
+// pure function.
 #pragma once
 
 #include "engine/view.h"

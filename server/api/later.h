@@ -1,5 +1,5 @@
-// Runs something on a gRPC thread, now or after a moment, so that neither the loop nor the follower
-// does an edge's work.
+// Runs `fn` on a gRPC thread after `delay`, which may be 0. This keeps an edge's work off the
+// threads of the loop and the follower.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -14,8 +14,9 @@ namespace subak::api {
 inline void run_later(std::chrono::milliseconds delay, std::function<void()> fn) {
   auto alarm = std::make_shared<grpc::Alarm>();
   grpc::Alarm& set = *alarm;
-  // The alarm keeps its callback and the callback keeps the alarm; moving out breaks the circle.
-  // clock: gRPC's alarms are set in its own.
+  // The alarm keeps its callback and the callback keeps the alarm; moving the alarm out breaks the
+  // cycle.
+  // clock: gRPC sets its alarms by its own clock.
   set.Set(std::chrono::system_clock::now() + delay,
           [alarm = std::move(alarm), fn = std::move(fn)](bool) mutable {
             const auto last = std::move(alarm);

@@ -128,7 +128,7 @@ std::optional<grpc::Status> ObserveStream::check_order() {
   return std::nullopt;
 }
 
-// The first event may go on with a session that another stream began; a list begins a new one.
+// The first event may continue a session that another stream began. A list begins a new session.
 void ObserveStream::check_session(Check& check) {
   const std::uint64_t named = request_.session();
   if (last_sequence_ == 0 && named != 0) session_ = named;
@@ -172,7 +172,7 @@ void ObserveStream::take_event() {
 void ObserveStream::submit() {
   const auto self = shared_from_this();
   const std::uint64_t sequence = last_sequence_;
-  // post() takes the input even when it refuses, so it gets a copy.
+  // post() takes the input even when it refuses; so it gets a copy.
   if (runtime_.post(*input_,
                     [self, sequence](const Reply& r) { self->settle(sequence, r.error); })) {
     input_.reset();
@@ -190,8 +190,8 @@ void ObserveStream::submit() {
   run_later(kMailboxRetry, [self] { self->submit(); });
 }
 
-// Replies come in the order of the posts.
-// An event refused at the edge may be settled before older ones.
+// Replies arrive in the order of the posts. An event refused at the edge may be settled before
+// older ones.
 void ObserveStream::settle(std::uint64_t sequence, std::optional<Error> error) {
   if (error && error->field == "session") observers_.count_stale();
   {

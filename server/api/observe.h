@@ -1,5 +1,5 @@
-// Observe: events in, acknowledgements out. Reading stops while too much is not durable yet or the
-// runtime's mailbox is full; the transport then holds the sender back.
+// Observe: receives events and sends acknowledgements. It stops reading while too many events are
+// not durable yet or the runtime's mailbox is full. The transport then holds the sender back.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -22,23 +22,23 @@
 
 namespace subak::api {
 
-// The clusters that are followed now, by Observe or by Effects: open streams by the name that they
-// gave, empty for the only cluster. Threads: any.
+// The clusters that open Observe or Effects streams follow now, counted by the name that each
+// stream gave (empty: the only cluster). Threads: any.
 class Observers {
  public:
   void begin(const std::string& cluster);
   void end(const std::string& cluster);
   std::map<std::string, std::size_t> read() const;
-  // Whether somebody follows this cluster; `alone`: it is the only one, which needs no name.
+  // True if a stream follows this cluster. `alone`: it is the only cluster, which needs no name.
   bool any(const std::string& cluster, bool alone) const;
-  // An edge of the service itself follows this one, as long as it runs.
+  // Marks the cluster as followed by an edge of this service as long as it runs.
   void reserve(const std::string& cluster);
-  // Whether that is so of the cluster that a caller has named; `alone` as above.
+  // True if an edge of this service follows the named cluster; `alone` as above.
   bool ours(const std::string& cluster, bool alone) const;
 
-  // A number for a session that begins now: greater than any that was given or that `view` has.
+  // Returns a number for a new session, greater than any returned before and any in `view`.
   std::uint64_t next_session(const View& view);
-  // Events that were refused since another session is newer.
+  // Counts an event that was refused because another session is newer.
   void count_stale() { ++stale_; }
   std::uint64_t stale() const { return stale_; }
 
@@ -50,7 +50,7 @@ class Observers {
   std::atomic<std::uint64_t> stale_{0};
 };
 
-// That a cluster which an edge of the service follows takes no second one, and no launcher.
+// The refusal of an Observe or Effects stream for a cluster that an edge of this service follows.
 Error follows_itself(const std::string& cluster);
 
 class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
@@ -58,7 +58,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
                             public std::enable_shared_from_this<ObserveStream> {
  public:
   ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime, std::string actor);
-  // Call once. A refusal ends the stream before anything is read.
+  // Call once. A refusal ends the stream before it reads anything.
   void begin(const Admission& admission, const grpc::Status& ready);
   void close(const grpc::Status& status) override;
 
@@ -70,34 +70,34 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
  private:
   struct Pending {
     std::uint64_t sequence = 0;
-    std::uint64_t session = 0;  // that it begins
+    std::uint64_t session = 0;  // that this event begins
     bool done = false;
     std::optional<Error> error;
   };
 
-  void take_event();                          // the event just read
-  std::optional<grpc::Status> check_order();  // breaks of protocol end the stream
+  void take_event();                          // handles the event just read
+  std::optional<grpc::Status> check_order();  // a breach of protocol ends the stream
   void check_session(Check& check);
   void submit();  // posts input_, or tries again soon
   void settle(std::uint64_t sequence, std::optional<Error> error);
   void read_more();
-  void advance();  // acknowledges, finishes when all is said
+  void advance();  // acknowledges; finishes once all is acknowledged
   void collect_locked(v1::ObserveResponse* ack);
 
   StreamSet& set_;
   Observers& observers_;
   Runtime& runtime_;
   std::string actor_;
-  v1::ObserveRequest request_;  // touched by the one read at a time
+  v1::ObserveRequest request_;  // used by the one read at a time
   std::string cluster_;
   std::uint64_t last_sequence_ = 0;
   SenderClock sender_clock_;
-  std::uint64_t session_ = kNoSession;  // of the events that come now
-  std::optional<Input> input_;          // read and not yet posted
+  std::uint64_t session_ = kNoSession;  // of the events arriving now
+  std::optional<Input> input_;          // read, not posted yet
 
   std::mutex mutex_;
   std::deque<Pending> pending_;  // by sequence
-  bool reading_ = false;         // a read, or an event that waits for the mailbox
+  bool reading_ = false;         // a read is open, or an event waits for the mailbox
   bool no_more_ = false;         // the sender has half-closed
   bool writing_ = false;
   bool closing_ = false;

@@ -1,6 +1,6 @@
-// Pages: a size and an opaque token, which is a number that the method understands (the last id, or
-// an offset). A page also ends at limits::kMaxPageBytes, so that it fits a client's usual message
-// limit.
+// Pages: a size and an opaque token. The token is a number that the method understands: the last
+// id, or an offset. A page also ends at limits::kMaxPageBytes, so that it fits a client's usual
+// message limit.
 #pragma once
 
 #include <charconv>
@@ -17,6 +17,8 @@ struct Page {
   std::uint64_t after = 0;  // 0: from the start
 };
 
+// Reads a page's size and token; 0 is the default size, and a larger size than the limit is cut to
+// it.
 inline Page read_page(Check& check, std::int32_t size, const std::string& token) {
   Page page;
   check.number("page_size", size, 0, INT32_MAX);
@@ -31,7 +33,7 @@ inline Page read_page(Check& check, std::int32_t size, const std::string& token)
   return page;
 }
 
-// Counts what a page holds. add() false: the row that was just added is the last.
+// Counts the rows and bytes of a page. add() returns false if the row just added is the last.
 class PageMeter {
  public:
   explicit PageMeter(const Page& page) : left_(page.size) {}

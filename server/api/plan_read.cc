@@ -10,7 +10,7 @@
 namespace subak::api {
 namespace {
 
-constexpr std::int32_t kColumns = 48, kRows = 48, kLanes = 3, kJobs = 20;  // as the proto says
+constexpr std::int32_t kColumns = 48, kRows = 48, kLanes = 3, kJobs = 20;  // as in the proto file
 
 std::size_t count(Check& check, const char* field, std::int32_t value, std::int32_t usual,
                   std::int32_t most) {
@@ -68,7 +68,7 @@ void put_job(const PlanJob& job, const Engine& engine, const ForecastStarts& sta
   out->set_idle_milligpu(job.idle);
 }
 
-// Adds what fits into the bytes that are left; how many do not.
+// Adds the items that fit into the remaining bytes; returns how many do not.
 template <class Items, class List, class Put>
 std::size_t add_what_fits(const Items& items, List* out, std::size_t& bytes, Put put_item) {
   for (std::size_t i = 0; i < items.size(); ++i) {

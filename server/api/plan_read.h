@@ -10,11 +10,12 @@
 
 namespace subak::api {
 
-// Its numbers, with defaults where they are 0; the cluster is not looked up, and there is no end yet.
+// Reads the numbers of a plan request, with defaults where they are 0. It does not look the cluster
+// up and sets no end.
 PlanAsked read_plan_asked(Check& check, const v1::GetPlanRequest& in);
 
-// On the follower's thread. kInvalid: it ends before `now` or beyond limits::kForecastAheadMs; kNotFound: there is
-// no such cluster, or no such domain in it.
+// Fills in the plan. Threads: the follower's. kInvalid: the plan ends before `now` or beyond
+// limits::kForecastAheadMs. kNotFound: there is no such cluster, or no such domain in it.
 std::optional<Error> put_plan(const Engine& engine, const ForecastStarts& starts, TimeMs now,
                               const v1::GetPlanRequest& in, PlanAsked asked, v1::Plan* out);
 

@@ -10,14 +10,14 @@
 namespace subak::api {
 namespace {
 
-// Of a page token: the rows behind the order, those after its job.
+// In a page token: marks rows behind the order, which continue after the token's job.
 constexpr std::uint64_t kBesideOrder = std::uint64_t{1} << 40;
 
-// The index in the order at which the page begins.
+// Returns the index in the order at which the page begins.
 std::size_t begin_of(const QueuePicture& order, const QueuePage& page) {
   if (const std::size_t at = page.job ? order.position(page.job) : 0; at != 0) return at;
   const auto after = static_cast<std::size_t>(page.page.after);
-  // What was behind it has moved up.
+  // Later jobs have moved up.
   return std::min(after == 0 ? 0 : after - 1, order.order().size());
 }
 
@@ -42,7 +42,7 @@ void put_row(const JobRow& job, std::size_t position, const Engine& engine,
   }
 }
 
-// Jobs that wait and have no place in the order.
+// Lists waiting jobs without a position in the order.
 void list_beside(const Engine& engine, const ForecastStarts& starts, TimeMs now,
                  const v1::ListQueueRequest& in, JobId after, PageMeter& meter, std::size_t most,
                  v1::ListQueueResponse* out) {
@@ -120,7 +120,7 @@ void list_queue(const Engine& engine, const QueuePicture& order, const ForecastS
     put_row(*engine.job(ids[i], false), i + 1, engine, starts, now, row);
     more = meter.add(row->ByteSizeLong());
   }
-  // A page that jobs have left meanwhile may be short, and is still not the last.
+  // If jobs have left meanwhile, a page may be short without being the last.
   const bool left =
       i < ids.size() || (!more && !engine.beside_queue(JobId(), 1, in.account()).empty());
   if (left) {

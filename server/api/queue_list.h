@@ -12,23 +12,24 @@
 
 namespace subak::api {
 
-// Where a page begins: behind the job that the last one ended with, or, if that has left the queue,
-// at the position that it had.
+// The start of a page: behind the last job of the previous page. If that job has left the queue,
+// the page starts at the position that the job had.
 struct QueuePage {
   Page page;  // `after`: the position
   JobId job;
 };
-// The token is "POSITION.JOB".
+// Reads the token "POSITION.JOB".
 QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token);
 
-// On the follower's thread. Behind the order come jobs that wait and have no place in it. Of what is in the picture, jobs that have left the queue are passed
-// over, and looked at are at most limits::kMaxQueueLookedAt.
+// Lists one page: the jobs in order, then waiting jobs without a position. It skips jobs that left
+// the queue after the snapshot `order` was taken. It examines at most limits::kMaxQueueLookedAt
+// jobs. Threads: the follower's.
 void list_queue(const Engine& engine, const QueuePicture& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
                 v1::ListQueueResponse* out);
 
-// The same with `would`: the queue as it would be if every namespace were enforced. `view`: of a moment
-// that the engine has seen. kExhausted: limits::kMaxWouldQueue is exceeded.
+// Lists one page of shadow mode: the queue if every namespace were enforced. `view` is of a moment
+// that the engine has seen. kExhausted: there are more than limits::kMaxWouldQueue.
 std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs now,
                                 const v1::ListQueueRequest& in, const Page& page,
                                 v1::ListQueueResponse* out);

@@ -22,14 +22,13 @@
 #include "server/api/health_probe.h"
 #include "server/api/job_service.h"
 #include "server/api/shared.h"
-#include "server/api/unix_socket.h"
 #include "server/api/usage_service.h"
 
 namespace subak {
 namespace {
 
 constexpr int kMaxStreamsPerConnection = 1024;
-constexpr unsigned kCertificateLookS = 1;  // how often its files are read again
+constexpr unsigned kCertificateLookS = 1;  // how often the files are read again
 
 Error option_error(std::string field, std::string got, std::string want) {
   return {ErrorCode::kInvalid, std::move(field), std::move(got), std::move(want)};
@@ -54,7 +53,7 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ApiOptions
   return tls::TlsServerCredentials(watched);
 }
 
-// "127.x.y.z:port", "[::1]:port". Names are not trusted to mean loopback.
+// Reads "127.x.y.z:port" and "[::1]:port". A name is not trusted to mean loopback.
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("[::1]:");
 }
@@ -113,8 +112,6 @@ struct ApiServer::Impl {
   api::ClusterService clusters;
   api::UsageService usage;
   api::AdminService admin;
-  api::PolicyService policy;
-  api::LeaseService leases;
   api::Acceptor acceptor;
   std::unique_ptr<grpc::Server> server;
   HostAndPort bound;
@@ -158,7 +155,7 @@ std::optional<Error> ApiServer::Impl::build(std::shared_ptr<grpc::ServerCredenti
                              static_cast<int>(limits::kGrpcIdleMs));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(limits::kHttpReadMs));
-  // Replicas ask whether we are there (server/replica/leader_copy.h).
+  // Replicas check with pings that the leader is alive (server/replica/leader_copy.h).
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              static_cast<int>(limits::kFollowPingMs / 2));
   builder.SetMaxReceiveMessageSize(limits::kMaxGrpcMessageBytes);
@@ -171,10 +168,10 @@ std::optional<Error> ApiServer::Impl::build(std::shared_ptr<grpc::ServerCredenti
   if (!shared.options.socket.empty()) {
     if (auto error = add_socket(hand_over(grpc::InsecureServerCredentials()))) return error;
   }
-  // Nobody else can come from the port that the door expects, so these need no TLS.
+  // Only the service's own probes come from the expected port, so these connections need no TLS.
   acceptor.set_own(hand_over(grpc::InsecureServerCredentials()));
-  for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &accounts, &jobs, &clusters, &usage, &admin, &policy, &leases}) {
+  for (grpc::Service* service :
+       std::initializer_list<grpc::Service*>{&accounts, &jobs, &clusters, &usage, &admin}) {
     builder.RegisterService(service);
   }
   server = builder.BuildAndStart();
@@ -230,7 +227,7 @@ void ApiServer::shutdown(DurationMs deadline) {
   s.acceptor.stop();
   if (!s.shared.options.socket.empty()) ::unlink(s.shared.options.socket.c_str());
   s.shared.streams.close_all();
-  // clock: gRPC's deadlines are given in its own.
+  // clock: gRPC's deadlines use its own clock.
   s.server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline));
   s.server->Wait();
   s.server.reset();

@@ -47,7 +47,7 @@ grpc::Status Shared::denied(const grpc::CallbackServerContext& context, const st
                             const std::string& subject, const grpc::Status& status) {
   if (options.on_denied)
     options.on_denied({actor, context.peer(), subject, status.error_message()});
-  if (actor.empty()) return status;  // a guess: whoever wants to could fill the audit log
+  if (actor.empty()) return status;  // unknown caller: else anyone could fill the audit log
   for (auto& row : denials.note({actor, subject, status.error_message()}, clock.monotonic_ms())) {
     in::CallDenied body{std::move(row.subject), std::move(row.message)};
     runtime.post({0, "", std::move(row.actor), std::move(body)}, nullptr);
@@ -141,7 +141,7 @@ Call::Reactor* Call::deny(const std::string& subject, const std::string& want) c
 
 namespace {
 
-// A read that finishes the call with what `fill` says of what it is shown.
+// Returns a read that finishes the call with the result of `fill`.
 template <class Fill>
 auto finishing(const Call& call, Fill fill) {
   return [call, fill = std::move(fill)](const auto&... shown) {
@@ -163,7 +163,7 @@ Call::Reactor* Call::once_seen(std::function<void()> go) const {
   return reactor_;
 }
 
-// A read sees all that was released before it was asked for.
+// A read sees everything that was released before it was requested.
 void Call::look_for_it(const std::function<void()>& go, int looks_left) const {
   if (min_sequence_ == 0) return go();
   const std::uint64_t seen = shared_->runtime.view()->seq;
@@ -192,7 +192,7 @@ Call::Reactor* Call::read_starts(StartsFill fill) const {
   });
 }
 
-// The picture of the order may be a little older than the rest.
+// The snapshot of the order may be a little older than the rest.
 Call::Reactor* Call::read_queue(QueueFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
     call.queued(call.shared_->follower.read_queue(
@@ -254,10 +254,10 @@ Call::Reactor* Call::post_then(in::Body body, const Asked& asked, ReplyFn next) 
   return reactor_;
 }
 
-// What was durable when this began is in what it reads.
+// The read includes everything that was durable when this began.
 Call::Reactor* Call::store_then(StoreReads::Task next) const {
   return once_seen([call = *this, next = std::move(next)] {
-    if (call.answer_->sequence == 0) call.rests_on_all();  // its first part says it
+    if (call.answer_->sequence == 0) call.rests_on_all();  // its first part sets it
     const Queued queued = call.shared_->reads.run(call.caller_->actor, next);
     if (queued != Queued::kYes) call.finish(call.shared_->why_not(queued, "store reads"));
   });

@@ -1,5 +1,5 @@
-// What the services of one server share, and one unary call until it is finished.
-// Private to server/api.
+// The state that the services of one server share, and a unary call from start to finish. Private
+// to server/api.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -37,7 +37,7 @@ struct Shared {
   Authenticator auth;
   StoreReads reads;
   StreamSet streams;
-  Observers launchers;  // by Effects
+  Observers launchers;  // streams of Effects
   BackupDesk backups;
   WatchHub watch;
   StaticHub statics;
@@ -50,38 +50,41 @@ struct Shared {
   std::mutex verified_mutex;
   std::optional<GpuTime> verified_drift;  // of the last VerifyUsage
 
-  // The instant for which decayed figures are computed.
+  // Returns the instant for which decayed figures are computed.
   TimeMs now(const Engine& engine) const;
-  // Reports a refusal by role and hands it back.
-  // If it is known who was refused, the audit log gets it too.
+  // Reports a refusal by role and returns it. If the refused caller is known, the audit log also
+  // gets it.
   grpc::Status denied(const grpc::CallbackServerContext& context, const std::string& actor,
                       const std::string& subject, const grpc::Status& status);
-  // While the wall clock waits to be accepted: what every call is told but those that end it.
+  // The answer to every call except AcceptClock and Finalize while the wall clock waits to be
+  // accepted.
   std::optional<Error> not_ready() const;
-  // What keeps this replica from changing anything: another leads, or the database is away.
+  // Says why this replica changes nothing: another process leads, or the database does not answer.
   std::optional<grpc::Status> why_no_change() const;
-  // Why post() or read() said no.
+  // Says why post() or read() refused.
   grpc::Status why_refused(std::string_view what) const;
-  // Why work of one caller was not queued, `what` being "reads", "store reads".
+  // Says why a caller's work was not queued. `what` is "reads" or "store reads".
   grpc::Status why_not(Queued queued, std::string_view what) const;
 };
 
-// A refusal is reported as denied.
+// Authenticates the caller of a stream. A refusal is reported by denied().
 Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role least);
 
-// A value: copy it into whatever finishes the call. The request and the response outlive the call.
+// A unary call. It is a value: copy it into the callback that finishes the call. The request and
+// the response outlive the call.
 //
-// Every answer has trailing metadata `subak-sequence`: the last fact that it rests on at least. A call whose metadata
-// have `subak-min-sequence` reads only once this replica has that fact; after limits::kSequenceWaitMs without it, it
-// ends with UNAVAILABLE.
+// Every answer has trailing metadata `subak-sequence`: the state that it was read from has at least
+// the facts up to this one. A call with the metadata `subak-min-sequence` reads only once this
+// replica has that fact. It ends with UNAVAILABLE if that takes longer than
+// limits::kSequenceWaitMs.
 class Call {
  public:
   using Reactor = grpc::ServerUnaryReactor;
   Call(Shared& shared, grpc::CallbackServerContext* context);
 
-  // False: the call is finished with the refusal.
+  // Checks the caller's role. False: the call is finished with the refusal.
   bool allow(Role least);
-  // The same for what changes something, and so is the leader's alone.
+  // As allow(), for a change. Only the leader accepts changes.
   bool allow_change(Role least);
   const Caller& caller() const { return *caller_; }
   Shared& shared() const { return *shared_; }
@@ -92,41 +95,42 @@ class Call {
   Reactor* fail(const Error& error) const;
   Reactor* finish(const grpc::Status& status) const;
   Reactor* deny(const std::string& subject, const std::string& want) const;
-  // Reports the refusal of a part of the call, which goes on.
+  // Reports that a part of the call was refused. The call goes on.
   void report_denied(const Error& error) const;
 
   using Fill = std::function<std::optional<Error>(const Engine&)>;
-  // Runs `fill` on the follower's thread and finishes with its error, if any.
-  // Cheap reads only: see Follower::read.
+  // Runs `fill` on the follower's thread and finishes with its error, if any. For cheap reads only,
+  // see Follower::read.
   Reactor* read(Fill fill) const;
-  // The same in the caller's turn, for what grows with the state.
+  // As read(), but an expensive read in the caller's turn: its cost grows with the state.
   Reactor* read_dear(Fill fill) const;
-  // A dear one with the forecast of starts, and one with the order of the queue too: see
+  // Expensive reads with the start estimates, or with the order of the queue too: see
   // Follower::read_queue.
   using StartsFill = std::function<std::optional<Error>(const Engine&, const ForecastStarts&)>;
   Reactor* read_starts(StartsFill fill) const;
   using QueueFill = std::function<std::optional<Error>(const Engine&, const QueuePicture&,
                                                        const ForecastStarts&)>;
   Reactor* read_queue(QueueFill fill) const;
-  // Run `next` there; it has to see to the end of the call.
+  // Run `next` as a cheap or expensive read. `next` must finish the call.
   Reactor* read_then(Follower::Read next) const;
   Reactor* read_dear_then(Follower::Read next) const;
-  // Stamps actor and request id, posts, and finishes when durable.
-  // `fill` sees replies without error.
+  // Sets actor and request id, posts the input, and finishes once it is durable. `fill` gets only
+  // replies without error.
   Reactor* post(in::Body body, const Asked& asked, std::function<void(const Reply&)> fill) const;
-  // `next` sees every reply and has to see to the end of the call. It runs on the loop's thread.
+  // As post(), but `next` gets every reply and must finish the call. It runs on the loop's thread.
   Reactor* post_then(in::Body body, const Asked& asked, ReplyFn next) const;
-  // Runs `next` on the thread that reads the store; it has to see to the end of the call.
+  // Runs `next` on the thread that reads the store. `next` must finish the call.
   Reactor* store_then(StoreReads::Task next) const;
-  // The answer rests on all that is durable by now: for who posts to the runtime without post_then(), in its reply.
+  // Sets the answer's sequence to the last durable fact. For calls that post to the runtime without
+  // post_then(), in their reply.
   void rests_on_all() const;
 
  private:
   void rests_on(std::uint64_t sequence) const { answer_->sequence = sequence; }
-  // Runs `go`, which reads, now or once this replica has the fact that the caller wants to see.
+  // Runs `go`, which reads, as soon as this replica has the fact that the caller requires.
   Reactor* once_seen(std::function<void()> go) const;
   void look_for_it(const std::function<void()>& go, int looks_left) const;
-  // Finishes the call if its read was not queued.
+  // Finishes the call if its read was refused.
   Reactor* queued(Queued how) const;
 
   Shared* shared_;
@@ -134,10 +138,10 @@ class Call {
   Reactor* reactor_;
   std::shared_ptr<const Caller> caller_;
   struct Answer {
-    std::uint64_t sequence = 0;  // 0: it rests on none
+    std::uint64_t sequence = 0;  // 0: the answer rests on no fact
   };
   std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
-  std::uint64_t min_sequence_ = 0;  // 0: the caller wants to see nothing in particular
+  std::uint64_t min_sequence_ = 0;  // 0: the caller requires none
 };
 
 }  // namespace subak::api

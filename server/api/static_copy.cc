@@ -16,11 +16,11 @@
 namespace subak::api {
 namespace {
 
-// Of many nodes, or of many accounts' quotas.
+// Bounds sums over many nodes or over many accounts' quotas.
 constexpr MilliGpu kMostSum = static_cast<MilliGpu>(limits::kMaxAccounts) * limits::kMaxMilliGpu;
 
-// What the webhook reads of a cluster. A new field of the View does not compile here before
-// somebody has decided whether replicas need it.
+// Returns the fields of a cluster that the webhook reads. A new field of the View does not compile
+// here until a developer has decided whether replicas need it.
 auto read_of(const ClusterView& cluster) {
   const auto& [id, name, mode, namespaces, synced, owned, session, products, mig_slices,
                product_node_gpus, largest_node_gpus, largest_node, labels, pending, known_as] =
@@ -42,7 +42,7 @@ bool is_same(const ClusterView& a, const ClusterView& b) {
 
 class PartWriter {
  public:
-  // The part to add to; a new one if the last is full.
+  // Returns the part to add to; a new one if the last is full.
   v1::StaticResponse& part() {
     if (parts_.empty() || bytes_ >= limits::kStaticPartBytes) {
       parts_.emplace_back();
@@ -114,7 +114,7 @@ E get_enum(Check& check, const char* field, int value) {
   return static_cast<E>(value - 1);
 }
 
-// Everything that a whole copy says. The first mistake is in `check`.
+// Reads a whole copy. The first mistake is in `check`.
 class CopyReader {
  public:
   CopyReader(Check& check, const v1::StaticResponse& in) : check_(check), in_(in) {}
@@ -217,7 +217,7 @@ class CopyReader {
       if (row.spec.quota.empty()) row.quota = std::move(quota->second);
       quotas_.erase(quota);
     }
-    AccountSpec place = row.spec;  // the tree only checks; quotas would be summed at each step
+    AccountSpec place = row.spec;  // the tree only checks; with quotas it would sum at each step
     place.quota.clear();
     tree_.set(row.id, place, row.revision, 0, {}, {});
     const auto path = std::make_shared<const std::string>(row.spec.path);
@@ -349,7 +349,7 @@ class CopyReader {
   Check& check_;
   const v1::StaticResponse& in_;
   std::map<std::string, ProductId, std::less<>> products_;
-  std::map<std::string, std::vector<ProductDemand>> quotas_;  // effective ones, until their account
+  std::map<std::string, std::vector<ProductDemand>> quotas_;  // unread accounts' effective quotas
   AccountTree tree_;
   std::set<std::string> read_;  // paths
   std::vector<SharedMap<AccountsView::Row>::Entry> rows_;
@@ -379,7 +379,7 @@ std::vector<v1::StaticResponse> static_parts(const View& view, const AdmissionCo
   return writer.finish(view.seq);
 }
 
-// Messages one behind the other are the message that they make together.
+// Concatenated messages are the message that they make together.
 std::string static_bytes(const View& view, const AdmissionConfig& config) {
   std::string out;
   for (const v1::StaticResponse& part : static_parts(view, config)) part.AppendToString(&out);

@@ -40,13 +40,13 @@ bool StaticStream::holds(const StaticCopy* copy) {
 void StaticStream::drained() {
   {
     const std::scoped_lock lock(copy_mutex_);
-    if (idle()) sent_ = nullptr;  // else the next one is under way already
+    if (idle()) sent_ = nullptr;  // else the next one is already being sent
   }
   send();
 }
 
-// Both offer() and drained() may come here at once.
-// A copy is taken by one of them and pushed whole.
+// Both offer() and drained() may call this at once. One of them takes a copy and pushes it
+// completely.
 void StaticStream::send() {
   const std::scoped_lock lock(copy_mutex_);
   if (next_ == nullptr) return;
@@ -66,7 +66,7 @@ void StaticHub::remove(const StaticStream* stream) {
   open_ = streams_.size();
 }
 
-// Also while nobody follows: a stream that opens later compares with what it was sent first.
+// Runs also without streams: a later stream compares with the copy that was sent first.
 void StaticHub::on_durable(const Released& batch) {
   std::shared_ptr<const View> last;
   {
@@ -91,8 +91,8 @@ bool StaticHub::ask() {
   return false;
 }
 
-// The loop's View, since some of what the webhook reads is no fact; before the first batch nothing
-// of that kind is known.
+// Uses the loop's View, since some data of the webhook are not facts. Before the first batch they
+// are unknown.
 void StaticHub::send(const Engine& engine) {
   std::vector<std::shared_ptr<StaticStream>> streams;
   std::shared_ptr<const View> view;
@@ -109,7 +109,7 @@ void StaticHub::send(const Engine& engine) {
   end_slowest(streams);
 }
 
-// Each copy is as large as the tree: whoever sits on an old one is ended.
+// Ends the streams that still hold an old copy: each copy is as large as the tree.
 void StaticHub::end_slowest(const std::vector<std::shared_ptr<StaticStream>>& streams) {
   std::erase_if(copies_, [](const auto& kept) { return kept.expired(); });
   while (copies_.size() > limits::kMaxStaticCopies) {

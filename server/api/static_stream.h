@@ -1,6 +1,5 @@
-// Static: copies of what the webhook judges by, for replicas that only serve the webhook. A new copy
-// is made after a batch that changed any of it, for all streams together; a slow reader skips
-// copies, never parts of one.
+// Static: streams copies of the webhook's basis to webhook-only replicas. A batch that changed any
+// of it leads to one new copy for all streams. A slow reader skips copies, never parts of one.
 #pragma once
 
 #include <atomic>
@@ -20,12 +19,13 @@ namespace subak::api {
 
 using StaticCopy = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
 
+// One Static stream.
 class StaticStream final : public QueueWriter<v1::StaticResponse> {
  public:
   StaticStream(StreamSet& set, class StaticHub& hub);
-  // The newest copy; sent at once, or when the one at hand is out.
+  // Queues the newest copy. It is sent at once, or after the copy that is being sent.
   void offer(std::shared_ptr<const StaticCopy> copy);
-  // It still sends this one.
+  // True if the stream is still sending this copy.
   bool holds(const StaticCopy* copy);
 
  private:
@@ -35,11 +35,11 @@ class StaticStream final : public QueueWriter<v1::StaticResponse> {
 
   StaticHub& hub_;
   std::mutex copy_mutex_;
-  std::shared_ptr<const StaticCopy> sent_;  // the last one, until it is out
+  std::shared_ptr<const StaticCopy> sent_;  // the last copy, until it is sent
   std::shared_ptr<const StaticCopy> next_;
 };
 
-// Threads: any.
+// All Static streams. Threads: any.
 class StaticHub {
  public:
   // `config` outlives it.
@@ -47,8 +47,8 @@ class StaticHub {
       : follower_(follower), config_(config) {}
   void add(const std::shared_ptr<StaticStream>& stream);
   void remove(const StaticStream* stream);
-  void on_durable(const Released& batch);  // as WatchHub's
-  // False: the queue of reads is full.
+  void on_durable(const Released& batch);  // as WatchHub::on_durable
+  // Requests a read that sends a copy. False: the queue of reads is full.
   bool ask();
 
  private:
@@ -57,7 +57,7 @@ class StaticHub {
 
   Follower& follower_;
   const AdmissionConfig& config_;
-  bool owed_ = false;  // the loop's thread: a copy that could not be asked for
+  bool owed_ = false;  // the loop's thread: a copy whose read was refused
   std::atomic<std::size_t> open_{0};
   std::mutex mutex_;
   std::vector<std::shared_ptr<StaticStream>> streams_;

@@ -106,7 +106,7 @@ grpc::StatusCode code_of(ErrorCode code) {
   return grpc::StatusCode::INTERNAL;
 }
 
-// Cut as a whole: clients take trailers of 8 KiB, and the details repeat what the message says.
+// Shortens the whole status: clients accept trailers of 8 KiB, and the details repeat the message.
 google::rpc::Status to_rpc(const Error& whole) {
   const Error error = cut_error(whole);
   google::rpc::Status status;
@@ -131,10 +131,6 @@ Error busy(std::string_view what) {
 
 grpc::Status unauthenticated(std::string_view want) {
   return {grpc::StatusCode::UNAUTHENTICATED, std::string(want)};
-}
-
-grpc::Status not_in_this_version() {
-  return {grpc::StatusCode::UNIMPLEMENTED, "not in this version"};
 }
 
 grpc::Status shutting_down() {

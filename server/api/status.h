@@ -1,5 +1,5 @@
-// Refusals as gRPC sees them: a status code, one line, and google.rpc details for programs in the
-// trailer `grpc-status-details-bin` (format: Google AIP-193). Threads: pure functions.
+// Refusals as gRPC statuses: a status code, one line of text, and google.rpc details for programs
+// in the trailer `grpc-status-details-bin` (format: Google AIP-193). Threads: pure functions.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -13,25 +13,27 @@
 
 namespace subak::api {
 
+// Returns the status code of an error.
 grpc::StatusCode code_of(ErrorCode code);
 
-// The message that the trailer carries, also used inside answers (BatchCreateJobs, Observe).
+// Returns the message that the trailer carries; also used inside answers (BatchCreateJobs,
+// Observe).
 google::rpc::Status to_rpc(const Error& error);
 grpc::Status to_status(const Error& error);
 
-// A queue is full: RESOURCE_EXHAUSTED with a RetryInfo.
+// The refusal of a full queue: RESOURCE_EXHAUSTED with a RetryInfo.
 Error busy(std::string_view what);
-// UNAUTHENTICATED and UNIMPLEMENTED have no ErrorCode: nothing below the edge says them.
+// UNAUTHENTICATED. There is no ErrorCode for it, since only the API layer uses it.
 grpc::Status unauthenticated(std::string_view want);
-grpc::Status not_in_this_version();
 grpc::Status shutting_down();
-// What changes something is not for this replica: UNAVAILABLE with an ErrorInfo NOT_LEADER, whose metadata are `leader`,
-// the address of who leads, if it is known, and `epoch`.
+// The refusal of a change by a replica that does not lead: UNAVAILABLE with an ErrorInfo
+// NOT_LEADER. Its metadata are `epoch` and, if known, `leader`, the leader's address.
 grpc::Status not_leader(const Lead& lead);
-// A commit has been waiting for the database for so long: UNAVAILABLE with an ErrorInfo DATABASE_AWAY and a RetryInfo.
+// The refusal while a commit has waited for the database for `waits_ms`: UNAVAILABLE with an
+// ErrorInfo DATABASE_AWAY and a RetryInfo.
 grpc::Status database_away(DurationMs waits_ms);
-// This replica has seen facts up to `seen`, and `wanted` was asked for: UNAVAILABLE with an ErrorInfo BEHIND and a
-// RetryInfo.
+// The refusal of a read that requires fact `wanted` on a replica that has facts up to `seen`:
+// UNAVAILABLE with an ErrorInfo BEHIND and a RetryInfo.
 grpc::Status is_behind(std::uint64_t seen, std::uint64_t wanted);
 
 }  // namespace subak::api

@@ -44,7 +44,7 @@ void StoreReads::work() {
     if (!next) return;
     lock.unlock();
     next->second(*reader_);
-    next->second = nullptr;  // what it keeps alive goes without the lock
+    next->second = nullptr;  // what it keeps alive is freed without the lock
     lock.lock();
     tasks_.done(next->first);
   }

@@ -1,4 +1,4 @@
-// Reads of ledger and audit rows, on one thread with a connection of its own.
+// Runs reads of ledger and audit rows on one thread, with a database connection of its own.
 #pragma once
 
 #include <condition_variable>
@@ -25,11 +25,11 @@ class StoreReads {
   StoreReads& operator=(const StoreReads&) = delete;
 
   std::optional<Error> start(Store& store);
-  // Works off what is queued and joins.
+  // Finishes the queued tasks and joins.
   void stop();
-  // Queues a task. Callers take turns; long work queues itself again after a bounded part, so that
-  // others get theirs. At most limits::kMaxReadsPerCaller of one caller and limits::kMaxStoreReads
-  // in all; a task that is refused is not kept. Threads: any.
+  // Queues a task. Callers take turns. Long work queues itself again after a bounded part, so that
+  // other callers get theirs. At most limits::kMaxReadsPerCaller tasks of one caller and
+  // limits::kMaxStoreReads in all are queued; a task beyond that is dropped. Threads: any.
   Queued run(const std::string& caller, Task task);
 
  private:

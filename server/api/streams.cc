@@ -46,7 +46,7 @@ grpc::Status StreamSet::limit_reached(StreamKind kind, const std::string& actor)
   return grpc::Status::OK;
 }
 
-// The rights are looked at again once the stream is known: the tokens may have been read anew
+// Checks the rights again once the stream is registered: the tokens may have been read again
 // between admission and here.
 grpc::Status StreamSet::add(const std::shared_ptr<Closable>& stream, StreamKind kind,
                             const Admission& admission) {

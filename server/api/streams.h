@@ -19,16 +19,16 @@
 
 namespace subak::api {
 
-// Who calls, or the status that turns them away.
+// An admitted caller, or the status of the refusal.
 struct Admission {
   std::optional<Caller> caller;
-  Role least = Role::kViewer;  // that the call needs
+  Role least = Role::kViewer;  // role that the call needs
   grpc::Status refusal;
 };
 
 enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
 
-// A stream that the end of the service ends too.
+// A stream that ends when the service ends.
 class Closable {
  public:
   virtual ~Closable() = default;
@@ -39,14 +39,14 @@ class Closable {
 class StreamSet {
  public:
   explicit StreamSet(const Authenticator& auth) : auth_(auth) {}
-  // OK; or why not: the admission's refusal, the service is stopping, or RESOURCE_EXHAUSTED at
-  // limits::kMaxStreamsPerCaller or kMaxStreams of this kind. Then the stream is not kept.
+  // Adds a stream. OK, or the admission's refusal, "the service is stopping", or RESOURCE_EXHAUSTED
+  // at limits::kMaxStreamsPerCaller or kMaxStreams of this kind. A refused stream is not kept.
   grpc::Status add(const std::shared_ptr<Closable>& stream, StreamKind kind,
                    const Admission& admission);
   void remove(const std::shared_ptr<Closable>& stream);
   void close_all();
-  // After the tokens were read again: ends the streams of tokens that are gone with
-  // UNAUTHENTICATED, those whose role is too little now with PERMISSION_DENIED.
+  // Call after the tokens were read again. Ends the streams of removed tokens with UNAUTHENTICATED,
+  // and those whose role no longer suffices with PERMISSION_DENIED.
   void check_rights();
 
  private:
@@ -66,10 +66,10 @@ class StreamSet {
   std::map<StreamKind, std::size_t> of_kind_;
 };
 
-// What the streams of one kind hold in memory together. Threads: any.
+// Counts the memory of all streams of one kind. Threads: any.
 class StreamBytes {
  public:
-  // The message for any number of streams; counted once, until the last of them lets go.
+  // Wraps a message for any number of streams. It counts once, until the last of them releases it.
   template <class Message>
   std::shared_ptr<const Message> keep(Message message) {
     const std::size_t bytes = message.SpaceUsedLong();
@@ -88,25 +88,27 @@ class StreamBytes {
   std::shared_ptr<std::atomic<std::size_t>> used_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
-// The writing side. gRPC owns a reactor until OnDone; begin() makes it keep itself alive until
-// then, and afterwards whoever still holds it may call push() and close() in vain.
+// The writing side of a stream. gRPC owns a reactor until OnDone. begin() makes the writer keep
+// itself alive until then. Afterwards push() and close() have no effect for callers that still hold
+// it.
 template <class Message>
 class QueueWriter : public grpc::ServerWriteReactor<Message>,
                     public Closable,
                     public std::enable_shared_from_this<QueueWriter<Message>> {
  public:
-  // `bytes`, if not null, counts what the queue itself takes.
+  // `bytes`, if not null, counts the memory of the queue itself.
   QueueWriter(StreamSet& set, std::size_t most, StreamBytes* bytes = nullptr)
       : set_(set), most_(most), bytes_(bytes) {}
 
-  // Call once, from the method's handler. False: the stream is ended with the refusal.
+  // Call once, from the method's handler. False: the stream has ended with the refusal.
   bool begin(StreamKind kind, const Admission& admission) {
     self_ = this->shared_from_this();
     const grpc::Status status = set_.add(self_, kind, admission);
     if (!status.ok()) close(status);
     return status.ok();
   }
-  // Queues a message; one too many ends the stream with RESOURCE_EXHAUSTED. False: it has ended.
+  // Queues a message. One message too many ends the stream with RESOURCE_EXHAUSTED. False: the
+  // stream has ended.
   bool push(Message message) { return push(std::make_shared<const Message>(std::move(message))); }
   bool push(std::shared_ptr<const Message> message) {
     bool overflow = false;
@@ -125,12 +127,12 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     }
     return !overflow;
   }
-  // Messages that wait.
+  // Number of messages that wait.
   std::size_t backlog() {
     const std::scoped_lock lock(mutex_);
     return queue_.size();
   }
-  // What is queued is dropped. Only the first close counts.
+  // Ends the stream and drops queued messages. Only the first close counts.
   void close(const grpc::Status& status) override {
     {
       const std::scoped_lock lock(mutex_);
@@ -176,9 +178,9 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   }
 
  protected:
-  // Everything queued was written; a gRPC thread. Push more if there is more.
+  // Called on a gRPC thread when every queued message was written. Push more if there is more.
   virtual void drained() {}
-  // The stream is over.
+  // Called when the stream is over.
   virtual void ended() {}
 
  private:

@@ -1,5 +1,4 @@
-#include "server/api/unix_socket.h"
-
+// A Unix socket for administrators of the machine. The kernel reports the user id of each peer.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -8,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "server/api/acceptor.h"
 
 namespace subak::api {
 namespace {

@@ -1,5 +1,5 @@
-// ReportUsage and ListLedger: account names to ids on the follower, rows from the store, ids to
-// names on the follower again.
+// ReportUsage and ListLedger. The follower turns account names into ids, the store returns the
+// rows, and the follower turns ids into names.
 #include "server/api/usage_service.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Range get_range(Check& check, const Request& in) {
   return range;
 }
 
-// The ids of an account and all below it, removed ones too: their rows stay.
+// Finds the ids of an account and all below it, also of removed accounts, since their rows stay.
 std::optional<Error> find_payers(const Engine& engine, const std::string& account,
                                  std::vector<AccountId>* payers) {
   if (account.empty()) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<Error> find_payers(const Engine& engine, const std::string& accoun
   return Error{ErrorCode::kNotFound, "account", account, "there is no such account"};
 }
 
-// Account, user, product, day, state: what is not asked for is left at its default.
+// Account, user, product, day, state; a key that is not requested has its default.
 using GroupKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
 
 struct Sums {
@@ -63,7 +63,7 @@ class ReportSums {
     total_.booked += row.amount;
     first_day_ = std::min(first_day_, row.day);
   }
-  // Cut at the period and at UTC midnights, as rows are.
+  // Adds running usage, cut at the period and at UTC midnights, as rows are.
   void add_running(const OpenUsage& open, TimeMs now) {
     if (!query_.payers.empty() && !is_payer(open.payer)) return;
     TimeMs from = std::max(open.since_ms, query_.from_ms);
@@ -103,7 +103,7 @@ class ReportSums {
     return {path.account, in_.by_user() ? path.user : "", in_.by_product() ? product : "",
             in_.by_day() ? day : -1, in_.by_state() ? to_proto(state) : 0};
   }
-  bool is_payer(AccountId id) const {  // find_payers() gave them in order
+  bool is_payer(AccountId id) const {  // find_payers() returned them in order
     return std::binary_search(query_.payers.begin(), query_.payers.end(), id);
   }
 
@@ -122,11 +122,11 @@ struct Report {
   LedgerQuery query;
   const Shared* shared;
   TimeMs now = 0;
-  std::vector<OpenUsage> open;  // what had no row at query.last_seq
+  std::vector<OpenUsage> open;  // usage without a row at query.last_seq
   std::vector<DailyUsage> rows;
 };
 
-// All figures are of this instant.
+// All figures are as of this instant.
 std::optional<Error> begin_report(Report& r, const Engine& engine) {
   r.now = r.shared->now(engine);
   r.query.last_seq = engine.seq();

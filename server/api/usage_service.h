@@ -5,6 +5,7 @@
 
 namespace subak::api {
 
+// The calls of UsageService (proto/subak/v1): usage reports, ledger rows and their verification.
 class UsageService final : public v1::UsageService::CallbackService {
  public:
   explicit UsageService(Shared& shared) : shared_(shared) {}

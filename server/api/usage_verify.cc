@@ -1,5 +1,5 @@
-// VerifyUsage: adds up the whole ledger again, a part at a time, and compares it with the balances
-// that the follower had when the sum began.
+// VerifyUsage: sums the whole ledger again, a part at a time. It compares the sums with the
+// follower's balances at the start of the summation.
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,11 +1,11 @@
 // The durable form of facts: protobuf wire format by the `fields(v)` lists that every record has,
-// so the field numbers are written once. proto/subak/fact/v1/fact.proto describes the same bytes to
-// everybody else; a test holds the two together.
+// so that field numbers are written once. proto/subak/fact/v1/fact.proto describes the same bytes
+// for other programs, and a test compares the two.
 //
-// Mapping: bool, uint32, uint64, int32, int64, double and string as in proto3; ids are uint32
-// (JobId uint64); enums are their value; records are messages. Fields at their default, and single
-// records that are empty, are left out. Elements of lists never are.
-// Threads: pure functions, no shared state.
+// Mapping: bool, uint32, uint64, int32, int64, double and string as in proto3. Ids are uint32
+// (JobId uint64), enums are their value, records are messages. Fields at their default and empty
+// single records are omitted. Elements of lists are never omitted. Threads: pure functions, no
+// shared state.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,21 @@ namespace subak::codec {
 
 // Each function is that of Format (server/codec/format.h), for facts.
 inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Kinds>;
-// The durable number of a fact's kind: its place in fact::Body plus 1.
+// Returns the durable number of a fact's kind: its place in fact::Body plus 1.
 std::uint32_t kind_of(const fact::Body& body);
-// The version that brought the kind; kinds from kKinds + 1 on are of a version to come.
+// Returns the version that introduced the kind. Kinds from kKinds + 1 on belong to a later version.
 std::uint32_t version_of_kind(std::uint32_t kind);
 
-// Appends the body's bytes to `out`. The oldest version that can read them; nothing: nobody could,
-// and `out` is as it was. No input that the engine accepts makes such a fact (engine/bounds.h).
+// Appends the body's bytes to `out` and returns the oldest version that can read them. nullopt: no
+// version can, and `out` is unchanged. No input that the engine accepts makes such a fact
+// (engine/bounds.h).
 [[nodiscard]] std::optional<std::uint32_t> encode(const fact::Body& body, std::string& out);
-// Why a store of this version does not take the fact: too large, or of a newer version.
+// Says why a store of this version refuses the fact: it is too large, or of a newer version.
 Error refusal(const fact::Body& body, std::uint32_t version);
 
-// Reads one body, as a program that knows `version` and older ones does. Errors, never undefined
-// behaviour: kPrecondition for a kind, a field or an enum value of a newer version, with its place;
-// kInvalid for bytes that nobody wrote.
+// Reads one body as a program does that knows `version` and older ones. Malformed input leads to an
+// error, never to undefined behaviour. kPrecondition: a kind, field or enum value of a newer
+// version, with its place. kInvalid: bytes that no version writes.
 Result<fact::Body> decode(std::uint32_t kind, std::string_view bytes,
                           std::uint32_t version = kFactVersion);
 

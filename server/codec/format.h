@@ -1,11 +1,11 @@
-// The durable form of a closed set of kinds (a variant of records, each with kName and fields(v)),
-// of which each version has the first so many. codec.h is this for facts; a test makes a second
+// The durable form of a closed set of kinds: a variant of records, each with kName and fields(v).
+// Each version has the first so many kinds. codec.h uses it for facts, and a test makes a second
 // version of it.
 //
-// Every kind, field and value of an enum belongs to the version that brought it (core/text.h). What
-// a version does not have is never dropped: a reader of that version refuses it, and a writer says
-// which version its bytes need, so that whoever keeps them for older programs refuses them.
-// Threads: plain values, const functions.
+// Every kind, field and enum value belongs to the version that introduced it (core/text.h). Nothing
+// of a newer version is dropped silently. A reader of an older version refuses it. A writer says
+// which version its bytes need, so that a store for older programs refuses them. Threads: plain
+// values, const functions.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 
 namespace subak::codec {
 
-// The std::variant that a body is: Body itself, or the one it derives from and names.
+// The std::variant that a body is: Body itself, or the variant that it derives from and names.
 template <class Body>
 struct VariantOf {
   using Type = Body;
@@ -43,26 +43,28 @@ class Format {
   using Kinds = typename VariantOf<Body>::Type;
   static constexpr std::uint32_t kKinds = std::variant_size_v<Kinds>;
 
-  // How many kinds each version has, from version 1 on; the array outlives the format.
+  // `kinds_of_version`: how many kinds each version has, from version 1 on. The array outlives the
+  // format.
   constexpr explicit Format(std::span<const std::uint32_t> kinds_of_version)
       : kinds_of_version_(kinds_of_version) {
     assert(kinds_of_version.back() == kKinds);
   }
 
-  // The durable number of a kind: its place in Body plus 1.
+  // Returns the durable number of a kind: its place in Body plus 1.
   static std::uint32_t kind_of(const Body& body) {
     return static_cast<std::uint32_t>(body.index()) + 1;
   }
-  // The version that brought the kind; beyond the newest: of a version to come.
+  // Returns the version that introduced the kind. A result beyond the newest version stands for a
+  // later one.
   constexpr std::uint32_t version_of_kind(std::uint32_t kind) const {
     std::uint32_t version = 1;
     for (const std::uint32_t kinds : kinds_of_version_) version += kind > kinds ? 1 : 0;
     return version;
   }
 
-  // Appends the body's bytes to `out`. The oldest version that can read them; nothing: nobody
-  // could, since they are more than limits::kMaxFactBytes or an enum has a value that it does not
-  // have; then `out` is as it was.
+  // Appends the body's bytes to `out` and returns the oldest version that can read them. nullopt:
+  // no version can, and `out` is unchanged. The bytes are then more than limits::kMaxFactBytes, or
+  // an enum has an undefined value.
   [[nodiscard]] std::optional<std::uint32_t> encode(const Body& body, std::string& out) const {
     const std::size_t start = out.size();
     WireWriter writer{out};
@@ -75,7 +77,7 @@ class Format {
     return std::nullopt;
   }
 
-  // Why a store of this version does not take what encode() was asked for.
+  // Says why a store of this version refuses the body that encode() got.
   Error refusal(const Body& body, std::uint32_t version) const {
     const auto [name, bytes] = std::visit(
         [](const auto& record) { return std::pair(record.kName, stored_bytes(record)); }, body);
@@ -91,10 +93,10 @@ class Format {
             "want facts of version " + std::to_string(version) + ", which the store has"};
   }
 
-  // Reads one body, as a program that knows `version` and older ones does. Errors, never undefined
-  // behaviour: kPrecondition for a kind, a field or a value that only a newer program knows;
-  // kInvalid for a number out of range, truncated or malformed bytes, and records nested deeper
-  // than limits::kMaxFactDepth. The error's field is the place: "account_set.spec.shares".
+  // Reads one body as a program does that knows `version` and older ones. Malformed input leads to
+  // an error, never to undefined behaviour. kPrecondition: a kind, field or value that only a newer
+  // program knows. kInvalid: a number out of range, truncated or malformed bytes, or records nested
+  // deeper than limits::kMaxFactDepth. The error's field is the place: "account_set.spec.shares".
   Result<Body> decode(std::uint32_t kind, std::string_view bytes, std::uint32_t version) const {
     if (kind == 0 || kind > kKinds || version_of_kind(kind) > version) {
       const std::size_t newest = std::min<std::size_t>(version, kinds_of_version_.size());

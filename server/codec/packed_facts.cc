@@ -1,9 +1,7 @@
 #include "server/codec/packed_facts.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
-#include <utility>
 
 #include "server/codec/codec.h"
 
@@ -51,26 +49,6 @@ bool PackedFacts::Cursor::next(Row& row) {
   row.body = std::string_view(block).substr(at_ + sizeof header, header.length);
   at_ += sizeof header + header.length;
   return true;
-}
-
-PackedFacts pack(const std::vector<Fact>& facts) {
-  PackedFacts packed;
-  for (const Fact& fact : facts) {
-    const bool added = packed.add(fact);
-    assert(added);
-  }
-  return packed;
-}
-
-std::vector<Fact> unpack(const PackedFacts& packed) {
-  std::vector<Fact> facts;
-  PackedFacts::Cursor cursor(packed);
-  for (PackedFacts::Row row; cursor.next(row);) {
-    auto body = codec::decode(row.kind, row.body);
-    assert(body.ok());
-    facts.push_back({0, row.time_ms, *std::move(body)});
-  }
-  return facts;
 }
 
 }  // namespace subak

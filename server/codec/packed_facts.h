@@ -1,5 +1,6 @@
-// Facts in their durable form (server/codec/codec.h), one after another in memory: a checkpoint on
-// its way to the store, at about a tenth of what the records would take. Threads: one at a time.
+// Facts in their durable form (server/codec/codec.h), one after another in memory. It holds a
+// checkpoint on its way to the store, at about a tenth of the memory of the records. Threads: one
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,6 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/quantity.h"
 #include "engine/fact.h"
@@ -21,7 +21,7 @@ class PackedFacts {
     std::uint32_t kind = 0;  // codec::kind_of()
     std::string_view body;   // into the PackedFacts
   };
-  // Reads from the first on; the PackedFacts stay as they are meanwhile.
+  // Reads from the first fact on. Do not change the PackedFacts meanwhile.
   class Cursor {
    public:
     explicit Cursor(const PackedFacts& facts) : facts_(facts) {}
@@ -32,24 +32,18 @@ class PackedFacts {
     std::size_t block_ = 0, at_ = 0;
   };
 
-  // Its number is not kept. False: the fact could not be read again (codec::encode) and was left
-  // out.
+  // Appends a fact without its number. False: the fact could not be read again (codec::encode) and
+  // was left out.
   [[nodiscard]] bool add(const Fact& fact);
   std::size_t size() const { return size_; }
-  // The oldest version of facts that can read them all.
+  // Returns the oldest version of facts that can read all of them.
   std::uint32_t needs() const { return needs_; }
 
  private:
-  std::deque<std::string> blocks_;  // of whole rows, so that growing copies nothing
+  std::deque<std::string> blocks_;  // of complete rows, so that growth copies nothing
   std::string body_;
   std::size_t size_ = 0;
   std::uint32_t needs_ = 1;
 };
-
-// Asserts that all can be read again.
-PackedFacts pack(const std::vector<Fact>& facts);
-// With number 0 each, as those of a checkpoint.
-// They were packed by this program, so they are whole.
-std::vector<Fact> unpack(const PackedFacts& facts);
 
 }  // namespace subak

@@ -21,7 +21,7 @@ constexpr std::uint32_t kKind = 1;
 std::string encode_told(const ToldKept& told) {
   std::string out;
   const bool written = kTold.encode(told, out).has_value();
-  assert(written);  // limits::kToldStarts of them are a megabyte
+  assert(written);  // limits::kToldStarts of them take a megabyte
   return out;
 }
 

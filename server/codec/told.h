@@ -1,5 +1,5 @@
-// The durable form of what is kept of told starts (engine/told_kept.h): as that of facts
-// (server/codec/codec.h), in versions of its own. Threads: pure functions.
+// The durable form of the records behind start-time calibration (engine/told_kept.h). It works as
+// that of facts (server/codec/codec.h), in versions of its own. Threads: pure functions.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace subak::codec {
 
+// Returns the durable form of the records.
 std::string encode_told(const ToldKept& told);
-// An error for bytes that nobody wrote, and for fields that only a newer program knows. What it says is
-// not judged (ToldStarts::from).
+// Reads the records. An error means malformed bytes, or fields that only a newer program knows.
+// ToldStarts::from judges the values.
 Result<ToldKept> decode_told(std::string_view bytes);
 
 }  // namespace subak::codec

@@ -1,4 +1,4 @@
-// The field visitors behind server/codec/codec.h, and the same for any other record with fields(v).
+// The field visitors behind server/codec/codec.h, and for any other record with fields(v).
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -40,7 +40,7 @@ inline void put_tag(std::string& out, int number, WireFormatLite::WireType type)
   put_varint(out, WireFormatLite::MakeTag(number, type));
 }
 
-// What a scalar is on the wire: negative numbers as 64 bits of two's complement.
+// Returns a scalar's wire value: negative numbers are 64 bits of two's complement.
 template <IsScalar T>
 std::uint64_t to_varint(const T& value) {
   if constexpr (IsId<T>) {
@@ -52,8 +52,8 @@ std::uint64_t to_varint(const T& value) {
   }
 }
 
-// False: out of range for T. Of an enum any value that it may hold; who asks for it judges whether
-// its version has it.
+// Reads a scalar from its wire value. False: out of range for T. An enum gets any value that its
+// type can hold; the caller judges whether its version has it.
 template <IsScalar T>
 bool from_varint(std::uint64_t raw, T& value) {
   if constexpr (IsId<T>) {
@@ -75,12 +75,12 @@ bool from_varint(std::uint64_t raw, T& value) {
   return true;
 }
 
-// Writes fields in one pass: a nested record is written behind a length of one byte, which grows if
-// that was too small. `needs` becomes the oldest version that can read what was written.
+// Writes fields in one pass. A nested record follows a length of one byte, which grows if that was
+// too small. `needs` becomes the oldest version that can read the bytes.
 struct WireWriter {
   std::string& out;
   std::uint32_t needs = 1;
-  bool unknown = false;  // an enum had a value that it does not have
+  bool unknown = false;  // an enum had an undefined value
 
   template <class T>
   void operator()(FieldNumber field, std::string_view, const T& value) {
@@ -157,8 +157,8 @@ struct WireWriter {
   }
 };
 
-// Sets every number to zero: that is what an absent field means on the wire, whatever default the
-// record gives it (an account's shares are 1 until said otherwise, and 0 shares are not written).
+// Sets every number to zero, the meaning of an absent field on the wire. The record's own default
+// does not count: an account's shares are 1 by default, and 0 shares are not written.
 struct WireZero {
   template <class T>
   void operator()(int, std::string_view, T& value) {
@@ -176,16 +176,16 @@ void zero(T& record) {
   record.fields(visitor);
 }
 
-// Fills the one field whose tag was just read, as a program that knows `version` and older ones: a
-// field or a value of a newer one is refused, since what is not understood would be lost by the
-// next checkpoint. After a failure `error` says why, `field` where ("spec.mode") and `got` what.
+// Fills the one field whose tag was just read, as a program does that knows `version` and older
+// ones. It refuses a field or value of a newer version, because the next checkpoint would lose it.
+// After a failure `error` says why, `field` where ("spec.mode") and `got` what.
 struct WireReader {
   CodedInputStream& in;
   std::uint32_t version = 1;
   std::uint32_t tag = 0;
   int depth = 0;
   bool found = false;
-  bool newer = false;  // it failed on something that a newer program wrote
+  bool newer = false;  // failed on a field or value of a newer program
   const char* error = nullptr;
   std::string field = {};
   std::string got = {};
@@ -201,7 +201,7 @@ struct WireReader {
     }
   }
 
-  // Reads fields up to the limit that is set. The record must be zero() before.
+  // Reads fields up to the limit that is set. Call zero() on the record first.
   template <class T>
   bool read_record(T& record) {
     while ((tag = in.ReadTag()) != 0) {

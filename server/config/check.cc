@@ -58,7 +58,7 @@ std::optional<Error> check_callers(const Config& config) {
                "want a tokens file or a grpcSocket: nobody could call"};
 }
 
-// Beyond loopback nobody changes anything anonymously, and nothing secret travels in the clear.
+// Beyond loopback, every change needs an authenticated caller, and no secret travels unencrypted.
 std::optional<Error> check_reach(const Config& config) {
   if (config.listen_grpc.loopback()) return std::nullopt;
   if (config.tls_cert.empty()) {
@@ -95,7 +95,7 @@ std::optional<Error> check_follow(const Config& config) {
       "want followToken beside it: beyond loopback a leader answers nobody without a token");
 }
 
-// What a replica may be told; the rest is the leader's, or of no use without a state.
+// The keys that a webhook-only replica accepts. The others belong to the leader or need a state.
 constexpr std::array<std::string_view, 11> kReplicaKeys{
     "follow",  "followCa", "followToken", "listenWebhook", "listenHttp", "httpHosts",
     "tlsCert", "tlsKey",   "gpuKinds",    "deviceClaims",  "logLevel"};

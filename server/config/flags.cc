@@ -19,8 +19,8 @@ struct Flags {
   std::vector<std::vector<std::string>> values;  // by index in settings()
 };
 
-// What holds without the flag, from the same places as at a start.
-// Lists, files and what else may be absent: "none".
+// Returns the value without the flag, from the same places as at a start. Lists, files and other
+// optional values: "none".
 std::string default_of(const Setting& setting) {
   if (setting.toggle) return "off";
   const Config config;
@@ -105,7 +105,7 @@ std::optional<std::string> apply_flags(const Flags& flags, Config& config,
   return std::nullopt;
 }
 
-// Names the place that has the key last, which is the one that counts.
+// Names the place that sets the key last, which is the effective one.
 std::string with_origin(const Error& error, const std::vector<Origin>& origins) {
   for (auto it = origins.rbegin(); it != origins.rend(); ++it) {
     if (it->key == error.field) return it->where + ": " + printable(error.message());

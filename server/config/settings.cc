@@ -104,7 +104,7 @@ Found set_text(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-// A name is for the resolver; gRPC asks it for each connection.
+// Accepts a host name: gRPC resolves it for each connection.
 template <std::string Config::*field>
 Found set_host(Config& c, std::string_view v) {
   const std::size_t colon = std::min(v.rfind(':'), v.size());
@@ -123,7 +123,7 @@ Found set_host(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-// The name of a pod is of labels with dots between them.
+// The name of a pod consists of labels with dots between them.
 Found set_own_pod(Config& c, std::string_view v) {
   const std::size_t slash = std::min(v.find('/'), v.size());
   std::string_view name = v.substr(std::min(slash + 1, v.size()));
@@ -146,7 +146,7 @@ Found set_enum(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-// The tick rule is a baseline of the simulator: what it has counted is in no fact.
+// The tick rule is a baseline of the simulator: its counters are in no fact.
 Found set_order(Config& c, std::string_view v) {
   if (v == enum_name(OrderPolicy::kUsageTick)) {
     return bad_value(v, "target-share, exact, drf or fifo (usage-tick is for subak sim)");
@@ -248,7 +248,7 @@ Found add_cluster(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-// Of a bool, or of one that need not be said.
+// Sets a bool, or an optional one.
 template <auto field>
 Found set_bool(Config& c, std::string_view v) {
   if (v != "true" && v != "false") return bad_value(v, "true or false");
@@ -267,7 +267,7 @@ Found set_number(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-// In Kubernetes' quantities.
+// Reads Kubernetes quantities.
 Found set_cpu_per_gpu(Config& c, std::string_view v) {
   const auto cpu = parse_kube_quantity(v);
   if (!cpu || cpu->nano < 0 || cpu->milli() > limits::kMaxCpuMilli) {

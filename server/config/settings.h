@@ -11,12 +11,12 @@
 
 namespace subak::config {
 
-// `want` goes on after "want ".
+// An error for a bad value. `want` continues "want ".
 inline Error bad_value(std::string_view got, std::string_view want) {
   return {ErrorCode::kInvalid, "", std::string(got), "want " + std::string(want)};
 }
 
-// "observe, warn or enforce" for the enum's spellings.
+// Lists the enum's spellings: "observe, warn or enforce".
 template <class E>
 std::string choices() {
   std::string out;
@@ -38,12 +38,12 @@ Result<E> read_enum(std::string_view text) {
 std::optional<Error> set(const Setting& setting, Config& config, std::string_view value);
 std::optional<Error> check_text(std::string_view text);
 
-// A Kubernetes DNS label: cluster and namespace names.
+// Checks a Kubernetes DNS label: a cluster or namespace name.
 std::optional<Error> check_name(std::string_view text);
 
-// "NAME[:MODE[:NAMESPACE=MODE,...]]", the flag's form of one cluster.
+// Reads "NAME[:MODE[:NAMESPACE=MODE,...]]", the flag's form of one cluster.
 Result<ClusterConfig> read_cluster(std::string_view text);
-// Adds one override, keeping the list sorted; a second one for the same namespace is refused.
+// Adds one override and keeps the list sorted. A second one for the same namespace is refused.
 std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
                                    std::string_view mode);
 

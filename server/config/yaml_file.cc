@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kApiVersion = "subak.gpu/v1";
 constexpr std::string_view kKind = "Configuration";
 
-// A mistake and the node that has it.
+// A mistake and the node with it.
 struct Mistake {
   std::size_t line;
   Error error;

@@ -77,7 +77,7 @@ setInterval(load, 5000);
 </html>
 )html";
 
-// What a policy calls the inline element of this tag (CSP level 3, 2.3.1).
+// Returns the policy's source expression for the inline element of this tag (CSP level 3, 2.3.1).
 std::string hash_of(std::string_view tag) {
   const std::string begin = "<" + std::string(tag) + ">", end = "</" + std::string(tag) + ">";
   const std::size_t from = kPage.find(begin) + begin.size();

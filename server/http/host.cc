@@ -1,9 +1,9 @@
-#include "server/http/host.h"
-
+// Compares a request's host with the service's own names.
 #include <algorithm>
 #include <cctype>
 
 #include "admission/socket_address.h"
+#include "server/http/routes.h"
 
 namespace subak {
 namespace {
@@ -16,7 +16,7 @@ bool same_name(std::string_view a, std::string_view b) {
   });
 }
 
-// Without the port; an IPv6 address without its brackets too.
+// Removes the port, and the brackets of an IPv6 address.
 std::string_view without_port(std::string_view host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.rfind(':'));

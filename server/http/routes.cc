@@ -6,7 +6,6 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
-#include "server/http/host.h"
 
 namespace subak {
 namespace {
@@ -24,8 +23,9 @@ std::optional<std::string> silent_listener(const metrics::ShellState& state) {
   return std::nullopt;
 }
 
-// As a replica does (below): to gate is safe, to be taken out of the Service is not. Before the database was seen to be
-// away the state is a moment off, and others answer meanwhile.
+// Ready at a start as a webhook-only replica is (below): gating is safe, removal from the Service
+// is not. Until the database was found to be away this lasts a moment, and other pods answer
+// meanwhile.
 HttpResponse ready_to_start(const metrics::ShellState& state, bool to_lead) {
   if (!state.start || !state.start->away) return plain(503, "recovering");
   if (const auto silent = silent_listener(state)) return plain(503, *silent);
@@ -56,8 +56,8 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
   done(plain(404, "not found; there are /, /metrics, /healthz, /readyz and /api/summary"));
 }
 
-// The engine's half is written by the follower's thread. Where it refuses, the page is short and
-// says so, instead of no page at all: what is wrong is then on it.
+// The follower's thread writes the engine's half. If it refuses, the page lacks that half and says
+// so. A missing page would hide the cause.
 void HttpRoutes::metrics(HttpDone done) const {
   const auto page = std::make_shared<metrics::Families>();
   const metrics::ShellState state = sources_.state();

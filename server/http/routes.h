@@ -1,7 +1,10 @@
-// What the HTTP port answers: /metrics, /healthz, /readyz, the console page at / and its data at
-// /api/summary. /readyz is well where the webhook and reads are served (one read has been answered), and at a start without the database where the
-// webhook is; /readyz?leader only where changes are too. All of it is read-only and without login, so beyond loopback it belongs behind what protects your
-// dashboards. Knows nothing of sockets: the listener calls handle().
+// The routes of the HTTP port: /metrics, /healthz, /readyz, the console page at / and its data at
+// /api/summary. /readyz succeeds once the webhook and reads are served (one read has been
+// answered). At a start without the database, the webhook suffices. /readyz?leader succeeds only if
+// changes are served too.
+//
+// All routes are read-only and need no login, so protect the port beyond loopback as you protect
+// your dashboards. The routes do not use sockets: the listener calls handle().
 #pragma once
 
 #include <functional>
@@ -22,7 +25,7 @@ namespace subak {
 
 using HttpDone = std::function<void(HttpResponse)>;
 
-// What the routes read. Every function may be called by any thread and does not block.
+// The sources of the routes. Any thread may call each function, and none blocks.
 struct HttpSources {
   std::function<metrics::ShellState()> state;
   // Follower::read.
@@ -37,8 +40,8 @@ class HttpRoutes {
   explicit HttpRoutes(HttpSources sources)
       : sources_(std::move(sources)),
         surveyor_(std::make_shared<metrics::Surveyor>(*sources_.clock, *sources_.events)) {}
-  // Calls `done` exactly once: at once, or later on the follower's thread. `target` may have a
-  // query, which is ignored but for that of /readyz. Only GET and HEAD.
+  // Calls `done` exactly once, at once or later on the follower's thread. Only the query of /readyz
+  // has a meaning. Only GET and HEAD.
   void handle(std::string_view method, std::string_view target, HttpDone done) const;
 
  private:
@@ -48,27 +51,33 @@ class HttpRoutes {
   HttpResponse readyz(bool to_lead) const;
 
   HttpSources sources_;
-  std::shared_ptr<metrics::Surveyor> surveyor_;  // reads that are queued may outlive the routes
+  std::shared_ptr<metrics::Surveyor> surveyor_;  // queued reads may outlive the routes
 };
 
-// What a webhook-only replica answers: /metrics, /healthz and /readyz. It is ready when its listeners
-// serve and it has a copy; without one too once limits::kFirstCopyMs have passed, since gating without
-// a copy is safe and a webhook that nobody answers is not.
+// Answers for a webhook-only replica: /metrics, /healthz and /readyz. The replica is ready when its
+// listeners serve and it has a copy. After limits::kFirstCopyMs it is ready without one too. Gating
+// without a copy is safe, and a webhook without any endpoint is not.
 HttpResponse replica_answer(std::string_view method, std::string_view target,
                             const metrics::ReplicaState& state, const metrics::Events& events);
 
-// For a listener of its own. Answers only to its own names, so that a web page whose name is made
-// to point here (DNS rebinding) reads nothing: IP addresses, localhost, a request without a name,
-// and `hosts` (any case). Else 421, which says what to do. No browser takes an answer for another type than it says, or
-// shows it inside another page.
+// Answers only to its own names: IP addresses, localhost, a request without a name, and `hosts`
+// (any case). Otherwise the answer is 421 with the remedy. So a web page whose name is made to
+// point here (DNS rebinding) reads nothing. Headers keep browsers from guessing another type and
+// from framing the page.
 using HttpRoute = std::function<void(std::string_view method, std::string_view target, HttpDone)>;
 AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts);
 
-// The console page: static HTML that reads /api/summary.
+// True if `host` is the service's own (host.cc). `host` is the header's value, with or without a
+// port. Every IP address counts as own, since an address cannot be made to point elsewhere. `names`
+// are compared without regard to case or a dot at the end.
+bool is_own_host(std::string_view host, const std::vector<std::string>& names);
+
+// Returns the console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);
-// Its Content-Security-Policy: its own script and style run, it reads from where it came, and nothing else.
+// Returns its Content-Security-Policy: only its own script and style run, and it reads only from
+// its own origin.
 std::string console_policy();
-// JSON of what the console shows: totals, clusters, accounts (no users), the head of the queue.
+// Returns the console's data as JSON: totals, clusters, accounts (no users), the head of the queue.
 std::string summary_json(const Engine& engine, TimeMs now, std::string_view version);
 
 }  // namespace subak

@@ -30,7 +30,7 @@ Outcome outcome_of(int code) {
   }
 }
 
-// Whole seconds; a date counts as none.
+// Reads whole seconds; a date counts as none.
 DurationMs delay_of(std::string_view retry_after) {
   std::int64_t seconds = 0;
   const auto [end, ec] =

@@ -1,4 +1,4 @@
-// The waits between attempts. Threads: plain value.
+// The waits between attempts of one operation. Threads: plain value.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace subak {
 
-// limits::kEdgeRetryMs, doubled each time up to limits::kMaxEdgeRetryMs.
+// Exponential backoff: limits::kEdgeRetryMs, doubled each time up to limits::kMaxEdgeRetryMs.
 class Backoff {
  public:
   DurationMs next() {

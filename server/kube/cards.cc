@@ -13,9 +13,9 @@
 namespace subak {
 namespace {
 
-constexpr std::size_t kFewObjects = 8;  // so many may go at once without a second look
+constexpr std::size_t kFewObjects = 8;  // so many may go at once without a second list
 
-// Since when nothing is heard of the node: its condition Ready is Unknown. 0: it speaks.
+// Returns since when the node is silent: its condition Ready is Unknown. 0: it reports.
 TimeMs silent_since(json::Value node) {
   TimeMs since = 0;
   const auto status = json::member(node, "status");
@@ -126,11 +126,13 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
     see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(card, record.ended_at_ms);
   if (record.ended != Cause::kNone && is_left_out(card)) record.ended = Cause::kFinished;
-  // All its pods may have ended while nobody looked.
+  // All pods of the gang may have ended while no watch was open.
   if (is_new && card.gpu && card.gpu->ended && !card.gpu->gang_owner.empty()) {
     gang_owners_.insert(card.gpu->gang_owner);
   }
   if (record.gated && record.ended == Cause::kNone && record.gang_size == 0) unsized_.insert(uid);
+  if (card.gpu && record.size_of_owner) card.gpu->size_changes = true;
+  if (card.gpu) record.size_of_owner = card.gpu->size_changes;
   if (card.gpu && record.gated) leave_gang(uid, card, record);
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
@@ -165,7 +167,7 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.owner_kind = pod.owner.kind;
   gpu.owner_name = pod.owner.name;
   gpu.owner_uid = pod.owner.uid;
-  // Of a pod that goes after its owner nobody says so any more.
+  // A pod that outlives its owner no longer finds it.
   const Text worker_set = worker_set_of(pod);
   gpu.worker_set = worker_set.empty() ? "" : card.ns + "/" + std::string(worker_set);
   if (!record.owner.empty() && !worker_set.empty()) {
@@ -185,7 +187,8 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   } else {
     gated_.erase(uid);
   }
-  // On its way by us: others' pods that find no node are their own business, in observe all are.
+  // Released by Subak. Pods of others that find no node are not reported; in observe mode that is
+  // all pods.
   const bool ours = !record.let_go_to.empty() && has_key(pod.annotations, names::kStatus);
   const bool stuck = ours && !record.gated && card.node.empty() && !gpu.ended && !gpu.going;
   const Text words = stuck ? pod.status.unschedulable : Text();
@@ -300,7 +303,8 @@ void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
   silent_nodes_.insert_or_assign(std::move(name), std::move(node).value());
 }
 
-// A silent one went when it was heard last, by its lease or, if that was not read in time, by its status.
+// Drops a node. A silent node is gone since its last sign of life: by its lease or, if that was not
+// read in time, by its status.
 void Cards::drop_node(const std::string& name, TimeMs at_ms, std::uint64_t version) {
   const auto known = nodes_.find(name);
   if (known == nodes_.end()) return;
@@ -320,7 +324,7 @@ void Cards::drop_node(const std::string& name, TimeMs at_ms, std::uint64_t versi
   }
 }
 
-// Bound there, or on the way to some node: a word on its end may be on the way.
+// True if a pod is bound there or may be on its way to a node: a report of its end may still come.
 bool Cards::may_have_pods(const std::string& node) const {
   return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const PodCard& card = entry.second;
@@ -334,8 +338,8 @@ bool Cards::is_silent(const std::string& node) const {
   return found != nodes_.end() && found->second.silent_ms != 0;
 }
 
-// What was given up while nothing was heard of its node ended when that was heard last: a machine
-// that comes back says when it did.
+// Returns the end of a pod. A pod that was deleted while its node was silent ended at the node's
+// last sign of life. A machine that comes back reports the end itself.
 TimeMs Cards::end_seen(const PodCard& card, TimeMs said_ms) const {
   const auto node = nodes_.find(card.node);
   if (!card.gpu || !card.gpu->given_up || node == nodes_.end()) return said_ms;
@@ -346,7 +350,7 @@ TimeMs Cards::end_seen(const PodCard& card, TimeMs said_ms) const {
 
 void Cards::tell_node(NodeSpec node) {
   NodeCard& card = nodes_.at(node.name);
-  // By the node's clock, but for since when it is silent.
+  // Times are by the node's clock, except the start of its silence.
   const DurationMs behind_ms = clocks_.behind_ms(node.name).value_or(0);
   if (card.silent_ms != 0) {
     const TimeMs heard_ms = std::max(node.not_ready_since_ms, card.lease_ms) + behind_ms;

@@ -1,6 +1,6 @@
-// Members of a gang that come only when the first ones run (docs/design/0037): what they will ask for is said after
-// the first ones. What is put into each pod on its way is known from these alone, so of one template their own
-// shape counts.
+// Members of a gang that are created only when the first ones run (docs/design/0037). Their
+// requests are reported after the first ones. Admission may change each pod, which only the first
+// pods show. So members of the same template get the shape of the first pods.
 #include <optional>
 #include <utility>
 
@@ -14,7 +14,7 @@ in::GangSeen gang_of(const std::string& cluster, const PodRecord& pod) {
   return {cluster, pod.ns, pod.gang, pod.owner, {}, 1, 0};
 }
 
-// Kueue takes all pods of such a group to ask for the same.
+// Kueue assumes that all pods of such a group have the same requests.
 std::optional<in::GangSeen> late_in_group(const std::string& cluster, const Pod& pod,
                                           const PodRecord& first) {
   if (!starts_with_first(pod) || first.rank > 0) return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<in::GangSeen> late_in_group(const std::string& cluster, const Pod&
 
 }  // namespace
 
-// The workers of a LeaderWorkerSet come when their leader is ready.
+// The workers of a LeaderWorkerSet are created when their leader is ready.
 std::optional<in::GangSeen> Cards::late_workers(const Pod& pod, const PodRecord& leader) const {
   if (leader.rank != 0 || worker_set_of(pod).empty()) return std::nullopt;
   std::string set_uid;
@@ -39,8 +39,8 @@ std::optional<in::GangSeen> Cards::late_workers(const Pod& pod, const PodRecord&
   return seen;
 }
 
-// The other pods of each job of a JobSet come when its first has a node. Where the JobSet has several jobs, their
-// first pods have to be known by rank.
+// The other pods of each job of a JobSet are created when its first pod has a node. If the JobSet
+// has several jobs, their first pods must be known by rank.
 std::optional<in::GangSeen> Cards::late_in_jobs(const Pod& pod, const PodRecord& first) const {
   const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
   const OwnerCard* const set = owner == nullptr ? nullptr : find_owner(owner->parent);

@@ -1,18 +1,18 @@
-// Pods without GPUs that count in a gang, as they say its size themselves: the launcher of an MPI job.
-// Nothing holds them back, so they have no rank; the gang waits until they are there.
+// Non-GPU pods that count in a gang because they state its size themselves: the launcher of an MPI
+// job. They have no gate and so no rank. The gang waits until they exist.
 #include "server/kube/cards.h"
 
 namespace subak {
 namespace {
 
-// "namespace/name" of the gang that it says the size of; empty: it says none. The launcher's controller is
-// another than the workers', so that does not count.
+// Returns "namespace/name" of the gang whose size the pod states; empty: it states none. The
+// controller does not count: the launcher's differs from the workers'.
 std::string gang_of(const Pod& pod) {
   const std::string name = stated_gang(pod);
   return name.empty() ? name : std::string(pod.ns) + "/" + name;
 }
 
-// One that failed is made again, or its gang will not be whole.
+// A failed pod does not count: it is created again, or its gang does not become complete.
 bool is_there(const Pod& pod, WatchKind kind) {
   return kind != WatchKind::kDeleted && pod.deleted_at.empty() && pod.status.phase != "Failed";
 }
@@ -45,7 +45,7 @@ void Cards::leave_out_light_members(Pod& pod) const {
   if (count != light_counts_.end()) subak::leave_out_light_members(pod, count->second);
 }
 
-// Gated pods of the gang are read again, as it is smaller or larger now.
+// Marks the gang's gated pods for reading again, since its size has changed.
 void Cards::outdate_gang(const std::string& gang) {
   for (const std::string& uid : gated_) {
     const PodCard& card = pods_.at(uid);

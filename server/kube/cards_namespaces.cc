@@ -1,4 +1,4 @@
-// What is seen of a cluster's namespaces: the label that names an account.
+// The namespaces of a cluster: their label that names an account.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// What makes pods: which of them start together, and which wait for its word.
+// The owners of pods: which pods start together, and which pods wait for their owner's entry.
 #include <algorithm>
 #include <charconv>
 #include <tuple>
@@ -26,7 +26,7 @@ std::int64_t number_of(Text text) {
   return ec == std::errc() && end == text.data() + text.size() ? n : -1;
 }
 
-// Its jobs with GPUs, if each has as many pods; else none.
+// Returns the set's jobs with GPUs if each has the same number of pods; else none.
 std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
   std::vector<JobsOfSet> jobs;
   for (const OwnerRole& role : set.roles) {
@@ -66,8 +66,8 @@ const OwnerCard* Cards::find_worker_set(const Pod& pod, std::string& uid) const 
   return find_owner(uid);
 }
 
-// A pod stays of the LeaderWorkerSet that it was first found to be of: another of the same name may be
-// there before it has gone.
+// Finds the pod's LeaderWorkerSet. A pod stays with the first one that was found, since another of
+// the same name may exist before the pod is gone.
 bool Cards::find_group(Pod& pod, PodCard& card) const {
   std::string uid = card.gpu ? card.gpu->gang_owner.substr(0, card.gpu->gang_owner.find('+')) : "";
   std::uint32_t without_gpus = card.gpu ? card.gpu->without_gpus : 0;
@@ -85,7 +85,7 @@ bool Cards::find_group(Pod& pod, PodCard& card) const {
   return true;
 }
 
-// How many start together, where only what makes the pod says so. False: that is not known yet.
+// Finds how many pods start together if only the owner says so. False: the owner is not known yet.
 bool Cards::find_gang(Pod& pod, PodCard& card) const {
   if (!worker_set_of(pod).empty()) return find_group(pod, card);
   if (!asks_owner(pod)) return true;
@@ -99,7 +99,7 @@ bool Cards::find_gang(Pod& pod, PodCard& card) const {
   };
   const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   if (role.empty()) {
-    // What is left of a gang is its gang, even if it is one pod.
+    // The remaining pods of a gang are the gang, even if only one remains.
     const bool was = card.gpu && !card.gpu->gang_told.empty() && card.gpu->gang_told[0] != ' ';
     const bool is_rest = owner->together != Together::kNone && (owner->done > 0 || was);
     join_gang(pod, size_of(*owner, ""), true, owner->replaced_alone, is_rest);
@@ -112,7 +112,7 @@ bool Cards::find_gang(Pod& pod, PodCard& card) const {
   return true;
 }
 
-// The core never moves a pod from one gang to another: it goes, and comes anew.
+// The core never moves a pod between gangs: the pod is reported as gone, and then as new.
 void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& record) {
   std::string gang = record.gang + " " + record.owner;
   const bool follows = record.size_of_owner || record.replaced_alone || record.gang_size == 0;
@@ -125,7 +125,7 @@ void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& r
   card.gpu->gang_told = std::move(gang);
 }
 
-// Its Job was made smaller than its index: it is not lost, nobody wants it any more.
+// True if its Job now has fewer indexes: the pod is not lost, it is no longer wanted.
 bool Cards::is_left_out(const PodCard& card) const {
   if (!card.gpu || card.gpu->index < 0) return false;
   const OwnerCard* const owner = find_owner(card.gpu->owner_uid);
@@ -133,7 +133,7 @@ bool Cards::is_left_out(const PodCard& card) const {
   return owner->indexes > 0 && card.gpu->index >= owner->indexes;
 }
 
-// As far as is known: what makes the pods of this gang is there, and makes them anew.
+// True if, as far as known, the gang's owner exists and creates its pods again.
 bool Cards::makes_more(const std::string& gang_owner) const {
   const std::size_t plus = gang_owner.find('+');
   const bool of_group = plus != std::string::npos;
@@ -147,7 +147,7 @@ bool Cards::makes_more(const std::string& gang_owner) const {
   return read.ec != std::errc() || read.ptr != end || group < owner->groups;
 }
 
-// Its pods are gone, and what made them too, or it makes no more.
+// Reports the gang as gone once its pods are gone and its owner is gone or creates no more.
 void Cards::tell_if_gone(const std::string& gang_owner) {
   if (of_gang_.contains(gang_owner) || !gang_owners_.contains(gang_owner)) return;
   if (makes_more(gang_owner)) return;
@@ -165,7 +165,7 @@ void Cards::tell_gone_gangs(const std::string& owner_uid) {
   for (const std::string& gang : gangs) tell_if_gone(gang);
 }
 
-// Only while a gate of ours is closed does it matter.
+// The owner only matters while Subak's gate is closed.
 bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms) {
   const bool of_jobs = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   const Text set = worker_set_of(pod);
@@ -213,7 +213,7 @@ void Cards::adopt_orphans(std::int64_t monotonic_ms) {
 void Cards::see_answered_owner(json::Value owner, const std::string& collection) {
   const auto known = owners_.find(std::string(json::text_in(owner, "metadata", "uid")));
   if (known == owners_.end()) return;
-  // The watch has said more since: it does not repeat that.
+  // The watch has reported a newer version, and does not repeat it.
   const std::string_view version = json::text_in(owner, "metadata", "resourceVersion");
   if (version_number(version) < version_number(known->second.resource_version)) return;
   const std::uint32_t list = known->second.list;

@@ -20,7 +20,7 @@ namespace {
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
-// "A=b", each name once.
+// Returns the environment as "A=b", each name once.
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& more) {
   std::map<std::string, std::string, std::less<>> all;
@@ -36,7 +36,7 @@ std::vector<std::string> environment_with(
   return pairs;
 }
 
-// As C takes lists of texts. Lives as long as `texts` does.
+// Returns the texts in the form of C. It lives as long as `texts` does.
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
   list.reserve(texts.size() + 1);
@@ -45,7 +45,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-// What the new process does before it becomes the program.
+// The steps of the new process before it becomes the program.
 class Spawning {
  public:
   explicit Spawning(int out) {
@@ -113,7 +113,7 @@ bool Child::poll() {
   must(done >= 0 || errno == EINTR, "our children are left to us");
   ended_ = done == pid_;
   if (ended_) exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  read_all();  // after it has ended, so that nothing comes later
+  read_all();  // after its end, so that no output follows
   return ended_;
 }
 

@@ -33,7 +33,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// "https://10.0.0.1:6443/a" as "https://NAME:6443/a", and what libcurl is to connect to instead.
+// Returns "https://10.0.0.1:6443/a" as "https://NAME:6443/a", and the address that libcurl connects
+// to.
 struct Address {
   std::string url, connect_to;
 };
@@ -84,11 +85,11 @@ struct Transfer {
   std::unique_ptr<WatchStream> stream;
   WatchStream::Take take;
   KubeClient::Ended ended;                  // of a watch
-  std::array<char, CURL_ERROR_SIZE> why{};  // it failed, in libcurl's words
+  std::array<char, CURL_ERROR_SIZE> why{};  // why it failed, in libcurl's words
   std::unique_ptr<CURL, EasyEnd> easy;
   List headers, connect_to;
   std::string body, retry_after;
-  std::string wrong;  // why we read no further
+  std::string wrong;  // why reading stopped
   bool stopped = false;
 };
 
@@ -122,7 +123,7 @@ std::size_t on_header(char* bytes, std::size_t /*one*/, std::size_t count, void*
   return count;
 }
 
-// What people do about a transfer that failed, with libcurl's words on it.
+// Returns the remedy for a failed transfer, with libcurl's message.
 std::string failure_text(const Transfer& t, CURLcode result, const std::string& server) {
   const std::string why = t.why[0] != 0 ? t.why.data() : curl_easy_strerror(result);
   curl_off_t connected_us = 0;
@@ -214,7 +215,7 @@ class KubeClient::Impl {
     return last_watch_;
   }
 
-  // It may be in the middle of an event: what is left of it goes when turn() comes by.
+  // The watch may be in the middle of an event. turn() frees the rest of it.
   void stop(WatchId id) {
     const auto is_it = [id](const auto& t) { return t->id == id; };
     std::erase_if(new_watches_, is_it);
@@ -303,7 +304,7 @@ class KubeClient::Impl {
     if (certificate_.empty()) return;
     set(easy, CURLOPT_SSLCERTTYPE, "PEM");
     set(easy, CURLOPT_SSLKEYTYPE, "PEM");
-    set(easy, CURLOPT_KEYPASSWD, "");  // none: nobody is there to be asked for one
+    set(easy, CURLOPT_KEYPASSWD, "");  // none: no user is there to enter one
     set_pem(easy, certificate_, CURLOPT_SSLCERT, CURLOPT_SSLCERT_BLOB);
     set_pem(easy, key_, CURLOPT_SSLKEY, CURLOPT_SSLKEY_BLOB);
   }

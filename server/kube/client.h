@@ -1,9 +1,9 @@
-// HTTP/1.1 to the API server of one cluster, on libcurl's multi interface: a connection for each
-// watch, limits::kKubeCallConnections for calls. What to call, and what to make of it, is not
-// decided here.
+// An HTTP/1.1 client for the API server of one cluster, on libcurl's multi interface. Each watch
+// has a connection, and calls share limits::kKubeCallConnections. The client does not decide what
+// to call or what an answer means.
 //
-// Threads: everything happens in turn(), on the thread that calls it, and so do all callbacks; they
-// may call everything here but turn(). wake() may come from any thread.
+// Threads: everything happens in turn(), on the thread that calls it, including all callbacks.
+// Callbacks may call every function here but turn(). Any thread may call wake().
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct KubeCall {
   std::string content_type = "application/json";
 };
 
-// Path of a pod.
+// Returns the path of a pod.
 std::string pod_path(const std::string& ns, const std::string& name);
 
-// What those who follow and write need of an API server; tests bring their own.
+// The interface that watching and writing code needs of an API server. Tests implement it too.
 class KubeApi {
  public:
-  // `body` is that of a call that was done; of others it is in the answer. Lives during the
+  // `body` is the body of a successful call; otherwise the answer has it. It lives during the
   // callback.
   using Answered = std::function<void(const CallAnswer& answer, std::string_view body)>;
   // kDone: the server ended the stream in order; go on from the last version.
@@ -40,15 +40,17 @@ class KubeApi {
   using WatchId = std::uint64_t;
 
   virtual ~KubeApi() = default;
-  // Made in the order of asking, and answered in any. Where a kept connection is cut before a word of
-  // an answer, libcurl makes the call again on a new one: a write is such that the second changes
-  // nothing. False: limits::kMaxKubeCalls are under way.
+  // Sends a call. Calls start in the order of these requests, and answers come in any order.
+  // libcurl repeats a call if a kept-alive connection breaks before any byte of the answer came. So
+  // every write must have no further effect when it is sent twice. False: limits::kMaxKubeCalls are
+  // open.
   virtual bool call(KubeCall call, Answered answered) = 0;
-  // Reads the stream until it ends, is silent for limits::kWatchSilentMs, or says what is no event.
+  // Reads the stream until it ends, is silent for limits::kWatchSilentMs, or sends something that
+  // is not an event.
   virtual WatchId watch(std::string path, WatchStream::Take take, Ended ended) = 0;
-  // Nobody is told of its end. Nothing if it has ended.
+  // Ends a watch without calling `ended`. Does nothing if it has ended.
   virtual void stop(WatchId watch) = 0;
-  // Waits for something to happen, `most` at the longest, and does what there is to do.
+  // Waits for events, `most` ms at the longest, and handles them.
   virtual void turn(DurationMs most) = 0;
   virtual void wake() = 0;  // turn() returns at once; any thread
 };
@@ -56,16 +58,17 @@ class KubeApi {
 class KubeClient final : public KubeApi {
  public:
   explicit KubeClient(KubeAccess access);
-  // Cuts everything; nobody is told.
+  // Ends all calls and watches without their callbacks.
   ~KubeClient() override;
   KubeClient(const KubeClient&) = delete;
   KubeClient& operator=(const KubeClient&) = delete;
 
-  // Who we are in calls and watches that begin from now on; empty: who the certificate says.
+  // Sets the bearer token for calls and watches that begin from now on; empty: the certificate
+  // identifies the client.
   void set_token(std::string token);
-  // PEM, for connections that begin from now on; empty: those of the kubeconfig.
+  // Sets a PEM certificate for connections that begin from now on; empty: the kubeconfig's.
   void set_certificate(std::string certificate, std::string key);
-  std::size_t calls() const;  // waiting and under way
+  std::size_t calls() const;  // waiting and open
 
   bool call(KubeCall call, Answered answered) override;
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;

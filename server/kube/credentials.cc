@@ -19,7 +19,7 @@ namespace {
 
 constexpr DurationMs kNever = std::numeric_limits<DurationMs>::max();
 
-// A whole small file; nothing is waited for, as at a pipe.
+// Reads a small file completely, without waiting as at a pipe.
 Result<std::string> read_small_file(const std::string& path, std::string field) {
   const auto bad = [&](const std::string& want) {
     return Error{ErrorCode::kPrecondition, std::move(field), cut_text(path), "want " + want};
@@ -64,7 +64,7 @@ Credentials::Changed Credentials::refresh(TimeMs now_ms, bool refused) {
   if (refused) wait_ms_ = std::min(wait_ms_, by_plugin_ ? limits::kCredentialAgainMs : 0);
   if (!is_over(since_ms_, wait_ms_, now_ms)) return as_before();
   since_ms_ = now_ms;
-  wait_ms_ = limits::kCredentialAgainMs;  // unless it works
+  wait_ms_ = limits::kCredentialAgainMs;  // unless it succeeds
   if (by_plugin_) return start_plugin();
   if (!access_.token_path.empty()) return read_token_file();
   wait_ms_ = kNever;

@@ -1,7 +1,7 @@
-// Who we are at one API server, kept fresh: the token of the kubeconfig as it stands, a token file
-// read again every limits::kTokenFileMs, or what an exec plugin prints, until it expires. A token
-// or a certificate in the kubeconfig goes before its plugin, as in client-go.
-// Threads: one, that of KubeClient::turn(). Nothing here waits for a plugin.
+// Keeps the credential for one API server fresh. Its source is the token in the kubeconfig, or a
+// token file that is read again every limits::kTokenFileMs. The third source is the output of an
+// exec plugin, until that expires. A token or certificate in the kubeconfig has precedence over its
+// plugin, as in client-go. Threads: that of KubeClient::turn(). Never waits for a plugin.
 #pragma once
 
 #include <memory>
@@ -24,19 +24,21 @@ class Credentials {
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
 
-  // Before each turn. `now_ms`: the wall clock, as that is what expires; where it went back, all is
-  // as if the time were over. `refused`: an answer was kUnauthorized since the last call; a token
-  // file is read at once then, a plugin run if limits::kCredentialAgainMs have passed since it last
-  // ended.
+  // Returns a credential to set in the client; none: it is unchanged, or the plugin still runs.
+  // Call before each turn.
   //
-  // A credential: set it in the client. None: nothing has changed, or the plugin is still running.
-  // An error names the user and what to do, once for each time that it fails; what was had stays,
-  // and it is tried again after kCredentialAgainMs. No error repeats a secret.
+  // `now_ms`: the wall clock, by which credentials expire; if it went back, the credential counts
+  // as expired. `refused`: an answer since the last call was kUnauthorized. A token file is then
+  // read at once. A plugin is then run if limits::kCredentialAgainMs have passed since its last
+  // end.
+  //
+  // An error names the user and the remedy, once per failure. The old credential stays, and the
+  // next attempt follows after kCredentialAgainMs. No error contains a secret.
   Result<std::optional<Credential>> refresh(TimeMs now_ms, bool refused);
 
-  // The first credential has been handed out: before that, no call can succeed.
+  // True once the first credential was returned. Before that, no call can succeed.
   bool known() const { return last_.has_value(); }
-  // A plugin is running: refresh() is wanted soon again.
+  // True while a plugin runs: call refresh() again soon.
   bool running() const { return plugin_ != nullptr; }
 
  private:
@@ -54,7 +56,7 @@ class Credentials {
   std::optional<Credential> last_;
   std::unique_ptr<Child> plugin_;
   TimeMs since_ms_ = 0;     // the last attempt; while a plugin runs: its start
-  DurationMs wait_ms_ = 0;  // from then to the next
+  DurationMs wait_ms_ = 0;  // from then to the next attempt
 };
 
 }  // namespace subak

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kActor = "edge";
 
-// What a server says that is none, or a sign-in page of a proxy in front of it.
+// Describes an answer that is not an API server's, such as a proxy's sign-in page.
 std::string described(std::string_view body) {
   if (body.empty()) return "empty, want the object in JSON from an API server";
   return "\"" + cut_text(body) + "\", want the object in JSON from an API server";
@@ -54,7 +54,7 @@ void Edge::Impl::turn() {
   if (may_tell()) teller->turn();
 }
 
-// How long nothing needs to be done.
+// Returns the time until the next task is due.
 DurationMs Edge::Impl::patience() const {
   DurationMs most = limits::kLoopMaxWaitMs;
   for (const Reflector* reflector : reflectors()) most = std::min(most, reflector->due_in());
@@ -72,7 +72,7 @@ DurationMs Edge::Impl::patience() const {
   return most;
 }
 
-// Which cluster it is comes first: a list of another one would end all that is known.
+// Identifies the cluster first: a list of another cluster would end all known pods.
 void Edge::Impl::begin_session() {
   phase = Phase::kBegins;
   session_pace.note(ports.monotonic_ms());
@@ -95,7 +95,8 @@ void Edge::Impl::begin_session() {
   if (!asked) end_session("too many calls are under way");
 }
 
-// A cluster is followed without an answer too: then the webhook trusts who it is configured to.
+// Asks for the service's user name. Without an answer the cluster is followed too, and the webhook
+// trusts the configured name.
 void Edge::Impl::ask_who(const std::string& uid) {
   KubeCall call;
   call.method = "POST";
@@ -146,7 +147,7 @@ void Edge::Impl::subscribe(ClusterId id) {
   if (effects == nullptr) end_session("the service is stopping");
 }
 
-// What it remembers goes; the next session begins after a pause.
+// Drops the cache; the next session begins after a pause.
 void Edge::Impl::end_session(const std::string& why) {
   log::warn("edge begins again", {{"cluster", options.cluster}, {"error", why}});
   const bool was_steady =
@@ -208,7 +209,7 @@ void Edge::Impl::follow_namespaces() {
   namespaces = follow(kNamespacesPath, std::move(sink));
 }
 
-// While the API server does not answer as it should, one pod at a time is asked for.
+// While the API server has trouble, only one pod at a time is requested.
 void Edge::Impl::read_outdated() {
   const bool failing = outdated_backoff.tries() > 0;
   const std::int64_t now = ports.monotonic_ms();
@@ -257,7 +258,7 @@ void Edge::Impl::follow_owners() {
   }
 }
 
-// Once nodes are known and what makes pods: so that each pod is told whole, and in one place.
+// Starts once nodes and owners are known, so that each pod is reported completely and once.
 void Edge::Impl::follow_pods() {
   ReflectorSink sink;
   sink.begin = [this] {
@@ -277,7 +278,7 @@ void Edge::Impl::follow_pods() {
   pods = follow(kPodsPath, std::move(sink));
 }
 
-// A kind of owner need not be there.
+// The cluster need not have every kind of owner.
 void Edge::Impl::begin_pods() {
   const bool asked = std::all_of(owners.begin(), owners.end(), [](const auto& owner) {
     return owner->listed() || !owner->error().empty();
@@ -287,7 +288,7 @@ void Edge::Impl::begin_pods() {
   follow_pods();
 }
 
-// Everything that was listed has been told and is durable: the core may go on.
+// The list is complete once all of it was reported and is durable.
 void Edge::Impl::finish_list() {
   if (!pods->listed() || !cards.all_told() || cards.any_untold() || posts > 0) return;
   const bool posted = post(in::ListComplete{options.cluster}, [this](const Reply& reply) {
@@ -305,9 +306,9 @@ void Edge::Impl::finish_list() {
   if (posted) phase = Phase::kEnds;
 }
 
-// --- telling the core ----------------------------------------------------------------------------
+// --- updates for the core ------------------------------------------------------------------------
 
-// `done` runs on the edge's thread, unless the session has ended meanwhile.
+// `done` runs on the edge's thread unless the session has ended meanwhile.
 bool Edge::Impl::post(in::Body body, ReplyFn done, TimeMs said_at_ms) {
   Input input;
   input.said_at_ms = said_at_ms;
@@ -325,8 +326,8 @@ bool Edge::Impl::post(in::Body body, ReplyFn done, TimeMs said_at_ms) {
   return true;
 }
 
-// A list of pods that is on the way, or what a watch has not said yet, may name the ends of those whose
-// node has gone.
+// A running list of pods, or events that the watch has not sent yet, may contain ends of pods on
+// deleted nodes.
 std::uint64_t Edge::Impl::pods_version() const {
   if (phase != Phase::kFollows) return Cards::kAllPodsKnown;
   return pods->watches() ? version_number(pods->version()) : 0;
@@ -345,7 +346,7 @@ void Edge::Impl::tell() {
   }
 }
 
-// What came on the watch of pods has been told: what happened before is known.
+// All events of the pod watch were reported, so all earlier changes are known.
 void Edge::Impl::say_until() {
   if (heard_ms < said_until_ms + limits::kSeenUntilEveryMs || !cards.all_told()) return;
   const bool posted =
@@ -366,7 +367,7 @@ void Edge::Impl::on_reply(const News& news, const Reply& reply) {
             {{"cluster", options.cluster}, {"uid", news.uid}, {"error", reply.error->message()}});
 }
 
-// It stays behind its gate, and people read why on it.
+// The pod stays behind its gate, and its status shows why.
 void Edge::Impl::put_off_pod(const std::string& uid, const std::string& words) {
   if (put_off.empty()) {
     log::warn("pods are put off: too many wait", {{"cluster", options.cluster}, {"why", words}});
@@ -377,7 +378,7 @@ void Edge::Impl::put_off_pod(const std::string& uid, const std::string& words) {
   waiting->put_off(uid, words, ports.now_ms());
 }
 
-// As long as there is room for all that are told again, more of them come at once.
+// While the core accepts all repeated pods, more are sent at once.
 void Edge::Impl::tell_put_off() {
   if (put_off.empty() || ports.monotonic_ms() < put_off_due_ms) return;
   put_off_at_once = put_off_again ? limits::kPutOffRetries

@@ -1,11 +1,12 @@
-// The edge of one Kubernetes cluster, in the process: it tells the core what is seen there, and writes
-// what the core wants.
+// The in-process edge of one Kubernetes cluster. It reports the cluster's objects to the core and
+// carries out the core's effects.
 //
-//   API server --watches--> Reflector -> Cards --inputs--> core
-//   API server <--patches-- plan_writes <-- Cards, wanted <--effects-- core
+//  API server --watches--> Reflector -> Cards --inputs--> core
+//  API server <--patches-- plan_writes <-- Cards, wanted <--effects-- core
 //
-// One thread owns sockets, cards and calls. What it remembers is a cache: killed at any point, it begins
-// again with a list (docs/design/0036). A session begins with each start (docs/design/0031).
+// One thread owns sockets, cards (the object cache) and calls. All its memory is a cache: after a
+// crash at any point the edge begins again with a list (docs/design/0036). Each start begins a
+// session (docs/design/0031).
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@
 
 namespace subak {
 
-// What an edge needs of the service. All of them may be called by the edge's thread until stop().
+// The parts of the service that an edge uses. The edge's thread may call all of them until stop().
 struct EdgePorts {
   std::function<bool(Input, ReplyFn)> post;           // as Runtime::post
   std::function<std::shared_ptr<const View>()> view;  // as Runtime::view
@@ -37,51 +38,52 @@ struct EdgePorts {
   std::function<bool(std::function<void(const Engine&)>)> read;  // as Follower::read
   // As Follower::read_starts.
   std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
-  // As Follower::read_dear; false: not taken.
+  // As Follower::read_dear (an expensive read); false: refused.
   std::function<bool(std::function<void(const Engine&)>)> read_dear;
   std::function<TimeMs()> now_ms;  // as Runtime::now_ms
   std::function<std::int64_t()> monotonic_ms;
 };
 
+// The options of an edge.
 struct EdgeOptions {
   std::string cluster;
   ExtraGpuResources extra_gpu_resources;
   std::vector<std::string> other_schedulers;
   std::vector<std::string> fatal_conditions = default_fatal_conditions();  // KubeNodeOptions
   std::vector<std::string> topology_labels;                                // KubeNodeOptions
-  // No thread: the caller runs turn(), so that a simulation of faults repeats exactly.
+  // No thread: the caller runs turn(), so that a simulation of faults is reproducible.
   bool stepped = false;
 };
 
 // Counters only rise.
 struct EdgeStats {
-  bool listed = false;  // the core has a whole list
+  bool listed = false;  // the core has a complete list
   bool synced = false;  // and the watches are alive
-  std::string error;    // what keeps it from that; empty: nothing
+  std::string error;    // why it is not synced; empty: no error
   std::size_t nodes = 0, pods = 0;
   std::uint64_t lists = 0;                                                // begun, of all kinds
   std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};  // done, by kind
-  std::uint64_t events = 0;                                               // told in the cluster
+  std::uint64_t events = 0;                      // Events recorded in the cluster
   std::map<std::string, std::uint64_t> refused;  // releases that were given up, by reason
   std::uint64_t opened_outside = 0;              // gates opened where pods are not managed
   std::uint64_t unreadable = 0;                  // objects that could not be read
-  std::uint64_t not_taken = 0;                   // that the core refused
+  std::uint64_t not_taken = 0;                   // updates that the core refused
   std::size_t put_off = 0;                       // pods that wait until the core has room for them
-  DurationMs clock_behind_ms = 0;  // of the node whose clock is furthest off; ahead: negative
+  DurationMs clock_behind_ms = 0;  // of the node with the largest clock error; ahead: negative
 };
 
 class Edge {
  public:
   Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api);
-  ~Edge();  // stop(); a stepped one just ends, as a process that crashes
+  ~Edge();  // stop(); a stepped edge just ends, like a process that crashes
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
 
   void start();
-  // Cuts everything and joins. Before the runtime stops. Idempotent.
+  // Ends all calls and joins. Call before the runtime stops. Idempotent.
   void stop();
   EdgeStats stats() const;  // any thread
-  // Stepped only: what there is to do now, then one turn of the API. Waits for nothing.
+  // Stepped only: handles what is due, then runs one turn of the API. Does not wait.
   void turn();
 
  private:

@@ -1,4 +1,4 @@
-// What an edge learns of the leases of nodes: when a silent node was heard last, and how far clocks are off.
+// The edge's use of node leases: the last sign of life of a silent node, and clock errors.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace subak {
 
-// Whatever the answer is: without a lease its own status has to do.
+// Any answer is enough: without a lease the node's own status is used.
 void Edge::Impl::read_leases() {
   for (const auto& [node, _] : cards.silent_nodes()) {
     if (reading_leases.contains(node)) continue;
@@ -29,7 +29,7 @@ void Edge::Impl::read_leases() {
   }
 }
 
-// Nothing waits for it: without leases what nodes say of their pods is taken as it is.
+// Leases are optional: without them the times that nodes report are taken as they are.
 void Edge::Impl::follow_leases() {
   ReflectorSink sink;
   sink.begin = [this] { cards.begin_leases(); };
@@ -43,7 +43,8 @@ void Edge::Impl::follow_leases() {
   leases = follow(kLeasesPath, std::move(sink));
 }
 
-// A node whose clock is off has that in its condition.
+// Reads the nodes again whose clock error has changed, so that the core gets the error with the
+// node.
 void Edge::Impl::read_outdated_nodes() {
   if (phase != Phase::kFollows) return;
   for (const std::string& node : cards.take_outdated_nodes()) {
@@ -66,7 +67,8 @@ void Edge::Impl::read_outdated_nodes() {
   }
 }
 
-// What the clock shows by which the times in the news were read: a node's, where its lease shows that, or ours.
+// Returns the present time of the clock by which the update's times were read. That is the node's
+// clock if its lease shows it, else the service's.
 TimeMs Edge::Impl::said_at(const News& news) const {
   if (std::holds_alternative<in::PodGone>(news.body) && news.clock.empty()) return ports.now_ms();
   const std::optional<DurationMs> behind_ms = cards.clocks().behind_ms(news.clock);

@@ -1,5 +1,5 @@
-// What an edge is made of, for its two files: edge.cc has sessions and what the core is told,
-// edge_writes.cc what the core wants and what people are told.
+// The parts of an edge, for its two files. edge.cc has sessions and updates for the core.
+// edge_writes.cc has the core's effects and the Events for users.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@
 
 namespace subak {
 
-// Words from other threads for the edge's. Outlives the edge where a reply is under way.
+// Tasks from other threads for the edge's thread. It outlives the edge while a reply is pending.
 class Inbox {
  public:
   using Task = std::function<void()>;
@@ -61,14 +61,14 @@ class Inbox {
   std::vector<Task> tasks_;
 };
 
-// How far a session has come.
+// The progress of a session.
 enum class Phase : std::uint8_t {
   kOff,      // begins when due
-  kBegins,   // list_begin is under way
-  kNodes,    // all nodes, namespaces and owners are being listed
-  kPods,     // then pods
-  kEnds,     // list_complete is under way
-  kFollows,  // everything is known; writes are made
+  kBegins,   // list_begin is pending
+  kNodes,    // lists all nodes, namespaces and owners
+  kPods,     // then lists pods
+  kEnds,     // list_complete is pending
+  kFollows,  // the cache is complete; writes are made
 };
 
 struct Edge::Impl {
@@ -140,26 +140,26 @@ struct Edge::Impl {
 
   const EdgeOptions options;
   const EdgePorts ports;
-  const std::unique_ptr<KubeApi> api;  // goes after all that stops its calls and watches
+  const std::unique_ptr<KubeApi> api;  // destroyed after the users of its calls and watches
   Cards cards;
   Phase phase = Phase::kOff;
   std::int64_t begin_due_ms = 0;
   std::int64_t follows_since_ms = 0;
   Backoff backoff;  // of sessions
-  // How often the API server is asked. They go on from session to session.
+  // Limits on requests to the API server. They continue from session to session.
   RequestPace session_pace{limits::kMaxSessionStarts};
   RequestPace page_pace{limits::kMaxPageRequests};
   std::map<std::string, RequestPace> kind_paces;  // by path
   Backoff outdated_backoff;                       // of reads of single pods
   std::int64_t outdated_due_ms = 0;
   std::uint64_t session = 0;
-  std::string known_as;                  // by the API server; empty: it did not say
-  std::set<std::string> reading_leases;  // of these nodes
-  std::size_t posts = 0;                 // under way
-  TimeMs heard_ms = 0;                   // when the watch of pods last said something
-  TimeMs nodes_heard_ms = 0;             // when that of nodes did
+  std::string known_as;                  // user name at the API server; empty: not reported
+  std::set<std::string> reading_leases;  // nodes whose lease is being read
+  std::size_t posts = 0;                 // pending
+  TimeMs heard_ms = 0;                   // when the watch of pods last reported
+  TimeMs nodes_heard_ms = 0;             // when the watch of nodes did
   TimeMs list_began_ms = 0;              // of pods
-  TimeMs said_until_ms = 0;              // and what of that the core was told
+  TimeMs said_until_ms = 0;              // the part of that which the core knows
   std::string error;
 
   std::shared_ptr<Inbox> inbox;
@@ -175,9 +175,9 @@ struct Edge::Impl {
   std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
   std::map<std::string, std::uint64_t> refused;
   std::uint64_t not_taken = 0, lists_before = 0;
-  std::deque<std::string> put_off;  // pods that the core has no room for, the first first
+  std::deque<std::string> put_off;  // pods that the core has no room for, first in first out
   std::size_t put_off_at_once = limits::kPutOffRetries;
-  bool put_off_again = false;  // one of those that were told again last
+  bool put_off_again = false;  // it refused one of those sent again last
   std::int64_t put_off_due_ms = 0;
   std::string said_unreadable;  // in the log
 
@@ -191,11 +191,11 @@ struct Edge::Impl {
   std::unique_ptr<Writer> writer;
   std::unique_ptr<Teller> teller;
   std::unique_ptr<Waiting> waiting;
-  std::deque<std::string> strays;  // pods whose gates are to be opened unpinned, the first first
+  std::deque<std::string> strays;  // pods whose gates are to be opened unpinned, first in first out
   bool finding_strays = false;
   std::int64_t stray_due_ms = 0;
   std::uint64_t opened_outside = 0;
-  std::map<JobId, std::uint32_t> told_starts;  // attempts that people know of
+  std::map<JobId, std::uint32_t> told_starts;  // attempts with a recorded Event
   bool looking = false;
   std::int64_t look_due_ms = 0;
 };

@@ -1,4 +1,4 @@
-// What the core wants of a cluster, and what people are told there.
+// The edge's writes: the core's effects on a cluster, and Events for users.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -18,7 +18,7 @@ namespace subak {
 void Edge::Impl::take_effects() {
   if (!effects) return;
   for (Effect& effect : effects->take()) {
-    if (effect.session > session) continue;  // another's by now
+    if (effect.session > session) continue;  // from another session
     replan = true;
     planned.clear();
     want(std::move(effect), ++last_order);
@@ -29,14 +29,15 @@ void Edge::Impl::take_effects() {
   }
 }
 
-// Until everything is known, what comes may be about what others began.
+// Takes an effect. Until the list is complete, it may continue work of an earlier process.
 void Edge::Impl::want(Effect effect, std::uint64_t order) {
   fence.take(effect, phase != Phase::kFollows);
   const JobId job = effect.job;
   wanted[job] = {std::move(effect), order};
 }
 
-// A word may be lost, and what is done leaves none: what is wanted is asked for again while something is.
+// Reads the outstanding effects again while there are any. An effect may be lost, and the core
+// sends none when it is done.
 void Edge::Impl::confirm() {
   const std::int64_t now = ports.monotonic_ms();
   if (confirming || wanted.empty() || now < confirm_due_ms) return;
@@ -79,7 +80,7 @@ void Edge::Impl::report_unschedulable() {
   }
 }
 
-// The core takes it for late news, unless it wants it of the pod still.
+// Reports a refusal. The core ignores it as late unless it still wants the effect of this pod.
 bool Edge::Impl::say_refused(const std::string& uid, Cause cause, const std::string& words) {
   const std::string cut = cut_text(one_line(words), limits::kMaxRefusalBytes - kCutNoteBytes);
   const bool posted = post(in::PodRefused{options.cluster, {uid, {}, 0, 0}, cause, cut},
@@ -94,8 +95,8 @@ bool Edge::Impl::say_refused(const std::string& uid, Cause cause, const std::str
   return true;
 }
 
-// It keeps its place, and is asked again. Where its owner may not be suspended, one of the pods stands
-// for all.
+// Reports a refused eviction or suspension. The job keeps its GPUs, and the write is retried. If an
+// owner may not be suspended, one of its pods is reported for all.
 void Edge::Impl::say_end_refused(const KubeWrite& write, const std::string& words) {
   const auto job = wanted.find(write.job);
   if (job == wanted.end()) return;
@@ -112,7 +113,7 @@ void Edge::Impl::say_end_refused(const KubeWrite& write, const std::string& word
          : tell_owner(write.uid, "EvictRefused", "Suspend", note, true);
 }
 
-// Only a pod that is on its way is given up.
+// Gives up the release of a pod that is on its way.
 void Edge::Impl::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
   if (!say_refused(uid, cause, words)) return;
   const bool scheduler = cause == Cause::kUnschedulable;
@@ -176,7 +177,7 @@ WriterHooks Edge::Impl::hooks() {
   return hooks;
 }
 
-// --- telling people ------------------------------------------------------------------------------
+// --- Events for users ----------------------------------------------------------------------------
 
 void Edge::Impl::write_done(const KubeWrite& write) {
   ++writes[static_cast<std::size_t>(write.kind)];
@@ -219,12 +220,12 @@ void Edge::Impl::write_done(const KubeWrite& write) {
   }
 }
 
-// Words go on connections that gates leave free.
+// Events use connections that releases leave free.
 bool Edge::Impl::may_tell() const {
   return writer->under_way() < limits::kMaxEdgeWrites || teller->is_crowded();
 }
 
-// And its owner, where it has one.
+// Records an Event on the pod and on its owner, if it has one.
 void Edge::Impl::tell_pod(const std::string& uid, const char* reason, const char* action,
                           const std::string& note, bool warning) {
   const PodCard* const pod = cards.find_gpu_pod(uid);
@@ -264,7 +265,7 @@ void Edge::Impl::look_at_waiting() {
 
 namespace {
 
-// The uids of jobs that wait outside enforce, in the order of the queue.
+// Returns the uids of jobs that wait outside enforce, in the order of the queue.
 std::vector<std::string> in_share_order(const Engine& engine, const std::string& name) {
   constexpr std::size_t kAhead = 10 * limits::kOpenedPerSecond;
   std::vector<std::string> uids;
@@ -285,7 +286,8 @@ std::vector<std::string> in_share_order(const Engine& engine, const std::string&
 
 }  // namespace
 
-// One without GPUs was gated by mistake, wherever it is; unless it claims devices that nobody counts.
+// True if Subak's gate must be opened without a node. A pod without GPUs was gated by mistake in
+// any mode, unless it claims devices that Subak does not count.
 bool Edge::Impl::is_stray(const std::string& uid, const ClusterView& cluster) const {
   const PodCard* const pod = cards.find_gpu_pod(uid);
   if (pod == nullptr || !pod->gpu->gated || pod->gpu->foreign_gates) return false;
@@ -293,7 +295,7 @@ bool Edge::Impl::is_stray(const std::string& uid, const ClusterView& cluster) co
   return cluster.mode_of(pod->ns) != Mode::kEnforce;
 }
 
-// Who has no job goes first, then in share order.
+// Finds stray pods: first those without a job, then the others in share order.
 void Edge::Impl::find_strays(const ClusterView& cluster) {
   std::vector<std::string> all;
   for (const std::string& uid : cards.gated()) {
@@ -314,7 +316,7 @@ void Edge::Impl::find_strays(const ClusterView& cluster) {
   });
 }
 
-// A gate of ours outside enforce is opened unpinned: all that is written there.
+// Opens Subak's gate outside enforce without a node. That is the only write there.
 void Edge::Impl::open_strays() {
   constexpr DurationMs kBetweenMs = kSecondMs / limits::kOpenedPerSecond;
   const std::int64_t now = ports.monotonic_ms();

@@ -1,6 +1,6 @@
-// What we tell an exec plugin, and what it prints: client.authentication.k8s.io/v1 and v1beta1.
-// Source: kubernetes/client-go pkg/apis/clientauthentication/v1 and plugin/pkg/client/auth/exec.
-// Threads: pure functions.
+// The input and output of an exec plugin: client.authentication.k8s.io/v1 and v1beta1. Source:
+// kubernetes/client-go pkg/apis/clientauthentication/v1 and plugin/pkg/client/auth/exec. Threads:
+// pure functions.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// What is shown to an API server. Empty: nothing of the kind.
+// The credential for an API server. An empty part is absent.
 struct Credential {
   std::string token;
   std::string certificate, key;  // PEM, both or none
@@ -22,16 +22,16 @@ struct Credential {
 
 struct ExecCredential {
   Credential credential;
-  std::optional<TimeMs> expires_ms;  // none: good until the server says no
+  std::optional<TimeMs> expires_ms;  // none: valid until the server refuses it
 };
 
-// The value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM, empty for the system's.
-// Where the cluster is stands in it if the plugin wants it.
+// Returns the value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM, empty for the
+// system's. It includes the cluster's address if the plugin asks for it.
 std::string exec_info(const KubeAccess& access, std::string_view authority);
 
-// What the plugin printed. `field` names the plugin in errors: "users[ana].user.exec". kInvalid: no
-// ExecCredential of this version, no status, neither token nor certificate, half a certificate, a
-// token of several words. No error repeats a secret.
+// Reads a plugin's output. `field` names the plugin in errors: "users[ana].user.exec". kInvalid: no
+// ExecCredential of this version, no status, neither token nor certificate, half a certificate, or
+// a token of several words. No error contains a secret.
 Result<ExecCredential> read_exec_credential(std::string_view text, std::string_view version,
                                             std::string_view field);
 

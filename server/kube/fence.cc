@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-// Marked when this attempt had been taken back, or a later one.
+// True if the pod was marked when this attempt, or a later one, had been revoked.
 bool is_marked(const GpuCard& pod, const Fence::Guarded& guarded) {
   const std::string_view mark = pod.kept_closed;
   const std::string of_job = text::job_id_text(guarded.job) + "/";
@@ -47,7 +47,7 @@ void Fence::take(const Effect& effect, bool inherited) {
   for (const EffectPod& pod : effect.keep_closed) guard(pod.uid, effect.job, effect.attempt);
   for (const EffectPod& pod : effect.pods) {
     if (effect.kind == EffectKind::kEvict) {
-      // Who is to go and holds nothing was let go too late.
+      // A pod to evict without a node was released too late.
       if (pod.node.empty()) guard(pod.uid, effect.job, effect.attempt);
       continue;
     }

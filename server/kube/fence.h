@@ -1,14 +1,19 @@
-// Pods that an earlier word may still let go, or has let go, to a place that is theirs no more.
+// The fence keeps two jobs from getting one node while an outdated patch may still open a gate. It
+// guards pods whose gate such a patch may open, or has opened, although their hold was released.
 //
-// A place is taken back while the gate of its pod is closed, as far as is known. But who was to open it may
-// have been slow, this process or one that led before, and what it sends names the version of a pod that
-// nobody has touched since. So we touch it: once the API server has taken a mark, whatever is on its way is
-// of an older version and does nothing. Until then nobody else is let go to the place that the pod was to
-// have; where that is not known, as after a start, nobody at all. A pod that turns out to be open keeps
-// others from its node until the core knows that it is bound, it goes, or the scheduler says that it finds
-// no way there.
+// The core releases the hold of a pod whose gate is closed as far as it knows. But the patch that
+// opens the gate may be delayed, in this process or in an earlier leader. That patch names the
+// pod's version, and the pod has not changed since. So Subak changes it: it patches a mark onto the
+// pod. Once the API server has accepted the mark, every pending patch is of an older version and
+// has no effect.
 //
-// Who is guarded follows from the core's words and the marks on the pods (docs/design/0070). Threads: none.
+// Until then no other pod is released to the node that the pod was to get. If that node is unknown,
+// as after a start, no pod at all is released. A pod that turns out to be open blocks its node for
+// others. The block ends when the core knows that the pod is bound, when the pod is gone, or when
+// the scheduler finds no node for it.
+//
+// The guarded pods follow from the core's effects and the marks on the pods (docs/design/0070).
+// Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +31,19 @@ class Fence {
  public:
   struct Guarded {
     JobId job;
-    std::uint32_t attempt = 0;    // the last one that may still open it
-    std::set<std::string> nodes;  // where it was to go
-    bool anywhere = false;        // and it is not known where else
+    std::uint32_t attempt = 0;    // the last attempt that may still open it
+    std::set<std::string> nodes;  // the nodes that it was to get
+    bool anywhere = false;        // it may also go to unknown nodes
   };
 
-  // A word of the core on a job. `inherited`: of before this session, so nobody here knows what was sent
-  // for the attempts before it. What it says of a place that was taken back is durable: a mark that is made
-  // sooner would prove nothing, as the same attempt may be let go once more.
+  // Takes an effect of the core on a job. `inherited`: the effect is from before this session, so
+  // the patches of earlier attempts are unknown here. A released hold in an effect is durable. A
+  // mark made sooner would prove nothing, since the same attempt might be released once more.
   void take(const Effect& effect, bool inherited);
-  // Forgets who needs no guard any more: it is gone, or bound and the core knows it; it has the mark, or is
-  // open and finds no way.
+  // Drops pods that need no guard. A pod needs none if it is gone, has the mark, or is bound and
+  // the core knows it. An open pod that the scheduler finds no node for needs none either.
   void prune(const Cards& cards);
-  // The API server takes no mark on it: nobody is to wait for that.
+  // Drops a pod: the API server refuses the mark, and other pods must not wait for it.
   void give_up(const std::string& uid) { pods_.erase(uid); }
   void clear();
 
@@ -47,17 +52,17 @@ class Fence {
  private:
   void guard(const std::string& uid, JobId job, std::uint32_t attempt);
 
-  struct Sent {  // the newest place that a pod was to be let go to
+  struct Sent {  // the newest node that a pod was to be released to
     JobId job;
     std::uint32_t attempt = 0;
     std::string node;
   };
   std::map<std::string, Guarded> pods_;
-  std::map<std::string, Sent> sent_;  // by uid; of those that are not there any more, for a while
-  std::size_t sent_due_ = 0;          // so many, and they are gone through
+  std::map<std::string, Sent> sent_;  // by uid; deleted pods stay for a while
+  std::size_t sent_due_ = 0;          // the size at which deleted pods are dropped
 };
 
-// The mark: "1-42/3".
+// Returns the mark: "1-42/3".
 std::string kept_closed_mark(JobId job, std::uint32_t attempt);
 
 }  // namespace subak

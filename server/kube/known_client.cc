@@ -39,7 +39,7 @@ void KnownClient::turn(DurationMs most) {
     client_.set_token((*credential)->token);
     client_.set_certificate((*credential)->certificate, (*credential)->key);
   }
-  if (!credentials_.known()) {  // without one no call can succeed
+  if (!credentials_.known()) {  // without a credential no call can succeed
     std::this_thread::sleep_for(std::chrono::milliseconds(std::min(most, kPluginLookMs)));
     return;
   }

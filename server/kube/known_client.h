@@ -1,5 +1,5 @@
-// A client that is known to its API server: its credential is kept fresh, and looked at anew when an
-// answer says that it is refused. Threads: as KubeClient.
+// A client with a credential. It keeps the credential fresh and reads it again when an answer
+// refuses it. Threads: as KubeClient.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace subak {
 
 class KnownClient final : public KubeApi {
  public:
-  // `wall_ms`: the wall clock, as that is what credentials expire by. `tell` gets each error of a
-  // credential, once for each time; it repeats no secret.
+  // `wall_ms`: the wall clock, by which credentials expire. `tell` gets each error of a credential
+  // once. The errors contain no secret.
   KnownClient(KubeAccess access, std::function<TimeMs()> wall_ms,
               std::function<void(const Error&)> tell);
 

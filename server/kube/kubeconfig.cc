@@ -19,14 +19,14 @@ Error bad(std::string field, std::string_view got, std::string want) {
   return {ErrorCode::kInvalid, std::move(field), cut_text(got), "want " + std::move(want)};
 }
 
-// "clusters[prod].cluster", and what stands there.
+// "clusters[prod].cluster", and its value.
 struct Entry {
   std::string path;
   YAML::Node node;
 };
 
-// Those of client-go's tools/clientcmd/api/v1/types.go and what Kubernetes 1.36 added. A key that is mistyped would
-// otherwise count as absent.
+// The keys of client-go's tools/clientcmd/api/v1/types.go and those that Kubernetes 1.36 added.
+// Without this check a mistyped key would count as absent.
 constexpr std::array<std::string_view, 8> kRootKeys{"apiVersion",      "kind",      "preferences",
                                                     "clusters",        "users",     "contexts",
                                                     "current-context", "extensions"};
@@ -68,7 +68,7 @@ MaybeError refuse_unknown(const Entry& entry, std::span<const std::string_view> 
   return std::nullopt;
 }
 
-// A text of the entry. Absent and null count as empty.
+// Reads a text of the entry. Absent and null count as empty.
 MaybeError text_of(const Entry& entry, const std::string& key, std::string& out) {
   const YAML::Node node = entry.node[key];
   if (!node || node.IsNull()) return std::nullopt;
@@ -87,7 +87,7 @@ MaybeError flag_of(const Entry& entry, const std::string& key, bool& out) {
   return std::nullopt;
 }
 
-// The whole of RFC 4648 with padding, as Go writes it; line breaks are left out.
+// Decodes RFC 4648 base64 with padding, as Go writes it; line breaks are skipped.
 std::optional<std::string> decode_base64(std::string text) {
   std::erase_if(text, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
@@ -106,7 +106,7 @@ std::string absolute(std::string_view folder, const std::string& path) {
   return std::string(folder) + "/" + path;
 }
 
-// `KEY-data` wins over `KEY`.
+// `KEY-data` has precedence over `KEY`.
 MaybeError read_pem(const Entry& entry, const std::string& key, std::string_view folder,
                     PemOrPath& out) {
   std::string data, path;
@@ -122,7 +122,7 @@ MaybeError read_pem(const Entry& entry, const std::string& key, std::string_view
   return std::nullopt;
 }
 
-// The map `inner` of the item of `list` that has this name.
+// Finds the map `inner` of the item of `list` with this name.
 Result<Entry> find_named(const YAML::Node& root, const std::string& list, const std::string& inner,
                          const std::string& name) {
   const YAML::Node items = root[list];
@@ -184,7 +184,7 @@ MaybeError read_exec(const Entry& entry, std::string_view folder, ExecPlugin& ou
   if (auto error = refuse_unknown(entry, kExecKeys)) return error;
   if (auto error = text_of(entry, "command", out.command)) return error;
   if (out.command.empty()) return bad(entry.path + ".command", "", "a program");
-  // With a slash it is a path; by name alone it is looked up.
+  // A command with a slash is a path; a bare name is looked up.
   if (out.command.find('/') != std::string::npos) out.command = absolute(folder, out.command);
   if (auto error = text_of(entry, "apiVersion", out.api_version)) return error;
   if (out.api_version != "client.authentication.k8s.io/v1" &&

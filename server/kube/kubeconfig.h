@@ -1,6 +1,7 @@
-// Where an API server is, and who we are there: from a kubeconfig (kubernetes/client-go
-// tools/clientcmd/api/v1), or as a pod of the cluster (client-go rest/config.go). Read only: files
-// that are named are read by who connects, and again when they change. Threads: pure functions.
+// The address of an API server and the user there. The source is a kubeconfig (kubernetes/client-go
+// tools/clientcmd/api/v1), or the pod's service account (client-go rest/config.go). These functions
+// read no files that are named: the connecting code reads them, again when they change. Threads:
+// pure functions.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ struct ExecPlugin {
   bool wants_cluster = false;  // provideClusterInfo
 };
 
-// A secret or certificate: as it stands in the file, or where it is.
+// A secret or certificate: its content or its path.
 struct PemOrPath {
   std::string pem;   // decoded
   std::string path;  // absolute
@@ -31,8 +32,8 @@ struct PemOrPath {
 };
 
 struct KubeAccess {
-  std::string user;    // as errors call it: "users[ana].user", "serviceaccount"; empty: nobody
-  std::string server;  // "https://10.0.0.1:6443", maybe with a path; http of this machine only
+  std::string user;    // name in errors: "users[ana].user", "serviceaccount"; empty: anonymous
+  std::string server;  // "https://10.0.0.1:6443", maybe with a path; http only to this machine
   std::string tls_server_name;
   PemOrPath authority;  // empty: the system's
   bool insecure = false;
@@ -42,17 +43,17 @@ struct KubeAccess {
   std::optional<ExecPlugin> exec;
 };
 
-// Could it be a token in a header: nothing in it ends a line or a word?
+// True if `text` can be a token in a header: it contains no blank and no line end.
 bool is_one_word(std::string_view text);
 
-// `folder`: of the file, where relative paths begin. `context`: empty for current-context. An error
-// names the field as it stands in the file: "users[ana].user.token". Refused, as they would not do
-// what they say: proxy-url, auth-provider, as, username.
+// Reads a kubeconfig. `folder`: the file's folder, where relative paths begin. `context`: empty for
+// current-context. An error names the field as in the file: "users[ana].user.token". It refuses
+// fields that Subak would not honour: proxy-url, auth-provider, as, username.
 Result<KubeAccess> read_kubeconfig(std::string_view text, std::string_view folder,
                                    std::string_view context);
 
-// As a pod: `host` and `port` are KUBERNETES_SERVICE_HOST and _PORT, `mount` the folder of the
-// service account. kPrecondition: we are not in a cluster.
+// Reads the access of a pod. `host` and `port` are KUBERNETES_SERVICE_HOST and _PORT, `mount` is
+// the folder of the service account. kPrecondition: the process does not run in a cluster.
 Result<KubeAccess> in_cluster_access(std::string_view host, std::string_view port,
                                      std::string_view mount);
 

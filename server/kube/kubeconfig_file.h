@@ -8,7 +8,7 @@
 
 namespace subak {
 
-// As read_kubeconfig(), of the file; paths in it begin at its folder. kNotFound: it cannot be read.
+// As read_kubeconfig(), for a file. Paths in it begin at its folder. kNotFound: it cannot be read.
 Result<KubeAccess> read_kubeconfig_file(const std::string& path, const std::string& context);
 
 }  // namespace subak

@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-// A watch that goes on after a pause brings several renewals at once: they are one sample.
+// A watch that continues after a pause brings several renewals at once: they count as one sample.
 constexpr DurationMs kOneSampleMs = 2 * kSecondMs;
 
 }  // namespace

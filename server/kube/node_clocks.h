@@ -1,6 +1,7 @@
-// How far the clocks of nodes are behind ours: what a kubelet writes into its Lease (k8s.io/api coordination/v1,
-// renewTime, by default every 10 s) against when that comes. Network and API server make it late and never early,
-// so the least of the last few is taken. Reads no clock. Threads: none.
+// Measures how far the clocks of nodes are behind the service's. A kubelet writes its time into its
+// Lease (k8s.io/api coordination/v1, renewTime, by default every 10 s). The difference to the time
+// of arrival is a sample. Network and API server can only delay it, so the least of the last few
+// samples is used. Reads no clock. Threads: none.
 #pragma once
 
 #include <array>
@@ -15,21 +16,22 @@ namespace subak {
 
 class NodeClocks {
  public:
-  // A list of leases begins or has ended: what it names was written some time before, and shows nothing.
+  // Marks a list of leases. Its leases were written some time before, so they are no samples.
   void begin_list() { listing_ = true; }
   void end_list() { listing_ = false; }
-  // The lease of the node was renewed at `renewed_ms` by its clock, which is known at `now_ms` by ours. True: how far
-  // it is told to be off (off_ms()) is another than before.
+  // Takes a renewal: at `renewed_ms` by the node's clock, known at `now_ms` by the service's.
+  // Returns true if off_ms() of the node changes.
   bool renewed(const std::string& node, TimeMs renewed_ms, TimeMs now_ms,
                std::int64_t monotonic_ms);
   void forget(const std::string& node) { nodes_.erase(node); }
 
-  // How far the node's clock is behind; ahead: negative. nullopt: it has not renewed its lease since we look.
+  // Returns how far the node's clock is behind; ahead: negative. nullopt: it has not renewed its
+  // lease since the service watches.
   std::optional<DurationMs> behind_ms(const std::string& node) const;
-  // The same in whole seconds, once kSamples have shown it; 0 where it is less than limits::kClockOffMs. It
-  // changes only if the clock moves by more than limits::kClockNoiseMs.
+  // Returns the same in whole seconds, once there are kSamples; 0 if it is less than
+  // limits::kClockOffMs. It changes only if the clock moves by more than limits::kClockNoiseMs.
   DurationMs off_ms(const std::string& node) const;
-  // Of those that are known: the largest, whatever its sign, as it is.
+  // Returns the largest known error in either direction, unrounded.
   DurationMs largest_ms() const;
 
  private:
@@ -38,7 +40,7 @@ class NodeClocks {
     TimeMs renewed_ms = 0;
     std::array<DurationMs, kSamples> samples{};
     std::size_t count = 0;
-    std::int64_t sampled_ms = 0;  // the last of them, monotonic
+    std::int64_t sampled_ms = 0;  // of the last sample, monotonic
     DurationMs off_ms = 0;
     DurationMs behind() const;
   };

@@ -8,13 +8,14 @@
 namespace subak {
 namespace {
 
-// It has a Job or JobSet, and that has not been seen (yet): to evict the pod would count as its failure.
+// True if the pod has a Job or JobSet that was not seen yet. An eviction would count as the Job's
+// failure.
 bool awaits_owner(const Cards& cards, const GpuCard& pod) {
   const bool of_job = pod.owner_kind == "Job" || pod.owner_kind == "JobSet";
   return of_job && cards.find_owner(pod.owner_uid) == nullptr;
 }
 
-// Its owner, or what controls that, ends its pods itself.
+// True if its owner, or the owner's owner, ends its pods itself.
 bool owner_ends(const Cards& cards, const GpuCard& pod) {
   const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
   if (owner == nullptr) return false;
@@ -22,13 +23,14 @@ bool owner_ends(const Cards& cards, const GpuCard& pod) {
   return owner->ended || (parent != nullptr && parent->ended);
 }
 
-// It was on its way when its hold ended, and has arrived since. Only a declared gang cannot run for that.
+// True if the pod was on its way when its hold ended, and has arrived since. It may then run on,
+// except in a declared gang.
 bool has_arrived(const GpuCard& pod, Cause cause) {
   const bool declared = pod.gang && !pod.runs_alone;
   return pod.bound && !declared && (cause == Cause::kExpired || cause == Cause::kUnschedulable);
 }
 
-// Bound pods that are to end, by owner and by what controls that.
+// Bound pods to evict, by owner and by the owner's owner.
 using Ending = std::map<std::string, std::size_t>;
 
 Ending ending_pods(const Cards& cards, const WantedJobs& wanted) {
@@ -47,8 +49,9 @@ Ending ending_pods(const Cards& cards, const WantedJobs& wanted) {
   return ending;
 }
 
-// What must be suspended so that the pod goes and nobody counts it as failed; empty: nothing can.
-// Suspending ends all pods of the owner: only of a gang that cannot do without the pod is that meant.
+// Returns the owner to suspend so that the pod goes without counting as failed; empty: there is
+// none. Suspending ends all pods of the owner. So it is only right for a gang that cannot run
+// without the pod.
 std::string to_suspend(const Cards& cards, const GpuCard& pod, const Ending& ending) {
   const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
   if (owner == nullptr || !owner->may_suspend()) return {};
@@ -67,7 +70,8 @@ class Planner {
   Planner(const Cards& cards, const Attempts& attempts, std::int64_t monotonic_ms)
       : cards_(cards), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
 
-  // Who may still be let go by an earlier word gets the mark first. Who was, is waited for.
+  // A pod that an outdated patch may still release gets the mark first. A pod that was released
+  // blocks its node.
   void guard(const Fence& fence) {
     for (const auto& [uid, guarded] : fence.pods()) {
       const PodCard* const card = cards_.find_gpu_pod(uid);
@@ -86,7 +90,7 @@ class Planner {
     }
   }
 
-  // False: nothing is left to be done for the job.
+  // Plans the releases of a job. False: the job needs no more writes.
   bool open(const Wanted& wanted) {
     std::vector<KubeWrite> writes;
     bool some_open = false, left = false;
@@ -115,7 +119,9 @@ class Planner {
       if (has_arrived(*card->gpu, wanted.effect.cause)) continue;
       const std::string owner = to_suspend(cards_, *card->gpu, ending);
       const bool suspends = !owner.empty();
-      if (suspends && cards_.find_owner(owner)->suspended) continue;  // its controller is at it
+      if (suspends && cards_.find_owner(owner)->suspended)
+        continue;  // its controller is deleting
+                   // the pods
       const std::string& uid = suspends ? owner : pod.uid;
       if (!may_try(uid) || !chosen_.insert(uid).second) continue;
       if (!suspends && !may_fail(*card->gpu, wanted.effect.cause)) continue;
@@ -131,8 +137,8 @@ class Planner {
     return left;
   }
 
-  // An owner that we have taken the pods of: as soon as these are gone. One that somebody else has
-  // resumed only loses our mark.
+  // Resumes an owner that Subak suspended as soon as its pods are gone. If a user resumed it, only
+  // Subak's mark is removed.
   void resume_owners() {
     for (const std::string& uid : cards_.marked_owners()) {
       const OwnerCard& owner = *cards_.find_owner(uid);
@@ -164,7 +170,8 @@ class Planner {
     found_.push_back({turn, order, std::move(write)});
   }
 
-  // The eviction counts as a failure of its Job: the last that it may have is not ours to spend.
+  // The eviction counts as a failure of its Job. Subak does not use up the last failure that the
+  // Job may have.
   bool may_fail(const GpuCard& pod, Cause cause) {
     const OwnerCard* const owner = cards_.find_owner(pod.owner_uid);
     if (owner == nullptr || owner->collection != kJobsPath || !comes_back(cause)) return true;
@@ -193,7 +200,7 @@ class Planner {
   const std::int64_t monotonic_ms_;
   std::vector<Found> found_;
   std::map<std::string, std::int64_t> evicted_;  // by this plan, of each owner
-  std::set<std::string> chosen_;                 // owners and pods to be taken back or marked
+  std::set<std::string> chosen_;  // owners and pods to be suspended, evicted or marked
   std::set<std::string> guarded_nodes_;
   bool guards_all_ = false;
   std::int64_t next_ms_ = 0;

@@ -1,6 +1,6 @@
-// What the edge writes next: a pure function of what the core wants, what is seen, and what has been
-// tried. Nothing is remembered between two calls but that, so it does not matter what was lost, came
-// twice or came late. Threads: pure functions.
+// Computes the edge's next writes: a pure function of the wanted effects, the object cache and the
+// attempts so far. Nothing else is remembered between two calls. So effects that were lost,
+// repeated or late do no harm. Threads: pure functions.
 #pragma once
 
 #include <array>
@@ -18,12 +18,13 @@
 
 namespace subak {
 
+// The kinds of writes to the API server.
 enum class WriteKind : std::uint8_t {
-  kRelease,  // narrow the pod to its node and open our gate
-  kKeep,     // mark the pod: no earlier word opens its gate any more
-  kEvict,    // ask for the pod's end; its owner counts that as a failure
-  kSuspend,  // let the owner take all its pods back; it counts nothing
-  kResume    // and let it make them anew
+  kRelease,  // narrow the pod to its node and open Subak's gate
+  kKeep,     // mark the pod: outdated patches no longer open its gate
+  kEvict,    // evict the pod; its owner counts that as a failure
+  kSuspend,  // suspend the owner, which deletes all its pods uncounted
+  kResume    // resume the owner, which creates them again
 };
 template <>
 struct EnumText<WriteKind> {
@@ -31,47 +32,50 @@ struct EnumText<WriteKind> {
                                                          "resume"};
 };
 
-// What stands in the owner's annotation subak.gpu/suspended while we have suspended it.
+// The values of the owner's annotation subak.gpu/suspended while Subak suspends it.
 inline constexpr std::string_view kMarkTakenBack = "taken-back";  // until its pods are gone
-inline constexpr std::string_view kMarkCancelled = "cancelled";   // until somebody says otherwise
+inline constexpr std::string_view kMarkCancelled = "cancelled";   // until a user resumes it
 
+// One write to the API server.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
-  std::string uid;             // of the pod, or of the owner that is suspended or resumed
-  JobId job;                   // none: of kResume
-  std::string node;            // kRelease: the pod's place; empty: wherever the scheduler puts it
+  std::string uid;             // of the pod, or of the suspended or resumed owner
+  JobId job;                   // none for kResume
+  std::string node;            // kRelease: the pod's node; empty: the scheduler chooses
   Cause cause = Cause::kNone;  // kEvict, kSuspend
-  std::uint32_t attempt = 0;   // of the job; kKeep: the one that was taken back
-  std::size_t pods = 0;        // that the core's word is about
+  std::uint32_t attempt = 0;   // of the job; kKeep: the revoked attempt
+  std::size_t pods = 0;        // number of pods in the core's effect
 };
 
-// The newest word of the core on one job. It names all pods that it is about.
+// The newest effect of the core on one job. It names all its pods.
 struct Wanted {
   Effect effect;
-  std::uint64_t order = 0;  // in which the words came
+  std::uint64_t order = 0;  // the effects' order of arrival
 };
 using WantedJobs = std::map<JobId, Wanted>;
 
-// An object that a write did not settle.
+// An object whose last write did not succeed.
 struct Attempt {
   bool under_way = false;
-  std::int64_t next_ms = 0;  // not before; monotonic
+  std::int64_t next_ms = 0;  // monotonic; not before
   Backoff backoff;
-  std::int64_t refused_since_ms = 0;  // the API server has said no since then; 0: it has not
-  bool release_given_up = false;      // after such a while, and nothing was taken since
+  std::int64_t refused_since_ms = 0;  // since when the API server refuses; 0: it does not
+  bool release_given_up = false;      // after a long refusal, with no success since
 };
 using Attempts = std::map<std::string, Attempt>;  // by uid
 
+// The writes to begin now.
 struct Plan {
-  std::vector<KubeWrite> writes;  // the most urgent first, at most as many as asked for
-  std::vector<JobId> settled;     // nothing is left to be done for these
-  std::int64_t next_ms = 0;       // when a pause ends that holds something up; 0: none does
+  std::vector<KubeWrite> writes;  // the most urgent first, at most as many as requested
+  std::vector<JobId> settled;     // jobs without any write left
+  std::int64_t next_ms = 0;       // end of the first pause that delays a write; 0: none
 };
 
-// Takings back first, as GPUs wait for them; then gangs of which some gates are open, then in the order
-// in which the core said so. A pod with gates of others is left alone, and one that cannot be written
-// now holds up no other; but nobody is let go to a place that `fence` guards (pruned by these cards).
-// `now_ms`: a hold that has ended by then is not acted on any more; the core will say so.
+// Plans the writes in this order: evictions and suspensions, since GPUs wait for them; gangs with
+// some gates open; then the order of the effects. A pod with gates of others is left alone. A pod
+// that cannot be written now does not delay other pods. No pod is released to a node that `fence`
+// guards (pruned with these cards). An effect whose hold has ended by `now_ms` is ignored; the core
+// will withdraw it.
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const Cards& cards,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);

@@ -11,7 +11,7 @@
 namespace subak {
 namespace {
 
-// A JSON merge patch (RFC 7386): null takes the label away, and nothing happens where there is none.
+// A JSON merge patch (RFC 7386): null removes the label, without effect if there is none.
 std::string patch_of(bool leads) {
   return R"({"metadata":{"labels":{")" + std::string(names::kLeader) + R"(":)" +
          (leads ? R"("true")" : "null") + "}}}";
@@ -61,7 +61,7 @@ void PodLabel::turn() {
   api_->turn(std::clamp<std::int64_t>(left_ms, 0, limits::kLoopMaxWaitMs));
 }
 
-// What was not tried yet need not wait for what failed.
+// A new state is tried at once; only the failed one waits.
 void PodLabel::write() {
   const bool leads = wanted_;
   if (is_under_way_ || taken_ == leads) return;

@@ -1,5 +1,6 @@
-// The label of the pod that we run in, by which a Service finds who leads. A hint, never proof: it is written after the
-// lead has changed, and a pod whose process was killed keeps it until that starts again.
+// Labels the pod of this process while it leads, so that a Service selects the leader. The label is
+// a hint, not a proof: it is written after the lead changed. A pod whose process was killed keeps
+// it until the process starts again.
 #pragma once
 
 #include <atomic>
@@ -15,11 +16,12 @@
 
 namespace subak {
 
-// Threads: start(), want() and stop() any, one after the other; turn() and is_settled() that of the label, or without
-// start() the caller's. One call at a time; what fails is logged and tried again, for ever.
+// Keeps one call open at a time. It logs a failure and retries without end. Threads: any may call
+// start(), want() and stop(), one after the other. turn() and is_settled() belong to the label's
+// thread, or without start() to the caller.
 class PodLabel {
  public:
-  // `pod`: NAMESPACE/NAME. The pod is to be without the label, as after a crash, until want() says otherwise.
+  // `pod`: NAMESPACE/NAME. Until want() says otherwise the label is removed, as after a crash.
   PodLabel(std::unique_ptr<KubeApi> api, const std::string& pod,
            std::function<std::int64_t()> monotonic_ms);
   ~PodLabel();  // stop()
@@ -27,14 +29,14 @@ class PodLabel {
   PodLabel& operator=(const PodLabel&) = delete;
 
   void start();
-  // Returns at once.
+  // Sets whether the pod shall have the label. Returns at once.
   void want(bool leads);
-  // Waits for what is wanted to be there, for limits::kPodLabelStopMs at most. Idempotent.
+  // Waits until the label is as wanted, limits::kPodLabelStopMs at most. Idempotent.
   void stop();
 
-  // What the thread does each time.
+  // One round of the thread.
   void turn();
-  // The API server has taken what is wanted.
+  // True if the API server has accepted the wanted state.
   bool is_settled() const { return taken_ == wanted_; }
 
  private:
@@ -46,11 +48,11 @@ class PodLabel {
   const std::string pod_, path_;
   const std::function<std::int64_t()> monotonic_ms_;
   std::atomic<bool> wanted_{false};
-  std::atomic<std::int64_t> stop_ms_{INT64_MAX};  // monotonic: when the thread ends at the latest
+  std::atomic<std::int64_t> stop_ms_{INT64_MAX};  // monotonic: the thread's latest end
 
-  // Of the thread.
+  // Used by the thread only.
   std::optional<bool> taken_;   // by the API server
-  std::optional<bool> failed_;  // what is tried again at due_ms_
+  std::optional<bool> failed_;  // the state to retry at due_ms_
   std::int64_t due_ms_ = 0;
   Backoff backoff_;
   bool is_under_way_ = false;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kGone = 410;
 
-// The token of a page is base64 without padding, but nobody promises that.
+// The token of a page is base64 without padding, but the API does not guarantee that.
 std::string escaped(std::string_view text) {
   constexpr std::string_view kPlain = "-._~";
   constexpr std::string_view kHex = "0123456789ABCDEF";
@@ -139,14 +139,14 @@ bool Reflector::may_follow(std::string_view token) {
          tokens_.emplace(token).second;
 }
 
-// At once, unless a pace says later.
+// Begins the next request at once, unless a pace delays it.
 void Reflector::do_next() {
   state_ = State::kWaits;
   due_ms_ = now_();
   turn();
 }
 
-// The watch of a streamed list goes on by itself.
+// The watch of a streamed list continues by itself.
 void Reflector::finish_list() {
   if (sink_.complete()) {
     listed_ = true;
@@ -191,7 +191,7 @@ void Reflector::heard() {
   if (!ends_early()) error_.clear();
 }
 
-// The watch has stayed open: what went wrong before counts no more.
+// The watch has stayed open: earlier failures no longer count.
 void Reflector::settle() {
   backoff_.reset();
   early_ = 0;

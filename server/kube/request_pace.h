@@ -1,4 +1,4 @@
-// A limit on how often a server is asked, whatever it answers. Threads: plain value.
+// A limit on how often a server gets requests, whatever it answers. Threads: plain value.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace subak {
 
-// At most `most` requests begin in any limits::kRequestWindowMs.
+// Lets at most `most` requests begin in any limits::kRequestWindowMs.
 class RequestPace {
  public:
   explicit RequestPace(std::size_t most) : most_(most) {}
 
-  // How long until the next request may begin; 0: now. `now_ms` is monotonic.
+  // Returns the time until the next request may begin; 0: now. `now_ms` is monotonic.
   DurationMs due_in(std::int64_t now_ms) const {
     if (begun_.size() < most_) return 0;
     return std::max<DurationMs>(begun_.front() + limits::kRequestWindowMs - now_ms, 0);

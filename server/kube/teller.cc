@@ -12,9 +12,9 @@
 namespace subak {
 namespace {
 
-constexpr std::size_t kEventNameBytes = 220;  // of an object's name in that of its event
+constexpr std::size_t kEventNameBytes = 220;  // of the object's name in its Event's name
 
-// One that is told again has the same name.
+// A repeated Event has the same name.
 std::string event_name(const Told& told) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::uint64_t digest = content_hash(told.uid + " " + told.reason + " " + told.note);
@@ -44,7 +44,7 @@ void Teller::add(Line line) {
 void Teller::turn() {
   constexpr DurationMs kBetweenMs = kSecondMs / limits::kToldPerSecond;
   const std::int64_t now = monotonic_ms_();
-  next_ms_ = std::max(next_ms_, now - kSecondMs);  // after a pause a second's worth at once
+  next_ms_ = std::max(next_ms_, now - kSecondMs);  // after a pause, those of one second at once
   for (; !waiting_.empty() && next_ms_ <= now; next_ms_ += kBetweenMs) {
     Line line = std::move(waiting_.front());
     waiting_.pop_front();

@@ -1,7 +1,8 @@
-// Tells people in the cluster what has happened to their pods: Events, at most limits::kToldPerSecond of
-// all objects together. What waits to be told is bounded; it is told once, and lost if the API server
-// does not take it: events are no state. One that is there already, told by a process before this one, is
-// counted on, and one that the server has forgotten is made anew. Threads: that of the client's turn().
+// The event recorder: records Kubernetes Events on pods and owners, at most limits::kToldPerSecond
+// for all objects together. Its queue is bounded. An Event is sent once and is lost if the API
+// server refuses it, since Events are no state. An Event that exists already, also one of an
+// earlier process, gets a higher count. One that the server has deleted is created again. Threads:
+// that of the client's turn().
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@
 
 namespace subak {
 
+// An Event to record.
 struct Told {
-  std::string api_version = "v1", kind = "Pod", ns, name, uid;  // what it is about
+  std::string api_version = "v1", kind = "Pod", ns, name, uid;  // the object that it is about
   std::string reason;                                           // "Released"
   std::string action;                                           // "Release"
   std::string note;                                             // a sentence; written printable()
@@ -26,26 +28,26 @@ struct Told {
 
 class Teller {
  public:
-  // `api` outlives it, or goes without another turn. `now_ms`: for the event.
+  // `api` outlives it, or is destroyed without another turn. `now_ms`: the event's time.
   Teller(KubeApi& api, std::function<TimeMs()> now_ms, std::function<std::int64_t()> monotonic_ms);
 
   void tell(Told told);
-  // Another write for people, in the same line: of those that may be lost too.
+  // Queues a best-effort write (an annotation or condition) behind the Events. It may be dropped.
   void write(KubeCall call);
-  // Sends what may be sent now. Call in each turn.
+  // Sends what the rate allows now. Call in each turn.
   void turn();
-  // How long until turn() could send something; limits::kLoopMaxWaitMs if nothing waits.
+  // Returns the time until turn() can send; limits::kLoopMaxWaitMs if the queue is empty.
   DurationMs due_in() const;
-  // Half of what may wait does: a word that is put off much longer is lost.
+  // True if the queue is half full: much later Events would be dropped.
   bool is_crowded() const;
   std::uint64_t sent() const { return sent_; }
-  std::uint64_t untold() const { return untold_; }  // dropped, as too many waited
+  std::uint64_t untold() const { return untold_; }  // dropped because the queue was full
 
  private:
   struct Line {
     std::optional<Told> told;
     KubeCall call;
-    bool second = false;  // the other way of telling it was not right
+    bool second = false;  // the first way (POST or PATCH) was wrong
   };
   void add(Line line);
   void send(const Told& told, bool second);
@@ -54,7 +56,7 @@ class Teller {
   const std::function<TimeMs()> now_ms_;
   const std::function<std::int64_t()> monotonic_ms_;
   std::deque<Line> waiting_;
-  std::map<std::string, std::uint32_t> times_;  // how often each was told, by its event's path
+  std::map<std::string, std::uint32_t> times_;  // how often each Event was sent, by its path
   std::int64_t next_ms_ = 0;
   std::uint64_t sent_ = 0, untold_ = 0;
 };

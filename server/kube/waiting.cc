@@ -13,7 +13,7 @@
 namespace subak {
 namespace {
 
-// The one time of it that people plan by; 0: there is none.
+// Returns the time that users plan by; 0: there is none.
 TimeMs told_time(const std::optional<StartOutlook>& start) {
   if (!start) return 0;
   switch (start->by) {
@@ -38,13 +38,13 @@ bool has_moved(TimeMs told_ms, TimeMs start_ms, TimeMs now_ms) {
          by_ms > std::max<DurationMs>(0, start_ms - now_ms) / limits::kStartMovedPart;
 }
 
-// Writes times one after the other, to the minute; the day where it is another.
+// Writes times one after the other, to the minute, with the day if it differs.
 class Times {
  public:
   explicit Times(TimeMs now_ms) : day_(now_ms / kDayMs) {}
 
   std::string before(TimeMs t) { return of(t - t % kMinuteMs); }
-  // Not earlier than `t`.
+  // Writes a time rounded up, not earlier than `t`.
   std::string by(TimeMs t) {
     return of(std::min(t + (kMinuteMs - t % kMinuteMs) % kMinuteMs, limits::kMaxTimeMs));
   }
@@ -119,7 +119,7 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
   page.more = rows.size() == kLook;
   for (const JobRow& row : rows) {
     page.last = row.id;
-    // Who paused a job knows why.
+    // The user who paused a job knows why.
     const bool by_us = row.state != JobState::kPaused || row.refused;
     const bool told = by_us && row.cluster == cluster && row.origin == JobOrigin::kPods &&
                       now_ms - row.submit_ms >= limits::kTellWaitingMs;
@@ -189,7 +189,7 @@ void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs n
 void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   const PodCard* const pod = cards_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;
-  // What follows the reason's words is not to be cut for them.
+  // The detail is cut, so that the text after it is complete.
   std::string message = cut_text(printable(job.reason.detail), limits::kMaxMessageBytes / 2);
   const auto add = [&message](std::string_view sentence) {
     if (!message.empty()) message += ". ";

@@ -1,6 +1,7 @@
-// What an API server sends of many objects: the events of a watch, a line of JSON each, and the
-// pages of a list. Formats: kubernetes/apimachinery pkg/apis/meta/v1 (WatchEvent, ListMeta),
-// bookmarks by KEP-956, the end of a streamed list by KEP-3157. Threads: one for each stream.
+// Parses what an API server sends of many objects: the events of a watch, one line of JSON each,
+// and the pages of a list. Formats: kubernetes/apimachinery pkg/apis/meta/v1 (WatchEvent,
+// ListMeta), bookmarks by KEP-956, the end of a streamed list by KEP-3157. Threads: one for each
+// stream.
 #pragma once
 
 #include <array>
@@ -26,42 +27,41 @@ struct EnumText<WatchKind> {
 // Points into the stream's document, which the next event overwrites.
 struct WatchEvent {
   WatchKind kind = WatchKind::kError;
-  json::Value object;                 // of kError the Status, of kDeleted the last state
-  std::string_view resource_version;  // where a watch may go on from; empty at kError
-  bool list_complete = false;         // a bookmark: all that was there has been sent
+  json::Value object;                 // kError: the Status; kDeleted: the last state
+  std::string_view resource_version;  // where a watch may continue; empty at kError
+  bool list_complete = false;         // a bookmark: the complete list has been sent
   std::int64_t code = 0;              // of kError; 410: list again
 };
 
-// Versions of objects of one cluster, of whatever kind, rise as they change (KEP-5504; etcd's revision).
-// 0: this one is no number, and says nothing.
+// Returns a version as a number. Versions of objects of one cluster rise as objects change, across
+// all kinds (KEP-5504; etcd's revision). 0: the version is not a number and has no order.
 std::uint64_t version_number(std::string_view version);
 
-// Bytes in, events out. Borders of chunks mean nothing.
+// Turns bytes into events. Chunks may end anywhere.
 class WatchStream {
  public:
   using Take = std::function<void(const WatchEvent&)>;
 
-  // Calls `take` for each event that is complete with these bytes, in order. An error is the end of
-  // the stream: a line over limits::kMaxWatchLineBytes, or one that is no event. Nothing is kept of
-  // it.
+  // Calls `take` for each event that these bytes complete, in order. An error ends the stream and
+  // drops its rest: a line over limits::kMaxWatchLineBytes, or one that is not an event.
   std::optional<Error> feed(std::string_view bytes, const Take& take);
-  // No part of an event is left: the stream may end here.
+  // True if no part of an event is left, so that the stream may end here.
   bool between_events() const { return line_.empty(); }
 
  private:
   std::optional<Error> take_line(std::string_view line, const Take& take);
 
-  std::string line_;  // what has come of one
+  std::string line_;  // the line so far
   json::Parser parser_;
 };
 
-// One page of a list. Points into the document.
+// One page of a list. It points into the document.
 struct ListPage {
   std::string_view resource_version;  // where the watch begins
   std::string_view next;              // token of the next page; empty: this is the last
   std::optional<json::Value> items;   // none: the list is empty
 };
-// kInvalid: no list.
+// Reads a page. kInvalid: it is not a list.
 Result<ListPage> read_list_page(json::Value list);
 
 }  // namespace subak

@@ -41,10 +41,11 @@ std::string mark_of(const GpuCard& pod, const KubeWrite& write) {
          "}}}";
 }
 
-// Whether the API server has judged the write itself, and would judge it so again.
+// True if the API server has judged the write itself, and would judge it the same way again.
 bool is_verdict(const CallAnswer& answer) { return answer.outcome == Outcome::kRefused; }
 
-// An eviction names no version: it is answered by rules alone. 429 is a disruption budget's word.
+// True if an eviction was refused. It names no version, so only rules decide. 429 comes from a
+// disruption budget.
 bool is_no_to_end(const CallAnswer& answer) {
   return is_verdict(answer) || answer.outcome == Outcome::kInvalid ||
          answer.outcome == Outcome::kLater;
@@ -59,6 +60,10 @@ void Writer::begin(const KubeWrite& write) {
   const bool there = is_of_pod(write.kind) ? cards_.find_gpu_pod(write.uid) != nullptr
                                            : cards_.find_owner(write.uid) != nullptr;
   if (!there) return;
+  if (attempts_.size() >= sweep_at_) {
+    forget_gone();
+    sweep_at_ = std::max(kFirstSweep, 2 * attempts_.size());
+  }
   switch (write.kind) {
     case WriteKind::kRelease:
       return release(write);
@@ -107,7 +112,7 @@ void Writer::evict(const KubeWrite& write) {
       attempts_[write.uid].refused_since_ms = 0;
       hooks_.done(write);
     }
-    pause(write.uid, answer.delay_ms);  // the watch says when it goes
+    pause(write.uid, answer.delay_ms);  // the watch reports when the pod is gone
   });
 }
 
@@ -120,7 +125,7 @@ void Writer::set_suspended(const KubeWrite& write, bool suspended) {
   send(write, std::move(call), owner.resource_version);
 }
 
-// A write that names the version which it is for.
+// Sends a write that names the version that it was made for.
 void Writer::send(const KubeWrite& write, KubeCall call, const std::string& version) {
   this->call(write, std::move(call),
              [this, write, version](const CallAnswer& answer, std::string_view body) {
@@ -131,6 +136,8 @@ void Writer::send(const KubeWrite& write, KubeCall call, const std::string& vers
 
 void Writer::call(const KubeWrite& write, KubeCall call,
                   std::function<void(const CallAnswer&, std::string_view body)> answered) {
+  ++under_way_;
+  attempts_[write.uid].under_way = true;
   const bool asked =
       api_.call(std::move(call), [this, uid = write.uid, answered = std::move(answered)](
                                      const CallAnswer& answer, std::string_view body) {
@@ -138,12 +145,13 @@ void Writer::call(const KubeWrite& write, KubeCall call,
         attempts_[uid].under_way = false;
         answered(answer, body);
       });
-  if (!asked) return pause(write.uid, 0);
-  ++under_way_;
-  attempts_[write.uid].under_way = true;
+  if (asked) return;
+  --under_way_;
+  attempts_[write.uid].under_way = false;
+  pause(write.uid, 0);
 }
 
-// Of a write that names the version which it is for.
+// Handles the answer to a write that names the version that it was made for.
 void Writer::settle(const KubeWrite& write, const std::string& version, const CallAnswer& answer,
                     std::string_view body) {
   switch (answer.outcome) {
@@ -161,8 +169,8 @@ void Writer::settle(const KubeWrite& write, const std::string& version, const Ca
   pause(write.uid, answer.delay_ms);
 }
 
-// A test of the patch did not hold, or it is not known whether it was done: the object says. Where it
-// has not changed, the patch itself is what the API server does not take.
+// Reads the object: a test of the patch failed, or the outcome is unknown. If the object is
+// unchanged after a failed test, the API server refuses the patch itself.
 void Writer::read_again(const KubeWrite& write, const std::string& version, const CallAnswer& why) {
   const std::string path = path_of(write);
   if (path.empty()) return pause(write.uid, 0);
@@ -180,7 +188,8 @@ void Writer::refuse(const KubeWrite& write, const CallAnswer& answer) {
   const std::int64_t now = hooks_.monotonic_ms();
   if (attempt.refused_since_ms == 0) attempt.refused_since_ms = now;
   const bool long_enough = now - attempt.refused_since_ms >= limits::kReleaseRefusedMs;
-  // Whose gate could not be opened takes no mark either: others need not wait for the same no as long again.
+  // A pod whose gate could not be opened does not get the mark either. Other pods must not wait
+  // equally long for the same refusal.
   const bool known = write.kind == WriteKind::kKeep && attempt.release_given_up;
   pause(write.uid, answer.delay_ms);
   if (write.kind == WriteKind::kResume || !(long_enough || known)) return;

@@ -1,6 +1,6 @@
-// Carries out what plan_writes() says, and remembers what did not work. Each write names the version of
-// the object that it was made for, so that one that comes late, or twice, changes nothing; after an
-// answer that does not say whether it was done the object is read, and the next plan decides.
+// Carries out the writes of plan_writes() and remembers failures. Each write names the version of
+// the object that it was made for, so a late or repeated write changes nothing. After an answer
+// that leaves open whether the write was done, the object is read, and the next plan decides.
 // Threads: that of the client's turn().
 #pragma once
 
@@ -14,30 +14,34 @@
 
 namespace subak {
 
+// The callbacks of the writer.
 struct WriterHooks {
-  // An object as the API server has just answered: news, as of a watch.
+  // Gets an object from the API server's answer: an update, as from a watch.
   std::function<void(json::Value)> see_pod;
   std::function<void(json::Value, const std::string& collection)> see_owner;
-  std::function<void(const KubeWrite& write)> done;  // the API server has taken it
-  // The API server has said no to a write that opens a gate, or is to end a pod, for
-  // limits::kReleaseRefusedMs; `answer` is the last. It is tried again, unless nobody wants it any more.
-  // A mark of a pod whose gate could not be opened is given up with its first no.
+  std::function<void(const KubeWrite& write)> done;  // the API server has accepted it
+  // The API server has refused a write for limits::kReleaseRefusedMs that opens a gate or ends a
+  // pod; `answer` is the last. The write is retried as long as it is wanted. The mark of a pod
+  // whose gate could not be opened is given up at the first refusal.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
   std::function<std::int64_t()> monotonic_ms;
 };
 
 class Writer {
  public:
-  // Both outlive it, or `api` goes without another turn.
+  // Both outlive the writer, or `api` is destroyed without another turn.
   Writer(KubeApi& api, const Cards& cards, WriterHooks hooks);
 
   void begin(const KubeWrite& write);
   const Attempts& attempts() const { return attempts_; }
   std::size_t under_way() const { return under_way_; }
-  // Forgets what was tried with objects that are not there any more.
-  void forget_gone();
 
  private:
+  // Forgets the attempts of objects that no longer exist. begin() calls it whenever their number has
+  // doubled, so at most twice as many are remembered as there are objects, or kFirstSweep.
+  void forget_gone();
+  static constexpr std::size_t kFirstSweep = 64;
+
   void release(const KubeWrite& write);
   void keep_closed(const KubeWrite& write);
   void evict(const KubeWrite& write);
@@ -58,6 +62,7 @@ class Writer {
   const Cards& cards_;
   const WriterHooks hooks_;
   Attempts attempts_;
+  std::size_t sweep_at_ = kFirstSweep;
   std::size_t under_way_ = 0;
 };
 

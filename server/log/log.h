@@ -1,8 +1,8 @@
 // Structured logs: one line per event on stderr, in the text form of core/text.h, so that a log
 // line can be pasted into a test:
 //     time=2026-03-01T12:00:00.250Z level=info msg="job reserved" job=1-42 node=n7
-// Library threads may log too: every function is safe from any thread. Nothing is ever dropped; a
-// slow stderr slows the caller, so the loop logs only what happens rarely.
+// Every function is safe from any thread, including threads of libraries. No line is dropped. A
+// slow stderr slows the caller, so the loop logs only rare events.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct EnumText<LogLevel> {
 
 namespace log {
 
-// One key=value of a line. Keys are plain words; values of any kind are quoted where they need it.
+// One key=value of a line. Keys are plain words. Values of any kind are quoted if necessary.
 struct Field {
   std::string_view key;
   std::string value;
@@ -42,6 +42,7 @@ using Fields = std::initializer_list<Field>;
 void set_level(LogLevel level);
 LogLevel level();
 
+// Writes one line unless its level is below the set one.
 void write(LogLevel level, std::string_view message, Fields fields);
 inline void debug(std::string_view message, Fields fields = {}) {
   if (level() == LogLevel::kDebug) write(LogLevel::kDebug, message, fields);
@@ -56,7 +57,7 @@ inline void error(std::string_view message, Fields fields = {}) {
   write(LogLevel::kError, message, fields);
 }
 
-// What write() would print behind the time and the level: msg="..." key=value. For tests.
+// Returns what write() prints after time and level: msg="..." key=value. For tests.
 std::string line(std::string_view message, Fields fields);
 
 }  // namespace log

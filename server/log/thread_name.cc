@@ -7,7 +7,7 @@
 namespace subak {
 namespace {
 
-constexpr int kBackgroundNice = 10;  // a tenth of the share of a thread that is not nice
+constexpr int kBackgroundNice = 10;  // a tenth of the share of a normal thread
 
 }  // namespace
 

@@ -13,9 +13,9 @@ double gpu_seconds(GpuTime time) {
          static_cast<double>(time.rest()) / static_cast<double>(GpuTime::kRawPerGpuSecond);
 }
 
-// The accounts that have series: whole levels of the tree, from the top, as long as they fit. If
-// not even the first level fits, its first accounts. Users count as one more level. Not the root,
-// whose empty path is no label value.
+// Returns the accounts with series: whole levels of the tree, from the top, as long as they fit. If
+// the first level does not fit, its first accounts. Users count as one more level. The root is left
+// out: its empty path is no label value.
 std::vector<const AccountRow*> shown(const std::vector<AccountRow>& rows, bool users,
                                      std::size_t most) {
   std::map<std::size_t, std::vector<const AccountRow*>> levels;
@@ -47,8 +47,8 @@ std::string label_value(std::string_view text) {
   return out;
 }
 
-// The text format for many series that differ in one label: each label is written once, each value
-// straight into the page.
+// Writes the text format for many series that differ in one label. Each label is written once, and
+// each value goes straight into the page.
 class AccountText {
  public:
   explicit AccountText(std::vector<const AccountRow*> rows) : rows_(std::move(rows)) {
@@ -58,7 +58,8 @@ class AccountText {
     text_.reserve(kUsualBytes * rows_.size());
   }
 
-  // A gauge of each account; a parent's includes all below it, so add up one level, not all.
+  // Writes a gauge of each account. A parent's value includes all accounts below it, so add up one
+  // level, not all.
   template <class Value>
   void gauge(std::string_view name, std::string_view help, Value value) {
     family(name, help, "gauge", value);
@@ -86,7 +87,7 @@ class AccountText {
  private:
   static constexpr std::size_t kUsualBytes = 1200;  // of one account's series
 
-  // A line of the open family for each product that an account has a limit of.
+  // Writes a line of the open family for each product with a limit of an account.
   template <class Value>
   void for_each_limit(const Engine& engine, Value value) {
     for (std::size_t i = 0; i < rows_.size(); ++i) {

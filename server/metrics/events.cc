@@ -31,7 +31,7 @@ const Bounds& wait_bounds() {
   return bounds;
 }
 
-// Of a place that came to nothing.
+// Causes of a hold that was never used.
 constexpr std::array kReleaseCauses{Cause::kRejected, Cause::kNodeLost};
 
 double seconds(std::int64_t us) { return static_cast<double>(us) / 1e6; }
@@ -83,7 +83,7 @@ Events::Events()
       watch_relists_(counter(registry_, "subak_watch_relists_total",
                              "Complete lists begun by the clusters' edges.")
                          .Add({})) {
-  // A counter that begins with its first event hides it from increase(): they begin at 0.
+  // Counters begin at 0: one that begins with its first event hides that from increase().
   for (const std::string_view way : EnumText<Bypass>::names) {
     if (way != enum_name(Bypass::kNone)) bypasses_.Add({{"way", std::string(way)}});
   }
@@ -101,7 +101,7 @@ Events::Events()
   }
 }
 
-// Of a pod that never came to its place.
+// Counts a pod that never reached its node.
 void Events::refused(Cause cause) {
   if (std::find(kReleaseCauses.begin(), kReleaseCauses.end(), cause) == kReleaseCauses.end())
     return;

@@ -1,4 +1,4 @@
-// What happened since the start: counters and histograms that no state holds, as prometheus-cpp's
+// Counters and histograms of events since the start that no state holds. They are prometheus-cpp's
 // instruments in a registry of their own. The edges and the runtime report, /metrics reads.
 // Threads: every function may be called by any thread and never blocks for long.
 #pragma once
@@ -21,11 +21,11 @@
 
 namespace subak::metrics {
 
-// Classes of job_wait_seconds: of the job's priority.
+// The classes of job_wait_seconds, by the job's priority.
 inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high"};
 std::size_t class_of(std::int32_t priority);
 
-// Reservations of one durable batch: what was asked for is to be looked up in the follower.
+// Reservations of one durable batch. Their requests must be looked up in the follower.
 struct Reservation {
   JobId job;
   TimeMs at_ms = 0;
@@ -37,10 +37,11 @@ class Events {
   Events();
 
   // --- reported by the runtime -------------------------------------------------------------------
-  // On the loop's thread. What it returns goes to look_up() on a thread that may read an engine
+  // Call on the loop's thread. Pass the result to look_up() on a thread that may read an engine
   // which has seen the batch.
   Reservations durable(const Released& batch);
-  // No engine: nobody could be asked; the placements still count, as of an unknown topology.
+  // Counts the placements with their topology. nullptr: no engine was available, and they count
+  // with an unknown topology.
   void look_up(const Reservations& reservations, const Engine* engine);
   void input(const Input& input);
   void pass(std::int64_t us);
@@ -48,14 +49,15 @@ class Events {
   // --- reported by the webhook -------------------------------------------------------------------
   void admission(std::string_view decision, std::string_view reason, std::int64_t us);
   void bypass(std::string_view way);
-  // --- reported by the page itself (survey.h) ----------------------------------------------------
+  // --- reported by the collector (surveyor.h) ----------------------------------------------------
   void moved_back(std::size_t jobs) { position_moves_.Increment(static_cast<double>(jobs)); }
 
-  // When the edge of each cluster was last heard, by the name that it gave: empty for the only one.
+  // When the edge of each cluster was last heard, by the name that it gave; empty for the only
+  // cluster.
   std::map<std::string, TimeMs> last_observed() const;
-  // All of it in the text format.
+  // Returns all metrics in the text format.
   std::string text() const;
-  // What the webhook reported alone: a replica has no more to tell.
+  // Returns only what the webhook reported, which is all that a webhook-only replica has.
   std::string admission_text() const;
 
  private:

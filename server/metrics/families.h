@@ -1,5 +1,5 @@
-// Builds metric families whose values are read at the scrape instead of being kept: state of the
-// service, clusters, domains. prometheus-cpp's data model, so that its serializer writes them.
+// Builds metric families whose values are read at the scrape and not kept: state of the service,
+// clusters, domains. It uses prometheus-cpp's data model, so that its serializer writes them.
 // Threads: none; one per page.
 #pragma once
 
@@ -17,7 +17,7 @@ using Labels = std::initializer_list<std::pair<std::string_view, std::string_vie
 
 class Families {
  public:
-  // Begins a family; its samples follow until the next one. `help` in one line.
+  // Begins a family; its samples follow until the next family begins. `help` is one line.
   void counter(std::string_view name, std::string_view help);
   void gauge(std::string_view name, std::string_view help);
   // Label names are [a-z_]+, values any text.
@@ -25,7 +25,7 @@ class Families {
   void sample(Labels labels, Number value) {
     add(labels, static_cast<double>(value));
   }
-  // In the text format, version 0.0.4.
+  // Returns the text format, version 0.0.4.
   std::string text() const;
 
  private:

@@ -57,7 +57,7 @@ void write_contradictions(Families& out, const Engine& engine,
   }
 }
 
-// One series for each node whose clock is off: usually none, and a bounded number of them.
+// Writes one series for each node with a clock error: usually none, and a bounded number.
 void write_node_clocks(Families& out, const Engine& engine,
                        const std::vector<ClusterId>& clusters) {
   constexpr std::size_t kMostShown = 100;
@@ -106,7 +106,7 @@ void write_light_work(Families& out, const Engine& engine,
 
 void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   out.gauge("subak_foreign_milligpu", "Held by pods that were bound without Subak.");
-  std::vector<Survey::OfCluster> live;  // the survey may be older than the removal of a cluster
+  std::vector<Survey::OfCluster> live;  // the figures may be older than a cluster's removal
   std::copy_if(survey.clusters.begin(), survey.clusters.end(), std::back_inserter(live),
                [&](const auto& c) { return !engine.cluster_name(c.id).empty(); });
   for (const Survey::OfCluster& c : live) {
@@ -134,9 +134,6 @@ void write_reasons(Families& out, const Survey& survey) {
             "Of the first 10 jobs of the queue, those that wait for this; one may have several.");
   for (std::size_t i = 0; i < EnumText<ReasonToken>::names.size(); ++i) {
     const auto reason = static_cast<ReasonToken>(i);
-    if (reason == ReasonToken::kWaitingForPreemptedWorkloads) {
-      continue;  // nothing is ever preempted in this version
-    }
     const auto at = survey.reasons.find(reason);
     out.sample({{"reason", enum_name(reason)}}, at == survey.reasons.end() ? 0 : at->second);
   }

@@ -11,7 +11,7 @@
 namespace subak::metrics {
 namespace {
 
-// A run that took t is followed by a rest of kRest t, at least kLeastRestMs.
+// After a run of t, the thread rests for kRest t, at least kLeastRestMs.
 constexpr DurationMs kRest = 50;
 constexpr DurationMs kLeastRestMs = kMinuteMs;
 
@@ -20,7 +20,7 @@ GpuTime::Raw distance(GpuTime a, GpuTime b) {
   return d < 0 ? -d : d;
 }
 
-// The largest difference of two sums under the same key; a missing one counts as zero.
+// Returns the largest difference of two sums under the same key; a missing one counts as zero.
 GpuTime::Raw largest(const std::map<Ledger::Key, GpuTime>& a,
                      const std::map<Ledger::Key, GpuTime>& b) {
   GpuTime::Raw most = 0;
@@ -33,8 +33,8 @@ GpuTime::Raw largest(const std::map<Ledger::Key, GpuTime>& a,
   return most;
 }
 
-// Of nodes that are there: the sum of a removed one is no longer kept, its rows are. A sum that is
-// lost otherwise shows in the residual.
+// Compares existing nodes only: a removed node's sum is dropped, but its rows stay. Any other lost
+// sum shows in the residual.
 GpuTime::Raw largest_of_nodes(const Ledger& kept, const Ledger& computed) {
   GpuTime::Raw most = 0;
   for (const auto& [node, sum] : kept.node_sums()) {
@@ -125,7 +125,7 @@ void LedgerAudit::once(const Balances& kept) {
   drift_ = **drift;
 }
 
-// The follower's balances, or nothing if it refuses or we are told to stop meanwhile.
+// Returns the follower's balances; nothing if it refuses, or if a stop comes meanwhile.
 std::shared_ptr<const Balances> LedgerAudit::balances() {
   struct Answer {
     std::mutex mutex;

@@ -1,5 +1,6 @@
-// Recomputes the balances from the ledger's rows, again and again: the difference, the drift, must
-// be zero. A reader of its own and the follower's copy of the balances: the loop notices nothing.
+// Recomputes the balances from the ledger's rows, again and again. The difference, the drift, must
+// be zero. It uses a store reader of its own and the follower's copy of the balances, so it does
+// not slow the loop.
 #pragma once
 
 #include <atomic>
@@ -23,16 +24,17 @@ struct Balances {
   Ledger ledger;
 };
 
-// The largest difference between a balance of `kept` and the sum of the rows up to its seq, in
-// GPU-seconds rounded up. Reads pages; `stop` ends it early with nothing.
+// Returns the largest difference between a balance of `kept` and the sum of the rows up to its seq,
+// in GPU-seconds rounded up. Reads pages. `stop` ends it early with nullopt.
 Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreReader& reader,
                                                   const std::atomic<bool>& stop);
 
-// How long the first run waits, by the rows that it reads: a long one leaves a start what it needs.
+// Returns the wait before the first run, by the number of rows to read. A long run starts late
+// enough not to slow the start of the service.
 DurationMs audit_first_wait_ms(std::uint64_t rows);
 
-// The thread that does it, at a low priority: soon after the start, and then so rarely that it takes at
-// most a fiftieth of a core. Logs a drift that is not zero as an error.
+// The auditing thread, at a low priority. It runs soon after the start, and then so rarely that it
+// takes at most a fiftieth of a core. It logs a drift that is not zero as an error.
 class LedgerAudit {
  public:
   // All three outlive the audit.
@@ -41,7 +43,7 @@ class LedgerAudit {
   LedgerAudit(const LedgerAudit&) = delete;
   LedgerAudit& operator=(const LedgerAudit&) = delete;
 
-  // Of the last finished run. Threads: any.
+  // Returns the drift of the last finished run. Threads: any.
   std::optional<std::int64_t> drift_gpu_seconds() const;
 
  private:

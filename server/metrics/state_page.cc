@@ -8,7 +8,7 @@ namespace {
 double gpus(MilliGpu milligpu) { return static_cast<double>(milligpu) / kMilliPerGpu; }
 double seconds(TimeMs ms) { return static_cast<double>(ms) / kSecondMs; }
 
-// Under a number that the database has there is another fact.
+// The database has another fact under this number.
 std::uint64_t missing_facts(std::uint64_t known, std::uint64_t last) {
   return known > last ? known - last : 1;
 }
@@ -51,7 +51,7 @@ void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
   }
 }
 
-// What is known under a cluster's name, or under none if it is the only one.
+// Returns the value under a cluster's name, or under the empty name if it is the only one.
 template <class Value>
 Value under(const std::map<std::string, Value>& by_name, const std::string& name, bool only,
             Value otherwise) {
@@ -81,7 +81,7 @@ void write_edges(Families& out, const ShellState& state, const std::vector<Clust
   out.sample({}, state.stale_events);
 }
 
-// Of clusters that the service follows itself.
+// Writes the clusters that this service follows itself.
 void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
   if (edges.empty()) return;
   const auto rows = [&](auto value) {
@@ -187,7 +187,7 @@ void write_listeners(Families& out, const std::vector<ListenerState>& listeners)
   rows([](const ListenerState& l) { return l.evicted; });
 }
 
-// What only a store of several replicas has comes with an epoch.
+// Writes the metrics of a shared store, which has an epoch.
 void write_lead(Families& out, const ShellState& state) {
   out.gauge("subak_leader", "1 if this process may write.");
   out.sample({}, state.view && state.runtime.leads && !state.runtime.failed);
@@ -230,7 +230,7 @@ void write_static(Families& out, bool known, DurationMs age_ms) {
   out.sample({}, known);
 }
 
-// What any process of ours has: listeners, a certificate, itself.
+// Writes the metrics of every process: listeners, a certificate, itself.
 void write_process(Families& out, const ShellState& state) {
   write_listeners(out, state.listeners);
   if (state.certificate_end_ms) {

@@ -7,7 +7,7 @@
 namespace subak::metrics {
 namespace {
 
-constexpr DurationMs kRest = 50;  // times what a look took
+constexpr DurationMs kRest = 50;  // times the duration of a look
 
 }  // namespace
 

@@ -1,6 +1,7 @@
-// The figures of the page that need a look at everything that waits or holds GPUs. They are taken
-// at a scrape, but at most every limits::kSurveyEveryMs and so rarely that they cost a fiftieth of
-// a core at most; in between, a scrape gets the last ones. Threads: look() on the follower's only.
+// The collector of figures that require a look at every job that waits or holds GPUs. It collects
+// at a scrape, but at most every limits::kSurveyEveryMs, and so rarely that it costs at most a
+// fiftieth of a core. In between, a scrape gets the last figures. Threads: look() on the follower's
+// only.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace subak::metrics {
 
 class Surveyor {
  public:
-  // Both outlive it. Counts in `events` how many waiting jobs moved back since the look before.
+  // Both outlive it. Counts in `events` how many waiting jobs moved back since the previous look.
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
   const Survey& look(const Engine& engine);
 

@@ -31,8 +31,8 @@ grpc::ChannelArguments arguments() {
   out.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   out.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(limits::kFollowPingMs));
   out.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(limits::kFollowPongMs));
-  out.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as many as it takes
-  // Else a new channel waits as long as the one before it would have.
+  out.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // without limit
+  // Otherwise a new channel continues the back-off of the previous one.
   out.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return out;
 }
@@ -178,7 +178,7 @@ void LeaderCopy::refuse(const Error& error) {
   ++refused_;
 }
 
-// Once for each reason, or the log would fill while a leader is away.
+// Logs each reason once; otherwise the log would fill while a leader is away.
 void LeaderCopy::lost(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
-// The newest whole copy of what a leader's webhook judges by, followed over ClusterService.Static.
-// A leader that goes leaves its last copy; it is asked again until it is back. A copy that is not in
-// order is refused whole, with a line in the log, and the last one stays.
-// Threads: one of its own reads the stream; the methods may be called by any.
+// Follows a leader's webhook basis over ClusterService.Static and has the newest complete copy.
+// When the leader goes away, the last copy stays, and the connection is retried. An invalid copy is
+// refused as a whole, with a line in the log, and the last one stays. Threads: one of its own reads
+// the stream; any may call the methods.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -23,17 +23,17 @@ namespace subak {
 
 struct LeaderOptions {
   std::string address;  // HOST:PORT
-  // PEM of who vouches for the leader, and a bearer token; read anew for each connection.
+  // PEM of the leader's CA, and a bearer token. Both are read again for each connection.
   std::string ca_file, token_file;
   bool plain = false;                // without TLS: on loopback
-  AdmissionConfig until_first_copy;  // what basis() says until then
+  AdmissionConfig until_first_copy;  // returned by basis() until then
 };
 
 struct LeaderStats {
   bool has_copy = false;
-  // Since the leader was heard last, or since the start; 0 while it is there.
+  // Since the leader was last heard, or since the start; 0 while it is connected.
   DurationMs age_ms = 0;
-  std::uint64_t copies = 0, refused = 0;  // whole copies taken, and those that were not
+  std::uint64_t copies = 0, refused = 0;  // complete copies accepted and refused
 };
 
 class LeaderCopy {
@@ -51,7 +51,7 @@ class LeaderCopy {
 
  private:
   void run();
-  // Follows one stream to its end. True: a copy came of it.
+  // Follows one stream to its end. True: it brought a copy.
   bool follow();
   bool read_stream(grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& channel);
   void take(AdmissionBasis basis);
@@ -64,12 +64,12 @@ class LeaderCopy {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
-  grpc::ClientContext* context_ = nullptr;  // of the stream under way
+  grpc::ClientContext* context_ = nullptr;  // of the open stream
   AdmissionBasis basis_;
   bool there_ = false;  // the stream is open and has brought a copy
   std::int64_t heard_ms_;
   std::uint64_t copies_ = 0, refused_ = 0;
-  std::string told_;  // the thread's: what was logged last of a leader that is away
+  std::string told_;  // the thread's: the last log line about an unreachable leader
   std::thread thread_;
 };
 

@@ -36,7 +36,7 @@ ClockState BelievedTime::judge(ClockReading now) const {
   return ahead < -limits::kMaxClockStepMs ? ClockState::kStepped : ClockState::kBelieved;
 }
 
-// The anchor follows now and then, so that small steps of a long life do not add up.
+// The anchor follows from time to time, so that small steps of a long run do not add up.
 void BelievedTime::believe(ClockReading now) {
   offset_ = offset_of(now);
   if (started_ && now.boot_ms - anchored_at_ < limits::kClockAnchorMs) return;

@@ -1,4 +1,4 @@
-// The real clock. server/runtime/clock.cc is the one file of the service that reads a clock.
+// The real clock. Of the service's files, only server/runtime/clock.cc reads a clock.
 #pragma once
 
 #include "server/runtime/ports.h"

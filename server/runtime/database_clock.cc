@@ -7,8 +7,8 @@
 
 namespace subak {
 
-// The middle is wrong by half of the way at most. Of a long way its end is taken: time that is behind catches up, and
-// time that is ahead would stand still.
+// The middle of a sample is wrong by at most half its duration. Of a long sample the end is used.
+// If time is behind it catches up later; if it were ahead it would stand still.
 void DatabaseClock::take(const ClockSample& sample) {
   const DurationMs way_ms = sample.ended_ms - sample.began_ms;
   const bool is_rough = way_ms > limits::kClockSampleMs;

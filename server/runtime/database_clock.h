@@ -1,5 +1,6 @@
-// The clock of a database that several machines share, so that whoever leads goes by the same one. It is asked now and then
-// (server/store/postgres), and carried on by the machine's boot-time clock in between.
+// The clock of a database that several machines share, so that every leader uses the same clock. It
+// is sampled from time to time (server/store/postgres). In between, the machine's boot-time clock
+// carries it on.
 #pragma once
 
 #include <atomic>
@@ -10,15 +11,15 @@
 
 namespace subak {
 
-// What a database said that its clock shows, somewhere between two readings of the boot-time clock.
+// The database's time at a moment between two readings of the boot-time clock.
 struct ClockSample {
   TimeMs wall_ms = 0;
   std::int64_t began_ms = 0, ended_ms = 0;
 };
 
 struct DatabaseClockStatus {
-  DurationMs offset_ms = 0;  // its time minus the machine's wall clock
-  // How often two samples that follow each other were further apart than limits::kClockStepMs.
+  DurationMs offset_ms = 0;  // the database's time minus the machine's wall clock
+  // How often two successive samples were further apart than limits::kClockStepMs.
   std::uint64_t steps = 0;
 };
 
@@ -27,10 +28,10 @@ class DatabaseClock final : public Clock {
  public:
   // Shows the machine's clocks until the first sample. `machine` outlives it.
   explicit DatabaseClock(const Clock& machine) : machine_(machine) {}
-  // One that was under way for longer than limits::kClockSampleMs is not used, unless there is none yet: then time may
-  // be behind by as much, until the next one. A step is logged.
+  // Takes a sample. One that took longer than limits::kClockSampleMs is not used unless it is the
+  // first. Then time may be behind by as much until the next sample. A step is logged.
   void take(const ClockSample& sample);
-  // Nothing before the first sample.
+  // Returns nothing before the first sample.
   std::optional<DatabaseClockStatus> status() const;
 
   TimeMs wall_ms() const override;
@@ -42,7 +43,7 @@ class DatabaseClock final : public Clock {
 
   const Clock& machine_;
   std::atomic<std::int64_t> offset_ms_{kNone};  // of its time to the boot-time clock
-  std::atomic<bool> is_rough_{false};           // that was under way for too long
+  std::atomic<bool> is_rough_{false};           // the sample took too long
   std::atomic<std::uint64_t> steps_{0};
 };
 

@@ -28,8 +28,8 @@ void EffectStream::cancel() {
   wake_ = nullptr;
 }
 
-// The first push (what is outstanding) may have any size:
-// if it were refused once, it would be refused for ever.
+// The first push (the outstanding effects) may have any size. If it were refused once, it would
+// always be refused.
 bool EffectStream::push(std::span<const Effect> effects) {
   bool was_empty = false;
   bool open = true;

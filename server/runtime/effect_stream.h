@@ -12,25 +12,25 @@
 
 namespace subak {
 
-// The loop pushes, one reader takes. More than limits::kMaxEffectBacklog effects waiting: the
-// stream is closed and the reader subscribes again, which starts with what is outstanding then;
-// nothing is lost. Threads: all members may be called by any thread.
+// The loop pushes, one reader takes. With more than limits::kMaxEffectBacklog waiting effects the
+// stream closes. The reader then subscribes again, which starts with the effects outstanding at
+// that time, so none is lost. Threads: any may call all members.
 class EffectStream {
  public:
   enum class State : std::uint8_t { kOpen, kOverflowed, kStopped, kCancelled };
 
-  // `wake` is called, without a lock held, when the queue stops being empty and when the stream
+  // `wake` is called without a lock held when the queue becomes non-empty and when the stream
   // closes. It must only signal: it runs on the loop's thread.
   explicit EffectStream(std::function<void()> wake);
 
-  // Everything that waits, in order; empty if nothing does. Works after a close too.
+  // Takes all waiting effects, in order; empty if there are none. Works after a close too.
   std::vector<Effect> take();
   State state() const;
-  // The reader is done. `wake` is not called any more once this has returned. Needed before what
-  // `wake` touches is destroyed.
+  // Ends the reader's use. `wake` is not called after this returns. Call it before the objects that
+  // `wake` uses are destroyed.
   void cancel();
 
-  // For the runtime. False: the stream is closed (or is now), drop it.
+  // For the runtime. False: the stream is closed, also if this call closed it; drop it.
   bool push(std::span<const Effect> effects);
   void stop();  // the service ends
 

@@ -1,5 +1,5 @@
-// Work that waits, taken in turns: one of each caller, then the next of each, so that somebody who
-// asks a hundred times delays another by one turn only.
+// A queue that serves callers in turns: one task of each caller, then the next of each. A caller
+// with a hundred tasks delays another caller by one turn only.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 
 namespace subak {
 
-// What became of work that was to be queued.
+// The result of queueing a task.
 enum class Queued : unsigned char {
   kYes,
-  kStopped,     // nothing is taken any more
-  kFull,        // of all callers together
-  kCallerFull,  // of this caller
+  kStopped,     // nothing is accepted any more
+  kFull,        // limit of all callers together
+  kCallerFull,  // limit of this caller
 };
 
-// A caller's share counts what waits and what has been taken and is not done(). Whoever has nothing
-// there is let in also when the queue is full, so that nobody is shut out: at most `most` and one
-// of each caller wait. Threads: none; the owner locks.
+// A caller's share counts its waiting tasks and those taken and not done(). A caller without tasks
+// is admitted even when the queue is full, so that none is shut out. So at most `most` tasks and
+// one of each caller wait. Threads: none; the owner locks.
 template <class Task>
 class FairQueue {
  public:
   FairQueue(std::size_t most, std::size_t most_of_caller)
       : most_(most), most_of_caller_(most_of_caller) {}
 
-  // kYes, or the limit that is reached; the task is not kept then.
+  // Returns kYes, or the limit that is reached; the task is then dropped.
   Queued push(const std::string& caller, Task task) {
     Line& line = lines_[caller];
     const std::size_t own = line.tasks.size() + line.taken;
@@ -39,7 +39,7 @@ class FairQueue {
     ++waiting_;
     return Queued::kYes;
   }
-  // The next one and whose it is. done() follows when it has been worked off.
+  // Returns the next task and its caller. Call done() when it is finished.
   std::optional<std::pair<std::string, Task>> take() {
     if (turns_.empty()) return std::nullopt;
     const std::string caller = std::move(turns_.front());
@@ -56,7 +56,7 @@ class FairQueue {
     const auto at = lines_.find(caller);
     if (at != lines_.end() && --at->second.taken == 0 && at->second.tasks.empty()) lines_.erase(at);
   }
-  // Forgets what waits.
+  // Drops the waiting tasks.
   void clear() {
     turns_.clear();
     waiting_ = 0;
@@ -75,7 +75,7 @@ class FairQueue {
   std::size_t most_of_caller_;
   std::size_t waiting_ = 0;
   std::map<std::string, Line> lines_;
-  std::deque<std::string> turns_;  // callers with something that waits, each once
+  std::deque<std::string> turns_;  // callers with waiting tasks, each once
 };
 
 }  // namespace subak

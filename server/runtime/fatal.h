@@ -1,4 +1,4 @@
-// The end of the process when the store fails: restart is the one recovery path.
+// Ends the process when the store fails: a restart is the only recovery.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ namespace subak {
 
 using Fatal = std::function<void(const Error&)>;
 
-// Logs, then calls `fatal`; without one it ends the process at once, with status 1 and no
-// destructors, so that nothing more can be shown.
+// Logs, then calls `fatal`. Without one it ends the process at once, with status 1 and no
+// destructors, so that no further output is possible.
 void end_process(const Error& error, const Fatal& fatal);
 
 }  // namespace subak

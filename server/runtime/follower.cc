@@ -23,18 +23,18 @@ namespace subak {
 
 namespace {
 
-// A cheap read; beside the starts, if `of_starts` is set.
+// A cheap read; with start estimates if `of_starts` is set.
 struct Cheap {
   Follower::Read read;
   Follower::StartsRead of_starts;
 };
-// A dear read; beside the starts, if `of_starts` is set, of the order, if `of_queue` is.
+// An expensive read: with start estimates if `of_starts` is set, with the order if `of_queue` is.
 struct Dear {
   Follower::Read read;
   Follower::StartsRead of_starts;
   Follower::QueueRead of_queue;
 };
-using DearOne = std::pair<std::string, Dear>;  // whose it is
+using DearOne = std::pair<std::string, Dear>;  // the caller's name first
 
 }  // namespace
 
@@ -68,7 +68,7 @@ struct Follower::Impl {
            forecaster->is_ready();
   }
   void wake_up() {
-    { const std::lock_guard lock(mutex); }  // not between a look at has_work() and the wait
+    { const std::lock_guard lock(mutex); }  // not between a check of has_work() and the wait
     wake.notify_all();
   }
   void serve(const std::vector<Cheap>& asked, std::optional<DearOne> turn_of);
@@ -97,25 +97,25 @@ struct Follower::Impl {
   std::size_t queued_facts = 0;
   std::vector<Cheap> cheap;
   FairQueue<Dear> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
-  std::shared_ptr<const QueuePicture> made;  // by the thread beside, and not yet taken
+  std::shared_ptr<const QueuePicture> made;  // by the other thread, not taken yet
   FollowerStats stats;
   bool behind = false;  // the queue overflowed: read the store instead
   bool running = false;
   bool stopping = false;
 
-  // The follower thread's own.
+  // Used by the follower's thread alone.
   std::unique_ptr<StoreReader> reader;
   Engine engine;
   std::uint64_t checkpoint_seq = 0;   // of the newest, written or being written
   std::uint64_t checkpoint_size = 0;  // its facts
-  std::atomic<bool> writing = false;  // the checkpoint thread is at work
+  std::atomic<bool> writing = false;  // the checkpoint thread runs
   std::thread checkpoint_thread;
   std::shared_ptr<const QueuePicture> picture;  // the newest
   DurationMs pictured_ms = 0;                   // when its copy was taken
-  bool making = false;                          // the next one, beside
-  std::deque<DearOne> parked;                   // wait for it
-  std::deque<DearOne> due;                      // it is there: one of them a turn
-  QueueCopy copied;                             // picture_thread's while it runs
+  bool making = false;                          // the next one, on the other thread
+  std::deque<DearOne> parked;                   // reads that wait for it
+  std::deque<DearOne> due;                      // reads that it can answer: one per turn
+  QueueCopy copied;                             // used by picture_thread while it runs
   std::unique_ptr<Forecaster> forecaster;
   std::thread picture_thread;
   std::thread thread;
@@ -281,7 +281,8 @@ bool Follower::Impl::wait() {
   return !stopping || has_work();
 }
 
-// Reads are taken together with the facts that were released before them, and run after those.
+// Takes reads together with the facts that were released before them, and runs the reads after
+// those.
 bool Follower::Impl::turn() {
   std::deque<Released> released;
   std::vector<Cheap> asked;
@@ -335,13 +336,13 @@ void Follower::Impl::answer(DearOne one) {
   if (one.second.read) one.second.read(engine);
   if (one.second.of_starts) one.second.of_starts(engine, forecaster->starts(engine));
   if (one.second.of_queue) one.second.of_queue(engine, *picture, forecaster->starts(engine));
-  one.second = {};  // what it keeps alive goes before its place is free
+  one.second = {};  // what it keeps alive is freed before its slot
   const std::lock_guard lock(mutex);
   ++stats.reads_answered;
   dear.done(one.first);
 }
 
-// There is a picture that may answer now.
+// True if a snapshot is fresh enough to answer.
 bool Follower::Impl::pictured() {
   if (picture && picture->seq() == engine.seq()) return true;
   if (options.stepped || engine.count(JobState::kQueued) <= limits::kQueueOrderedAtOnce) {
@@ -354,11 +355,11 @@ bool Follower::Impl::pictured() {
   return picture && options.monotonic_ms() - pictured_ms < limits::kQueuePictureMs;
 }
 
-// From a copy, on a thread that owns nothing else.
+// Makes a snapshot from a copy, on a thread that shares no other data.
 void Follower::Impl::begin_picture() {
   if (making) return;
   making = true;
-  if (picture_thread.joinable()) picture_thread.join();  // it has handed its picture over
+  if (picture_thread.joinable()) picture_thread.join();  // it has handed its snapshot over
   pictured_ms = options.monotonic_ms();
   engine.copy_queue(copied);
   picture_thread = std::thread([this] {
@@ -373,7 +374,7 @@ void Follower::Impl::begin_picture() {
   });
 }
 
-// Whoever waits for a picture is answered before the end.
+// Answers the reads that wait for a snapshot before the end.
 void Follower::Impl::end_picture() {
   if (picture_thread.joinable()) picture_thread.join();
   if (made) picture = std::exchange(made, nullptr);
@@ -392,7 +393,7 @@ void Follower::Impl::evolve(const Released& batch) {
   if (batch.digest && batch.seq == engine.seq()) compare(*batch.digest);
 }
 
-// Until it has everything that is durable; only then are batches queued again.
+// Reads the store until all durable facts are there. Only then are batches queued again.
 bool Follower::Impl::catch_up() {
   while (true) {
     const auto facts = reader->facts(engine.seq(), limits::kCheckpointChunkFacts);
@@ -422,7 +423,7 @@ void Follower::Impl::compare(const std::array<std::uint64_t, 2>& digest) {
   if (options.on_digest_mismatch) options.on_digest_mismatch();
 }
 
-// While one is being written the next has to wait, so that reads do not.
+// While one checkpoint is being written the next waits, so that reads do not.
 bool Follower::Impl::checkpoint_due() const {
   if (options.checkpoint_every == 0 || writing) return false;
   const bool is_due =
@@ -430,7 +431,7 @@ bool Follower::Impl::checkpoint_due() const {
   return is_due && may_write();
 }
 
-// The facts are made here, where the engine is; they are written beside the reads.
+// Makes the facts here, with the engine. The checkpoint thread writes them while reads go on.
 void Follower::Impl::begin_checkpoint() {
   end_checkpoint();
   PackedFacts facts;

@@ -1,15 +1,16 @@
 // The follower: a second engine on its own thread, fed with durable facts through evolve(). It
-// serves every read that is larger than the View (lists, why, bills), writes the checkpoints, and
-// compares digests with the loop. It never stops the loop: when it falls too far behind, it reads
-// the missing facts back from the store.
+// serves every read that is larger than the View (lists, why, bills). It also writes the
+// checkpoints and compares digests with the loop. It never stops the loop: when it falls too far
+// behind, it reads the missing facts from the store.
 //
-// Reads wait in two lanes. Facts come first, then every cheap read that waits, then one dear one,
-// and so on: a cheap read waits for at most one dear one, whoever asked for however many.
+// Reads wait in two priority lanes, cheap and expensive. The follower first takes facts, then every
+// waiting cheap read, then one expensive read, and so on. So a cheap read waits for at most one
+// expensive one, however many of those wait.
 //
-// The order of the queue is a dear read by itself, so the follower makes it only if somebody asks,
-// at most once in limits::kQueuePictureMs, and on a thread of its own from a copy: meanwhile other
-// reads go on, and those that asked for it wait (docs/design/0025). The forecast of starts is made
-// the same way, whether somebody asks or not.
+// The order of the queue is an expensive read. The follower makes a snapshot of it on demand, at
+// most once in limits::kQueuePictureMs. It makes it on a thread of its own from a copy of the
+// state. Other reads go on meanwhile, and reads of the order wait (docs/design/0025). Start
+// estimates are made the same way, also without demand.
 #pragma once
 
 #include <cstdint>
@@ -29,40 +30,40 @@
 namespace subak {
 
 struct FollowerOptions {
-  // Facts after which a checkpoint is written (more if the last checkpoint was large, so that
-  // writing them costs a constant part of all work). 0: only on stop.
+  // Facts after which a checkpoint is written. After a large checkpoint there are more, so that
+  // writing costs a constant part of all work. 0: only on stop.
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
   bool checkpoint_on_stop = true;
-  // Asked before a checkpoint is written, as only who leads may. None: yes.
+  // Called before a checkpoint is written, since only the leader may write. None: always.
   std::function<bool()> may_write{};
   std::size_t most_queued_facts = limits::kFollowerFacts;
-  // No threads: the caller runs turn(), so that a simulation of faults repeats exactly.
+  // No threads: the caller runs turn(), so that a simulation of faults is reproducible.
   bool stepped = false;
-  // Milliseconds of a clock that never goes backwards: how old a picture of the queue is. Unset:
-  // the machine's.
+  // A monotonic clock in ms, for the age of a queue snapshot. Unset: the machine's.
   std::function<DurationMs()> monotonic_ms;
   // The time at which starts are forecast. Unset: that of the last fact.
   std::function<TimeMs()> now_ms;
   std::function<void()> on_digest_mismatch;
-  // A job that was told a start has started, so far from what was expected. On the follower's thread.
+  // Called on the follower's thread when a job with a start estimate starts. `error_ms`: the
+  // difference to the expected start.
   std::function<void(DurationMs error_ms)> on_told_start;
   // Called once when the store can no longer be read. Unset: log and end the process at once.
   Fatal fatal;
 };
 
 struct FollowerStats {
-  std::uint64_t seq = 0;          // evolved up to here
-  std::uint64_t durable_seq = 0;  // released up to here: the difference is its lag
+  std::uint64_t seq = 0;          // evolved up to this fact
+  std::uint64_t durable_seq = 0;  // released up to this fact; the difference is the lag
   std::uint64_t checkpoints = 0;  // written
   std::uint64_t checkpoint_failures = 0;
   std::uint64_t checkpoint_seq = 0;  // of the newest
   std::uint64_t digests_equal = 0;
   std::uint64_t digests_different = 0;     // must stay 0
-  std::uint64_t caught_up_from_store = 0;  // times that the queue overflowed
-  std::uint64_t queue_pictures = 0;        // made
-  std::uint64_t forecasts = 0;             // made
-  std::size_t reads_waiting = 0;           // of both lanes
-  std::uint64_t reads_answered = 0;        // since the start, of both lanes
+  std::uint64_t caught_up_from_store = 0;  // number of overflows of the queue
+  std::uint64_t queue_pictures = 0;        // made so far
+  std::uint64_t forecasts = 0;             // made so far
+  std::size_t reads_waiting = 0;           // in both lanes
+  std::uint64_t reads_answered = 0;        // since the start, in both lanes
   bool failed = false;                     // the store could not be read: reads are refused
 };
 
@@ -70,42 +71,43 @@ class Follower {
  public:
   // `store` outlives the follower.
   Follower(FollowerOptions options, Store& store);
-  ~Follower();  // stop(); a stepped one just ends, as a process that crashes
+  ~Follower();  // stop(); a stepped follower just ends, like a process that crashes
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Opens a reader and starts the thread, which first rebuilds the state; reads wait for that.
-  // Call before Runtime::start(), or right after it; after Runtime::follow() and before Runtime::followed(), so that
-  // no fact comes in between.
+  // Opens a reader and starts the thread, which first rebuilds the state; reads wait for that. Call
+  // before Runtime::start() or right after it. With Runtime::follow(), call after that and before
+  // Runtime::followed(), so that no fact comes in between.
   std::optional<Error> start();
-  // Works off what is queued, writes a checkpoint if one is due, joins. Call after Runtime::stop().
+  // Finishes queued work, writes a checkpoint if one is due, and joins. Call after Runtime::stop().
   void stop();
 
   // For RuntimeOptions::on_durable. Never blocks.
   void durable(const Released& batch);
 
   using Read = std::function<void(const Engine&)>;
-  // Queues a cheap read: one of some rows, whatever the size of the fleet and the queue. It runs on
-  // the follower's thread and sees at least everything that was released before this call (so a
-  // client that got its reply reads its own write). False: lane full (limits::kMaxCheapReads), or
-  // not running. Threads: any.
+  // Queues a cheap read: a read of some rows, whose cost does not grow with fleet or queue. It runs
+  // on the follower's thread and sees at least everything that was released before this call. So a
+  // client that got its reply reads its own write. False: the lane is full
+  // (limits::kMaxCheapReads), or the follower does not run. Threads: any.
   bool read(Read fn);
-  // The same for a read whose cost grows with the state. Callers take turns. At most
+  // As read(), for an expensive read: its cost grows with the state. Callers take turns. At most
   // limits::kMaxReadsPerCaller of one caller and limits::kMaxDearReads in all wait.
   Queued read_dear(const std::string& caller, Read fn);
-  // The same for a read of the queue's order. The picture is that of the engine's state, or, of a
-  // queue of more than limits::kQueueOrderedAtOnce jobs, at most limits::kQueuePictureMs older.
-  // Beside it the newest forecast of starts: of a small state that of now, else at most some seconds old
-  // (server/runtime/forecaster.h).
+  // As read_dear(), with a snapshot of the queue's order and the newest start estimates.
+  // - The snapshot is of the engine's state. For a queue of more than limits::kQueueOrderedAtOnce
+  //   jobs it may be up to limits::kQueuePictureMs older.
+  // - The estimates of a small state are of the same moment. Those of a large state are at most
+  //   some seconds old (server/runtime/forecaster.h).
   using QueueRead = std::function<void(const Engine&, const QueuePicture&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
-  // As read(), with the newest forecast of starts beside the engine; none is made for it.
+  // As read(), with the newest start estimates; none are made for the read.
   using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;
   bool read_starts(StartsRead fn);
-  // As read_queue(), of what asks for no order.
+  // As read_queue(), without the order.
   Queued read_dear_starts(const std::string& caller, StartsRead fn);
   FollowerStats stats() const;
-  // Stepped only: works off what is queued, reads too, and writes a checkpoint if one is due.
+  // Stepped only: finishes queued work, reads too, and writes a checkpoint if one is due.
   void turn();
 
  private:

@@ -69,7 +69,8 @@ void Forecaster::go_on(const Engine& engine, bool whole) {
   starts_.odds = told_.odds();
 }
 
-// Whom the forecast before had not is told a start now; the first one finds all waiting, some for long.
+// A job that the previous forecast did not have gets its first start estimate now. The first
+// forecast does not count: it finds jobs that have waited for long.
 void Forecaster::take(Forecast forecast) {
   told_.look(forecast.time_ms());
   if (made_count_ > 0) {
@@ -126,7 +127,8 @@ void Forecaster::copy_slice(Engine& engine) {
   make_beside(*std::move(basis));
 }
 
-// The follower joins the thread once `ready_` is set. To free a large basis takes a second, so that comes before.
+// The follower joins the thread once `ready_` is set. Freeing a large basis takes a second, so that
+// comes first.
 void Forecaster::make_beside(ForecastBasis copied) {
   thread_ = std::thread([this, of = std::move(copied)]() mutable {
     name_background_thread("forecast");

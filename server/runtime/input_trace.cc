@@ -28,7 +28,7 @@ void InputTrace::rotate() {
   file_.close();
   const auto name = [&](std::size_t n) { return n == 0 ? path_ : path_ + "." + std::to_string(n); };
   for (std::size_t n = limits::kTraceFiles - 1; n > 0; --n) {
-    std::rename(name(n - 1).c_str(), name(n).c_str());  // missing ones are fine
+    std::rename(name(n - 1).c_str(), name(n).c_str());  // missing files do not matter
   }
   file_.open(path_, std::ios::trunc);
   bytes_ = 0;

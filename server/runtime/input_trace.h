@@ -1,5 +1,6 @@
-// The input trace: every input as it was stamped, in the text form of scenario files, so that an
-// incident can be replayed through Engine::apply. It decides nothing and recovery never reads it.
+// The input trace: every input with its time, in the text form of scenario files, so that an
+// incident can be replayed through Engine::apply. It has no influence on decisions, and recovery
+// never reads it.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,10 @@
 
 namespace subak {
 
-// `path` is the newest file, `path`.1 the one before, up to limits::kTraceFiles in all; a file is
-// full at `file_bytes`. A disk that fails ends the trace with one log line, nothing else. Threads:
-// one, the loop's (RuntimeOptions::record). Buffered: the last lines may be missing after a crash.
+// Writes the trace. `path` is the newest file and `path`.1 the previous one, up to
+// limits::kTraceFiles in all. A file is full at `file_bytes`. A disk failure ends the trace with
+// one log line and has no other effect. It is buffered, so the last lines may be missing after a
+// crash. Threads: the loop's (RuntimeOptions::record).
 class InputTrace {
  public:
   explicit InputTrace(std::string path, std::size_t file_bytes = limits::kTraceFileBytes);

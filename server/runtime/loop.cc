@@ -34,9 +34,10 @@ bool Runtime::Impl::wait() {
   return collect();
 }
 
-// Takes what came. The store's answer makes room for the next batch to be handed over before the
-// old one is released, so that the store never waits for replies to be sent. What is durable may be shown, but not
-// what follows from it, once another leads: an answer that is too old is asked for again.
+// Takes new posts and the store's answer. The answer makes room to hand over the next batch before
+// the old one is released. So the store never waits for replies to be sent. Once another process
+// leads, durable facts may be shown, but no conclusions from them. So an answer that is too old is
+// requested again.
 bool Runtime::Impl::collect() {
   nudged = false;
   if (stats.failed) return false;
@@ -62,7 +63,8 @@ bool Runtime::Impl::has_work() const {
          durable != nullptr;
 }
 
-// The time until the engine wants a Tick, in bounds: the wall clock may be set while we wait.
+// Returns the time until the engine needs a Tick, within bounds: the wall clock may be set
+// meanwhile.
 DurationMs Runtime::Impl::patience() const {
   const auto deadline = engine.next_deadline();
   if (!deadline || !can_fill()) return limits::kLoopMaxWaitMs;
@@ -86,8 +88,8 @@ void Runtime::Impl::fill() {
   stats.inputs += filling->released.inputs - before;
 }
 
-// What waits comes first: a word that was here in time is not too late because we were. At most all
-// that the mailbox holds.
+// Applies waiting inputs before a Tick: an input that arrived in time is not late because the loop
+// was slow. At most as many as the mailbox holds.
 void Runtime::Impl::tick_if_due() {
   constexpr std::size_t kMostPutOff = limits::kLoopMailbox / limits::kMaxBatchInputs;
   const auto deadline = engine.next_deadline();
@@ -114,7 +116,7 @@ void Runtime::Impl::take_mail(Mail& mail) {
 }
 
 Reply Runtime::Impl::apply(Input input) {
-  // What it waited is no part of how far the clock is behind by which its times were read.
+  // The wait in the mailbox does not count as an error of the sender's clock.
   if (input.said_at_ms != 0) {
     input.said_at_ms = std::max<TimeMs>(input.said_at_ms + last_stamp - input.time_ms, 1);
   }
@@ -130,7 +132,7 @@ Reply Runtime::Impl::apply(Input input) {
   return std::move(outcome.reply);
 }
 
-// The engine decides first, at the time so far; what comes after it is stamped with the new one.
+// The engine decides first, at the old time. Later inputs get the new time.
 Reply Runtime::Impl::accept_clock(Input input) {
   const ClockReading now = read_clock();
   in::AcceptClock& asked = std::get<in::AcceptClock>(input.body);
@@ -147,7 +149,7 @@ Reply Runtime::Impl::accept_clock(Input input) {
   return reply;
 }
 
-// What is outstanding now rests on facts of this batch at most, and is delivered with it.
+// The outstanding effects rest on facts of this batch at most, and are delivered with it.
 void Runtime::Impl::subscribe(Mail& mail) {
   delivery(mail.stream) = engine.outstanding(mail.cluster);
   streams.emplace_back(mail.cluster, std::move(mail.stream));
@@ -181,8 +183,8 @@ void Runtime::Impl::hand_over() {
   give_to_store(in_flight->facts);
 }
 
-// The digest covers the engine's time, which a follower knows from facts alone: only a batch that
-// ends with one made now can be compared.
+// The digest covers the engine's time, which a follower knows only from facts. So only a batch
+// whose last fact was made now can be compared.
 bool Runtime::Impl::wants_digest(const std::vector<Fact>& facts) const {
   return options.digest_every != 0 && handed_over % options.digest_every == 0 && !facts.empty() &&
          facts.back().time_ms == engine.now();
@@ -211,7 +213,7 @@ void Runtime::Impl::release(Batch& batch) {
   started.notify_all();
 }
 
-// Once per turn: all of its inputs have one time.
+// Once per turn: all inputs of a turn have the same time.
 void Runtime::Impl::stamp() {
   const std::lock_guard lock(mutex);
   const ClockStatus before = time.status();
@@ -220,7 +222,8 @@ void Runtime::Impl::stamp() {
   tell_clock(before);
 }
 
-// A clock that was taken at the start, and steps back, was wrong then. The engine knows whether that start leapt.
+// A clock that was believed at the start and then steps back was wrong at the start. The engine
+// knows whether time leapt at that start.
 void Runtime::Impl::say_clock_wrong() {
   const ClockStatus& now = time.status();
   const bool behind = now.state == ClockState::kStepped && now.offset_ms < -limits::kMaxClockStepMs;

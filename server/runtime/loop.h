@@ -1,5 +1,5 @@
-// The loop of the runtime (runtime.h has the picture). Everything below the first group of members
-// is touched by the loop's thread alone.
+// The loop of the runtime (runtime.h has the diagram). Each group of members says which threads use
+// it.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@
 
 namespace subak {
 
-// What waits for its facts to be durable.
+// A batch: facts that wait to be durable, and the replies and effects that wait for them.
 struct Batch {
   std::shared_ptr<std::vector<Fact>> facts = std::make_shared<std::vector<Fact>>();
   struct Completion {
@@ -70,7 +70,7 @@ struct Runtime::Impl {
   void say_clock_wrong();
   ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
   void tell_clock(const ClockStatus& before) const;
-  DurationMs patience() const;  // how long to wait at most
+  DurationMs patience() const;  // the longest wait
   bool can_fill() const;
   bool wants_pass() const;
   bool has_work() const;  // under `mutex`
@@ -93,19 +93,19 @@ struct Runtime::Impl {
   bool stopping = false;
   bool nudged = false;
   bool running = false;             // between start() and stop()
-  std::int64_t followed_at_ms = 0;  // boot clock: when it last had all that the store has
+  std::int64_t followed_at_ms = 0;  // boot clock: when it last had all facts of the store
 
-  // The loop's own.
+  // Used by the loop alone.
   Engine engine;
-  bool is_known = false;  // it has the state, as it followed
-  KnownAs known_as;       // of who was followed
+  bool is_known = false;  // the state is complete, because it followed
+  KnownAs known_as;       // of the leader that it followed
   TimeMs last_stamp = 0;
-  bool said_wrong = false;       // in::ClockWrong, since the clock is behind
-  std::deque<Mail> mails;        // taken, not yet applied
+  bool said_wrong = false;       // in::ClockWrong was applied since the clock is behind
+  std::deque<Mail> mails;        // taken, not applied yet
   std::size_t tick_put_off = 0;  // turns that a due Tick has waited for mails
   std::unique_ptr<Batch> filling = std::make_unique<Batch>();
   std::unique_ptr<Batch> in_flight;
-  std::unique_ptr<Batch> durable;  // came back, not yet released
+  std::unique_ptr<Batch> durable;  // committed, not yet released
   std::vector<std::pair<ClusterId, std::shared_ptr<EffectStream>>> streams;
   std::uint64_t handed_over = 0;
   std::unique_ptr<StoreThread> store_thread;           // unless stepped

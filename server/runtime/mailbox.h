@@ -21,16 +21,16 @@ struct Mail {
   ClusterId cluster;  // of the stream
 };
 
-// Holds at most `most` inputs, counting those that the loop has taken and not applied. Threads:
-// put() any; the rest the loop's. The caller's mutex guards it.
+// Holds at most `most` inputs, including those that the loop has taken and not yet applied.
+// Threads: put() any; the rest the loop's. The caller's mutex guards it.
 class Mailbox {
  public:
   explicit Mailbox(std::size_t most) : most_(most) {}
-  // False: no room.
+  // Adds a post. False: no room.
   bool put(Mail mail);
   bool empty() const { return mails_.empty(); }
   std::size_t waiting() const { return waiting_; }
-  // Appends everything to `out`.
+  // Moves all posts to the end of `out`.
   void take(std::deque<Mail>& out);
   void applied(std::size_t inputs) { waiting_ -= inputs; }
 

@@ -1,4 +1,4 @@
-// What the runtime needs from the world: time and a durable store. The real ones are
+// The interfaces that the runtime needs: time and a durable store. The real ones are
 // server/runtime/clock.h and server/store/sqlite_store.h; tests bring their own.
 #pragma once
 
@@ -30,14 +30,16 @@ class Clock {
   virtual std::int64_t monotonic_us()
       const = 0;  // since an arbitrary instant; never goes backwards
   DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
-  // The same with the time that the machine slept; only the wall clock is measured by it.
+  // As monotonic_ms(), including the time that the machine slept. Only used to measure the wall
+  // clock.
   virtual std::int64_t boot_ms() const { return monotonic_ms(); }
 };
 
 // --- reads ---------------------------------------------------------------------------------------
 
-// Receives what rebuilds the state, in this order: each checkpoint fact (seq 0), checkpoint_end
-// once (seq 0 if there is no checkpoint), then each later fact without a gap.
+// Receives the facts that rebuild the state. First come the checkpoint facts (seq 0), then
+// checkpoint_end once (seq 0 if there is no checkpoint). Then each later fact follows without a
+// gap.
 class FactSink {
  public:
   virtual ~FactSink() = default;
@@ -46,6 +48,7 @@ class FactSink {
   virtual void fact(const Fact& fact) = 0;
 };
 
+// The extent of a recovery.
 struct Recovered {
   std::uint64_t seq = 0;             // of the last fact
   std::uint64_t checkpoint_seq = 0;  // 0: no checkpoint
@@ -53,15 +56,15 @@ struct Recovered {
   std::uint64_t tail_facts = 0;
 };
 
-// A row of the books with the fact that made it.
+// A row of the ledger with the fact that wrote it.
 struct LedgerEntry {
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;  // when it was written
   LedgerRow row;
 };
 
-// Rows that overlap [from_ms, to_ms), in order of seq, after `after_seq` and up to `last_seq`, at
-// most `most`.
+// Selects rows that overlap [from_ms, to_ms), after `after_seq` and up to `last_seq`, at most
+// `most`. The result is in order of seq.
 struct LedgerQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
@@ -81,23 +84,23 @@ struct AuditEntry {
   std::string what;     // fact kind ("account_set"); of a refusal the input kind ("set_account")
   std::string subject;  // account path, cluster or node name, "1-42", "policy"
   std::string reason;
-  std::string before;  // text form of the record (core/text.h); empty: was not there
-  std::string after;   // empty: is gone
+  std::string before;  // text form of the record (core/text.h); empty: did not exist
+  std::string after;   // empty: was removed
   std::string error;   // of a refusal, else empty
   std::string request_id;
 };
 
-// Edits in [from_ms, to_ms), newest first, with seq below `before_seq`.
+// Selects edits in [from_ms, to_ms) with seq below `before_seq`, newest first.
 struct AuditQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
-  std::string subject;  // exact, or everything below it for an account path; empty: all
+  std::string subject;  // exact, or all below it for an account path; empty: all
   std::string actor;    // exact; empty: all
   std::uint64_t before_seq = INT64_MAX;
   std::size_t most = 100;
 };
 
-// What one (payer, holder, state, product) used on one UTC day.
+// The usage of one (payer, holder, state, product) on one UTC day.
 struct DailyUsage {
   std::int64_t day = 0;  // days since 1970-01-01
   AccountId payer, holder;
@@ -107,71 +110,73 @@ struct DailyUsage {
   std::uint64_t rows = 0;  // that contributed
 };
 
-// Reads of what is durable, on a connection of their own: never wait for the loop or a commit.
-// Threads: one at a time per reader; open one reader per thread.
+// Reads durable data on a connection of its own. It never waits for the loop or a commit. Threads:
+// one at a time per reader; open one reader per thread.
 class StoreReader {
  public:
   virtual ~StoreReader() = default;
-  // One consistent picture. An error (damage, an unknown kind of fact) means: do not start.
+  // Reads one consistent snapshot. An error (damage, an unknown kind of fact) means: do not start.
   virtual Result<Recovered> recover(FactSink& sink) = 0;
-  // Facts after `after_seq`, at most `most`, in order.
+  // Returns facts after `after_seq`, at most `most`, in order.
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
-  // Ledger rows cut to [from_ms, to_ms) and at midnights (UTC), summed. Sorted by day, payer,
-  // holder, state, product. `most` and `after_seq` of the query are ignored.
-  // Cost: the rows written since from_ms.
+  // Returns sums of ledger rows, cut to [from_ms, to_ms) and at midnights (UTC). Sorted by day,
+  // payer, holder, state, product. Ignores `most` and `after_seq` of the query. Cost: the rows
+  // written since from_ms.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
   virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;
 };
 
 // --- writes --------------------------------------------------------------------------------------
 
-// By cluster: the user as whom it knows the edge of who leads (ClusterView::known_as).
+// By cluster: the user name by which it knows the leader's edge (ClusterView::known_as).
 using KnownAs = std::map<std::string, std::string>;
 
-// Who may commit, where several processes share a store.
+// The process that may commit, if several share a store.
 struct Lead {
-  std::int64_t epoch = 0;  // only rises; 0: the store is one process's
-  std::string holder;      // in words; empty: nobody
-  std::string address;     // at which clients reach the holder; empty: not known
-  KnownAs known_as;        // no fact, so those who follow are told it
+  std::int64_t epoch = 0;  // only rises; 0: one process owns the store
+  std::string holder;      // description; empty: there is no leader
+  std::string address;     // where clients reach the holder; empty: unknown
+  KnownAs known_as;        // not a fact, so followers get it here
 };
 
-// The durable facts. Threads: commit() is called by one thread, write_checkpoint() and write_told() by
-// one other; the rest by any.
+// The durable facts. Threads: one thread calls commit(), one other calls write_checkpoint() and
+// write_told(), any may call the rest.
 class Store {
  public:
   virtual ~Store() = default;
-  // All or nothing, and durable on return. `facts` are numbered without a gap and never empty. An
-  // error is final: the caller shows nothing of the batch and ends the process.
+  // Commits all facts or none; durable on return. `facts` are numbered without a gap and never
+  // empty. An error is final: the caller releases nothing of the batch and ends the process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
-  // That no other process can have committed since: asked before a batch without facts is shown, whose replies and
-  // effects rest on the facts so far being all there are, and before any that had to wait beyond owned_until_ms(). An
-  // error is final, as that of commit(), and called by the same thread.
+  // Checks that no other process can have committed since. Call it before a batch without facts is
+  // released: its replies and effects rest on the facts so far being complete. Call it also before
+  // a batch that had to wait beyond owned_until_ms(). An error is final, as that of commit().
+  // Threads: that of commit().
   virtual std::optional<Error> check_owned() { return std::nullopt; }
-  // Until when, by Clock::boot_ms(), the last commit() or check_owned() says that much: a process may sleep before it
-  // shows what rests on it. Called by the same thread. A store that no other process can take: for ever.
+  // Returns until when, by Clock::boot_ms(), the last commit() or check_owned() holds. A process
+  // may sleep before it releases the batch. For ever if no other process can take the store.
+  // Threads: that of commit().
   virtual std::int64_t owned_until_ms() const { return INT64_MAX; }
-  // How long the commit or the check under way has been waiting for its store, as a database may be away; 0: none
-  // is, or that is not known. Threads: any.
+  // Returns how long the current commit or check has waited for its store, since a database may be
+  // away. 0: there is none, or it is unknown. Threads: any.
   virtual DurationMs waiting_ms() const { return 0; }
-  // Who leads, as it was last seen. Threads: any.
+  // Returns the leader as last seen. Threads: any.
   virtual Lead lead() const { return {}; }
-  // Facts that rebuild the state as of `seq`, which is durable. Replaces the previous
-  // checkpoint once all of it is durable; commits may run meanwhile.
-  // An error loses the checkpoint, nothing else.
+  // Writes the facts that rebuild the state as of `seq`, which is durable. They replace the
+  // previous checkpoint once all of them are durable; commits may run meanwhile. An error loses
+  // only this checkpoint.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
-  // What is kept beside a checkpoint and may be lost (server/codec/told.h): replaces what was there. An
-  // error loses it, nothing else. A store without a place for it keeps nothing.
+  // Replaces the calibration data beside a checkpoint (server/codec/told.h), which may be lost. An
+  // error loses only these data. A store without room for them keeps none.
   virtual std::optional<Error> write_told(std::string_view) { return std::nullopt; }
-  // Empty: nothing is there. An error: it is damaged, or cannot be read.
+  // Returns the calibration data; empty: there are none. An error: they are damaged or unreadable.
   virtual Result<std::string> read_told() { return std::string(); }
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
-  // Copies everything durable to a new file beside the store and returns its path; the caller
-  // removes it. One at a time. Commits go on meanwhile. `wanted` is asked between parts; once it
-  // says no, the copy ends with an error.
+  // Copies all durable data to a new file beside the store and returns its path; the caller removes
+  // it. One copy at a time. Commits go on meanwhile. `wanted` is called between parts; false ends
+  // the copy with an error.
   virtual Result<std::string> make_copy(const std::function<bool()>& wanted);
-  // "sqlite var/subak.db", for logs and status.
+  // Returns "sqlite var/subak.db", for logs and status.
   virtual std::string describe() const = 0;
 };
 

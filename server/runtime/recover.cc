@@ -21,7 +21,7 @@ class EngineSink final : public FactSink {
 
 }  // namespace
 
-// A store that is no file has a database behind it with ways of its own.
+// A database has its own ways to make copies.
 Result<std::string> Store::make_copy(const std::function<bool()>&) {
   return Error{ErrorCode::kPrecondition, "backup", describe(),
                "want a store of one file; others are backed up with their database's own tools"};

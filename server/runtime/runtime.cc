@@ -27,7 +27,7 @@ Result<Recovered> Runtime::start() { return impl_->start(); }
 void Runtime::stop() { impl_->stop(); }
 
 bool Runtime::post(Input input, ReplyFn done) {
-  // By then the clock that said_at_ms is of has been compared with ours.
+  // By then the clock of said_at_ms has been compared with the service's.
   if (input.said_at_ms != 0 && input.time_ms == 0) input.time_ms = now_ms();
   Mail mail;
   mail.inputs.push_back(std::move(input));
@@ -112,7 +112,7 @@ void Runtime::Impl::followed(std::vector<Fact> facts, const KnownAs& now_known_a
   const std::lock_guard lock(mutex);
   followed_at_ms = clock.boot_ms();
   if (is_new && time.status().state != ClockState::kBelieved) {
-    time.start(engine.now(), read_clock());  // who leads may have accepted it
+    time.start(engine.now(), read_clock());  // the leader may have accepted it
   } else {
     time.look(read_clock());
   }
@@ -222,7 +222,7 @@ bool Runtime::Impl::post(Mail mail) {
   return true;
 }
 
-// On the store thread. After a failure the loop ends without releasing anything more.
+// Runs on the store thread. After a failure the loop ends and releases no more.
 void Runtime::Impl::committed(StoreThread::Done done) {
   const std::optional<Error> error = done.error;
   {

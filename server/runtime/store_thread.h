@@ -16,7 +16,7 @@ namespace subak {
 
 class StoreThread {
  public:
-  // What became of a batch.
+  // The result for a batch.
   struct Done {
     std::optional<Error> error;
     std::int64_t commit_us = 0;
@@ -28,10 +28,10 @@ class StoreThread {
   StoreThread(const StoreThread&) = delete;
   StoreThread& operator=(const StoreThread&) = delete;
 
-  // At most one batch may be with the store. Without facts there is nothing to commit; it is
-  // durable as soon as it is its turn and the store is still ours.
+  // Gives a batch to the store; at most one at a time. A batch without facts needs no commit. It is
+  // durable once it is its turn and this process still owns the store.
   void commit(std::shared_ptr<const std::vector<Fact>> facts);
-  // What the thread does with a batch.
+  // Commits one batch on the calling thread.
   static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);
 
  private:

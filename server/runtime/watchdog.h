@@ -1,5 +1,5 @@
-// Notices that the loop makes no progress although it has work: a pass that never ends, or a store
-// that hangs. It repairs nothing: it logs, and health turns to not serving until progress is seen
+// Detects that the loop makes no progress although it has work: a pass that never ends, or a store
+// that hangs. It does not repair. It logs, and health is not serving until the loop makes progress
 // again.
 #pragma once
 
@@ -16,11 +16,12 @@
 
 namespace subak {
 
-// The judgement alone, without a thread.
+// The detection alone, without a thread.
 class StallDetector {
  public:
   explicit StallDetector(DurationMs patience_ms) : patience_ms_(patience_ms) {}
-  // True if nothing was released for longer than the patience although there was work all the time.
+  // Returns true if nothing was released for longer than the patience although there was work all
+  // the time.
   bool stalled(const RuntimeStats& stats, DurationMs now_ms);
 
  private:

@@ -21,7 +21,7 @@ in::SetCluster wanted(const Config& config, const ClusterConfig& cluster) {
   return edit;
 }
 
-// The exceptions of a cluster that the configuration does not name are those of the view.
+// If the configuration does not name exceptions of a cluster, those of the view stay.
 bool names_a_mode(const Config& config, const ClusterConfig& cluster) {
   return cluster.mode || config.mode || (!config.clusters.empty() && !cluster.namespaces.empty());
 }
@@ -38,7 +38,8 @@ void edit_cluster(const Config& config, const ClusterConfig& cluster, const Clus
   edits.emplace_back(edit);
 }
 
-// The clusters that the configuration is about: its list, else all that there are, else one.
+// Returns the clusters that the configuration applies to: its list, else all existing ones, else
+// one.
 std::vector<ClusterConfig> named_clusters(const Config& config, const View& view) {
   if (!config.clusters.empty()) return config.clusters;
   std::vector<ClusterConfig> out;
@@ -94,7 +95,7 @@ std::optional<Error> post_and_wait(Runtime& runtime, std::vector<in::Body> edits
   return done.get();
 }
 
-// "name=value" of each field, in their order.
+// Returns "name=value" of each field, in their order.
 std::vector<std::string> texts(Policy policy) {
   std::vector<std::string> out;
   const auto add = [&out](int, std::string_view name, auto& value) {

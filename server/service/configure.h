@@ -1,6 +1,6 @@
-// The configuration as inputs: clusters, modes and policy are state of the engine, so what the file
-// says enters like any edit, by actor "config", and shows in the audit log.
-// Private to server/service.
+// Turns the configuration into inputs. Clusters, modes and policy are state of the engine. So the
+// file's values enter like any edit, by actor "config", and appear in the audit log. Private to
+// server/service.
 #pragma once
 
 #include <functional>
@@ -19,24 +19,26 @@ namespace subak {
 
 inline constexpr char kConfigActor[] = "config";
 
-// What the configuration said about a cluster when it last entered; nothing if it never did.
+// Returns a cluster's values when the configuration last entered them; nullopt: it never did.
 using LastConfigured = std::function<std::optional<fact::ClusterSet>(const std::string& cluster)>;
 
-// The edits that bring `view` to what `config` names. A cluster that somebody has edited since is
-// left alone unless the configuration itself has changed: a restart does not undo a command, nor
-// bring back a cluster that was deleted. Without clusters in the configuration and in the view
-// there will be names::kFirstCluster. A new store has no previous program to stay readable for: it
-// starts at the newest fact version.
+// Returns the edits that bring `view` to the values that `config` names. A cluster with a later
+// edit is left alone unless the configuration itself has changed. So a restart does not undo a
+// command, and does not restore a deleted cluster. Without clusters in the configuration and in the
+// view, the edits create names::kFirstCluster. A new store starts at the newest fact version, since
+// no older program has to read it.
 std::vector<in::Body> edits_for(const Config& config, const View& view, const LastConfigured& last);
 
-// What such edits would change, a line each: "half_life_ms=1209600000, in force half_life_ms=604800000".
+// Returns the changes that these edits would make, a line each: "half_life_ms=1209600000, in force
+// half_life_ms=604800000".
 std::vector<std::string> differences(const std::vector<in::Body>& edits, const View& view);
-// Of the policy alone, which nothing but a configuration changes: what the one of this replica says otherwise.
+// Returns the differences of the policy alone, which only a configuration changes: where this
+// replica's configuration differs.
 std::vector<std::string> policy_differences(const Config& config, const View& view);
 
-// Posts them and waits until they are durable. The first refusal is the error.
+// Posts the edits and waits until they are durable. The first refusal is the error.
 std::optional<Error> configure(const Config& config, Runtime& runtime, Store& store);
-// What configure() would change, and does not.
+// Returns what configure() would change, without changing it.
 Result<std::vector<std::string>> not_put_in(const Config& config, const Runtime& runtime,
                                             Store& store);
 

@@ -29,7 +29,7 @@ Result<KubeAccess> access_of(const ClusterConfig& cluster) {
                             : read_kubeconfig_file(cluster.kubeconfig, cluster.context);
 }
 
-// Credentials expire by the machine's clock, as one that is sampled may go back by a little.
+// Credentials expire by the machine's clock: a sampled clock may go back a little.
 std::unique_ptr<KubeApi> client_of(KubeAccess access, const Clock& clock,
                                    std::function<void(const Error&)> tell) {
   return std::make_unique<KnownClient>(
@@ -52,8 +52,8 @@ Error no_one_cluster(const Config& config, const View& view) {
           "more goes with: subak cluster delete NAME"};
 }
 
-// The cluster that flags reach: the one that is named, else the only one there is. Who waits to lead may come before the
-// first one is made.
+// Returns the cluster that the flags connect to: the named one, else the only one. A standby may
+// get here before the first cluster is made.
 Result<std::string> reached_by_flags(const Config& config, const View& view) {
   if (!config.clusters.empty()) return config.clusters.front().name;
   if (view.clusters->empty()) return std::string(names::kFirstCluster);
@@ -61,7 +61,7 @@ Result<std::string> reached_by_flags(const Config& config, const View& view) {
   return only != nullptr ? Result<std::string>(only->name) : no_one_cluster(config, view);
 }
 
-// Those of the list, and the one that flags reach.
+// Returns the clusters of the list, and the one that the flags connect to.
 Result<std::vector<ClusterConfig>> reached(const Config& config, const View& view) {
   std::vector<ClusterConfig> out;
   for (const ClusterConfig& cluster : config.clusters) {

@@ -1,4 +1,4 @@
-// The edges that the configuration asks for, one for each cluster that it says how to reach.
+// Makes the edges of the configuration: one for each cluster with connection data.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace subak {
 
-// Clusters that have one; an empty name: the only cluster there is.
+// Returns the clusters with an edge; an empty name: the only cluster there is.
 std::vector<std::string> own_edges(const Config& config);
 
 struct NamedEdge {
@@ -22,16 +22,18 @@ struct NamedEdge {
   std::unique_ptr<Edge> edge;
 };
 
-// Reads kubeconfigs and makes the edges; none is started. `view` has the clusters by now. An error
-// names the cluster and the field of the file, or says that flags name none of several clusters. `clock` outlives them; credentials expire by it. Threads: the one that starts the service.
+// Reads kubeconfigs and makes the edges without starting them. `view` has the clusters already. An
+// error names the cluster and the field of the file, or says that flags name none of several
+// clusters. `clock` outlives the edges; credentials expire by it. Threads: the one that starts the
+// service.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports, const Clock& clock);
 
-// The label of the pod that the configuration says we run in, which is not started; nullptr: it names none. An error: it
-// is not a pod of this cluster. `clock` outlives it.
+// Makes the label of the configured own pod without starting it; nullptr: none is configured. An
+// error: it is not a pod of this cluster. `clock` outlives it.
 Result<std::unique_ptr<PodLabel>> make_pod_label(const Config& config, const Clock& clock);
 
-// What `status` says of one edge; empty: it follows, and nothing is wrong.
+// Returns the warning of `status` about one edge; empty: it follows without trouble.
 std::string edge_warning(const std::string& cluster, const EdgeStats& stats);
 
 // For GetStatus and for the metrics page. Threads: any, once the edges are made.

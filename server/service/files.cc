@@ -26,7 +26,7 @@ std::string local(const std::string& state) {
   return postgres::is_address(state) ? "var/subak" : state;
 }
 
-// Of a replica's own.
+// Returns a file of this replica alone.
 std::string own_file(const std::string& state, const std::string& folder, const char* suffix) {
   return folder.empty() ? local(state) + suffix : (fs::path(folder) / "subak").string() + suffix;
 }

@@ -1,4 +1,5 @@
-// The files beside the store; beside a database they are named after var/subak. Private to server/service.
+// The files beside the store. With a database they are named after var/subak. Private to
+// server/service.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,17 @@ namespace subak {
 std::optional<Error> make_folder(const std::string& folder);
 // Makes the folder of `state` (and those above it) with mode 0700 if it is missing.
 std::optional<Error> make_state_folder(const std::string& state);
-// The folder of the self-signed certificates, the first file of the input trace, and the copy that a database makes of
-// itself (a file makes its own).
+// Return the folder of the self-signed certificates, the first file of the input trace, and the
+// file for a copy of a database (a state file copies itself).
 std::string certificate_folder(const std::string& state);
 std::string input_trace_file(const std::string& state);
 std::string copy_file(const std::string& state);
-// Where a replica keeps what it knows to be durable in a database; `folder`: as configured, empty: where the others are.
+// Returns the file with this replica's last durable sequence of a database. `folder`: as
+// configured; empty: the folder of the other files.
 std::string known_file(const std::string& state, const std::string& folder);
-// Beside it: what its webhook judges by.
+// Returns the file with the webhook's last basis, in the same folder.
 std::string last_copy_file(const std::string& state, const std::string& folder);
-// What the state file and its log take; 0 while there are none.
+// Returns the bytes of the state file and its log; 0 without them.
 std::uint64_t state_bytes(const std::string& state);
 
 }  // namespace subak

@@ -58,7 +58,7 @@ std::unique_ptr<Listener> http_listener(const Config& config, const DoorLimits& 
   options.port = config.listen_http.port;
   options.max_connections = limits.all;
   options.max_per_peer = limits.per_peer;
-  options.threads = 2;  // health answers while a page is written
+  options.threads = 2;  // health is answered while a page is written
   std::vector<std::string> hosts = config.http_hosts;
   hosts.push_back(machine_name());
   return Listener::async(options, http_handler(std::move(route), std::move(hosts)));

@@ -1,5 +1,5 @@
-// What a leader and a replica show to the world alike: their listeners, the certificate, how many
-// connections there may be. Private to server/service.
+// The outward parts that leader and webhook-only replica share: listeners, certificate, connection
+// limits. Private to server/service.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,17 @@
 
 namespace subak {
 
-// Raises the limit of open files and divides them; the log says where there are few.
+// Raises the limit of open files and divides the files; the log says if there are few.
 Result<ConnectionLimits> divide_files();
-// What the configuration says of admission.
+// Returns the admission settings of the configuration.
 AdmissionConfig admission_of(const Config& config);
-// Reports to `events`, which outlives it, as the clock does; the rest is to be filled in.
+// Returns options that report to `events`, which outlives the webhook, as does the clock. The
+// caller fills in the rest.
 WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
-// Watched: a new pair is taken over, or the log says why not.
+// Opens the certificate pair and watches it: a new pair is taken over, or the log says why not.
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
                                                             CertificateStore::Renew renew = {});
-// Neither is started.
+// Make the listeners without starting them.
 std::unique_ptr<Listener> http_listener(const Config& config, const DoorLimits& limits,
                                         HttpRoute route);
 std::unique_ptr<Listener> webhook_listener(const Config& config, const DoorLimits& limits,

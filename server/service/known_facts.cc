@@ -13,7 +13,8 @@ namespace {
 
 constexpr DurationMs kWriteMs = kSecondMs;  // between writes of the file
 
-// The newest fact after `after` that took facts up to a number below `below` for lost; 0: there is none.
+// Returns the newest fact after `after` that declares facts up to a number below `below` lost; 0:
+// there is none.
 Result<std::uint64_t> newest_acceptance(StoreReader& reader, std::uint64_t after,
                                         std::uint64_t below) {
   AuditQuery query;
@@ -30,7 +31,7 @@ Result<std::uint64_t> newest_acceptance(StoreReader& reader, std::uint64_t after
   }
 }
 
-// Whether the store has it.
+// True if the store has the fact.
 Result<bool> has(StoreReader& reader, const KnownFact& known) {
   if (known.seq == 0) return true;
   const auto there = reader.facts(known.seq - 1, 1);
@@ -58,7 +59,8 @@ std::optional<Error> KnownFacts::open() {
   return std::nullopt;
 }
 
-// What was taken for lost before the fact that we know is noted with it: only later words are of now.
+// An earlier acceptance of data loss is recorded with the fact that this replica knows. So only
+// later acceptances count.
 std::optional<Error> KnownFacts::compare(StoreReader& reader) {
   KnownFact known;
   {

@@ -1,6 +1,7 @@
-// What this replica knows to be durable, held against the database: after a failover to a copy that was behind,
-// acknowledged facts are missing there, and who goes on from it loses them for good. So a replica that knows such a fact
-// never leads, until somebody says that they are lost (docs/design/0065).
+// Compares this replica's last durable sequence with the database. After a failover to a copy that
+// was behind, acknowledged facts are missing there, and the next leader would lose them for good.
+// So a replica that knows a missing fact does not lead until an operator accepts the data loss
+// (docs/design/0065).
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +20,7 @@
 
 namespace subak {
 
-// What an operator said.
+// An operator's acceptance of data loss.
 struct LossWord {
   std::uint64_t until = 0;  // the database's last fact
   std::string actor, reason;
@@ -33,31 +34,35 @@ class KnownFacts {
   KnownFacts(const KnownFacts&) = delete;
   KnownFacts& operator=(const KnownFacts&) = delete;
 
-  // Reads the file; then it is written once a second where something has changed.
+  // Reads the file. From then on it is written once a second after a change.
   std::optional<Error> open();
-  // Reads the fact that is known in the store again, and where it is not there, whether somebody has taken it for lost
-  // since. An error: that cannot be told. Before anything is seen(); once more after the lead was taken.
+  // Looks for the last durable sequence in the store. If that fact is missing, looks for a later
+  // acceptance of the data loss. An error: neither could be decided. Call before the first seen(),
+  // and again after the lead was taken.
   std::optional<Error> compare(StoreReader& reader);
-  // Facts that are durable, in order: ours, or another's. A fact that takes others for lost, and the one that was
-  // missing, end missing(). Threads: one at a time.
+  // Takes durable facts in order, from this process or another. The missing fact, or a fact that
+  // accepts its loss, ends missing(). Threads: one at a time.
   void seen(const std::vector<Fact>& facts);
-  // Nothing is missing(), and compare() has seen to that. Threads: any.
+  // True if missing() is nullopt and compare() has checked it. Threads: any.
   bool may_lead() const;
-  // The last fact that is known and that the database lacks; nullopt: it lacks nothing, or that was taken for lost.
-  // Threads: any.
+  // Returns the last fact that this replica knows as durable, if the database lacks it. nullopt:
+  // the database lacks none, or an operator accepted the data loss. Threads: any.
   std::optional<KnownFact> missing() const;
-  std::uint64_t missing_seq() const { return missing().value_or(KnownFact()).seq; }  // 0: nothing
+  std::uint64_t missing_seq() const { return missing().value_or(KnownFact()).seq; }  // 0: none
 
-  // Somebody takes all after `word.until` for lost. Refused, with field `until`: that is not `last`, the database's last
-  // fact; nothing is missing. Else the last fact that is lost; and unless it is a check only, missing() says nullopt from
-  // now on, and word() what is to be written into the audit log. Threads: any.
+  // Records that all facts after `word.until` are lost. Refused with field `until`: it is not
+  // `last`, the database's last fact, or no fact is missing. Returns the last lost fact. Unless it
+  // only validates, missing() is nullopt from now on, and word() returns the entry for the audit
+  // log. Threads: any.
   Result<KnownFact> accept(const LossWord& word, std::uint64_t last, bool validate_only);
-  // What is to be said before anything else once this replica leads: kept until seen() has it.
+  // Returns the acceptance that this replica must write first once it leads. It stays until seen()
+  // gets it.
   std::optional<LossAccepted> word(std::string* actor) const;
 
-  // When the last fact was that is known; 0: none is. Threads: any.
+  // Returns the time of the last fact that this replica knows as durable; 0: there is none.
+  // Threads: any.
   TimeMs last_ms() const;
-  // Now. Threads: any.
+  // Writes the file now. Threads: any.
   void write();
   const std::string& path() const { return path_; }
 

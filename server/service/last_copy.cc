@@ -16,7 +16,7 @@
 namespace subak {
 namespace {
 
-constexpr DurationMs kLookMs = 5 * kSecondMs;  // between looks whether the file is still right
+constexpr DurationMs kLookMs = 5 * kSecondMs;  // between checks whether the file is current
 constexpr SummedKind kKind{"subak static 1\n", limits::kMaxStaticCopyBytes};
 
 TimeMs changed_at(const std::string& path) {
@@ -25,7 +25,8 @@ TimeMs changed_at(const std::string& path) {
   return found.st_mtim.tv_sec * kSecondMs + found.st_mtim.tv_nsec / 1'000'000;
 }
 
-// The file says the same as before: its time says until when. False: it is not there any more.
+// The content is unchanged: sets the file's time, which says until when it was current. False: the
+// file is gone.
 bool note_unchanged(const std::string& path) {
   return ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0;
 }

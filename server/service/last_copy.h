@@ -1,5 +1,5 @@
-// What the webhook of this replica judges by (server/api/static_copy.h), kept on its own disk: so its next start judges
-// reviews by it, if the database is away then. It may be lost. Private to server/service.
+// The webhook's basis (server/api/static_copy.h) on this replica's own disk. The next start judges
+// reviews by it if the database is away. It may be lost. Private to server/service.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ namespace subak {
 
 class LastCopy {
  public:
-  // `path`: its file, in a folder that exists. `place`: of the database, which tells it from another's.
+  // `path`: its file, in a folder that exists. `place`: identifies the database.
   LastCopy(std::string path, std::string_view place, AdmissionConfig config);
   ~LastCopy();  // stop()
   LastCopy(const LastCopy&) = delete;
@@ -27,17 +27,18 @@ class LastCopy {
 
   struct Kept {
     std::shared_ptr<const View> view;  // of accounts, clusters and policy only
-    TimeMs at_ms = 0;  // when it was last seen to be what is judged by, as the wall clock showed it
+    TimeMs at_ms = 0;                  // when it was last known to be current, by the wall clock
   };
-  // nullopt: there is none. An error says why it cannot be used: damaged, of another database, too large, unreadable.
+  // Reads the copy. nullopt: there is none. An error says why it is unusable: damaged, of another
+  // database, too large, or unreadable.
   Result<std::optional<Kept>> read() const;
 
-  // From now on `newest` is asked every few seconds, on a thread of its own, and the file replaced where a review
-  // could be answered otherwise. What cannot be written is logged, once until it can.
+  // Starts a thread that calls `newest` every few seconds. It replaces the file if a review could
+  // have another answer. A write error is logged once until a write succeeds.
   void keep(std::function<std::shared_ptr<const View>()> newest);
-  // One look of that thread's, for it and for tests.
+  // One round of that thread, for it and for tests.
   void look(const std::shared_ptr<const View>& newest);
-  // After a last look. Idempotent.
+  // Stops after one more round. Idempotent.
   void stop();
 
  private:
@@ -48,7 +49,7 @@ class LastCopy {
   const AdmissionConfig config_;
   std::function<std::shared_ptr<const View>()> newest_;
   std::shared_ptr<const View> written_;
-  bool failed_ = false;  // the last look
+  bool failed_ = false;  // in the last round
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;

@@ -1,4 +1,4 @@
-// The word that facts are lost, from the API into the audit log. Private to server/service.
+// Brings an accepted data loss from the API into the audit log. Private to server/service.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace subak {
 
-// What AdminService.AcceptLoss asks of a replica whose database ends with fact `last`: KnownFacts::accept(), with a line
-// in the log. Threads: any.
+// Carries out AdminService.AcceptLoss on a replica whose database ends with fact `last`:
+// KnownFacts::accept(), with a log line. Threads: any.
 Result<LossSeen> accept_loss(KnownFacts& known, const LossAsked& asked, std::uint64_t last);
 
-// Once this replica leads, before anything is decided: writes what was accepted into the audit log, by which others see
-// that they may follow, and waits until that is durable. Nothing was: does nothing.
+// Writes an acceptance of data loss into the audit log and waits until that is durable. Call once
+// this replica leads, before any decision. Other replicas see by the entry that they may follow.
+// Does nothing without an acceptance.
 std::optional<Error> say_loss(const KnownFacts& known, Runtime& runtime);
 
 }  // namespace subak

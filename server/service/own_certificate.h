@@ -1,5 +1,6 @@
-// The pair that the service makes itself, kept up to date while it serves, and what people are told of it.
-// Private to server/service. Threads: begin() first; then look() on one thread, the rest on any.
+// The certificate pair that the service makes itself. This class keeps it up to date while it
+// serves, and has warnings about it. Private to server/service. Threads: begin() first; then look()
+// on one thread, the rest on any.
 #pragma once
 
 #include <atomic>
@@ -15,18 +16,18 @@ namespace subak {
 
 class OwnCertificate {
  public:
-  // `host`: of the address that the webhook listens on. `by_name`: it is reached as the Service of the
-  // cluster that it runs in, whose pods change their address. `now_ms`: the service's own time.
+  // `host`: of the webhook's address. `by_name`: clients reach it as the Service of its own
+  // cluster, whose pods change their address. `now_ms`: the service's own time.
   OwnCertificate(std::string directory, std::string host, bool by_name,
                  std::function<TimeMs()> now_ms);
 
-  // Makes what is missing, and says of a pair that it is for another address.
+  // Makes missing files, and warns about a pair for another address.
   Result<CertificateFiles> begin();
-  // Does what is due, every limits::kOwnCaLookMs; in between it costs nothing.
+  // Renews what is due, every limits::kOwnCaLookMs; in between it costs nothing.
   void look();
-  // When the pair changes to the next CA; 0: there is no next one.
+  // Returns when the pair changes to the next CA; 0: there is no next one.
   TimeMs change_ms() const { return change_ms_; }
-  // What `subak status` says; none if nothing is to be done.
+  // Returns the warnings of `subak status`; empty if no action is required.
   std::vector<std::string> warnings() const;
 
  private:

@@ -1,6 +1,6 @@
-// Ready means it serves: each listener is asked again and again over its own socket, in room that
-// it keeps for that. One that does not answer makes the service not ready; one that lets nobody in
-// for long ends the process, since a restart mends that and nothing else does. Full is neither.
+// Probes each listener again and again over its own socket, in room reserved for that. The service
+// is ready only while all listeners answer. A listener that accepts no connection for long ends the
+// process, since only a restart repairs that. A full listener counts as neither.
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ namespace subak {
 class ProbeJudge {
  public:
   explicit ProbeJudge(DurationMs patience_ms) : patience_ms_(patience_ms) {}
-  // Where nothing could be asked, the judgement stays as it was.
+  // Takes a probe's result. If no probe was possible, the judgement stays unchanged.
   void take(const ProbeResult& result, DurationMs now_ms);
   bool serves() const { return serves_; }
-  // It has let nobody in for longer than the patience.
+  // True if it has accepted no connection for longer than the patience.
   bool dead() const { return dead_; }
 
  private:
@@ -36,7 +36,7 @@ class ProbeJudge {
   std::optional<DurationMs> shut_since_ms_;
 };
 
-// What is asked.
+// A listener with its probe.
 struct Probed {
   std::string name;
   std::function<ProbeResult(DurationMs patience_ms)> ask;
@@ -44,8 +44,8 @@ struct Probed {
 
 class Prober {
  public:
-  // `dead` is called on the prober's thread when a listener is, with its name.
-  // `clock` outlives the prober.
+  // `dead` is called on the prober's thread with the name of a dead listener. `clock` outlives the
+  // prober.
   Prober(std::vector<Probed> probed, const Clock& clock, std::function<void(const Error&)> dead,
          DurationMs every_ms = limits::kProbeEveryMs,
          DurationMs patience_ms = limits::kProbePatienceMs);
@@ -53,11 +53,11 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // Asks all of them, for the first time, before the thread begins.
+  // Probes all listeners once before the thread begins.
   void start();
-  // Asks no more; waits for a question under way.
+  // Stops probing; waits for a probe in progress.
   void stop();
-  // Of the last question. Threads: any.
+  // Returns the result of the last probe. Threads: any.
   bool serves(std::size_t index) const { return asked_[index].serves; }
 
  private:

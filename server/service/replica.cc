@@ -11,7 +11,7 @@
 
 namespace subak {
 
-// Members in the order in which they are made; destroyed the other way round.
+// Members in the order of their creation; destroyed in the reverse order.
 struct Replica::Impl {
   Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)), fatal(std::move(f)) {}
 
@@ -34,7 +34,7 @@ struct Replica::Impl {
   std::unique_ptr<Listener> webhook;
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
-  std::atomic<bool> started{false};  // the parts above may be asked
+  std::atomic<bool> started{false};  // the parts above may be used
 };
 
 std::optional<Error> Replica::Impl::start() {
@@ -79,7 +79,7 @@ void Replica::Impl::start_prober() {
   prober->start();
 }
 
-// What was never started is stopped harmlessly.
+// Parts that were not started may be stopped.
 void Replica::Impl::stop() {
   if (prober) prober->stop();
   if (webhook) webhook->stop();

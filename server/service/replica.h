@@ -1,7 +1,7 @@
-// A webhook-only replica in one object (`follow` of the configuration): it answers admission reviews
-// from its leader's newest copy, and has no store, loop, engine, API or edges.
+// A webhook-only replica in one object (`follow` of the configuration). It answers admission
+// reviews from its leader's newest copy. It has no store, loop, engine, API or edges.
 //
-//   HTTP port -> the leader's copy is followed -> webhook
+//  HTTP port -> the leader's copy is followed -> webhook
 //
 // Threads: one thread starts and stops.
 #pragma once
@@ -18,17 +18,18 @@ namespace subak {
 
 class Replica {
  public:
-  // `fatal` is called when a listener lets nobody in; see Prober.
+  // `fatal` is called when a listener accepts no connection; see Prober.
   Replica(Config config, std::function<void(const Error&)> fatal);
   ~Replica();  // stop()
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
-  // An error says what refused the start; nothing runs then. A leader that is away refuses nothing.
+  // Starts. An error says what refused the start; nothing runs then. An unreachable leader is no
+  // error.
   std::optional<Error> start();
-  // "subakd ready webhook=10.0.0.7:9443 http=10.0.0.7:9445", as bound.
+  // Returns "subakd ready webhook=10.0.0.7:9443 http=10.0.0.7:9445", as bound.
   std::string ports_text() const;
-  // There is nothing to read again: token and CA are read for each connection.
+  // Does nothing: token and CA are read for each connection.
   std::optional<Error> reload() { return std::nullopt; }
   void stop();
 

@@ -94,7 +94,7 @@ void Reviewer::stop() {
   if (copy_) copy_->stop();
 }
 
-// The copy goes once the runtime is there, so whoever misses the one finds the other.
+// The copy is dropped only after the runtime exists, so one of them is always found.
 std::shared_ptr<const View> Reviewer::view() const {
   if (runtime_ == nullptr) {
     const std::lock_guard lock(mutex_);
@@ -104,7 +104,8 @@ std::shared_ptr<const View> Reviewer::view() const {
   return runtime != nullptr ? runtime->view() : nullptr;
 }
 
-// The last fact that is known says what the store's own would: a wall clock that is far from it makes no certificate.
+// The last fact that this replica knows as durable stands in for the store's last one. With a wall
+// clock far from it no certificate is made.
 TimeMs Reviewer::now_ms() {
   if (const Runtime* const runtime = runtime_) return runtime->now_ms();
   const std::lock_guard lock(mutex_);

@@ -1,10 +1,10 @@
-// The webhook of a process that has a store, and what it judges by: the runtime's View. A store that others have too may
-// be away at the start: until it is open, reviews are judged by the copy that the last process left (LastCopy), or gated
-// without denying where there is none (decide_without_view()). The listener and its connections are the same all the
-// while. Private to server/service.
+// The webhook of a process that has a store. It judges by the runtime's View. A shared store may be
+// away at the start. Until it is open, reviews are judged by the copy that the last process left
+// (LastCopy). Without a copy they are gated and not denied (decide_without_view()). The listener
+// and its connections stay the same throughout. Private to server/service.
 //
-//   judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
-//   judge_by() -> start() else
+//  judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
+//  judge_by() -> start() else
 //
 // Threads: one for these and stop(); the rest by any.
 #pragma once
@@ -35,29 +35,32 @@ namespace subak {
 
 class Reviewer {
  public:
-  // What it is given outlives it, as the runtime does that it judges by.
+  // The arguments outlive it, as does the runtime that it judges by.
   Reviewer(const Config& config, metrics::Events& events, const Clock& clock);
   ~Reviewer();  // stop()
   Reviewer(const Reviewer&) = delete;
   Reviewer& operator=(const Reviewer&) = delete;
 
-  // Reads the copy; the log says where it cannot be used. `last_ms`: when the last fact was that this replica knows (0: it
-  // knows none), as the wall clock alone is not believed where certificates are made. `dead`: see Prober.
+  // Reads the copy; the log says if it is unusable. `last_ms`: time of the last fact that this
+  // replica knows, 0 for none. The wall clock alone is not believed when certificates are made.
+  // `dead`: see Prober.
   void judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
                      std::function<void(const Error&)> dead);
   // Listens. Without a certificate in the configuration it makes its own, or renews it.
   std::optional<Error> start(const DoorLimits& door);
-  // From now on by the View of a runtime that has read the store; after judge_by_copy() the copy is kept up to date.
+  // Judges by the View of a runtime that has read the store from now on. After judge_by_copy() the
+  // copy is also kept up to date.
   void judge_by(const Runtime& runtime);
-  // The process has started: from now on others ask the listener whether it serves.
+  // Ends the start: from now on the service's own prober checks the listener.
   void end_start();
   void stop();
 
-  // The store was seen to be away while the process starts.
+  // Records that the store was away during the start.
   void note_away();
-  // What is judged by until end_start(). nullopt: the process has started, or its store is its own.
+  // Returns the basis until end_start(). nullopt: the process has started, or the store is not
+  // shared.
   std::optional<metrics::StartState> start_state() const;
-  // Until then, once it listens: the listener, and whether it serves.
+  // Returns the listener and its health until then, once it listens.
   std::vector<metrics::ListenerState> start_listeners() const;
 
   // After start().
@@ -66,7 +69,7 @@ class Reviewer {
   ConnectionStats connections() const { return listener_->connections(); }
   TimeMs certificate_end_ms() const { return certificate_->expires_at_ms(); }
   TimeMs certificate_change_ms() const;
-  // What `subak status` says of the certificate.
+  // Returns the certificate's warnings for `subak status`.
   std::vector<std::string> warnings() const;
 
  private:
@@ -82,18 +85,18 @@ class Reviewer {
   const std::int64_t begun_boot_ms_;
   std::atomic<const Runtime*> runtime_{nullptr};
   std::atomic<bool> by_copy_{false}, away_{false};
-  std::unique_ptr<LastCopy> copy_;  // none where the store is this process's own
+  std::unique_ptr<LastCopy> copy_;  // none if the store is not shared
   std::function<void(const Error&)> dead_;
   mutable std::mutex mutex_;
   // Until judge_by(), under the mutex.
   std::optional<LastCopy::Kept> kept_;
   BelievedTime time_;
-  std::unique_ptr<OwnCertificate> own_certificate_;  // none where a pair is configured
+  std::unique_ptr<OwnCertificate> own_certificate_;  // none if a pair is configured
   std::shared_ptr<CertificateStore> certificate_;
   std::unique_ptr<Webhook> webhook_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<Prober> prober_;      // of a start without the store
-  std::atomic<bool> is_probed_{false};  // by that one, so all above may be asked
+  std::atomic<bool> is_probed_{false};  // by that prober, so all above may be used
 };
 
 }  // namespace subak

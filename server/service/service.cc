@@ -32,7 +32,7 @@ bool stop_asked() {
 
 namespace {
 
-constexpr DurationMs kCallGraceMs = 2 * kSecondMs;  // of unary gRPC calls under way at a stop
+constexpr DurationMs kCallGraceMs = 2 * kSecondMs;  // of open unary gRPC calls at a stop
 
 void warn_of_tokens(const ApiServer& api) {
   const std::string warning = api.token_warning();
@@ -75,7 +75,7 @@ std::optional<Error> Service::Impl::open_file() {
   return std::nullopt;
 }
 
-// The webhook first: the database may be away for long.
+// Starts the webhook first: the database may be away for long.
 std::optional<Error> Service::Impl::open_shared() {
   const auto address = postgres::parse_address(config.state);
   if (!address) return address.error();
@@ -201,7 +201,7 @@ std::optional<Error> Service::Impl::start_edges() {
   return std::nullopt;
 }
 
-// Before it is known who leads, so that a pod whose process was killed has the label no longer.
+// Runs before the leader is known, so that a pod whose process was killed loses the label.
 std::optional<Error> Service::Impl::start_pod_label() {
   auto made = make_pod_label(config, machine);
   if (!made) return made.error();
@@ -214,7 +214,8 @@ void Service::Impl::label_pod(bool leads) {
   if (pod_label) pod_label->want(leads);
 }
 
-// Ready means that reads are answered: the follower's engine may take longer to recover than the loop's.
+// Waits for the first read, since ready means that reads are answered. The follower's engine may
+// take longer to recover than the loop's.
 void Service::Impl::await_first_read() {
   const auto answered = std::make_shared<std::promise<void>>();
   const std::future<void> first = answered->get_future();
@@ -242,7 +243,7 @@ void Service::Impl::released(const Released& batch) {
   api->on_durable(batch);
 }
 
-// A new list of clusters is made where anything of them has changed.
+// The View has a new list of clusters if any of them has changed.
 void Service::Impl::tell_known_as(const View& view) {
   if (view.clusters == told_clusters) return;
   told_clusters = view.clusters;
@@ -255,7 +256,7 @@ void Service::Impl::tell_known_as(const View& view) {
   shared->tell(known_as);
 }
 
-// Each event once, by who leads.
+// The leader alone counts each event once.
 void Service::Impl::count(const Released& batch) {
   metrics::Reservations found = events.durable(batch);
   if (!found.empty()) {
@@ -266,7 +267,8 @@ void Service::Impl::count(const Released& batch) {
   }
 }
 
-// Nobody leads, or nobody else can: this process does before anybody is answered. Else it follows who does.
+// Leads if no process leads, or if the store is not shared, before any request is answered.
+// Otherwise it follows the leader.
 std::optional<Error> Service::Impl::begin() {
   bool leads = true;
   if (standby) {
@@ -291,7 +293,8 @@ std::optional<Error> Service::Impl::lead() {
   return took_over ? say_not_put_in() : configure(config, *runtime, *store);
 }
 
-// Two replicas whose configurations differ would change the policy back and forth with each failure.
+// Two replicas with different configurations would change the policy back and forth with each
+// failover.
 std::optional<Error> Service::Impl::say_not_put_in() {
   const auto words = not_put_in(config, *runtime, *store);
   if (!words) return words.error();
@@ -330,7 +333,7 @@ std::optional<Error> Service::Impl::start() {
   if (leads) {
     if (auto error = start_edges()) return error;
   } else if (const auto made = made_edges(); !made) {
-    return made.error();  // now, and not when it is to lead
+    return made.error();  // now, not when it begins to lead
   }
   await_first_read();
   start_prober();
@@ -341,15 +344,15 @@ std::optional<Error> Service::Impl::start() {
   return std::nullopt;
 }
 
-// A loop that waits for a database is not stuck.
+// A loop that waits for a database is not stalled.
 RuntimeStats Service::Impl::watched() const {
   RuntimeStats stats = runtime->stats();
   if (store->waiting_ms() > 0) stats.has_work = false;
   return stats;
 }
 
-// What was never started is stopped harmlessly.
-// Each part takes nothing new before what it feeds stops.
+// Parts that were not started may be stopped. Each part stops accepting before the part that it
+// feeds stops.
 void Service::Impl::stop() {
   if (standby) standby->stop();
   label_pod(false);
@@ -364,7 +367,7 @@ void Service::Impl::stop() {
   watchdog.reset();
   if (runtime) runtime->stop();
   if (shared != nullptr)
-    shared->give_up_lead();  // before the last checkpoint, for which nobody need wait
+    shared->give_up_lead();  // before the last checkpoint, so no standby waits for it
   if (follower) follower->stop();
   if (pod_label) pod_label->stop();
 }

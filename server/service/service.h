@@ -1,12 +1,11 @@
-// The whole service in one object: what main starts and stops, and what tests run on port 0.
+// The whole service in one object: main starts and stops it, and tests run it on port 0.
 //
-//   store -> follower, runtime -> configuration as inputs -> watchdog, audit -> webhook, gRPC
-//   -> edges
+//  store -> follower, runtime -> configuration as inputs -> watchdog, audit -> webhook, gRPC
+//  -> edges
 //
-// The HTTP port listens first and says "recovering" until the rest is there. Where the store is a database, the webhook
-// does before it is open (server/service/reviewer.h).
-// Threads: one thread starts, reloads and stops.
-// The callbacks between parts follow their own headers.
+// The HTTP port listens first and answers "recovering" until the rest is there. If the store is a
+// database, the webhook also listens before it is open (server/service/reviewer.h). Threads: one
+// thread starts, reloads and stops. The callbacks between parts follow their own headers.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,11 @@ namespace subak {
 
 struct ServicePorts {
   ListenAddress webhook, grpc, http;  // as bound: no port is 0
-  // "subakd ready webhook=127.0.0.1:9443 grpc=127.0.0.1:9444 http=127.0.0.1:9445"
+  // Returns "subakd ready webhook=127.0.0.1:9443 grpc=127.0.0.1:9444 http=127.0.0.1:9445".
   std::string text() const;
 };
 
-// SIGTERM or SIGINT has come and waits to be taken (main blocks both): a start that waits ends then.
+// True if SIGTERM or SIGINT is pending (main blocks both): a waiting start then ends.
 bool stop_asked();
 
 class Service {
@@ -38,13 +37,13 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // An error says what refused the start; nothing runs then.
+  // Starts. An error says what refused the start; nothing runs then.
   std::optional<Error> start();
   ServicePorts ports() const;
   std::string ports_text() const { return ports().text(); }
-  // Reads the token file again. On an error the tokens stay as they were.
+  // Reads the token file again. On an error the tokens stay unchanged.
   std::optional<Error> reload();
-  // Takes nothing new, answers what is under way, makes everything durable, writes a checkpoint.
+  // Accepts nothing new, answers open calls, makes everything durable, and writes a checkpoint.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// What the service is made of. Private to server/service; service.h is what others use.
+// The parts of the service. Private to server/service; others use service.h.
 #pragma once
 
 #include <atomic>
@@ -32,9 +32,9 @@
 
 namespace subak {
 
-// Members in the order in which they are made; destroyed the other way round.
+// Members in the order of their creation; destroyed in the reverse order.
 struct Service::Impl {
-  // What is known is kept before the process ends.
+  // `fatal` writes the last durable sequence before the process ends.
   Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)) {
     fatal = [this, end = std::move(f)](const Error& error) {
       if (known) known->write();
@@ -72,32 +72,32 @@ struct Service::Impl {
   Config config;
   std::function<void(const Error&)> fatal;
   SystemClock machine;
-  DatabaseClock clock{machine};  // the machine's, where the state is a file
+  DatabaseClock clock{machine};  // the machine's, if the state is a file
   const TimeMs start_ms = clock.wall_ms();
   const std::int64_t start_boot_ms = clock.boot_ms();
   metrics::Events events;
   ConnectionLimits connections;
   std::unique_ptr<Store> store;
-  SharedStore* shared = nullptr;      // the store, if others have it open too
-  std::unique_ptr<KnownFacts> known;  // of such a store
+  SharedStore* shared = nullptr;      // the store, if it is shared
+  std::unique_ptr<KnownFacts> known;  // of a shared store
   std::unique_ptr<InputTrace> trace;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
-  std::unique_ptr<Standby> standby;  // of a store that others have open too
+  std::unique_ptr<Standby> standby;  // of a shared store
   Reviewer reviewer{config, events, clock};
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
   std::vector<NamedEdge> edges;
-  std::unique_ptr<PodLabel> pod_label;  // of the pod that is named
-  // The loop's thread: of which clusters, and what, others were told last.
+  std::unique_ptr<PodLabel> pod_label;  // of the configured own pod
+  // The loop's thread: the clusters and names that others got last.
   std::shared_ptr<const std::vector<ClusterView>> told_clusters;
   KnownAs told;
-  std::atomic<bool> recovered{false};  // the parts above may be asked, but for the edges
-  std::atomic<bool> has_edges{false};  // these too
+  std::atomic<bool> recovered{false};  // the parts above may be used, except the edges
+  std::atomic<bool> has_edges{false};  // the edges too
 };
 
 }  // namespace subak

@@ -1,4 +1,4 @@
-// What the service says of itself: the metrics page, warnings.
+// The service's own state: the metrics page, warnings.
 #include <utility>
 
 #include "server/service/configure.h"

@@ -1,5 +1,5 @@
-// How many connections there may be: as many as core/limits.h wants, or as the system has open
-// files for. Private to server/service.
+// The numbers of connections: as core/limits.h wants, or as the system's open files allow. Private
+// to server/service.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,19 @@
 
 namespace subak {
 
-// Raises the limit of open files to kWantedFiles, or as far as the system lets us; what it is then.
+// Raises the limit of open files to kWantedFiles, or as far as the system allows, and returns the
+// result.
 std::size_t raise_open_files();
 
 struct ConnectionLimits {
   DoorLimits webhook, grpc, http;
 };
 
-// What fits into `files` open files beside kOwnFiles and the room for probes: what core/limits.h
-// wants, or the same part of all. Too few for a start: the error says how many are needed.
+// Divides `files` open files, less kOwnFiles and the room for probes: what core/limits.h wants, or
+// the same part of each. An error: too few for a start; it says how many are needed.
 Result<ConnectionLimits> share_files(std::size_t files);
 
-// As the machine is called; empty if it has no name.
+// Returns the machine's name; empty if it has none.
 std::string machine_name();
 
 }  // namespace subak

@@ -45,7 +45,7 @@ Result<Recovered> StoreTail::begin(const std::function<void()>& meanwhile) {
   });
 }
 
-// The last fact that is known is read again.
+// Reads the view's last fact again, to detect another history.
 StoreTail::Look StoreTail::look(StoreReader& reader, const KnownAs& known_as) {
   while (true) {
     const std::uint64_t seq = runtime_.view()->seq;
@@ -97,20 +97,20 @@ std::optional<Error> Standby::compare() {
   return ports_.known != nullptr ? ports_.known->compare(*reader_) : std::nullopt;
 }
 
-// The database may have become another between the look and the lead.
+// The database may have been replaced between the look and the lead.
 Result<Standby::Begun> Standby::led_at_once() {
   if (auto error = compare()) return *error;
   if (may_lead()) return Begun::kLeads;
   return gone();
 }
 
-// Whoever leads may be making the tables: then there is nothing to read yet. Where nobody leads, those who know the state
-// go first, and then we do, unless the database lacks what we know.
+// While a leader makes the tables there is nothing to read yet. If there is no leader, standbys
+// that know the state go first, then this one, unless the database lacks facts that it knows.
 Result<Standby::Begun> Standby::try_begin() {
   std::optional<Error> unread;
   if (!compared_) unread = compare();
   compared_ = !unread;
-  // Before there are tables it cannot be opened; what it refuses then is another matter.
+  // Without tables the reader cannot be opened; any other refusal is an error.
   if (unread && reader_ != nullptr && !says_away(*unread)) return *unread;
   const Result<bool> led = ports_.store.try_lead();
   const bool is_away = !led.ok() && !ports_.store.leads() && says_away(led.error());
@@ -204,10 +204,12 @@ Result<bool> Standby::look() {
                      " was finalized to a version of facts that is newer than this program",
                  "want the newer subakd here too: this process ends"};
   }
-  // Facts that came since the last look are a sign of life; those that a late reader had still to read are none.
+  // Facts that arrived since the last look are a sign of life. Facts that a late reader still had
+  // to read are not.
   if (has_all_ && ports_.runtime.view()->seq > before) ports_.store.note_alive();
   has_all_ = look == StoreTail::Look::kAll;
-  // Whoever led before may have committed until the lead was taken: only a look after that has all.
+  // The previous leader may have committed until the lead was taken. Only a look after that has all
+  // facts.
   return leads && has_all_;
 }
 

@@ -1,5 +1,5 @@
-// What a replica does while another leads: it keeps up with the store, so that it can serve reads and has nothing to
-// read when it takes over.
+// The standby: while another process leads, it keeps up with the store. So it can serve reads, and
+// has nothing to read when it takes over.
 #pragma once
 
 #include <atomic>
@@ -24,24 +24,26 @@ class StoreTail {
  public:
   // `runtime` outlives it.
   explicit StoreTail(Runtime& runtime) : runtime_(runtime) {}
-  // Reads all of the store: Runtime::follow(). `meanwhile` is called often while it does.
+  // Reads the whole store: Runtime::follow(). `meanwhile` is called often during that.
   Result<Recovered> begin(const std::function<void()>& meanwhile = nullptr);
-  // Hands over what has come since the last look, and what the leader says of itself. kGone: the last fact that was
-  // read is not there any more, as after a failover to a copy of the database that lacked it: what is known is not the
-  // store's, and the process has to begin anew. kNewer: whoever leads finalized the store to a version of facts that this
-  // program does not know. An error is logged, once until a look succeeds.
+  // Hands over the facts since the last look, and the leader's names.
+  // - kGone: the last fact that was read is no longer there, as after a failover to a copy of the
+  //   database that lacked it. The state here is then not the store's, and the process must
+  //   restart.
+  // - kNewer: the leader finalized the store to a fact version that this program does not know.
+  // - kFailed: an error, which is logged once until a look succeeds.
   enum class Look : unsigned char { kAll, kFailed, kGone, kNewer };
   Look look(StoreReader& reader, const KnownAs& known_as = {});
 
  private:
   Runtime& runtime_;
-  // That was read; none: all that is known came from a checkpoint, or there is nothing.
+  // The last fact read; none: all came from a checkpoint, or the store is empty.
   std::optional<Fact> last_;
   bool failed_ = false;  // the last look
 };
 
-// open_shared_store(), tried again for as long as the database's server cannot be reached and `options.stop` does not say
-// that this is to end. `away` is called each time that it cannot be.
+// open_shared_store(), repeated while the database's server is unreachable and `options.stop` does
+// not end it. `away` is called after each failure.
 Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options,
                                                      const std::function<void()>& away = nullptr);
 
@@ -50,14 +52,14 @@ class Standby {
   struct Ports {
     SharedStore& store;  // leads only where `known` may
     Runtime& runtime;
-    KnownFacts*
-        known;  // sees what the runtime releases; nullptr: nothing is known but what the store has
-    // On the standby's thread, once it leads and the runtime knows all facts. An error ends the process.
+    KnownFacts* known;  // gets the released facts; nullptr: only the store's facts count
+    // Called on the standby's thread once it leads and the runtime has all facts. An error ends the
+    // process.
     std::function<std::optional<Error>()> take_over;
     Fatal fatal;
-    // The start of the process is to be given up.
+    // True: the start of the process must end.
     std::function<bool()> stop;
-    // begin() waits for a database that is away. May be empty.
+    // Called while begin() waits for a database that is away. May be empty.
     std::function<void()> away = nullptr;
   };
   explicit Standby(Ports ports);
@@ -65,23 +67,25 @@ class Standby {
   Standby(const Standby&) = delete;
   Standby& operator=(const Standby&) = delete;
 
-  // Returns once it leads (true), or once another does and the runtime follows (false). An error: neither can be.
+  // Returns true once it leads, or false once another leads and the runtime follows. An error:
+  // neither is possible.
   Result<bool> begin();
-  // After that said false: goes on looking every limits::kLeadLookMs on a thread, until it leads.
+  // Call after begin() returned false. Looks every limits::kLeadLookMs on a thread until it leads.
   void start();
 
-  // What the two do each time, without waiting: for them, and for simulations of faults, by one thread.
+  // One round of begin() and of the thread, without waiting. For them and for simulations of
+  // faults, by one thread.
   enum class Begun : unsigned char { kLeads, kFollows, kNotYet };
   Result<Begun> try_begin();
-  // True: it leads, and the runtime knows all facts. An error: the process has to end.
+  // Returns true once it leads and the runtime has all facts. An error: the process must end.
   Result<bool> look();
-  // Idempotent. A take-over that has begun is finished first.
+  // Stops; a take-over in progress is finished first. Idempotent.
   void stop();
 
  private:
   void run();
   std::optional<Error> wait_and_lead();
-  // Whether the store has what this replica knows, as far as that can be told.
+  // Compares the store with this replica's last durable sequence, if possible.
   std::optional<Error> compare();
   Result<Begun> led_at_once();
   Result<Begun> follow();
@@ -92,9 +96,9 @@ class Standby {
   Ports ports_;
   StoreTail tail_;
   std::unique_ptr<StoreReader> reader_;
-  bool failed_ = false;  // the last look at who leads
+  bool failed_ = false;  // the last look at the leader
   bool compared_ = false;
-  bool has_all_ = false;  // the last look at the facts came to their end
+  bool has_all_ = false;  // the last look read all facts
   KnownAs known_as_;
   std::mutex mutex_;
   std::condition_variable wake_;

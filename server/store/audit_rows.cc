@@ -24,7 +24,7 @@ std::uint64_t number_after(const std::string& text, const std::string& word) {
 
 constexpr int kFirstText = 2;  // column of the first text
 
-// Fills what differs from kind to kind: thing, subject, after, and before where the fact says it.
+// Fills the fields that differ between kinds: thing, subject, after, and before if the fact has it.
 struct Describe {
   AuditRow& row;
   bool operator()(const fact::ClusterSet& f) {
@@ -36,7 +36,7 @@ struct Describe {
     return is("cluster " + std::to_string(f.id.value), "", "");
   }
   bool operator()(const fact::NodeSet& f) {
-    // Nothing but a drain or its end is anybody's edit of a node. What was said last is before an end.
+    // Only a drain or its end is an edit of a node. `before` is the last state before a drain ends.
     const std::string spec = to_text(f.spec);
     std::string after = spec;
     if (f.drained) after += " drained=true";
@@ -109,7 +109,7 @@ struct EditOf {
 
 std::optional<AuditRow> audit_row(const fact::Body& body) {
   const EditStamp* edit = std::visit(EditOf{}, body);
-  // Also of nobody's edit: what was refused, and what we stop by ourselves.
+  // Refusals and stops by Subak itself also count, although no user edits then.
   const bool shown = std::holds_alternative<fact::EditRefused>(body) ||
                      std::holds_alternative<fact::StopAsked>(body);
   if (edit == nullptr || (*edit == EditStamp{} && !shown)) return std::nullopt;

@@ -21,7 +21,7 @@ std::optional<Error> check_meta(Connection& db) {
   return std::nullopt;
 }
 
-// The checkpoint was made as of a fact: both must be of one history.
+// The checkpoint was made as of a fact: both must belong to one history.
 std::optional<Error> check_facts(Connection& db, std::uint32_t seed, const CheckpointMark& mark) {
   const ReadTransaction picture(db);
   FactRows facts(db, seed);
@@ -53,7 +53,7 @@ std::optional<Error> check_audit(Connection& db, std::uint32_t seed) {
   return rows.error();
 }
 
-// The one in use now: another may have replaced it meanwhile.
+// Checks the checkpoint in use now; another may have replaced it meanwhile.
 std::optional<Error> check_checkpoint(Connection& db, std::uint32_t seed) {
   const ReadTransaction picture(db);
   const auto mark = read_checkpoint_mark(db, seed);
@@ -75,8 +75,8 @@ std::optional<Error> check_structure(Connection& db, bool whole) {
 
 }  // namespace
 
-// Rows first: a row is a better place to name than a page. Each part in a picture of its own, so
-// that the log of a store in use can begin anew in between.
+// Checks rows first: an error that names a row is better than one that names a page. Each part has
+// a snapshot of its own, so that the log of a store in use can restart in between.
 std::optional<Error> check_content(Connection& db, bool checkpoint) {
   if (auto error = check_meta(db)) return error;
   const auto seed = read_seed(db);

@@ -72,7 +72,7 @@ std::int64_t file_size(const std::string& path) {
 
 namespace {
 
-// Nullopt: it cannot be read.
+// Nullopt: it is unreadable.
 std::optional<std::set<std::string>> schema_of(Connection& db) {
   Statement rows;
   if (!rows.prepare(db, "SELECT type, name, tbl_name, sql FROM sqlite_master")) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<Error> check_schema(Connection& db, const std::string& path) {
   return std::nullopt;
 }
 
-// SQLite would open what it may not write, and leave a log behind that nobody may write.
+// SQLite would open a file that it may not write, and leave a log behind that no process may write.
 std::optional<Error> check_rights(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
     const std::string file = path + suffix;
@@ -119,9 +119,9 @@ std::optional<Error> check_rights(const std::string& path) {
   return std::nullopt;
 }
 
-// https://www.sqlite.org/fileformat.html, 1.3. With a log beside it the header may be ahead; with a
-// journal, after a cut in the first moments of a store, all of it may be anything,
-// and SQLite undoes it.
+// https://www.sqlite.org/fileformat.html, 1.3. With a log beside it the header may be ahead. With a
+// journal, after a crash in the first moments of a store, the header may have any content, and
+// SQLite rolls it back.
 std::optional<Error> check_header(const std::string& path) {
   constexpr std::size_t kHeaderBytes = 100;
   const std::int64_t size = file_size(path);

@@ -37,8 +37,8 @@ bool Connection::open(const std::string& path, OpenMode mode) {
   flags |= mode == OpenMode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (mode == OpenMode::kCreate) flags |= SQLITE_OPEN_CREATE;
   if (sqlite3_open_v2(path.c_str(), &db_, flags, nullptr) != SQLITE_OK) return false;
-  // Our own writers take turns by a mutex;
-  // this is for a backup tool that holds a lock for a moment.
+  // Subak's own writers take turns by a mutex. The timeout is for a backup tool that holds a lock
+  // for a moment.
   sqlite3_busy_timeout(db_, 5000);
   return true;
 }

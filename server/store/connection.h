@@ -1,5 +1,5 @@
-// SQLite's C interface with owners: a connection, a prepared statement. Nothing throws; a call that
-// fails says so, and error() has SQLite's words. Threads: one at a time per connection and its
+// Owners for SQLite's C interface: a connection, a prepared statement. Nothing throws. A failed
+// call says so, and error() has SQLite's message. Threads: one at a time per connection and its
 // statements (connections are opened without SQLite's own mutexes).
 #pragma once
 
@@ -15,6 +15,7 @@ struct sqlite3_stmt;
 
 namespace subak {
 
+// How a connection opens its file.
 enum class OpenMode : std::uint8_t { kReadOnly, kReadWrite, kCreate };
 
 class Connection {
@@ -25,16 +26,17 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   bool open(const std::string& path, OpenMode mode);
-  // Whether the last connection to close copies the log into the file (SQLite's way, and the
-  // default): a store that is refused stays as it was found.
+  // Sets whether the last connection to close copies the log into the file, SQLite's default. Off,
+  // a refused store stays as it was found.
   void copy_log_at_close(bool wanted);
   // Runs statements separated by semicolons.
   bool exec(const char* sql);
-  // The first column of the first row as text; nullopt if there is none or it fails.
+  // Returns the first column of the first row as text; nullopt if there is none or it fails.
   std::optional<std::string> text(const char* sql);
   std::optional<std::int64_t> number(const char* sql);
-  // SQLite's words for the last failure, as an Error whose field is `what` ("store.commit") and the
-  // file. Ask before the next call, a rollback too: that has words of its own.
+  // Returns SQLite's message for the last failure, as an Error whose field is `what`
+  // ("store.commit") and the file. Call it before the next call, also before a rollback, which has
+  // a message of its own.
   Error error(std::string_view what) const;
   int code() const;  // primary result code of the last call
   sqlite3* get() const { return db_; }
@@ -45,8 +47,8 @@ class Connection {
   std::string path_;
 };
 
-// Parameters and columns count from 1 and from 0, as in SQLite. Bound text and blobs are not
-// copied: they must live until the next reset().
+// A prepared statement. Parameters count from 1 and columns from 0, as in SQLite. Bound text and
+// blobs are not copied: they must live until the next reset().
 class Statement {
  public:
   Statement() = default;
@@ -61,7 +63,7 @@ class Statement {
   }
   void bind(int parameter, std::string_view text);
   void bind_blob(int parameter, std::string_view bytes);
-  // True: there is a row. False: no more rows, or it failed: see failed().
+  // Steps. True: there is a row. False: no more rows, or it failed: see failed().
   bool step();
   bool failed() const { return failed_; }
   // Runs a statement without rows and makes it ready for the next parameters.

@@ -27,7 +27,7 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
-// The copy must not take the room that the next commit needs: a service without disk ends.
+// The copy must not use the room of the next commit: without disk space the service ends.
 std::optional<Error> check_room(const std::string& to, std::int64_t needed) {
   struct statvfs info {};
   const std::string folder = folder_of(to);
@@ -41,7 +41,7 @@ std::optional<Error> check_room(const std::string& to, std::int64_t needed) {
                 "want " + std::to_string(needed >> 20) + " MiB: the copy and some to spare");
 }
 
-// A new file for the owner alone; SQLite would follow the umask.
+// Creates a new file for the owner alone; SQLite would follow the umask.
 std::optional<Error> make_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return refuse(path, std::strerror(errno), "want a new file in a folder that exists");
@@ -49,7 +49,7 @@ std::optional<Error> make_file(const std::string& path) {
   return std::nullopt;
 }
 
-// False: an error of `to`, or not wanted any more.
+// Copies the pages. False: an error of `to`, or a stop was requested.
 bool copy_pages(Connection& from, Connection& to, const std::function<bool()>& wanted) {
   sqlite3_backup* copy = sqlite3_backup_init(to.get(), "main", from.get(), "main");
   if (copy == nullptr) return false;
@@ -68,7 +68,7 @@ std::optional<Error> copy_to(const std::string& to, Connection& source,
     return wanted() ? target.error("store.copy")
                     : refuse(to, "", "the copy is not wanted any more");
   }
-  // In the mode of the source readers would need a log beside the file.
+  // In the source's mode, readers would need a log beside the file.
   if (!target.exec("PRAGMA journal_mode=DELETE")) return target.error("store.copy");
   return std::nullopt;
 }
@@ -78,7 +78,7 @@ std::optional<Error> copy_to(const std::string& to, Connection& source,
 std::optional<Error> copy_store(const std::string& from, const std::string& to,
                                 const std::function<bool()>& wanted, std::int64_t spare_bytes) {
   Connection source;
-  // The transaction fixes the picture: without it a commit would begin the copy anew.
+  // The transaction fixes the snapshot: without it a commit would restart the copy.
   if (!source.open(from, OpenMode::kReadOnly) || !source.exec("BEGIN"))
     return source.error("store.copy");
   const auto pages = source.number("PRAGMA page_count");

@@ -1,4 +1,4 @@
-// Copies of a store: one consistent picture, whatever is committed meanwhile.
+// Copies of a store: one consistent snapshot, whatever is committed meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace subak {
 
-// Copies the store at `from` as of now, its write-ahead log included, to a new file `to`: one file
-// without a log beside it, readable for its owner only, not yet synced. `wanted` is asked between
-// parts; once it says no, the copy ends with an error. After an error there is no `to`. Refused if
-// the disk of `to` would have less than `spare_bytes` left. Commits to `from` go on, but its log
-// grows until the copy is done. Threads: any; a connection of its own.
+// Copies the store at `from` as of now, with its write-ahead log, to a new file `to`. The copy has
+// no log. Only its owner may read it. It is not synced.
+//
+// `wanted` is called between parts; false ends the copy with an error. After an error there is no
+// `to`. Refused if the disk of `to` would have less than `spare_bytes` left. Commits to `from` go
+// on, but its log grows until the copy is done. Threads: any; a connection of its own.
 std::optional<Error> copy_store(const std::string& from, const std::string& to,
                                 const std::function<bool()>& wanted,
                                 std::int64_t spare_bytes = limits::kSpareDiskBytes);
 
-// Makes what was written to this file (and to the folder's entry for it) durable.
+// Makes this file and its folder's entry durable.
 std::optional<Error> sync_file(const std::string& path);
 
 }  // namespace subak

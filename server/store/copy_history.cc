@@ -38,7 +38,7 @@ Result<std::uint64_t> copy_history(StoreReader& from, Store& to,
   OnlyCheckpoint checkpoint;
   const auto recovered = from.recover(checkpoint);
   if (!recovered.ok()) return recovered.error();
-  if (auto error = copy_facts()) return *error;  // the checkpoint may be of later
+  if (auto error = copy_facts()) return *error;  // the checkpoint may be later
   if (checkpoint.seq > 0 && checkpoint.seq <= last && checkpoint.whole) {
     if (auto error = to.write_checkpoint(checkpoint.seq, checkpoint.facts)) return *error;
   }

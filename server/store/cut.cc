@@ -9,7 +9,7 @@
 namespace subak {
 namespace {
 
-// Folds the facts that stay, and looks at the others.
+// Folds the facts that stay, and examines the others.
 class Cutter {
  public:
   explicit Cutter(const Until& until) : until_(until) {}

@@ -1,4 +1,5 @@
-// The history of a store up to a moment: as the state is the fold of the facts, the facts up to one are the state then.
+// The history of a store up to a moment. The state is the fold of the facts, so the facts up to one
+// give the state at that time.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +11,27 @@
 
 namespace subak {
 
-// The last fact that stays: by its number, or the last one of that time or before it (UTC).
+// The last fact that stays: by its number, or the last one at or before a time (UTC).
 struct UntilTime {
   TimeMs time_ms = 0;
 };
 using Until = std::variant<std::uint64_t, UntilTime>;
 
-// What stays, and what is left out.
+// The facts that stay and those left out.
 struct Cut {
   StateMark state;                 // after the last fact that stays
   TimeMs time_ms = 0;              // of that fact
   std::uint32_t fact_version = 0;  // of the facts that stay
-  std::uint64_t ledger_rows = 0;   // that these have
-  std::uint64_t left_out = 0;      // facts
-  TimeMs last_ms = 0;              // of the last of all
-  // The first fact that is left out has the time of the last that stays: both may be of one decision, of which then a
-  // part is there. A cut by time never has this.
+  std::uint64_t ledger_rows = 0;   // of the facts that stay
+  std::uint64_t left_out = 0;      // number of facts left out
+  TimeMs last_ms = 0;              // of the store's last fact
+  // The first fact left out has the time of the last that stays. Both may belong to one decision,
+  // which is then incomplete. A cut by time never has this.
   bool within_a_moment = false;
 };
 
-// Reads all facts. Refused, with field `until`: a number or time beyond the last fact, or before the first.
+// Reads all facts and finds the cut. Refused, with field `until`: a number or time beyond the last
+// fact, or before the first.
 Result<Cut> find_cut(StoreReader& reader, const Until& until);
 
 }  // namespace subak

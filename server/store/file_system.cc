@@ -12,7 +12,7 @@
 namespace subak {
 namespace {
 
-// linux/magic.h has some of them only.
+// linux/magic.h has only some of them.
 constexpr std::array<std::pair<std::uint32_t, std::string_view>, 10> kOfANetwork{{
     {0x00006969, "NFS"},
     {0x0000517b, "SMB"},

@@ -1,4 +1,4 @@
-// What lies under a store.
+// The file system under a store.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace subak {
 
-// The kind of the file system that `path`'s folder is on, as statfs(2) numbers them; 0: unknown.
+// Returns the kind of the file system of `path`'s folder, as statfs(2) numbers them; 0: unknown.
 std::uint32_t file_system_of(const std::string& path);
-// Refuses those of a network: locks there are not those of one machine, and a sync is a promise of
-// somebody else.
+// Refuses network file systems: their locks are not those of one machine, and their sync depends on
+// another machine.
 std::optional<Error> check_file_system(const std::string& path, std::uint32_t kind);
 
 }  // namespace subak

@@ -1,5 +1,5 @@
-// Looks once a second whether a store's files are still the ones under their names: a service
-// without commits would not see it.
+// Checks once a second that a store's files are still the ones under their names. A service without
+// commits would not notice.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ class FileWatch {
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // Calls `lost` once, on the watch's thread, and looks no more then.
+  // Starts the thread. It calls `lost` once on the watch's thread and then ends.
   void start(std::function<void(const Error&)> lost);
 
  private:

@@ -10,7 +10,8 @@
 namespace subak {
 namespace {
 
-constexpr int kStepsBetweenLooks = 100'000;  // of SQLite's machine: a millisecond or so
+constexpr int kStepsBetweenLooks = 100'000;  // instructions of SQLite's machine: about a
+                                             // millisecond
 constexpr int kLeastUrgent = 19;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A store that is too large to be read whole before the service starts is read whole beside it.
+// Reads and checks a whole store while the service runs. For a store that is too large to be
+// checked before the start.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,8 @@ namespace subak {
 
 class FullCheck {
  public:
-  // `sound` becomes true when all of it was proved; damage is logged with its place.
-  // Nothing is written.
+  // `sound` becomes true when the whole store was proved; damage is logged with its place. Nothing
+  // is written.
   explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
   ~FullCheck();
   FullCheck(const FullCheck&) = delete;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostBytes = 4096;
 
-// For people too. The check is that of the other numbers.
+// Readable for people too. The checksum is that of the other numbers.
 std::string text_of(const KnownFact& known) {
   const std::uint32_t check =
       RowSum(known.sum).add(known.seq).add(known.time_ms).add(known.accepted).value();

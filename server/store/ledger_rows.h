@@ -1,4 +1,4 @@
-// The books in SQL: writing rows, reading them back, and sums by day.
+// The ledger in SQL: writing rows, reading them back, and sums by day.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@
 
 namespace subak {
 
-// The sum of a row; `seed`: what the sums of its store begin with, `ord`: counts the rows from 1.
+// Returns the checksum of a row. `seed`: start of the store's checksums. `ord`: counts the rows
+// from 1.
 std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry);
 
 class LedgerWriter {
  public:
-  // `seed`: what the sums begin with.
+  // `seed`: start of the checksums.
   bool prepare(Connection& db, std::uint32_t seed);
   // `ord`: counts the rows from 1.
   bool insert(std::uint64_t ord, const LedgerEntry& entry);
@@ -28,8 +29,8 @@ class LedgerWriter {
   std::uint32_t seed_ = 0;
 };
 
-// The column `state`: which it was, and above the lowest byte by which clock the row ends. So rows of before that was
-// written read as they are.
+// The column `state`: the lowest byte is the usage state; the higher bits say by which clock the
+// row ends. Older rows, without these bits, read unchanged.
 std::int64_t stored_state(const LedgerRow& row);
 void read_stored_state(std::int64_t stored, LedgerRow& row);
 
@@ -37,11 +38,11 @@ void read_stored_state(std::int64_t stored, LedgerRow& row);
 inline constexpr std::string_view kLedgerColumns =
     "seq, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "
     "milligpu, corrects, ord, sum";
-// Nullopt: the row is not what was written.
+// Reads a row; nullopt: its checksum is wrong.
 std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t seed);
 std::uint64_t ledger_ord(const Statement& query);
 
-// Which rows a query wants, beyond what SQL has already chosen.
+// Filters rows by the parts of a query that SQL does not handle.
 class LedgerFilter {
  public:
   explicit LedgerFilter(const LedgerQuery& query);
@@ -53,8 +54,9 @@ class LedgerFilter {
   std::optional<JobId> job_;
 };
 
-// The last of `facts` facts that was made at or before `t` (0: none was); their times never fall. A row of the ledger
-// whose interval ends after `t` comes later. made_at(seq) is the time of one; O(log facts) of them.
+// Returns the last of `facts` facts that was made at or before `t` (0: none was); their times never
+// fall. A row of the ledger whose interval ends after `t` comes later. Calls made_at(seq) for the
+// time of a fact O(log facts) times.
 template <class F>
 Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at) {
   std::uint64_t low = 0;           // made at or before t, or none

@@ -18,9 +18,9 @@ namespace {
 // https://www.sqlite.org/fileformat2.html#walformat
 constexpr std::uint64_t kHeaderBytes = 32;
 constexpr std::uint64_t kFrameHeaderBytes = 24;
-constexpr std::uint32_t kMagic = 0x377f0682;  // + 1: sums over big-endian words
+constexpr std::uint32_t kMagic = 0x377f0682;  // + 1: checksums over big-endian words
 constexpr std::uint32_t kVersion = 3007000;
-constexpr std::uint64_t kSectorBytes = 512;  // arrives whole or not at all
+constexpr std::uint64_t kSectorBytes = 512;  // written completely or not at all
 constexpr std::uint32_t kLeastPage = 512;
 constexpr std::uint32_t kMostPage = 65536;
 
@@ -35,7 +35,7 @@ std::uint32_t word(const char* bytes, bool big_endian) {
 
 Pair pair_at(const char* bytes) { return {word(bytes, true), word(bytes + 4, true)}; }
 
-// SQLite's sum over whole pairs of words.
+// Returns SQLite's checksum over whole pairs of words.
 Pair add_up(Pair sum, std::string_view bytes, bool big_endian) {
   for (std::size_t i = 0; i + 8 <= bytes.size(); i += 8) {
     sum[0] += word(bytes.data() + i, big_endian) + sum[1];
@@ -46,7 +46,7 @@ Pair add_up(Pair sum, std::string_view bytes, bool big_endian) {
 
 struct Frame {
   std::uint32_t page = 0;
-  std::uint32_t commit = 0;  // pages of the store after the commit that it ends; else 0
+  std::uint32_t commit = 0;  // pages of the store after the commit it ends; else 0
   Pair salt{}, sum{};
   std::string bytes;  // header and page
 };
@@ -128,8 +128,8 @@ Pair LogScan::sum_from(Pair before, const Frame& frame) const {
                 big_endian_);
 }
 
-// The sums in its header are vouched for by the frame behind it; the words before them are as true
-// if they lie in the same sector.
+// True if the frame's commit word is certain. The next frame confirms the checksums in its header.
+// The words before them are as certain if they lie in the same sector.
 bool LogScan::commit_is_sure(std::uint64_t i, const Frame& frame) const {
   const std::uint64_t first = place(i) / kSectorBytes;
   const std::uint64_t last = (place(i) + kFrameHeaderBytes - 1) / kSectorBytes;
@@ -151,12 +151,12 @@ std::optional<Error> LogScan::run() {
   return std::nullopt;
 }
 
-// `sum`: what the broken frame's should be by its content. Content is what was written if its own
-// sum says so, or that of the next frame.
+// Examines the frames behind a broken one. `sum`: the checksum of the broken frame by its content.
+// The content is right if the frame's own checksum, or that of the next frame, matches.
 std::optional<Error> LogScan::behind(std::uint64_t broken, const Frame& frame, Pair sum) {
   Frame before = frame, next;
   bool sure = frame.sum == sum;            // `before` has the content that was written
-  bool ended = sure && frame.commit != 0;  // its transaction is over
+  bool ended = sure && frame.commit != 0;  // its transaction is complete
   for (std::uint64_t i = broken + 1; i < frames_ && read(i, next); ++i) {
     const bool by_content = i == broken + 1 && sum_from(sum, next) == next.sum;
     const bool whole = next.salt == salt_ && (by_content || sum_from(before.sum, next) == next.sum);
@@ -175,8 +175,8 @@ std::optional<Error> LogScan::behind(std::uint64_t broken, const Frame& frame, P
   return std::nullopt;
 }
 
-// Where each page's last version lies, up to the last commit of the frames that go on from the
-// first one; returns how many frames that are.
+// Finds where each page's last version lies, up to the last commit of the frames that continue from
+// the first one. Returns the number of these frames.
 std::uint64_t LogScan::last_commit(Pair salt, std::map<std::uint32_t, std::uint64_t>& pages) {
   std::map<std::uint32_t, std::uint64_t> open;
   std::uint64_t end = 0;
@@ -207,8 +207,8 @@ bool LogScan::store_has(const std::map<std::uint32_t, std::uint64_t>& pages) {
   return true;
 }
 
-// A power cut can leave such a header when the log begins anew: then the store has all that the
-// frames behind it say. SQLite takes the log for empty.
+// A power cut can leave such a header when the log restarts. Then the store has the content of all
+// frames behind it. SQLite takes the log for empty.
 std::optional<Error> LogScan::without_header() {
   Frame first;
   if (frames_ == 0 || !read(0, first)) return std::nullopt;

@@ -67,7 +67,7 @@ std::optional<Error> check_next(std::int64_t version, std::string_view name,
       "made the store, or restore a backup");
 }
 
-// Those that the store has must be the first ones of `all`, unchanged.
+// The store's migrations must be the first ones of `all`, unchanged.
 Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& all) {
   Statement query;
   if (!query.prepare(db,

@@ -1,5 +1,5 @@
-// Reading rows with proof: each is what was written, and none is missing. Whoever reads holds a
-// transaction (ReadTransaction), so that the head is that of the rows. Private to server/store.
+// Reads rows with proof: each has its checksum, and none is missing. The reader holds a transaction
+// (ReadTransaction), so that the head belongs to the rows. Private to server/store.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// One consistent picture for several statements.
+// One consistent snapshot for several statements.
 class ReadTransaction {
  public:
   explicit ReadTransaction(Connection& db) : db_(db), ok_(db.exec("BEGIN")) {}
@@ -29,12 +29,12 @@ class ReadTransaction {
   bool ok_;
 };
 
-// After next() has said no, error() tells whether that was the end.
+// Facts in order. After next() returned false, error() tells whether that was the end.
 class FactRows {
  public:
   FactRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
-  // The facts after `after`, at most `most`.
-  // They go on from `anchor`; without one, from the row of `after`.
+  // Finds the facts after `after`, at most `most`. Their checksums continue from `anchor`; without
+  // it, from the row of `after`.
   std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
                             std::uint64_t most);
   bool next();
@@ -90,7 +90,7 @@ class AuditRows {
   Connection& db_;
   std::uint32_t seed_;
   Statement rows_;
-  std::uint64_t ord_ = 0;  // that the next must have
+  std::uint64_t ord_ = 0;  // of the next row
   std::optional<Error> error_;
 };
 

@@ -1,4 +1,4 @@
-// A store whose checkpoint is damaged is made usable again from its facts.
+// Repairs a store with a damaged checkpoint from its facts.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace subak {
 
+// The result of a rebuild.
 struct Rebuilt {
-  std::string replaced;  // where the damaged store lies; empty: the file was whole
+  std::string replaced;  // where the damaged store lies; empty: the file was intact
 };
 
-// After this the store has no checkpoint, so that a start reads all facts. If only the checkpoint
-// is damaged, all else is copied to a new file, proved, and put in the place of the old one, which
-// goes aside. Refused, with nothing changed: facts, ledger or audit log are damaged too. `version`:
-// the newest of facts that this program knows.
-// Whoever calls has the store's lock, and nobody the store.
+// Removes the checkpoint, so that a start reads all facts. If only the checkpoint is damaged, all
+// other data are copied to a new file and proved. The new file replaces the old one, which is kept
+// aside. Refused, with nothing changed: facts, ledger or audit log are damaged too. `version`: the
+// newest fact version that this program knows. The caller has the store's lock, and no process has
+// the store open.
 Result<Rebuilt> drop_checkpoint(const std::string& path, std::uint32_t version);
 
 }  // namespace subak

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first name that is free: "subak.db.replaced-1".
+// Returns the first free name: "subak.db.replaced-1".
 std::string aside(const std::string& state) {
   for (int i = 1;; ++i) {
     const std::string name = state + ".replaced-" + std::to_string(i);
@@ -21,9 +21,9 @@ std::string aside(const std::string& state) {
   }
 }
 
-// The file keeps its name too until the new one takes it: a service that starts in between must not
-// find nothing and begin a new store.
-// Its log goes: left behind, SQLite would apply it to the file that comes. What it was told too.
+// The file keeps its name too until the new one replaces it. Otherwise a service that starts in
+// between would begin a new store. Its log is moved: SQLite would apply it to the new file. The
+// calibration file is moved too.
 std::optional<Error> put_aside(const std::string& state, const std::string& name) {
   std::error_code error;
   if (file_size(state) >= 0) {

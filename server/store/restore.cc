@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The copy until it is in place, and what an open store has beside it; first what an interrupted restore left.
+// The copy until it is in place, with the files beside an open store. It first removes what an
+// interrupted restore left.
 struct Draft {
   std::string path;
   explicit Draft(std::string at) : path(std::move(at)) { remove(); }
@@ -43,7 +44,7 @@ std::optional<Error> make_folder(const std::string& state) {
   return refuse_store(folder.string(), error.message(), "want a folder that can be made");
 }
 
-// An error names what the operator gave, not the copy of it.
+// The error names the operator's file, not its copy.
 Error named_as(Error error, const std::string& draft, const std::string& from) {
   if (const auto at = error.field.find(draft); at != std::string::npos) {
     error.field.replace(at, draft.size(), from);
@@ -51,7 +52,7 @@ Error named_as(Error error, const std::string& draft, const std::string& from) {
   return of_backup(std::move(error));
 }
 
-// The facts up to `last`, under the same uuid.
+// Copies the facts up to `last`, under the same uuid.
 std::optional<Error> copy_until(StoreReader& from, const std::string& uuid, const std::string& to,
                                 std::uint64_t last) {
   SqliteOptions options{to};
@@ -64,7 +65,7 @@ std::optional<Error> copy_until(StoreReader& from, const std::string& uuid, cons
   return std::nullopt;
 }
 
-// Makes `draft` a store that ends where `until` says, proved.
+// Makes `draft` a store that ends where `until` says, and proves it.
 Result<Restored> shorten(const Draft& draft, const Until& until) {
   const Draft whole(draft.path + "-whole");
   std::error_code error;

@@ -22,7 +22,7 @@ std::uint32_t add_up(std::uint32_t crc, std::string_view bytes) {
 }
 
 #ifdef __SSE4_2__
-// What the library sets up for a long run costs more than a short one takes.
+// For few bytes the library's setup costs more than it saves.
 constexpr std::size_t kShortBytes = 256;
 
 std::uint32_t add_up_short(std::uint32_t crc, std::string_view bytes) {

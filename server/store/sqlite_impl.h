@@ -1,4 +1,4 @@
-// The write side of the SQLite store. open_sqlite_store() (sqlite_store.h) is what others use.
+// The write side of the SQLite store. Others use open_sqlite_store() (sqlite_store.h).
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class SqliteStore final : public Store {
   SqliteStore(std::string path, std::uint32_t known_version, StoreLock lock)
       : path_(std::move(path)), known_version_(known_version), lock_(std::move(lock)) {}
   ~SqliteStore() override;
-  // Checks, migrates and prepares; nothing else works before.
+  // Checks, migrates and prepares; call it first.
   std::optional<Error> open(const SqliteOptions& options);
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
@@ -55,7 +55,7 @@ class SqliteStore final : public Store {
   bool insert(const Fact& fact, Head& head, std::uint32_t& version);
   bool stored(std::uint64_t wanted, std::int64_t rows_before);
   Error commit_error() const;
-  // `sum`: of the row before, and after it of this one.
+  // `sum`: of the previous row, and on return of this one.
   bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,
                    std::uint32_t& sum);
   std::optional<Error> check_needs(const PackedFacts& facts);
@@ -68,15 +68,15 @@ class SqliteStore final : public Store {
   const std::string path_;
   const std::uint32_t known_version_;
   StoreLock lock_;  // outlives the connections
-  WriteGate gate_;  // whoever is in it may use db_ and the statements
+  WriteGate gate_;  // its holder may use db_ and the statements
   Connection db_;
   Statement begin_, commit_, rollback_, insert_fact_, insert_kept_, drop_kept_;
   LedgerWriter ledger_;
   AuditWriter audit_;
   HeadWriter head_writer_;
   std::string body_;              // of the row that is being written
-  std::optional<Error> refused_;  // why it is not
-  std::uint32_t seed_ = 0;        // what the sums begin with
+  std::optional<Error> refused_;  // why it is not written
+  std::uint32_t seed_ = 0;        // start of the checksums
   Head head_;
   bool opened_ = false;
   std::uint64_t checkpoint_seq_ = 0;

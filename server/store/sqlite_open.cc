@@ -22,7 +22,7 @@ bool is_unfounded(Connection& db) {
              "(SELECT count(*) FROM (SELECT 1 FROM facts LIMIT 1))") == 0;
 }
 
-// Before SQLite opens it.
+// The checks before SQLite opens the file.
 std::optional<Error> check_files(const std::string& path, const StoreLock& lock) {
   if (auto error = check_rights(path)) return error;
   if (auto error = check_header(path)) return error;
@@ -80,7 +80,7 @@ std::optional<Error> SqliteStore::open(const SqliteOptions& options) {
   return std::nullopt;
 }
 
-// A new file becomes ours.
+// Makes a new file Subak's.
 std::optional<Error> SqliteStore::take_ownership() {
   const auto id = db_.number("PRAGMA application_id");
   if (!id) return unreadable_store(db_, path_);
@@ -92,8 +92,8 @@ std::optional<Error> SqliteStore::take_ownership() {
   return std::nullopt;
 }
 
-// All of it where that is quick. A large store is read whole beside the service; the start reads
-// the checkpoint and the tail anyway, and stops at the first damage.
+// Checks the whole store if that is quick. A large store is read completely while the service runs.
+// The start reads the checkpoint and the later facts anyway, and stops at the first damage.
 std::optional<Error> SqliteStore::check(bool content) {
   const auto tables = db_.number("SELECT count(*) FROM sqlite_master");
   if (!tables) return unreadable_store(db_, path_);
@@ -118,7 +118,7 @@ std::optional<Error> SqliteStore::check(bool content) {
   return std::nullopt;
 }
 
-// The first rows, in one transaction: a store that has tables and none of these is new.
+// Writes the first rows, in one transaction. A store that has tables and none of these rows is new.
 std::optional<Error> SqliteStore::found(const std::string& uuid) {
   if (!is_unfounded(db_)) return std::nullopt;
   if (const auto mark = lock_.mark(); mark && mark->facts > 0) {
@@ -165,7 +165,7 @@ std::optional<Error> SqliteStore::prepare(int wal_pages) {
                   ledger_.prepare(db_, seed_) && audit_.prepare(db_, seed_) &&
                   head_writer_.prepare(db_, seed_);
   if (!ok) return db_.error("store.open");
-  // What cannot be written shows at the first write: make that one now.
+  // A read-only store fails at the first write: make that one now.
   if (!head_writer_.write(head_)) return db_.error("store.open");
   opened_ = true;
   note_durable();

@@ -1,5 +1,5 @@
-// Reads on a connection of their own. What is read is proved by its checksums: a row that is
-// altered or missing ends the read with an error that names it (says_damage()).
+// Reads on a connection of their own, proved by checksums: an altered or missing row ends the read
+// with an error that names it (says_damage()).
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace subak {
 
 class SqliteReader final : public StoreReader {
  public:
-  // `fact_version`: the newest that this program knows. `indexes_sound`: they were checked; until
-  // then, and without it, tables are read through.
+  // `fact_version`: the newest that this program knows. `indexes_sound`: true once the indexes were
+  // checked; until then, and without it, reads scan the tables.
   static Result<std::unique_ptr<StoreReader>> open(
       const std::string& path, std::uint32_t fact_version,
       std::shared_ptr<const std::atomic<bool>> indexes_sound = nullptr);
@@ -30,8 +30,8 @@ class SqliteReader final : public StoreReader {
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
   std::optional<Error> recover_tail(FactSink& sink, Recovered& out, std::uint32_t anchor);
   Result<std::vector<LedgerEntry>> ledger_of_job(const LedgerQuery& query, std::uint64_t after);
-  // The number of the last fact before the first one that was made after `t`; a row whose interval
-  // ends after `t` cannot have been written before that.
+  // Returns the number of the last fact before the first one that was made after `t`. A row whose
+  // interval ends after `t` was not written before that.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   Connection db_;

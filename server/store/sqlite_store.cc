@@ -18,7 +18,7 @@ namespace subak {
 
 using Turn = WriteGate::Turn;
 
-// All is in the file once the last connection has closed.
+// The file has all data once the last connection has closed.
 SqliteStore::~SqliteStore() { note_durable(); }
 
 void SqliteStore::note_durable() const {
@@ -39,7 +39,7 @@ std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   ok = ok && stored(wanted, rows_before);
   if (version != version_) ok = ok && set_version(version);
   if (ok && head_writer_.write(head) && commit_.run()) {
-    note_durable();  // the facts before these: they are not in the last transaction any more
+    note_durable();  // the earlier facts: they are no longer in the last transaction
     head_ = head;
     version_ = version;
     if (std::exchange(check_later_, false)) full_check_.start(path_);
@@ -50,7 +50,7 @@ std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   return error;
 }
 
-// A trigger of somebody else's may swallow a row, or change others.
+// A foreign trigger may drop a row, or change others.
 bool SqliteStore::stored(std::uint64_t wanted, std::int64_t rows_before) {
   const std::int64_t rows = sqlite3_total_changes64(db_.get()) - rows_before;
   if (rows == static_cast<std::int64_t>(wanted)) return true;
@@ -71,9 +71,8 @@ bool SqliteStore::set_version(std::uint32_t version) {
   return write_meta(db_, "fact_version", std::to_string(version));
 }
 
-// A kind, field or value of a newer version must not be there before a Finalized fact allows it:
-// the previous program may be the next to open this store. `version` is that of the store up to
-// here.
+// A kind, field or value of a newer version must not be stored before a Finalized fact allows it:
+// the previous program may open this store next. `version` is the store's up to here.
 bool SqliteStore::insert(const Fact& fact, Head& head, std::uint32_t& version) {
   body_.clear();
   const auto* finalized = std::get_if<fact::Finalized>(&fact.body);
@@ -101,8 +100,8 @@ bool SqliteStore::insert(const Fact& fact, Head& head, std::uint32_t& version) {
   return !row || audit_.insert(++head.audit, fact, std::move(*row));
 }
 
-// In chunks, so that commits get in between. Rows of a checkpoint that is not the one in use are
-// never read, so a crash on the way only leaves rows that the next checkpoint drops.
+// Writes in chunks, so that commits get in between. Rows of a checkpoint that is not in use are
+// never read. So a crash only leaves rows that the next checkpoint drops.
 std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
   if (seq == checkpoint_seq_) return std::nullopt;
   if (auto error = check_needs(facts)) return error;

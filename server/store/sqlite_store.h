@@ -15,33 +15,35 @@ namespace subak {
 
 struct SqliteOptions {
   std::string path;  // created with its tables if missing; its folder must exist
-  // Reads all of it before it is used, if it is not larger than kQuickCheckBytes; a larger one, or
-  // without this, beside its use.
+  // Checks the whole store before it is used, if it is at most kQuickCheckBytes. A larger store, or
+  // one with `check` off, is checked while it is used.
   bool check = true;
-  int wal_pages = limits::kWalPages;  // then the log is copied into the file
-  // The newest version of facts that this program knows; a test plays an older program with less.
+  int wal_pages = limits::kWalPages;  // length of the log in pages at which it is copied
+  // The newest fact version that this program knows; a test plays an older program with less.
   std::uint32_t fact_version = kFactVersion;
-  // Leaves the checkpoint out: the state comes from all facts. If it is damaged, the store is made
-  // again without it and the old file put aside.
+  // Ignores the checkpoint: the state comes from all facts. A damaged checkpoint is removed by
+  // building a new file without it, and the old file is kept aside.
   bool ignore_checkpoint = false;
   // Called once, on a thread of the store's own, when its file or its log was removed or replaced
-  // while it is open; commits fail from then on too. Must not destroy the store.
+  // while it is open. Commits fail from then on too. Must not destroy the store.
   std::function<void(const Error&)> on_lost{};
-  // Of a store that is made now, and is to be a copy of another; empty: a new one.
+  // The uuid of a new store that is to be a copy of another; empty: a new one.
   std::string uuid{};
   std::uint32_t file_system = 0;  // as statfs(2) numbers them; 0: ask the system
 };
 
-// Opens, checks and migrates. Errors say what is wrong and what to do: in use by another process,
-// on a file system of a network, not an SQLite file, another program's file, damaged (with the
-// first bad row, or frame of the log) or truncated, an applied migration that differs, or written
-// by a newer program. Nothing is ever repaired in silence. A new store is of fact version 1.
-// commit() and write_checkpoint() refuse kinds, fields and values of versions that the store was
-// not finalized to.
+// Opens, checks and migrates. An error says what is wrong and names the remedy. Refused:
+// - a store in use by another process, or on a network file system;
+// - a file that is not SQLite's, or is another program's;
+// - a truncated or damaged store (with the first bad row, or frame of the log);
+// - a store with an applied migration that differs, or written by a newer program.
+//
+// Nothing is repaired silently. A new store has fact version 1. commit() and write_checkpoint()
+// refuse kinds, fields and values of versions that the store was not finalized to.
 Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options);
 
-// The store is not what was written: another try will not help, only a person. Of both stores; their errors want
-// something that begins so.
+// True if the store is damaged: another attempt does not help, only an operator does. For both
+// stores; `want` of their errors begins with kWantUndamaged.
 bool says_damage(const Error& error);
 inline constexpr char kWantUndamaged[] = "want an undamaged store: ";
 

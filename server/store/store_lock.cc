@@ -20,7 +20,8 @@
 namespace subak {
 namespace {
 
-// The file: the owner's number in the first line, the mark in a line of its own in the same sector.
+// The file: the owner's process id in the first line, the note in a line of its own in the same
+// sector.
 constexpr off_t kMarkAt = 32;
 constexpr std::size_t kMarkBytes = 64;
 
@@ -81,7 +82,7 @@ Result<StoreLock> StoreLock::acquire(const std::string& path, Missing missing) {
   return lock;
 }
 
-// SQLite's own locks are of another kind (fcntl) and are not in the way.
+// SQLite's own locks are of another kind (fcntl) and do not interfere.
 std::optional<Error> StoreLock::lock_store(Missing missing) {
   const int make = missing == Missing::kMake ? O_CREAT : 0;
   store_fd_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | make, 0600);

@@ -1,6 +1,6 @@
-// One process per store, whatever name it is given: an advisory lock on a file beside it, which
-// names the owner, and one on the store's file itself. Held until the owner goes; the system takes
-// both back when the process dies, so no stale lock needs removing.
+// Ensures one process per store, whatever name it is given. There is an advisory lock on a file
+// beside the store, which names the owner, and one on the store's file itself. The owner holds both
+// until it ends. The system releases them when the process dies, so there are no stale locks.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace subak {
 
-// What the lock's file remembers of its store between two lives of a service, so that a file or a
-// log that has lost its end is found.
+// The lock file's note about its store between two runs of a service, by which a truncated file or
+// log is found.
 struct StoreMark {
   std::uint32_t seed = 0;   // of the store (server/store/head.h)
-  std::uint64_t facts = 0;  // were durable, and are not in the log's last transaction
+  std::uint64_t facts = 0;  // durable, and not in the log's last transaction
 };
 
-// The store's own name: links followed, so that its log and its lock lie beside the file itself. A
-// file that is not there yet keeps its name.
+// Returns the store's real name, with links followed, so that its log and its lock lie beside the
+// file itself. A file that does not exist keeps its name.
 std::string real_path(const std::string& path);
 
 class StoreLock {
@@ -27,25 +27,26 @@ class StoreLock {
   enum class Missing : std::uint8_t { kMake, kLeave };
 
   // Locks the store `path` (a real_path()) by "PATH.lock" and by its own file, which `missing` may
-  // make empty. The error names the process that has it. Own it longer than any connection to the
-  // store: closing a file drops the locks that SQLite has on it.
+  // create empty. The error names the process that has it. Own the lock longer than any connection
+  // to the store: closing a file drops the locks that SQLite has on it.
   static Result<StoreLock> acquire(const std::string& path, Missing missing);
   ~StoreLock();
   StoreLock(StoreLock&& other) noexcept;
   StoreLock& operator=(StoreLock&& other) noexcept;
 
-  // Another file may have taken the store's name, under this lock: locks that one instead.
+  // Locks the file that has the store's name now, if another file took that name under this lock.
   std::optional<Error> follow();
 
-  // Nullopt: nothing was noted, or it cannot be believed.
+  // Returns the note; nullopt: there is none, or it is not plausible.
   std::optional<StoreMark> mark() const;
-  // Not synced: it may be older than the truth after a power cut, never newer. A failure is none.
+  // Writes the note without a sync: after a power cut it may be older than the store, never newer.
+  // A failure is ignored.
   void note(const StoreMark& mark) const;
-  // Another store comes into this place.
+  // Removes the note: another store comes into this place.
   void forget() const;
 
-  // Notes which files are the store's now; from then on check() tells when the store's file or its
-  // log is not the one under its name any more. Costs two system calls.
+  // Records the store's files. From then on check() fails when the store's file or its log is no
+  // longer the one under its name. Costs two system calls.
   void watch();
   std::optional<Error> check() const;
 
@@ -54,7 +55,7 @@ class StoreLock {
   std::optional<Error> lock_store(Missing missing);
 
   std::string path_;
-  int fd_ = -1;                                    // the file beside it
+  int fd_ = -1;                                    // the file beside the store
   int store_fd_ = -1;                              // the store
   std::uint64_t store_inode_ = 0, log_inode_ = 0;  // 0: not there
 };

@@ -1,5 +1,5 @@
-// The file beside a store in which told starts are kept (server/store/whole_file.h). It may be lost.
-// Threads: any; one writer.
+// The file beside a store with the data of start-time calibration (server/store/whole_file.h). It
+// may be lost. Threads: any; one writer.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace subak {
 
 inline constexpr char kToldSuffix[] = ".told";
 
-// `seed`: of the store (server/store/head.h). The file there is replaced whole, or stays.
+// `seed`: of the store (server/store/head.h). The old file is replaced as a whole, or stays.
 std::optional<Error> write_told_file(const std::string& path, std::uint32_t seed,
                                      std::string_view bytes);
-// Empty: there is none. An error: it is not what was written for that store, or cannot be read.
+// Reads the file; empty: there is none. An error: it is not of that store, damaged, or unreadable.
 Result<std::string> read_told_file(const std::string& path, std::uint32_t seed);
 
 }  // namespace subak

@@ -22,14 +22,14 @@ namespace {
 constexpr char kHistoryOf[] = "history_seq";
 constexpr char kHistory[] = "history";
 
-// A SHA-256 that grows.
+// A SHA-256 over growing input.
 class Sum {
  public:
   Sum() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
     EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
   }
   void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
-  // Of what was added so far.
+  // Returns the sum so far.
   std::string text() const {
     const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> copy(EVP_MD_CTX_new(),
                                                                   &EVP_MD_CTX_free);
@@ -43,7 +43,7 @@ class Sum {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
 };
 
-// Compares the rows of the ledger with the facts that made them, as these come.
+// Compares the rows of the ledger with the facts that wrote them, as these arrive.
 class LedgerCheck {
  public:
   explicit LedgerCheck(StoreReader& reader) : reader_(reader) {}
@@ -106,7 +106,7 @@ std::optional<Error> check_file(Connection& db, const std::string& path, StoreRe
   return check_content(db, true);
 }
 
-// Before anything is replayed: what was changed behind our back may be nonsense to the engine.
+// Runs before any replay: altered facts may be nonsense to the engine.
 std::optional<Error> check_history(Connection& db, const std::string& path, StoreReport& report) {
   const auto noted = read_meta(db, kHistoryOf);
   if (!noted.ok()) return noted.error();
@@ -168,7 +168,7 @@ std::optional<Error> replay_all(StoreReader& reader, const std::optional<StateMa
   return ledger.end();
 }
 
-// What the next start will do.
+// Does what the next start will do.
 std::optional<Error> replay_start(StoreReader& reader, StoreReport& report) {
   Engine engine;
   const Result<Recovered> recovered = recover_engine(reader, engine);

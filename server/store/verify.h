@@ -1,4 +1,4 @@
-// A whole store read and proved: before a backup is called one, and before one is put in place.
+// Reads and proves a whole store, before a backup is announced and before one is put in place.
 #pragma once
 
 #include <array>
@@ -15,9 +15,10 @@ struct StateMark {
   std::uint64_t seq = 0;
   std::array<std::uint64_t, 2> digest{};
 };
-// 32 hexadecimal digits.
+// Returns 32 hexadecimal digits.
 std::string digest_text(const std::array<std::uint64_t, 2>& digest);
 
+// The result of a verification.
 struct StoreReport {
   StateMark state;  // after the last fact
   std::uint32_t fact_version = 0;
@@ -28,16 +29,16 @@ struct StoreReport {
 };
 
 // Refuses a store unless
-//   - it is one, of a version that this program knows, and SQLite finds it whole;
-//   - the facts are those that note_history() noted, if it did;
-//   - their replay from the first on gives the state `live`, if that is given, where it is due;
-//   - and at the end the same state as a start, which reads the checkpoint and what follows;
-//   - the ledger's rows are those of the facts.
-// Nobody may write to it meanwhile. Cost: three readings of all facts.
+//  - it is one, of a version that this program knows, and SQLite finds it intact;
+//  - the facts are those that note_history() noted, if it did;
+//  - their replay from the first on gives the state `live`, if that is given, where it is due;
+//  - and at the end the same state as a start, which reads the checkpoint and later facts;
+//  - the ledger's rows are those of the facts.
+// No process may write to it meanwhile. Cost: three readings of all facts.
 Result<StoreReport> verify_store(const std::string& path, const std::optional<StateMark>& live);
 
-// Writes the report's history into the store (table meta), so that damage shows later which leaves
-// a file readable. Stays true while facts are added.
+// Writes the report's history into the store (table meta), so that later damage is detected that
+// leaves the file readable. It stays valid while facts are added.
 std::optional<Error> note_history(const std::string& path, const StoreReport& report);
 
 }  // namespace subak

@@ -59,15 +59,15 @@ void WalCopier::run() {
   }
 }
 
-// The bulk beside the commits; then what came meanwhile without them, since the log starts over
-// only when all of it has been copied.
+// Copies the bulk while commits go on, then the rest without them, since the log restarts only
+// after all of it was copied.
 void WalCopier::copy() {
   copy_once();
   const WriteGate::Turn turn(gate_, WriteGate::Who::kBackground);
   copy_once();
 }
 
-// What was not copied stays in the log, which is as durable: only its length is a loss.
+// What was not copied stays in the log, which is equally durable; the log only grows.
 void WalCopier::copy_once() {
   const int code =
       sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);

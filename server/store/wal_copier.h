@@ -1,5 +1,5 @@
-// Copies SQLite's write-ahead log into the database file on a thread and connection of its own, so
-// that no commit pays for it (SQLite would do it inside COMMIT, which then takes 5 to 20 ms).
+// Copies SQLite's write-ahead log into the database file on a thread and connection of its own.
+// SQLite would do it inside COMMIT, which then takes 5 to 20 ms.
 #pragma once
 
 #include <condition_variable>
@@ -22,8 +22,8 @@ class WalCopier {
   WalCopier(const WalCopier&) = delete;
   WalCopier& operator=(const WalCopier&) = delete;
 
-  // Starts the thread, and takes over from the automatic checkpoints of `writer`.
-  // Copies once the log has `pages`.
+  // Starts the thread, and replaces the automatic checkpoints of `writer`. Copies once the log has
+  // `pages`.
   std::optional<Error> start(const std::string& path, Connection& writer, int pages);
   std::uint64_t copies() const;
 
@@ -41,7 +41,7 @@ class WalCopier {
   std::condition_variable wake_;
   bool due_ = false;
   bool stopping_ = false;
-  bool failing_ = false;  // the copier thread's own: one log line for each time that it begins
+  bool failing_ = false;  // the copier thread's own: one log line per period of failures
   std::uint64_t copies_ = 0;
   std::thread thread_;
 };

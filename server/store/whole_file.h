@@ -1,5 +1,5 @@
-// Files beside a store that are written as a whole: replaced by way of PATH.new, or as they were. Durable on return. Their
-// folder exists. Threads: any; one writer of a path.
+// Writes files beside a store as a whole: the file is replaced by way of PATH.new, or unchanged.
+// Durable on return. The folder exists. Threads: any; one writer of a path.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,19 @@
 
 namespace subak {
 
+// Writes the file.
 std::optional<Error> write_whole_file(const std::string& path, std::string_view bytes);
 
-// One whose bytes are proved: a line that says what it is, a sum, the bytes.
+// A file with a checksum: a line that says what it is, the checksum, the bytes.
 struct SummedKind {
   std::string_view first_line;
   std::size_t most_bytes = 0;  // more are neither written nor read
 };
-// `seed`: of whose file it is.
+// `seed`: identifies the store that the file belongs to.
 std::optional<Error> write_summed_file(const std::string& path, const SummedKind& kind,
                                        std::uint32_t seed, std::string_view bytes);
-// Empty: there is none. An error: it is not what was written with that seed, or cannot be read.
+// Reads the file; empty: there is none. An error: it was written with another seed, is damaged or
+// unreadable.
 Result<std::string> read_summed_file(const std::string& path, const SummedKind& kind,
                                      std::uint32_t seed);
 

@@ -1,4 +1,4 @@
-// Lets one writer in at a time, commits before background work.
+// Admits one writer at a time, commits before background work.
 #pragma once
 
 #include <condition_variable>

@@ -42,7 +42,8 @@ std::optional<YamlMistake> check_bytes(std::string_view text) {
   return std::nullopt;
 }
 
-// yaml-cpp takes the end of the text for the end of a quote. `from`: where the node begins, its anchor or tag first.
+// True if the text's last quote is closed. yaml-cpp takes the end of the text for the end of a
+// quote. `from`: where the node begins, its anchor or tag first.
 bool ends_in_a_quote(std::string_view text, std::size_t from) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   while (from < text.size() && (text[from] == '&' || text[from] == '!')) {
@@ -95,7 +96,7 @@ class Checker final : public YAML::EventHandler {
     begin(mark, tag, false);
   }
   void OnSequenceEnd() override { end(); }
-  // Of all there are only the last can be without its end.
+  // Only the last quote of a text can lack its end.
   void check_end(std::string_view text) const {
     if (last_scalar_.pos < 0 ||
         !ends_in_a_quote(text, static_cast<std::size_t>(last_scalar_.pos))) {

@@ -7,8 +7,8 @@
 
 namespace subak {
 
-// All of it. An error names `field` and the path: the file cannot be read, is a folder, or is longer than
-// limits::kMaxWrittenFileBytes, of which no more is read.
+// Returns the whole file. An error names `field` and the path: the file is unreadable, is a folder,
+// or is longer than limits::kMaxWrittenFileBytes. No more than that is read.
 Result<std::string> read_written_file(const std::string& path, const std::string& field);
 
 }  // namespace subak

@@ -44,6 +44,10 @@ std::string annotated(const std::string& key, const std::string& value,
   return pod(whole("1"),
              R"(,"annotations":{"subak.gpu/)" + key + R"(":")" + value + "\"" + more + "}");
 }
+std::string labelled(const std::string& labels) {
+  return pod(whole("1"),
+             R"(,"labels":{)" + labels + R"(},"annotations":{"subak.gpu/gang-size":"8"})");
+}
 std::string tolerant(std::size_t n, std::size_t bytes) {
   return pod(whole("1"), "",
              R"(,"tolerations":[)" +
@@ -113,7 +117,14 @@ TEST(PodBounds, AtTheBoundItIsGatedAndTaken) {
         tolerant(1, limits::kMaxTextBytes), choosy(limits::kMaxTermValues, 63),
         annotated("user", std::string(limits::kMaxNameBytes, 'u')),
         annotated("job", std::string(limits::kMaxNameBytes, 'j'), R"(,"subak.gpu/gang-size":"2")"),
-        annotated("time-limit", "3660d")}) {
+        annotated("time-limit", "3660d"),
+        // Ranks beyond the pods of a gang: they only order (kube/rank.h).
+        labelled(R"("training.kubeflow.org/job-name":"j","training.kubeflow.org/replica-type":)"
+                 R"("worker","training.kubeflow.org/replica-index":"3")"),
+        labelled(
+            R"("jobset.sigs.k8s.io/jobset-name":"j","jobset.sigs.k8s.io/job-global-index":"9")"),
+        labelled(R"("ray.io/cluster":"r","ray.io/node-type":"worker",)"
+                 R"("ray.io/worker-group-replica-index":"7")")}) {
     const auto trusted = test::review_text(text, "team-a", "system:serviceaccount:x:y");
     const Decision d = test::decide_text(trusted);
     EXPECT_EQ(d.verdict, Verdict::kPatched) << d.message;

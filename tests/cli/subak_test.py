@@ -142,7 +142,7 @@ class Commands(unittest.TestCase):
         self.fails(2, "account", "set", name, "--shares", "2")
         self.fails(4, "job", "get", "1-999999")
         self.fails(4, "job", "watch", "1-999999")
-        self.fails(1, "whatif")
+        self.fails(2, "whatif")
         self.assertEqual(self.run_subak("--server", "127.0.0.1:1", "status").returncode, 3)
 
     def test_account_file(self):

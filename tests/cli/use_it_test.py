@@ -57,7 +57,8 @@ def lines_of(heading):
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         text = file.read()
     block = re.search(rf"^## {re.escape(heading)}\n.*?^```\n(.*?)^```$", text, re.M | re.S)
-    return [re.sub(r"\s+#.*", "", line) for line in block.group(1).splitlines()]
+    joined = re.sub(r" *\\\n *", " ", block.group(1))  # a line that ends in a backslash goes on in the next
+    return [re.sub(r"\s+#.*", "", line) for line in joined.splitlines()]
 
 
 class Shell:

@@ -31,6 +31,8 @@ def case(plain=False, alone=False, mode="enforce", managed="true", account=True,
     def add(function):
         function.settings = {"plain": plain, "alone": alone, "mode": mode, "managed": managed, "account": account,
                              "seconds": seconds}  # fmt: skip
+        if any(known.__name__ == function.__name__ for known in ALL):
+            raise ValueError(f"two cases are called {function.__name__}, and would share a namespace")
         ALL.append(function)
         return function
 

@@ -220,10 +220,11 @@ def release_refused_by_another_policy(c):
 
 @case(alone=True, seconds=500)
 def gang_taken_back_three_times(c):
-    """It cannot be bound whole, so it waits again as a whole, and its backoff limit is not touched."""
+    """A declared gang that cannot be bound whole waits again as a whole; its backoff limit is not touched."""
     names = c.nodes(8)
     # Its pods run long enough that none has finished when the gang is taken back.
-    c.job("wide", 64, 1, indexed=True, more={"backoffLimit": 6, "suspend": True}, run_seconds=40)
+    c.job("wide", 64, 1, indexed=True, keys={"subak.gpu/gang-size": "64"},
+          more={"backoffLimit": 6, "suspend": True}, run_seconds=40)  # fmt: skip
     for taken in range(3):
         with NoScheduler(c):
             if taken == 0:

@@ -136,7 +136,7 @@ class Service(Listening):
             return 0.0
 
     def manifests(self, *words, port=None):
-        """What docs/operations.md has an operator apply. `port`: of who answers the webhook; this one."""
+        """What docs/install.md has an operator apply. `port`: of who answers the webhook; this one."""
         return self.subak("install", "--print", "--cluster", CLUSTER, "--url", f"https://127.0.0.1:{port or self.webhook_port}",
                           "--ca", os.path.join(self.folder, "tls", "ca.crt"), *words)  # fmt: skip
 

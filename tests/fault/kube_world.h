@@ -1,6 +1,6 @@
 // A fault world with the service's own edge in it: runtime, follower and edge, stepped by one thread,
 // between a store, a clock and an API server that are made up; all is drawn from one seed. First
-// faults, then none any more, and all must come right. docs/design/0011-fault-world.md. Threads: none.
+// faults, then none any more, and all must come right. docs/design/0011-fault-simulation.md. Threads: none.
 #pragma once
 
 #include <map>

@@ -2,7 +2,7 @@
 // an edge, a cluster and users that are all made up; everything that happens is drawn from one
 // seed. One process with a store of its own, or several replicas with one database. First faults,
 // with the judge looking at every step; then no faults any more, and all must come right.
-// docs/design/0011-fault-world.md says how to read and replay one. Threads: none.
+// docs/design/0011-fault-simulation.md says how to read and replay one. Threads: none.
 #pragma once
 
 #include <memory>

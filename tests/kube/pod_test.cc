@@ -197,8 +197,7 @@ TEST(PodConstraints, TooManyTermsAreAMistake) {
 
 TEST(PodKeys, Values) {
   const Read r(keyed(R"("subak.gpu/topology":"prefer:nvlink-exclusive","subak.gpu/segment":"4",
-      "subak.gpu/time-limit":"2d12h","subak.gpu/priority":"high","subak.gpu/preemptible":"true",
-      "subak.gpu/checkpoint-interval":"15m","subak.gpu/replace-within":"15m","subak.gpu/foo":"1",
+      "subak.gpu/time-limit":"2d12h","subak.gpu/priority":"high","subak.gpu/foo":"1",
       "subak.gpu/status":"x")"));
   EXPECT_EQ(r.mistake(), "");
   EXPECT_EQ(r.pod.topology, Topology::kNvlinkExclusive);
@@ -207,6 +206,15 @@ TEST(PodKeys, Values) {
   EXPECT_EQ(r.pod.time_limit_ms, 60 * kHourMs);
   EXPECT_EQ(r.pod.priority, 1000);
   EXPECT_EQ(r.pod.unknown_keys, (std::vector<Text>{"subak.gpu/foo"}));
+}
+
+TEST(PodKeys, KeysOfLaterVersionsAreUnknown) {
+  const Read r(keyed(R"("subak.gpu/preemptible":"maybe","subak.gpu/checkpoint-interval":"x",
+      "subak.gpu/replace-within":"")"));
+  EXPECT_EQ(r.mistake(), "");
+  EXPECT_EQ(r.pod.unknown_keys,
+            (std::vector<Text>{"subak.gpu/preemptible", "subak.gpu/checkpoint-interval",
+                               "subak.gpu/replace-within"}));
 }
 
 TEST(PodKeys, SegmentAloneMeansNvlink) {
@@ -276,10 +284,8 @@ TEST(PodKeys, Mistakes) {
         R"("subak.gpu/segment":"0")", R"("subak.gpu/segment":"-1")", R"("subak.gpu/segment":"2x")",
         R"("subak.gpu/gang-size":"0")", R"("subak.gpu/gang-size":"999999")",
         R"("subak.gpu/time-limit":"4 hours")", R"("subak.gpu/time-limit":"0s")",
-        R"("subak.gpu/priority":"urgent")", R"("subak.gpu/preemptible":"maybe")",
-        R"("subak.gpu/mixed-products":"yes")", R"("subak.gpu/balanced":"1")",
-        R"("subak.gpu/checkpoint-interval":"x")", R"("subak.gpu/replace-within":"")",
-        R"("subak.gpu/job":"")"}) {
+        R"("subak.gpu/priority":"urgent")", R"("subak.gpu/mixed-products":"yes")",
+        R"("subak.gpu/balanced":"1")", R"("subak.gpu/job":"")"}) {
     EXPECT_FALSE(Read(keyed(key)).pod.mistakes.empty()) << key;
   }
   EXPECT_THAT(

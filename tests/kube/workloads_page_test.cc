@@ -162,7 +162,7 @@ TEST_F(PodKeysOfThePage, TheDefaultIsAsIfTheKeyWereNotThere) {
     const std::string& value = last ? values.back() : values.front();
     EXPECT_EQ(read(key, value), read(key, std::nullopt)) << key << " " << value;
   }
-  EXPECT_EQ(defaults, 7);
+  EXPECT_EQ(defaults, 6);
 }
 
 TEST(WorkloadsPage, EachNameOfOursIsInOneOfItsTables) {
@@ -182,10 +182,9 @@ TEST(WorkloadsPage, EachKeyThatAPodMayHaveIsInTheTableOfPods) {
     const Pod pod = read_pod(parser.parse(text), {});
     const PodKeys& k = pod.keys;
     bool read = false;
-    for (const PodKey* key :
-         {&k.account, &k.user, &k.job, &k.gang_size, &k.rank, &k.topology, &k.segment,
-          &k.mixed_products, &k.balanced, &k.spare, &k.compute_domain, &k.time_limit, &k.priority,
-          &k.preemptible, &k.checkpoint_interval, &k.replace_within}) {
+    for (const PodKey* key : {&k.account, &k.user, &k.job, &k.gang_size, &k.rank, &k.topology,
+                              &k.segment, &k.mixed_products, &k.balanced, &k.spare,
+                              &k.compute_domain, &k.time_limit, &k.priority}) {
       read = read || key->set;
     }
     EXPECT_EQ(rows_of("On pods and templates").count(name), read ? 1u : 0u) << name;

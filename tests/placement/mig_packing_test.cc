@@ -1,4 +1,4 @@
-// How many slices 64 cards take by our own rule (placement/mig_placer.h) beside those of others: Poisson
+// How many slices 64 cards take by our own rule (mig_placer.h) beside those of others: Poisson
 // arrivals, exponential service, and what fits nowhere is lost. All rules see the same arrivals.
 //   SUBAK_MIG_MIXES (5, here 2), SUBAK_MIG_SEEDS (1), SUBAK_MIG_SEED (1), SUBAK_MIG_ARRIVALS (400000)
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "placement/mig_placer.h"
+#include "mig_placer.h"
 
 namespace subak {
 namespace {

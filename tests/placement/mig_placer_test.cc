@@ -1,4 +1,4 @@
-#include "placement/mig_placer.h"
+#include "mig_placer.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "keeping_fleet.h"
 #include "naive_fleet.h"
-#include "placement/search_impl.h"
+#include "placement/search.h"
 #include "random_world.h"
 
 namespace subak {
@@ -22,18 +22,6 @@ struct Running {
   JobId id;
   ShapeId shape;
   Placement placement;
-};
-
-// A search that looks at each node by itself.
-class OneByOne : public Search {
- public:
-  explicit OneByOne(const Fleet& fleet) : Search(told(fleet)) { Impl::by_state_from_now_on = true; }
-
- private:
-  static const Fleet& told(const Fleet& fleet) {
-    Impl::by_state_from_now_on = false;
-    return fleet;
-  }
 };
 
 class Twin {
@@ -269,7 +257,7 @@ class Twin {
   KeepingFleet fleet_;
   KeptNodes kept_;
   Search search_{fleet_};
-  OneByOne one_by_one_{fleet_};
+  Search one_by_one_{fleet_, AlikeNodes::kJudgedEach};
   naive::Fleet naive_;
   TimeMs now_ = 0;
   std::uint64_t jobs_ = 0;

@@ -82,6 +82,7 @@ class Pair {
   void set_rules() {
     const DomainRules rules{static_cast<std::uint32_t>(dice_.below(3)),
                             static_cast<std::uint32_t>(dice_.below(3))};
+    rules_ = rules;
     do_it([rules](Fleet& f) { f.set_domain_rules(rules); });
   }
 
@@ -221,7 +222,7 @@ class Pair {
   // Whole cliques and lone nodes, as a cordoned node counts no more for how full its clique is, and
   // a kept one does. The second fleet has cordoned them, but not for the owner.
   void with_kept_cliques() {
-    if (fleet_.domain_rules().keep_whole > 0) return;  // cordoned, others are left to gangs
+    if (rules_.keep_whole > 0) return;  // cordoned, others are left to gangs
     KeptNodes kept;
     std::vector<NodeId> nodes;
     for (const NodeId id : fleet_.nodes(kCluster)) {
@@ -276,6 +277,7 @@ class Pair {
   Dice dice_;
   const std::size_t depth_;  // levels that nodes may name
   KeepingFleet fleet_;
+  DomainRules rules_;  // of fleet_
   Search search_{fleet_};
   TimeMs now_ = 0;
   std::uint64_t jobs_ = 0;

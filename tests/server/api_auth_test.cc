@@ -317,6 +317,9 @@ TEST_F(ApiAuthTest, ReflectionListsTheServices) {
        {"AccountService", "JobService", "ClusterService", "UsageService", "AdminService"}) {
     EXPECT_NE(bytes.find(std::string("subak.v1.") + name), std::string::npos) << name;
   }
+  for (const char* name : {"PolicyService", "LeaseService"}) {
+    EXPECT_EQ(bytes.find(name), std::string::npos) << name << ": of a later version";
+  }
   context.TryCancel();
   grpc::Status status;
   call->Finish(&status, nullptr);

@@ -421,18 +421,5 @@ TEST_F(ApiClusterTest, AuditShowsEditsAndRefusals) {
   EXPECT_EQ(out.entries(0).reason(), "test");
 }
 
-TEST_F(ApiClusterTest, LaterServicesSaySo) {
-  const auto expect_later = [](const grpc::Status& status) {
-    EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED);
-    EXPECT_EQ(status.error_message(), "not in this version");
-  };
-  auto leases = v1::LeaseService::NewStub(channel_);
-  auto policy = v1::PolicyService::NewStub(channel_);
-  v1::QuoteResponse quote;
-  v1::WhatIfResponse what_if;
-  expect_later(run([&](auto* c) { return leases->Quote(c, {}, &quote); }));
-  expect_later(run([&](auto* c) { return policy->WhatIf(c, {}, &what_if); }));
-}
-
 }  // namespace
 }  // namespace subak

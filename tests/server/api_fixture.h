@@ -23,7 +23,6 @@
 #include "subak/v1/admin_service.grpc.pb.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
 #include "subak/v1/job_service.grpc.pb.h"
-#include "subak/v1/later.grpc.pb.h"
 #include "subak/v1/usage_service.grpc.pb.h"
 
 namespace subak {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "api_fixture.h"
-#include "server/api/unix_socket.h"
+#include "server/api/acceptor.h"
 
 namespace subak {
 namespace {

@@ -18,10 +18,10 @@ class KubeWriter : public Kube {
     api.answer = {Outcome::kRefused, "Forbidden", "not today", 0};
     see({"1"});
   }
-  void begin(WriteKind kind) {
+  void begin(WriteKind kind, const std::string& uid = "1") {
     KubeWrite write;
     write.kind = kind;
-    write.uid = "1";
+    write.uid = uid;
     write.job = JobId(ClusterId(1), 1);
     write.node = "n1";
     write.attempt = 1;
@@ -94,6 +94,18 @@ TEST_F(KubeWriter, NoAnswerIsNoNo) {
   api.answer = {Outcome::kUnknown, "", "no answer", 0};
   begin(WriteKind::kKeep);
   EXPECT_THAT(given_up, IsEmpty());
+}
+
+TEST_F(KubeWriter, WhatIsGoneIsForgotten) {
+  for (int i = 0; i < 1000; ++i) {
+    const std::string uid = "gone-" + std::to_string(i);
+    see({uid});
+    begin(WriteKind::kRelease, uid);
+    see({uid}, WatchKind::kDeleted);
+  }
+  begin(WriteKind::kRelease);
+  EXPECT_LE(writer.attempts().size(), 65u);
+  EXPECT_TRUE(writer.attempts().contains("1"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "facts_reader.h"
-#include "server/codec/packed_facts.h"
+#include "pack_facts.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
 

@@ -10,8 +10,8 @@
 
 #include "core/limits.h"
 #include "core/stored_size.h"
+#include "pack_facts.h"
 #include "server/codec/codec.h"
-#include "server/codec/packed_facts.h"
 #include "server/codec/wire.h"
 #include "store_random_fact.h"
 #include "subak/fact/v1/fact.pb.h"

@@ -10,8 +10,8 @@
 
 #include "core/limits.h"
 #include "engine/engine.h"
+#include "pack_facts.h"
 #include "pg_cluster.h"
-#include "server/codec/packed_facts.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/runtime.h"
 #include "server/store/postgres/postgres_store.h"

@@ -12,7 +12,7 @@
 #include <map>
 #include <sstream>
 
-#include "server/codec/packed_facts.h"
+#include "pack_facts.h"
 #include "server/log/log.h"
 #include "server/runtime/runtime.h"
 #include "server/store/log_scan.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "pack_facts.h"
 #include "pg_cluster.h"
-#include "server/codec/packed_facts.h"
 #include "server/runtime/clock.h"
 #include "server/store/postgres/address.h"
 #include "server/store/postgres/postgres_store.h"

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "core/limits.h"
+#include "pack_facts.h"
 #include "pg_cluster.h"
 #include "pg_proxy.h"
-#include "server/codec/packed_facts.h"
 #include "server/runtime/clock.h"
 #include "server/store/postgres/postgres_store.h"
 #include "store_facts.h"

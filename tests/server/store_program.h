@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "server/codec/packed_facts.h"
+#include "pack_facts.h"
 #include "server/runtime/runtime.h"
 #include "server/store/sqlite_store.h"
 

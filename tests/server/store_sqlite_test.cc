@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/limits.h"
-#include "server/codec/packed_facts.h"
+#include "pack_facts.h"
 #include "server/store/head.h"
 #include "server/store/migrate.h"
 #include "server/store/sqlite_store.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/duration.h"
+#include "pack_facts.h"
 #include "pg_cluster.h"
-#include "server/codec/packed_facts.h"
 #include "server/runtime/clock.h"
 #include "server/runtime/runtime.h"
 #include "server/store/postgres/postgres_store.h"

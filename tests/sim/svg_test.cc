@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/plot.h"
+#include "sim/report.h"
 #include "temp_dir.h"
 
 namespace subak::sim {

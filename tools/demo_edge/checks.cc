@@ -22,7 +22,7 @@ std::string text_of(const v1::GpuTime& t) {
   return milligpu_ms(t) == 0 ? "0" : std::to_string(milligpu_ms(t)) + " mGPU-ms";
 }
 
-// "x of y", the usual finding.
+// Compares; the finding is "x of y".
 Check equal(const std::string& what, std::int64_t found, std::int64_t want) {
   return {what, found == want,
           found == want ? std::to_string(found)

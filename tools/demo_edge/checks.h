@@ -1,5 +1,5 @@
-// What must hold at the end. Everything is compared with the edge's own books, never with what the
-// service said before.
+// The checks at the end of the demo. They compare with the edge's own records, never with earlier
+// answers of the service.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace subak::demo {
 
+// One check with its result.
 struct Check {
   std::string what;
   bool ok = false;
@@ -19,7 +20,7 @@ struct Check {
 };
 using Checks = std::vector<Check>;
 
-// All that the demo knows by itself.
+// The demo's own records.
 struct Story {
   std::vector<v1::NodeSpec> nodes;
   std::vector<Pod> pods;
@@ -28,7 +29,7 @@ struct Story {
   std::string rack_job, cancelled_job;  // empty: there is none
   std::vector<std::string> complaints;
 
-  // By job id; null for pods of the webhook.
+  // Returns the plan by job id; null for pods of the webhook.
   const JobPlan* plan_of(const Pod& pod) const;
   std::size_t team_of(const Pod& pod) const;
   const v1::PodShape& shape_of(const Pod& pod) const;
@@ -38,28 +39,28 @@ struct Story {
   std::map<std::string, std::size_t> by_id_;
 };
 
-// sweep.cc: plays the edge's history again, one opening and one end at a time.
+// sweep.cc: replays the edge's history, one opening and one end at a time.
 void check_placement(const Story& story, Checks& out);
 
-// What the service's books said.
+// Figures from the service's ledger.
 struct Books {
   std::int64_t charged_pods = 0;
   std::int64_t used_milligpu_ms = 0;
   std::string drift, residual;
 };
-// checks.cc: asks the service.
+// checks.cc: reads them from the service.
 Books check_books(const Story& story, Door& door, Checks& out);
 
 // shares.cc
 struct ShareLine {
   std::size_t team = 0;
-  double entitled = 0, received = 0;  // parts of what all received while all had work waiting
-  double window_s = 0;                // how long that was
+  double entitled = 0, received = 0;  // parts of all usage while every team had work waiting
+  double window_s = 0;                // length of that time
   double gpu_hours = 0;               // in all
   int jobs = 0;
 };
 std::vector<ShareLine> share_lines(const Story& story);
-// `stalled_ms`: of the machine; if it stood still, there is nothing to judge.
+// `stalled_ms`: how long the machine stood still; after a stall the shares are not judged.
 void check_shares(const std::vector<ShareLine>& lines, std::int64_t stalled_ms, Checks& out);
 
 }  // namespace subak::demo

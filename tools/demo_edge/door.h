@@ -1,5 +1,5 @@
-// Where the service is now. Every thread that wants to call it asks here, waits while it is down,
-// and calls again when a call was lost.
+// The present address of the service. A thread that calls the service waits here while it is down,
+// and repeats a lost call.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -29,12 +29,12 @@ class Door {
   };
   void open(const Ports& ports);
   void close();
-  // For good: nobody waits any more.
+  // Closes for good: wait() returns at once from now on.
   void shut();
   // Waits until it is open; nothing once it is shut.
   std::optional<Link> wait();
 
-  // One gRPC call, repeated while the service is away. `fn(stub, context)` makes it.
+  // Makes one gRPC call, repeated while the service is away. `fn(stub, context)` makes it.
   template <class Service, class Call>
   grpc::Status call(Call fn);
   int repeats() const { return repeats_; }

@@ -6,10 +6,11 @@
 namespace subak::demo {
 namespace {
 
-constexpr std::int64_t kBindMs = 100;                          // what a kube-scheduler takes
-constexpr std::int64_t kStartMs = 150;                         // what an image and a container take
+constexpr std::int64_t kBindMs = 100;                          // as a kube-scheduler takes
+constexpr std::int64_t kStartMs = 150;                         // as an image and a container take
 constexpr std::int64_t kLeastPercent = 60, kMostPercent = 90;  // of a time limit that a pod runs
-constexpr std::int64_t kStallMs = 2000;  // a timer that is later than this: the machine stood still
+constexpr std::int64_t kStallMs = 2000;  // a timer that is later than this shows that the machine
+                                         // stood still
 
 std::uint64_t hash_of(const std::string& text) {  // FNV-1a
   std::uint64_t h = 1469598103934665603u;
@@ -17,7 +18,7 @@ std::uint64_t hash_of(const std::string& text) {  // FNV-1a
   return h;
 }
 
-// Nobody sets it, unlike the wall clock.
+// A steady clock, which no process can set, unlike the wall clock.
 std::int64_t steady_ms() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
@@ -122,7 +123,7 @@ void Edge::open_gate(const v1::Effect& effect, const v1::EffectPod& place) {
     found->second.key = key;
   }
   Pod& pod = found->second;
-  if (pod.opened() || !pod.live()) return;  // told again
+  if (pod.opened() || !pod.live()) return;  // delivered again
   pod.job = effect.job_id();
   pod.attempt = effect.attempt();
   pod.place = place;

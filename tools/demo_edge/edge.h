@@ -1,6 +1,6 @@
-// The cluster's side of the service: what a Kubernetes watch and a launcher together would be. It
-// stores pods, opens gates when an effect says so, binds, runs and ends them, and reports all of it
-// with exact times. What the service has not acknowledged is kept and told again.
+// The demo's cluster: a Kubernetes watch and a launcher in one. It stores pods, opens gates by
+// effects, binds, runs and ends pods, and reports all of it with exact times. Unacknowledged
+// reports are kept and sent again.
 //
 // Threads: any may call; it runs three of its own between start() and stop().
 #pragma once
@@ -20,18 +20,18 @@
 
 namespace subak::demo {
 
-// One pod, or one attempt of a rank of an API job. `order` counts everything that happened at the
-// edge, so that "before" is exact even within a millisecond.
+// One pod, or one attempt of a rank of an API job. `order` counts all events at the edge, so that
+// "before" is exact even within a millisecond.
 struct Pod {
   std::string key;
   v1::PodRecord record;  // uid is empty for API jobs
-  std::string job;       // as its effect says; empty while gated
+  std::string job;       // as in its effect; empty while gated
   int attempt = 0;
   v1::EffectPod place;
   std::int64_t opened_ms = 0, bound_ms = 0, running_ms = 0, ended_ms = 0;  // 0: not yet
   std::uint64_t opened_order = 0, ended_order = 0;
-  std::int64_t hold_end_ms = 0;  // of an API job's, by the steady clock; 0: it has no end
-  bool started = false;          // an API job's: that it is bound was acknowledged
+  std::int64_t hold_end_ms = 0;  // of an API job, by the steady clock; 0: the hold has no end
+  bool started = false;          // of an API job: its binding was acknowledged
   bool running = false;
   bool end_acknowledged = false;
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
@@ -40,7 +40,8 @@ struct Pod {
   bool live() const { return ended_ms == 0; }
 };
 
-// How long a pod without a time limit runs: at least `shortest_ms`, by its job's name up to `spread_ms` longer.
+// The run time of a pod without a time limit: at least `shortest_ms`, and by its job's name up to
+// `spread_ms` longer.
 struct Pace {
   std::int64_t shortest_ms = 1000;
   std::int64_t spread_ms = 3500;
@@ -49,14 +50,14 @@ struct Pace {
 class Edge {
  public:
   struct Counts {
-    int gated = 0;   // pods stored with our gate
-    int placed = 0;  // pods that an effect gave a node
+    int gated = 0;   // pods stored with Subak's gate
+    int placed = 0;  // pods that got a node by an effect
     int bound = 0, ended = 0;
     int evicted = 0;
-    int effects = 0, effects_again = 0;  // the latter changed nothing: delivered at least once
+    int effects = 0, effects_again = 0;  // effects_again changed nothing: delivered at least once
     int lists = 0;                       // acknowledged by the service
     std::int64_t live_milligpu = 0;
-    std::int64_t stalled_ms = 0;  // how long this machine let the edge's own clock stand still
+    std::int64_t stalled_ms = 0;  // how long this machine stopped the edge's clock
   };
 
   Edge(Door& door, std::vector<v1::NodeSpec> nodes, Pace pace = {})
@@ -65,21 +66,22 @@ class Edge {
   void start();
   void stop();
 
-  // A pod was created.
+  // Stores a created pod.
   void store(const v1::PodRecord& record);
-  // How long the pods of this job run instead of a few seconds.
+  // Sets how long the pods of this job run, instead of a few seconds.
   void set_duration(const std::string& job, std::int64_t ms);
-  // The time limit that this API job states; a pod states its own. They run for a part of it, by their job's name.
+  // Sets the time limit of this API job; a pod has its own. Pods run for a part of it, by their
+  // job's name.
   void set_limit(const std::string& job, std::int64_t ms);
-  // Waits until the service has acknowledged this many whole lists.
+  // Waits until the service has acknowledged this many complete lists.
   bool wait_lists(int lists, std::int64_t timeout_ms);
 
   Counts counts() const;
-  // Nothing lives and nothing waits for an acknowledgement.
+  // True if no pod lives and no report waits for an acknowledgement.
   bool idle() const;
   std::vector<Pod> pods() const;
   const std::vector<v1::NodeSpec>& nodes() const { return nodes_; }
-  // What should not have happened: refused events, senseless effects.
+  // Returns faults: refused events, senseless effects.
   std::vector<std::string> complaints() const;
 
  private:
@@ -93,7 +95,7 @@ class Edge {
   void on_ack(const v1::ObserveResponse& ack);
   void pause_unless_stopping();
 
-  // edge_list.cc: what is sent after a (re)connection; with mutex_ held
+  // edge_list.cc: the reports after a (re)connection; with mutex_ held
   void list_all();
   void list_live(const Pod& pod);
   void list_ended(const Pod& pod);
@@ -130,13 +132,13 @@ class Edge {
   std::uint64_t order_ = 0;
   bool stopping_ = false;
 
-  bool listening_ = false;  // events go out; else the next list tells them
+  bool listening_ = false;  // events are sent; else the next list has them
   bool is_heard_ = false;   // the service has acknowledged something of this stream
   std::uint64_t sequence_ = 0, list_end_ = 0;
   std::deque<v1::ObserveRequest> outbox_;
   std::map<std::uint64_t, std::string> ends_sent_;   // by sequence, the pod
   std::map<std::uint64_t, std::string> binds_sent_;  // by sequence, the pod that waits to start
-  std::set<std::uint64_t> may_be_late_;              // a refusal of these only says "I knew"
+  std::set<std::uint64_t> may_be_late_;  // a refusal of these only means that the service knew
   grpc::ClientContext* effects_context_ = nullptr;
   std::vector<std::thread> threads_;
 };

@@ -1,4 +1,4 @@
-// Events, and the whole list that begins each connection.
+// Events, and the complete list at the beginning of each connection.
 #include "tools/demo_edge/edge.h"
 #include "tools/demo_edge/fleet.h"
 
@@ -47,7 +47,8 @@ v1::ObserveRequest Edge::gone_event(const Pod& pod) {
   return event;
 }
 
-// `ends`: the pod whose end this is. `may_be_late`: the service may know it already and say so.
+// Sends an event. `ends`: the pod that ends with it. `may_be_late`: the service may know it already
+// and refuse it.
 void Edge::send(v1::ObserveRequest event, const std::string& ends, bool may_be_late) {
   if (!listening_) return;
   event.set_sequence(++sequence_);
@@ -58,7 +59,8 @@ void Edge::send(v1::ObserveRequest event, const std::string& ends, bool may_be_l
   changed_.notify_all();
 }
 
-// A pod of an API job starts once this is acknowledged: if its hold has ended it is refused.
+// Reports a pod of an API job as bound. It starts once this is acknowledged, and not if its hold
+// has ended.
 void Edge::ask_to_start(const Pod& pod) {
   send(bound_event(pod));
   if (listening_ && !pod.started) binds_sent_[sequence_] = pod.key;
@@ -103,7 +105,7 @@ void Edge::list_live(const Pod& pod) {
   send(std::move(event));
 }
 
-// It ended and the service has not said that it knows. Its binding may be news too.
+// Reports an ended pod whose end is not acknowledged. Its binding may be unknown too.
 void Edge::list_ended(const Pod& pod) {
   if (pod.bound_ms != 0) send(bound_event(pod), "", true);
   send(gone_event(pod), pod.key, true);

@@ -1,4 +1,4 @@
-// The two streams, each made again whenever it breaks.
+// The two streams; each is opened again whenever it breaks.
 #include <google/protobuf/util/time_util.h>
 
 #include "tools/demo_edge/edge.h"
@@ -53,7 +53,7 @@ void Edge::write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveRe
     v1::ObserveRequest event = std::move(outbox_.front());
     outbox_.pop_front();
     lock.unlock();
-    // Not earlier: what an event waits in the outbox is no delay of the clock.
+    // Not earlier: the time in the outbox must not count as a clock error.
     *event.mutable_sent_at() = google::protobuf::util::TimeUtil::MillisecondsToTimestamp(wall_ms());
     const bool ok = stream.Write(event);
     lock.lock();

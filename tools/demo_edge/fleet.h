@@ -1,4 +1,4 @@
-// The bundled cluster and its teams.
+// The demo's cluster and its teams.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,10 @@ inline constexpr int kRackNodes = 18;
 inline constexpr int kRackGpusPerNode = 4;
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-// 4 HGX nodes of 8 H100, one NVL72 rack of 18 nodes with 4 GB200, 2 nodes of 8 A100 cut into MIG
-// slices (per card two 1g.10gb, one 2g.20gb, one 3g.40gb).
+// Returns the nodes:
+// - 4 HGX nodes of 8 H100,
+// - one NVL72 rack of 18 nodes with 4 GB200,
+// - 2 nodes of 8 A100 cut into MIG slices (per GPU two 1g.10gb, one 2g.20gb, one 3g.40gb).
 std::vector<v1::NodeSpec> demo_fleet();
 
 struct Team {
@@ -32,7 +34,7 @@ struct Team {
 };
 const std::vector<Team>& teams();
 
-// The tree as UpdateAccount calls, parents first.
+// Returns the tree as UpdateAccount calls, parents first.
 std::vector<v1::UpdateAccountRequest> demo_accounts();
 
 }  // namespace subak::demo

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as something to wait for. Make it before any other thread: threads made later
-// leave these signals to it.
+// Waits for SIGINT and SIGTERM. Create it before any other thread: later threads leave these
+// signals to it.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt();
 
-  // False as soon as a signal has come.
+  // Waits; returns false as soon as a signal has come.
   bool wait(int ms);
   bool came() const;
 

@@ -9,7 +9,7 @@
 namespace subak::demo {
 namespace {
 
-// Jobs by team: about what each is entitled to, so that all have work waiting for most of the time.
+// Jobs by team: about each team's share, so that all have waiting work for most of the time.
 constexpr int kJobs[] = {160, 70, 44};
 constexpr int kPodPauseMs = 350;
 constexpr std::int64_t kMilliCoresPerGpu = 8000;
@@ -68,7 +68,7 @@ PodWish wish_of(std::size_t t, int i) {
       wish.cores = 2;
       break;
     case 2:
-    case 3:  // two pods in a row are one gang
+    case 3:  // two successive pods form one gang
       wish.gang = "pair-" + std::to_string(i / 6);
       wish.gang_size = 2;
       wish.amount = 2;
@@ -184,7 +184,7 @@ void Load::create_pods(std::size_t team) {
   for (int i = 0; i < pods_each_; ++i) {
     if (i == pods_each_ / 2) wait_for_hurry();
     PodWish wish = wish_of(team, i);
-    wish.limit_s = limit_of(i / 2, limit_s_);  // two of a gang the same
+    wish.limit_s = limit_of(i / 2, limit_s_);  // the same for both pods of a gang
     const nlohmann::json pod = pod_of(wish);
     const std::string uid = "review-" + wish.name;
     const Verdict verdict = read_verdict(client.post(review_of(pod, wish, uid).dump()), uid);

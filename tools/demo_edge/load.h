@@ -1,5 +1,5 @@
-// What the teams want: jobs by gRPC, pods through the webhook. Both go on while the service is
-// killed and restarted; a call that was lost is made again.
+// The load of the teams: jobs by gRPC, pods through the webhook. Both continue while the service is
+// killed and restarted; a lost call is repeated.
 #pragma once
 
 #include <atomic>
@@ -20,26 +20,26 @@ struct JobPlan {
   v1::CreateJobRequest request;
   std::string id;      // the answer
   std::string error;   // a refusal
-  int told_again = 0;  // the service knew the request id
+  int told_again = 0;  // the service already knew the request id
   std::int64_t answered_ms = 0;
 };
 
-// The teams' jobs, the same in every run.
+// Returns the teams' jobs, the same in every run.
 std::vector<JobPlan> demo_jobs();
-// One job of `pods` x `gpus` GPUs. `name` is also its request id.
+// Returns one job of `pods` x `gpus` GPUs. `name` is also its request id.
 JobPlan job_plan(std::size_t team, const std::string& name, int pods, int gpus);
 v1::GangRequest& gang_of(JobPlan& plan);
 
-// The time limit of the `i`-th job: `shortest_s` to three times as long. 0: none.
+// Returns the time limit of the `i`-th job: `shortest_s` to three times as long. 0: none.
 int limit_of(int i, int shortest_s);
 
 // Submits one job; the answer is in the plan.
 void submit(Door& door, JobPlan& plan);
 
-// One thread a team submits jobs, one a team creates pods.
+// Per team, one thread submits jobs and one creates pods.
 class Load {
  public:
-  // `limit_s`: the shortest time limit that its pods state; 0: none does.
+  // `limit_s`: the shortest time limit of its pods; 0: no pod has one.
   Load(Door& door, Edge& edge, std::string ca_file, std::vector<JobPlan>& jobs, int pods_each,
        int limit_s = 0)
       : door_(door),
@@ -50,20 +50,20 @@ class Load {
         limit_s_(limit_s) {}
   ~Load() { join(); }
   void start();
-  // Every thread sends what it still has, as fast as it can.
+  // Makes every thread send its remaining load at once.
   void hurry();
   void join();
 
   int submitted() const { return submitted_; }
   int created() const { return created_; }
   int webhook_repeats() const { return webhook_repeats_; }
-  // What should not have happened.
+  // Returns faults.
   std::vector<std::string> complaints();
 
  private:
   void submit_jobs(std::size_t team);
   void create_pods(std::size_t team);
-  // Waits, or not once hurried.
+  // Waits, unless hurried.
   void pause(int ms);
   void wait_for_hurry();
   void complain(std::string what);

@@ -1,5 +1,5 @@
-// subak-demo SUBAKD CONFIG STATE_DIRECTORY: two minutes in the life of a small cluster, checked.
-// Exit code 0 only if every figure holds.
+// subak-demo SUBAKD CONFIG STATE_DIRECTORY: runs a small cluster for two minutes and checks it. The
+// exit code is 0 only if every figure is right.
 
 #include <curl/curl.h>
 
@@ -188,7 +188,7 @@ bool Demo::kill_and_restart() {
   return true;
 }
 
-// It has run since before the kill.
+// The job has run since before the kill.
 void Demo::cancel_interactive() {
   door_.call<v1::JobService>([&](v1::JobService::Stub& stub, grpc::ClientContext* context) {
     v1::CancelJobRequest request;

@@ -37,7 +37,7 @@ class Opening {
     const HttpAnswer answer = client_.post(R"({"kind":"AdmissionReview","request":)");
     expect("malformed JSON", "HTTP 400", answer.status == 400, answer);
   }
-  // The same review again, a dry run, and the stored pod reviewed once more.
+  // Sends the same review again, a dry run, and a review of the stored pod.
   void repeated(const PodWish& wish) {
     const nlohmann::json pod = pod_of(wish);
     const HttpAnswer first = ask(pod, wish);

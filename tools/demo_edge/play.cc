@@ -1,12 +1,13 @@
-// The demo's cluster and teams, for looking around.
-// The service's configuration must make the cluster: deploy/demo.
+// The demo's cluster and teams, for exploration. The service's configuration must create the
+// cluster: deploy/demo.
 //
 //   subak-play --service SUBAKD CONFIG FOLDER [SECONDS]
-//     starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. Its jobs state time
-//     limits of SECONDS, 20 if not said, to three times as long, and keep them. Others run for about SECONDS.
+// starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. Its jobs have time
+// limits from SECONDS (default 20) to three times as long, and keep them. Other jobs run for about
+// SECONDS.
 //   subak-play WEBHOOK GRPC CA_FILE
-//     plays against a service that runs already (addresses as its first line says them) until stdin
-//     ends. For the test that asks every panel of the dashboards.
+// plays against a running service (addresses as in its first line) until stdin ends. The test that
+// queries every panel of the dashboards uses it.
 
 #include <curl/curl.h>
 #include <poll.h>
@@ -38,7 +39,7 @@ constexpr int kPodsEach = 40;
 constexpr int kDefaultSeconds = 20;
 constexpr int kLongestLimit = 3;  // times the shortest: limit_of()
 constexpr std::int64_t kTellMs = 30'000;
-// False: no more.
+// False: stop.
 using Wait = std::function<bool(int ms)>;
 
 bool stdin_goes_on(int wait_ms) {
@@ -65,7 +66,7 @@ bool set_up(Door& door, Edge& edge) {
   return false;
 }
 
-// A pod that was bound past the queue.
+// Stores a pod that was bound without the queue.
 void store_foreign(Edge& edge) {
   v1::PodRecord pod;
   pod.set_uid("foreign-1");
@@ -78,7 +79,7 @@ void store_foreign(Edge& edge) {
   edge.store(pod);
 }
 
-// Jobs that wait; nothing if the service is gone.
+// Returns the number of waiting jobs; nothing if the service is gone.
 std::optional<std::int64_t> queued(Door& door) {
   v1::Status status;
   const grpc::Status done =
@@ -92,9 +93,9 @@ JobPlan next_job(int i) {
   constexpr std::array<std::array<int, 2>, 7> kShapes{
       {{1, 4}, {2, 4}, {1, 2}, {4, 4}, {1, 8}, {2, 2}, {1, 4}}};
   const auto [pods, gpus] = kShapes[static_cast<std::size_t>(i) % kShapes.size()];
-  // The limited team gets few, or in time all that wait would be its own.
+  // The limited team gets few jobs; otherwise, in time, all waiting jobs would be its own.
   const auto team = static_cast<std::size_t>(i % 12 == 11 ? 2 : i % 2);
-  const bool limited = teams()[team].limit_gpus > 0;  // the largest would be refused
+  const bool limited = teams()[team].limit_gpus > 0;  // the largest job would be refused
   JobPlan plan = job_plan(team, "play-" + std::to_string(i), limited ? 1 : pods, gpus);
   plan.request.mutable_job()->set_priority(i % 3 - 1);
   return plan;
@@ -107,7 +108,7 @@ void progress(const Edge& edge, std::int64_t waiting) {
        now.ended);
 }
 
-// All teams want more than there is, for as long as anybody looks and the service is there. `ready`
+// Submits more jobs than fit, for all teams, until the user stops or the service is gone. `ready`
 // is called once there is a queue.
 void keep_busy(Door& door, Edge& edge, const Wait& more, int limit_s,
                const std::function<void()>& ready) {
@@ -137,7 +138,7 @@ void keep_busy(Door& door, Edge& edge, const Wait& more, int limit_s,
   }
 }
 
-// `limit_s`: the shortest time limit; 0: jobs state none, and nothing is said meanwhile.
+// Plays. `limit_s`: the shortest time limit; 0: jobs have none, and nothing is printed meanwhile.
 bool play(Door& door, Pace pace, int limit_s, const std::string& ca_file, const Wait& more,
           const std::function<void()>& ready) {
   Edge edge(door, demo_fleet(), pace);

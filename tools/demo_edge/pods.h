@@ -1,4 +1,4 @@
-// Pods as people write them, the reviews that a kube-apiserver makes of them, and what it stores.
+// Pods as users write them, a kube-apiserver's reviews of them, and the stored pods.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,21 +20,22 @@ struct PodWish {
   int gang_size = 0;
   std::string product;  // node selector; empty: any
   std::string node;     // spec.nodeName, which is refused
-  int limit_s = 0;      // its time limit; 0: it states none
+  int limit_s = 0;      // its time limit; 0: none
 };
 
 nlohmann::json pod_of(const PodWish& wish);
 nlohmann::json review_of(const nlohmann::json& pod, const PodWish& wish, const std::string& uid,
                          bool dry_run = false);
 
-// What the kube-apiserver stores: the pod with the answer's patch applied.
-// Nothing if the patch does not apply.
+// Returns what the kube-apiserver stores: the pod with the answer's patch applied. Nothing if the
+// patch does not apply.
 std::optional<nlohmann::json> patched(const nlohmann::json& pod, const Verdict& verdict);
 bool has_gate(const nlohmann::json& pod);
 
-// The pod as a watch sends it. Nothing if it is not understood.
+// Returns the pod as a watch sends it. Nothing if it cannot be read.
 std::optional<v1::PodRecord> record_of(const nlohmann::json& stored);
-// Both: the stored pod gets its uid from its name. Nothing unless it is gated and says its account.
+// Does both: the stored pod gets its uid from its name. Nothing unless it is gated and names its
+// account.
 std::optional<v1::PodRecord> store_pod(const nlohmann::json& pod, const Verdict& verdict,
                                        const std::string& name);
 

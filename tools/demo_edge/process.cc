@@ -17,13 +17,14 @@ namespace {
 constexpr int kReadyTimeoutMs = 60'000;
 constexpr int kStopTimeoutMs = 30'000;
 
-// Between fork and exec only calls that are safe after a fork of a process with threads.
+// Between fork and exec, only calls are allowed that are safe after a fork of a process with
+// threads.
 [[noreturn]] void become(char* const* argv, int output, int log, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);  // who starts it may wait for signals itself
-  if (getppid() != parent) _exit(127);       // it died in between
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // the parent may block signals to wait for them
+  if (getppid() != parent) _exit(127);       // the parent died in between
   dup2(output, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   execv(argv[0], argv);

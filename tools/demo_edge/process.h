@@ -1,5 +1,5 @@
-// The service as a child process. Start it from one thread only: the kernel ends the child when the
-// thread that started it ends, so that a dying demo leaves nothing behind.
+// The service as a child process. Start it from one thread only: the kernel ends the child when
+// that thread ends, so that a dying demo leaves no process behind.
 #pragma once
 
 #include <sys/types.h>
@@ -20,13 +20,14 @@ class Process {
   Process& operator=(const Process&) = delete;
   ~Process() { kill_hard(); }
 
-  // Runs `command`, its log appended to `log_file`, and waits for its line "subakd ready ...".
-  // Returns what went wrong, empty if nothing.
+  // Runs `command` with its log appended to `log_file`, and waits for its line "subakd ready ...".
+  // Returns an error; empty: none.
   std::string start(const std::vector<std::string>& command, const std::string& log_file,
                     Ports* ports);
-  // kill -9, and waits for the end.
+  // Sends kill -9, and waits for the end.
   void kill_hard();
-  // SIGTERM, and waits up to half a minute; the exit code, or -1 if it had to be killed.
+  // Sends SIGTERM and waits up to half a minute. Returns the exit code, or -1 if it had to be
+  // killed.
   int terminate();
   pid_t pid() const { return pid_; }
 

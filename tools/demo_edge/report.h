@@ -1,4 +1,4 @@
-// The table at the end.
+// The table at the end of the demo.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,14 @@
 
 namespace subak::demo {
 
+// The times of a restart, in ms, and the repeated calls.
 struct Restart {
   std::int64_t ready_ms = 0;   // from kill -9 to the service's "ready"
   std::int64_t synced_ms = 0;  // to the acknowledgement of the cluster's list
   int repeated_calls = 0, repeated_reviews = 0, known_requests = 0;
 };
 
-// True if every check holds.
+// Prints the table. True if every check holds.
 bool report(const Story& story, const Books& books, const std::vector<ShareLine>& shares,
             const Restart& restart, const Checks& checks);
 

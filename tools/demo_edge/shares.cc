@@ -8,10 +8,11 @@
 namespace subak::demo {
 namespace {
 
-constexpr double kTolerance = 0.1;  // half a minute with one job as large as the rack is grainy
+constexpr double kTolerance = 0.1;  // half a minute with one job as large as the rack is too short
+                                    // for more precision
 constexpr double kMilliGpuMsPerHour = 3.6e9;
 
-// Jobs that fit nearly everywhere: while one waits, its team could have used more.
+// True for jobs that fit nearly everywhere: while one waits, its team could have used more.
 bool ordinary(const v1::PodShape& shape, const Pod& pod, const Story& story) {
   return pod.from_api() && pod.job != story.rack_job && shape.kind() == v1::GPU_KIND_WHOLE &&
          shape.gpus() <= kRackGpusPerNode;
@@ -21,7 +22,7 @@ struct Interval {
   std::int64_t from, to;
 };
 
-// When every team had work waiting.
+// Returns the intervals in which every team had waiting work.
 std::vector<Interval> contended(const Story& story) {
   std::multimap<std::int64_t, std::pair<std::size_t, int>> changes;  // team, more or fewer waiting
   for (const Pod& pod : story.pods) {
@@ -53,7 +54,7 @@ double received_in(const std::vector<Interval>& intervals, const Pod& pod) {
   return out;
 }
 
-// Max-min by shares of what was received in all, nobody above its limit.
+// Divides all received usage by shares (max-min), with no team above its limit.
 void entitle(std::vector<ShareLine>& lines, double received, double window_ms) {
   double left = received, norm = 0;
   std::vector<bool> capped(lines.size(), false);
@@ -68,7 +69,7 @@ void entitle(std::vector<ShareLine>& lines, double received, double window_ms) {
       lines[t].entitled = limit;
       capped[t] = true;
       left -= limit;
-      break;  // the others share what it leaves
+      break;  // the others share the rest
     }
   }
 }
@@ -106,7 +107,7 @@ void check_shares(const std::vector<ShareLine>& lines, std::int64_t stalled_ms, 
     seconds = line.window_s;
   }
   const char* what = "each team received what its shares entitle it to";
-  if (stalled_ms > 0) {  // pods of a few seconds became pods of half a minute: nothing to compare
+  if (stalled_ms > 0) {  // pods of a few seconds became pods of half a minute: no comparison
     const std::string seconds_text = std::to_string(stalled_ms / 1000);
     out.push_back({what, true, "not judged: this machine stood still for " + seconds_text + " s"});
     return;

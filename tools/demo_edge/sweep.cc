@@ -7,7 +7,7 @@
 namespace subak::demo {
 namespace {
 
-// What is in use at one instant of the history.
+// The use at one instant of the history.
 struct Room {
   const v1::NodeSpec* node = nullptr;
   std::uint64_t gpus = 0;  // one bit each

@@ -1,4 +1,4 @@
-// Calls the service's webhook as a kube-apiserver does: HTTPS, the service's own CA verified.
+// Calls the service's webhook as a kube-apiserver does: HTTPS, with the service's own CA verified.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ class WebhookClient {
   WebhookClient(const WebhookClient&) = delete;
   WebhookClient& operator=(const WebhookClient&) = delete;
 
-  // Posts a review, again and again while the service is away.
+  // Posts a review, repeated while the service is away.
   HttpAnswer post(const std::string& body);
   int repeats() const { return repeats_; }
 
@@ -33,14 +33,14 @@ class WebhookClient {
   int repeats_ = 0;
 };
 
-// `review`'s answer as a kube-apiserver reads it.
+// A review's answer as a kube-apiserver reads it.
 struct Verdict {
   bool allowed = false;
   long code = 0;  // of a refusal
   std::string message;
   nlohmann::json patch;  // empty array: none
 };
-// Nothing was understood: allowed is false and code 0.
+// Reads the answer. An unreadable one has allowed false and code 0.
 Verdict read_verdict(const HttpAnswer& answer, const std::string& uid);
 
 }  // namespace subak::demo

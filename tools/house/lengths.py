@@ -13,40 +13,41 @@ FILE_LINES = 500
 FUNCTION_LINES = 70
 _LIST = "tools/house/long.txt"
 _TYPE = re.compile(r"\b(?:class|struct|union|enum|namespace|extern)\b")
+_MARK = re.compile(r"[()\[\]{};]|^[ \t]*#[^\n]*", re.M)
 _FUNCTION_NAME = re.compile(r"([~\w:]+|operator\s*\S+)\s*\(")
 
 
 def functions(code):
     """(name, lines) of each function body, by braces. Lambdas count in the function around them."""
-    stack = []  # (is_function, name, first line)
+    stack = []  # (is_function, name, offset, parens)
     head_start = 0
-    line = 1
-    parens = 0
-    for i, c in enumerate(code):
-        if c == "\n":
-            line += 1
-        elif c in "([":
+    parens = inside = 0
+    for mark in _MARK.finditer(code):
+        c, i = mark.group(0), mark.start()
+        if c in "([":
             parens += 1
         elif c in ")]":
             parens -= 1
         elif c == "{":
-            head = code[head_start:i]
-            inside = any(entry[0] for entry in stack) or parens > 0
+            head = "" if inside or parens > 0 else code[head_start:i]
             name = _FUNCTION_NAME.search(head)
-            is_function = not inside and name is not None and not _TYPE.search(head.split("(")[0])
-            stack.append((is_function, name.group(1) if name else "", line, parens))
+            is_function = name is not None and not _TYPE.search(head.split("(")[0])
+            stack.append((is_function, name.group(1) if name else "", i, parens))
+            inside += is_function
             parens = 0
             head_start = i + 1
         elif c == "}":
             if stack:
                 is_function, name, first, parens = stack.pop()
                 if is_function:
-                    yield name, line - first + 1
+                    inside -= 1
+                    yield name, code.count("\n", first, i) + 1
             head_start = i + 1
-        elif c == ";" and parens == 0:
-            head_start = i + 1
-        elif c == "#" and code[code.rfind("\n", 0, i) + 1 : i].strip() == "":
-            head_start = code.find("\n", i) if code.find("\n", i) >= 0 else len(code)
+        elif c == ";":
+            if parens == 0:
+                head_start = i + 1
+        else:
+            head_start = mark.end()
 
 
 def _allowed(root):

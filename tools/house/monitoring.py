@@ -7,7 +7,7 @@ import re
 _FAMILY = re.compile(r'\b(counter|gauge|histogram|begin)\(\s*(?:registry_,\s*)?"((?:subak|process)_\w+)"')
 _ASKED = re.compile(r"\b(?:subak|process)[_:][\w:]+")
 _ALERT = re.compile(r"- alert: (\w+)\n(.*?)(?=\n      - alert:|\Z)", re.S)
-_DOCS = "docs/operations.md"
+_DOCS = "docs/alerts.md"
 _LIST = "docs/metrics.md"
 _TESTS = "tests/deploy/alerts_test.yml"
 

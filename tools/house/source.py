@@ -7,19 +7,27 @@ import subprocess
 CORE = ("core", "accounting", "placement", "queue", "engine")
 FOLDERS = CORE + ("kube", "admission", "server", "cli", "sim", "tests")
 SUFFIXES = (".h", ".cc")
+_DOCS = re.compile(r"(?:README|CONTRIBUTING|CHANGELOG|docs/.*)\.md")
 
 
 class Tree:
-    """The sources of one checkout. `files` are paths relative to `root`, sorted."""
+    """One checkout. `files` (C++), `docs` and `protos` are paths relative to `root`, sorted."""
 
     def __init__(self, root):
         self.root = root
-        self.files = sorted(p for p in _listed(root) if p.endswith(SUFFIXES))
+        listed = sorted(_listed(root))
+        self.files = [p for p in listed if p.endswith(SUFFIXES)]
+        self.docs = [p for p in listed if _DOCS.fullmatch(p)]
+        self.protos = [p for p in listed if p.endswith(".proto") and p.startswith("proto/subak/")]
         self._text = {}
         self._code = {}
 
     def under(self, *folders):
         return [f for f in self.files if f.split("/", 1)[0] in folders]
+
+    def product(self):
+        """C++ files that are shipped or run: all but those of tests."""
+        return [f for f in self.files if not f.startswith("tests/")]
 
     def text(self, path):
         if path not in self._text:
@@ -49,7 +57,7 @@ def _listed(root):
     return found
 
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'""",
     re.S,
 )
@@ -66,7 +74,7 @@ def strip(text):
             return token  # the name of an include
         return '""' + lines if token[0] in '"R' else "0"
 
-    return _TOKEN.sub(blank, text)
+    return TOKEN.sub(blank, text)
 
 
 def line_of(text, offset):

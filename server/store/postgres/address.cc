@@ -23,7 +23,7 @@ Error refuse(std::string got, std::string want) {
   return {ErrorCode::kInvalid, "state", std::move(got), std::move(want)};
 }
 
-// One or more hosts, all of which are this machine: a folder of sockets, or loopback.
+// True if all hosts are this machine: a folder of sockets, or loopback.
 bool is_local(const std::string& hosts) {
   std::size_t begin = 0;
   while (begin <= hosts.size()) {
@@ -37,7 +37,7 @@ bool is_local(const std::string& hosts) {
   return true;
 }
 
-// Takes the parameter out of the address, which libpq reads: it knows none of this name.
+// Removes the parameter from the address before libpq reads it, since libpq does not know its name.
 std::string take_parameter(std::string& uri, std::string_view name) {
   const std::string key = std::string(name) + "=";
   for (std::size_t at = uri.find('?'); at < uri.size(); at = uri.find('&', at + 1)) {
@@ -45,7 +45,7 @@ std::string take_parameter(std::string& uri, std::string_view name) {
     const std::size_t begin = at + 1 + key.size();
     const std::size_t end = std::min(uri.find('&', begin), uri.size());
     std::string value = uri.substr(begin, end - begin);
-    // The sign before it stays where others follow.
+    // The sign before it stays if other parameters follow.
     uri.erase(end < uri.size() ? at + 1 : at, end < uri.size() ? end - at : end);
     return value;
   }

@@ -1,4 +1,5 @@
-// The address of a PostgreSQL database, as a person writes it: postgres://user@host:port/database?parameters.
+// The address of a PostgreSQL database as a user writes it:
+// postgres://user@host:port/database?parameters.
 #pragma once
 
 #include <string>
@@ -17,18 +18,20 @@ struct Address {
   std::string shown;          // the same with the user: for logs
 };
 
-// Whether a --state names a database, not a file.
+// True if a --state names a database, not a file.
 bool is_address(std::string_view state);
 
-// Refused: what libpq does not read; a password in it, which would be in every list of processes (libpq reads one
-// from the file that `passfile` names, or from ~/.pgpass, at each connection); a host that is not this machine
-// without sslmode=verify-full, which is what it gets if it says nothing.
-// Beside libpq's parameters there is `password_file=FILE`. libpq leaves a passfile aside that a group may read, as it may
-// each file of a Secret in a pod of Kubernetes.
+// Parses an address. Refused:
+// - an address that libpq does not read;
+// - a password in it, which every list of processes would show (libpq reads one from the file that
+//   `passfile` names, or from ~/.pgpass, at each connection);
+// - a host that is not this machine without sslmode=verify-full, which is the default for it.
+// Beside libpq's parameters there is `password_file=FILE`. libpq ignores a passfile that a group
+// may read, and the files of a Kubernetes Secret are readable for a group.
 Result<Address> parse_address(const std::string& uri);
 
-// What is in the file that the address names, without the end of its line; empty, where it names none. Refused: one that
-// is not there, that everybody may read, or with more than a line.
+// Returns the content of the address's password file, without the end of its line; empty if it
+// names none. Refused: a file that is missing, readable for all users, or with more than one line.
 Result<std::string> read_password(const Address& address);
 
 }  // namespace subak::postgres

@@ -27,7 +27,7 @@ const std::string Batch::kSql =
     "$35::bytea[], $36::bigint[], $37::bigint[]) AS u RETURNING 1), "
     "v AS (UPDATE meta SET value = $38, sum = $39 FROM l WHERE key = 'fact_version' AND value <> "
     "$38) "
-    // Divides by zero, and so rolls back, where fewer rows were stored than given.
+    // Divides by zero, and so rolls back, if fewer rows were stored than given.
     "SELECT epoch, 1 / CASE WHEN (SELECT count(*) FROM f) = $40 AND (SELECT count(*) FROM g) = $41 "
     "AND (SELECT count(*) FROM a) = $42 THEN 1 ELSE 0 END FROM l";
 

@@ -16,16 +16,16 @@
 
 namespace subak::postgres {
 
-// What the last edit of a thing left (server/store/audit_rows.h), by thing.
+// The state that the last edit of a thing left (server/store/audit_rows.h), by thing.
 struct LastEdit {
   std::string subject, after;
 };
 using LastEdits = std::map<std::string, LastEdit>;
 
-// The things that these facts edit and whose last edit must be known, each once.
+// Returns the things that these facts edit and whose last edit must be known, each once.
 std::vector<std::string> edited_things(std::span<const Fact> facts);
 
-// What a store is like before a batch, and after it.
+// The position of a store before or after a batch.
 struct Position {
   Head head;
   std::uint32_t version = 1;  // of the facts
@@ -33,13 +33,15 @@ struct Position {
 
 class Batch {
  public:
-  // `seed`: what the sums begin with; `known`: the newest version of facts that this program knows. Refuses a fact
-  // that no start could read again, or that is of a version that the store was not finalized to.
+  // Makes the batch. `seed`: start of the checksums. `known`: the newest fact version that this
+  // program knows. Refuses a fact that no start could read again, or of a version that the store
+  // was not finalized to.
   static Result<Batch> make(std::span<const Fact> facts, const Position& before, std::uint32_t seed,
                             std::uint32_t known, LastEdits last);
 
   const Position& after() const { return after_; }
-  // Of kSql, whose one row says that it was done; no row: another leads.
+  // Returns the parameters of kSql. The statement's one row says that it was done; no row: another
+  // process leads.
   Parameters parameters(std::int64_t epoch) const;
   static const std::string kSql;
 

@@ -1,4 +1,4 @@
-// The signs of life of a process that leads, and its look whether it still does.
+// The heartbeat of a leader: writes signs of life and checks that it still leads.
 #pragma once
 
 #include <atomic>
@@ -18,30 +18,31 @@
 
 namespace subak::postgres {
 
-// Of what several threads confirm the latest counts.
+// Keeps the latest confirmation of several threads.
 void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
-// A thread with a connection of its own. Threads: any.
+// The heartbeat thread, with a connection of its own. Threads: any.
 class Beats {
  public:
   struct Of {
     const Address& address;
     const Clock& clock;
-    const std::string& holder;                // as the row of the lead has us
-    const std::atomic<std::int64_t>& epoch;   // ours
-    const std::atomic<bool>& silent;          // no sign is given, as when commits get no answer
-    std::atomic<std::int64_t>& confirmed_ms;  // when the last sign that was taken began, boot clock
-    // Called once, on this thread, when another is seen to lead. May be empty.
+    const std::string& holder;                // as in the row of the lead
+    const std::atomic<std::int64_t>& epoch;   // of this process
+    const std::atomic<bool>& silent;          // no heartbeat is sent, as when commits get no answer
+    std::atomic<std::int64_t>& confirmed_ms;  // when the last accepted heartbeat began, boot clock
+    // Called once, on this thread, when another process leads. May be empty.
     std::function<void(const Error&)> lost;
-    // What the database's clock shows, with each sign that was taken. May be empty.
+    // Gets the database's clock with each accepted heartbeat. May be empty.
     std::function<void(const ClockSample&)> on_time;
   };
-  // What `of` refers to outlives it.
+  // The referents of `of` outlive it.
   explicit Beats(Of of);
   ~Beats();
   Beats(const Beats&) = delete;
   Beats& operator=(const Beats&) = delete;
-  // Said with the next sign of life, which comes at once, and those after it. Empty: what the row says stays.
+  // Sends `said` with the next heartbeat, which comes at once, and with later ones. Empty: the row
+  // keeps its text.
   void tell(std::string said);
 
  private:

@@ -18,7 +18,7 @@ constexpr char kMake[] =
     "INSERT INTO lead VALUES (1, 0, '', 0) ON CONFLICT (id) DO NOTHING; "
     "INSERT INTO beat VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
-// UTC, when it is read and not when the transaction began.
+// UTC, at the time of the read and not of the transaction's begin.
 constexpr char kTimeMs[] = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 Raised raise(PgConnection& db, const char* sql, const Parameters& parameters) {
@@ -35,8 +35,8 @@ Raised raise(PgConnection& db, const char* sql, const Parameters& parameters) {
                 "want the session that locks it to end (pg_locks shows it)"}};
 }
 
-// In a database of before. Asked first: adding a column waits for whoever has a lock on the table, even where it is
-// there already.
+// Adds a column to a database of an older version. It looks for the column first: ALTER TABLE waits
+// for every lock on the table, even if the column exists.
 std::optional<Error> add_column(PgConnection& db, const std::string& table,
                                 const std::string& column, const std::string& type) {
   const PgResult there = db.run(("SELECT " + column + " FROM " + table + " LIMIT 0").c_str());
@@ -51,7 +51,7 @@ std::optional<Error> add_column(PgConnection& db, const std::string& table,
 
 }  // namespace
 
-// A role that may not make tables may not say IF NOT EXISTS of one that is there either.
+// A role that may not create tables may not use IF NOT EXISTS for an existing table either.
 std::optional<Error> make_lead(PgConnection& db) {
   const PgResult there = db.run("SELECT epoch, beats FROM lead, beat");
   if (!there.ok() || there.rows() != 1) {
@@ -65,7 +65,7 @@ std::optional<Error> make_lead(PgConnection& db) {
 
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
                  const LeadSeen& seen) {
-  if (!seen.lead.holder.empty()) {  // rather than wait for its lock first
+  if (!seen.lead.holder.empty()) {  // so that it need not wait for the lock first
     db.run("SELECT pg_terminate_backend(backend::int) FROM lead WHERE backend <> 0 AND epoch = $1",
            Parameters().add(seen.lead.epoch));
   }

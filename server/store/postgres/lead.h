@@ -1,4 +1,4 @@
-// Who leads: one row with an epoch that only rises. Private to server/store/postgres.
+// The lead: one row with an epoch that only rises. Private to server/store/postgres.
 #pragma once
 
 #include <cstdint>
@@ -12,42 +12,45 @@
 
 namespace subak::postgres {
 
-// How each statement of a leader begins: `l` has one row, our epoch ($1), locked until the statement is durable; none
-// where another leads by now. The epoch is locked, not changed: beside a long snapshot a row that is updated by each
-// batch grows slower and slower. Whoever raises the epoch waits for the lock, or this finds no row.
+// The beginning of each statement of a leader. `l` has one row, this process's epoch ($1), locked
+// until the statement is durable. It has no row if another process leads by now. The epoch is
+// locked, not changed: beside a long snapshot, a row that each batch updates becomes slower and
+// slower. A process that raises the epoch waits for the lock, or this statement finds no row.
 inline constexpr char kIfLeading[] =
     "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) ";
 
-// Makes the rows where there are none. Two who do so at once both find them there.
+// Makes the rows if they are missing. Two processes may do so at once.
 std::optional<Error> make_lead(PgConnection& db);
 
-// What a look at the rows shows: a lead without a holder is nobody's.
+// The result of a look at the rows. A lead without a holder is free.
 struct LeadSeen {
   Lead lead;
   std::int64_t beats = 0;
-  TimeMs time_ms = 0;  // what the database's clock showed
+  TimeMs time_ms = 0;  // the database's clock
 };
 Result<LeadSeen> look_at_lead(PgConnection& db);
 
-// Looks again and again whether anybody leads. Threads: one.
+// Watches whether a process leads. Threads: one.
 class LeadWatch {
  public:
-  // Before each look: who did not look for half of limits::kLeaderSilentMs begins to count anew. A look that takes long
-  // is none of that.
+  // Call before each look. After a pause of half of limits::kLeaderSilentMs between looks the
+  // silence is counted from the start again. The duration of a look does not count as a pause.
   void begin_look(std::int64_t boot_ms);
-  // After it, of what it saw. Nobody does: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a clock that
-  // does not stop while a machine sleeps. A sign is a hint, never proof; without a database nobody is taken for dead.
-  // Where somebody has led before, the first limits::kBeatMs are left to those who watch already and know the state.
+  // Takes the result of a look and returns true if the lead is free. It is free if the holder gave
+  // it up, or sent no heartbeat for limits::kLeaderSilentMs. The clock does not stop while a
+  // machine sleeps. A heartbeat is a hint, not a proof. Without a database no process is taken for
+  // dead. If a process has led before, the first limits::kBeatMs are left to processes that already
+  // watch and know the state.
   bool is_free(const LeadSeen& seen, std::int64_t boot_ms);
-  // Since the last look, also one that failed.
+  // Returns the time since the last look, also a failed one.
   DurationMs since_look_ms(std::int64_t boot_ms) const { return boot_ms - looked_ms_; }
-  // After one that failed; and a sign of life that is not in the rows.
+  // Record a failed look, and a sign of life that is not in the rows.
   void saw_nothing(std::int64_t boot_ms) { alive_ms_ = looked_ms_ = boot_ms; }
   void saw_sign(std::int64_t boot_ms) {
     alive_ms_ = boot_ms;
     saw_life_ = true;
   }
-  // Somebody gave a sign of life since the first look.
+  // True if a leader gave a sign of life since the first look.
   bool saw_life() const { return saw_life_; }
 
  private:
@@ -57,32 +60,35 @@ class LeadWatch {
   std::optional<std::int64_t> begun_ms_;  // at the first look
 };
 
-// What became of an attempt to raise the epoch; it is durable before this returns.
+// The result of an attempt to raise the epoch; durable on return.
 struct Raised {
   enum class How : std::uint8_t { kRaised, kOther, kUnknown } how = How::kUnknown;
   std::int64_t epoch = 0;      // kRaised
-  std::optional<Error> error;  // else
+  std::optional<Error> error;  // otherwise
 };
-// Whoever led until now leads no longer: nothing of theirs becomes durable after this. A holder that stopped in the
-// middle of a message keeps the row locked, and no timeout of the server ends that: its backend is ended.
-// kOther: the row is not as in `seen` any more: somebody else was first, or who leads gave a sign of life.
+// Takes the lead. The previous leader no longer leads: nothing of it becomes durable after this. A
+// holder that stopped in the middle of a message keeps the row locked, and no timeout of the server
+// ends that; so its backend is ended. kOther: the row is no longer as in `seen`: another process
+// was first, or the leader gave a sign of life.
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
                  const LeadSeen& seen);
-// The same for who leads already, on a new connection. kOther: somebody else leads.
+// Raises the epoch of the present leader, on a new connection. kOther: another process leads.
 Raised raise_own(PgConnection& db, const std::string& holder);
-// A sign of life, with what others are told (empty: what the row says stays); nothing happens where the epoch is not
-// ours, or not any more. Nobody who waits for silence takes the lead for limits::kLeaderSilentMs after it.
-// Without an error: a row if the epoch is ours, with what the database's clock showed in column kTimeOfBeat.
+// Sends a heartbeat with `said` for other replicas (empty: the row keeps its text). It has no
+// effect if the epoch is not, or no longer, this process's. No process that waits for silence takes
+// the lead within limits::kLeaderSilentMs after it. Without an error there is a row if the epoch is
+// this process's, with the database's clock in column kTimeOfBeat.
 PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said);
 inline constexpr int kTimeOfBeat = 1;
-// The end of a lead; nothing happens where another leads.
+// Gives the lead up; no effect if another process leads.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
-// Lead::known_as as the row of beats has it: lines of cluster, tab and user. A name with either is left out.
+// Lead::known_as as the heartbeat row has it: lines of cluster, tab and user. A name with either is
+// left out.
 std::string known_as_text(const KnownAs& known_as);
 KnownAs read_known_as(std::string_view text);
-// `want` of the error of a process that led before: says_other_leads() of it.
+// `want` of the error of a former leader; see says_other_leads().
 inline constexpr char kWantOneLeader[] = "want one leader: this process ends";
-// Who leads now, in words; and what a process says that led before.
+// Returns a description of the leader; and the error of a former leader.
 std::string leader_of(PgConnection& db);
 Error leads_by_now(const std::string& holder);
 

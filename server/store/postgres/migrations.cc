@@ -29,7 +29,7 @@ Error refused(PgConnection& db, std::string_view what, const PgResult& result) {
   return error;
 }
 
-// Those that the store has must be the first ones of `all`, unchanged.
+// The store's migrations must be the first ones of `all`, unchanged.
 Result<std::size_t> check_applied(PgConnection& db, const std::vector<Migration>& all) {
   PgResult rows = db.run(kApplied);
   if (rows.sqlstate() == kNoTable) {
@@ -54,7 +54,7 @@ Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::in
   if (!done.ok()) return done.error();
   for (std::size_t i = *done; i < all.size(); ++i) {
     const std::string name(all[i].name);
-    // Divides by zero, and so rolls back, where another leads.
+    // Divides by zero, and so rolls back, if another process leads.
     const std::string guard =
         "SELECT 1 / count(*) FROM (SELECT 1 FROM lead WHERE epoch = " + std::to_string(epoch) +
         " FOR SHARE) AS l; ";

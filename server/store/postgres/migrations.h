@@ -10,11 +10,11 @@
 
 namespace subak::postgres {
 
-// Those that this program was built with (migrations/postgres/*.sql).
+// The migrations built into this program (migrations/postgres/*.sql).
 const std::vector<Migration>& postgres_migrations();
 
-// Applies what is missing, under the epoch. Returns how many. Refuses a store that has one which `all` lacks, or
-// whose text differs from what was applied.
+// Applies the missing migrations, under the epoch. Returns how many. Refuses a store with a
+// migration that `all` lacks, or whose text differs.
 Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::int64_t epoch,
                     TimeMs now_ms);
 

@@ -39,13 +39,13 @@ std::string trimmed(const char* words) {
   return out;
 }
 
-// What a session is to be. It ends by itself where we are gone in the middle of a transaction.
+// The session's settings. It ends by itself if this process dies in the middle of a transaction.
 constexpr char kSession[] =
     "SET synchronous_commit = on; SET client_encoding = 'UTF8'; SET lock_timeout = 500; "
     "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 10000; "
     "SET client_min_messages = warning";
 
-// As libpq wants them, a null at their ends. They live as long as address and password.
+// The words as libpq wants them, with a null at the end. They live as long as address and password.
 struct Words {
   std::vector<const char*> keys, values;
   explicit Words(const Address& address, const std::string& password = {}) {
@@ -64,7 +64,7 @@ struct Words {
 
 }  // namespace
 
-// Of a line that TLS ends libpq says that nobody answered.
+// After a connection that TLS ended, libpq reports that no server answered.
 bool is_refusal(const Address& address, std::string_view words) {
   for (const char* const tls : {"SSL", "certificate"}) {
     if (words.find(tls) != std::string_view::npos) return true;
@@ -213,7 +213,7 @@ PgResult PgConnection::cut(Broken how) {
   return {};
 }
 
-// Something more of what is sent is gone, or of the answer there. False: broken_ says why not.
+// Waits until more was sent or received. False: broken_ says why not.
 bool PgConnection::ready() {
   const int left = PQflush(connection_);
   pollfd socket{PQsocket(connection_), static_cast<short>(POLLIN | (left > 0 ? POLLOUT : 0)), 0};
@@ -223,10 +223,10 @@ bool PgConnection::ready() {
   return (got < 0 && errno == EINTR) || PQconsumeInput(connection_) == 1;
 }
 
-// The last result, or the first that failed.
+// Returns the last result, or the first that failed.
 PgResult PgConnection::wait(bool sent) {
   warned_ = false;
-  broken_ = Broken::kCut;  // as long as nothing else is known
+  broken_ = Broken::kCut;  // unless more is known later
   if (!sent) return cut(Broken::kCut);
   PgResult out;
   while (true) {
@@ -238,7 +238,7 @@ PgResult PgConnection::wait(bool sent) {
     if (!out || out.ok()) out = std::move(next);
   }
   if (PQstatus(connection_) != CONNECTION_OK) {
-    cut(Broken::kCut);  // the server says of its own end
+    cut(Broken::kCut);  // the server announced its own end
   } else {
     broken_ = Broken::kNo;
   }

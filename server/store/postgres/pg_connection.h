@@ -1,5 +1,5 @@
-// libpq with owners: a result, parameters, a connection. Nothing throws. All values travel in PostgreSQL's binary
-// form. Threads: one at a time per connection.
+// Owners for libpq: a result, parameters, a connection. Nothing throws. All values travel in
+// PostgreSQL's binary form. Threads: one at a time per connection.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct pg_result;
 
 namespace subak::postgres {
 
-// Values of a statement, $1 first. Numbers are BIGINT, bytes BYTEA; a list is one array.
+// The values of a statement, $1 first. Numbers are BIGINT, bytes BYTEA; a list is one array.
 class Parameters {
  public:
   Parameters& add(std::int64_t number);
@@ -38,7 +38,7 @@ class Parameters {
   std::vector<std::string> values_;
 };
 
-// Rows and columns count from 0. What is read of a row lives as long as the result.
+// A result. Rows and columns count from 0. The values of a row live as long as the result.
 class PgResult {
  public:
   PgResult() = default;
@@ -47,7 +47,7 @@ class PgResult {
   PgResult(PgResult&& other) noexcept;
   PgResult& operator=(PgResult&& other) noexcept;
 
-  explicit operator bool() const { return result_ != nullptr; }  // there is one, good or not
+  explicit operator bool() const { return result_ != nullptr; }  // there is a result, good or not
   bool ok() const;
   int rows() const;
   std::int64_t number(int row, int column) const;
@@ -55,23 +55,23 @@ class PgResult {
     return static_cast<std::uint64_t>(number(row, column));
   }
   std::string_view bytes(int row, int column) const;  // of text too
-  // Five characters; empty: none came, as the connection broke.
+  // Returns five characters; empty: the connection broke before any came.
   std::string_view sqlstate() const;
-  // The server's words.
+  // Returns the server's message.
   std::string message() const;
 
  private:
   pg_result* result_ = nullptr;
 };
 
-// `want` of an error after which another try may do better: says_away() of it.
+// `want` of an error after which another attempt may succeed; see says_away().
 inline constexpr char kWantServer[] = "want a database server that answers";
-// Of a role that has too few.
+// `want` of an error for missing rights.
 inline constexpr char kWantRights[] =
     "want a role with the service's rights: its tables' owner grants them by "
     "deploy/postgres/service_role.sql";
 
-// How a call ended that has no result to show.
+// How a call ended that has no result.
 enum class Broken : std::uint8_t { kNo, kCut, kTooLate };
 
 class PgConnection {
@@ -81,22 +81,23 @@ class PgConnection {
   PgConnection(const PgConnection&) = delete;
   PgConnection& operator=(const PgConnection&) = delete;
 
-  // Closes what was open, connects and sets the session up.
+  // Closes an open connection, connects, and sets the session up.
   std::optional<Error> open(const Address& address);
   void close();
   bool is_open() const { return connection_ != nullptr; }
-  // One statement, sent with its Sync, so a transaction of its own unless one was begun. Nothing may come or go for
-  // limits::kDatabaseReplyMs at the most. A call that breaks closes the connection: what became of the
-  // statement is not known then.
+  // Runs one statement, sent with its Sync, so it is a transaction of its own unless one was begun.
+  // It fails if the connection transfers nothing for limits::kDatabaseReplyMs. A call that breaks
+  // closes the connection, and the outcome of the statement is then unknown.
   PgResult run(const char* sql, const Parameters& parameters = {});
-  // Why the last run() had no result.
+  // Says why the last run() had no result.
   Broken broken() const { return broken_; }
-  // The server warned during the last run(), as it does where it did not wait for a synchronous standby.
+  // True if the server warned during the last run(), as it does when it did not wait for a
+  // synchronous standby.
   bool warned() const { return warned_; }
-  // Statements without results, separated by semicolons.
+  // Runs statements without results, separated by semicolons.
   PgResult script(const std::string& sql);
-  // Of the last failure, with the server's words; `what` is the field ("store.commit"). Where the connection broke it
-  // says kWantServer, where the role lacks a right kWantRights.
+  // Returns the last failure with the server's message; `what` is the field ("store.commit"). After
+  // a broken connection `want` is kWantServer, and for a missing right kWantRights.
   Error error(std::string_view what, const PgResult& result) const;
 
  private:
@@ -106,13 +107,14 @@ class PgConnection {
   PgResult cut(Broken how);
 
   pg_conn* connection_ = nullptr;
-  std::string words_;  // of libpq, of the last failure
+  std::string words_;  // libpq's message of the last failure
   Broken broken_ = Broken::kNo;
   bool warned_ = false;
 };
 
-// After open() failed with these words: a server is there and refused (a password, a database that does not exist), or was
-// refused for its certificate; else nobody answered, or one that starts or stops. Asks it once more.
+// Classifies a failed open() by its message `words`, and asks the server once more. True: a server
+// refused (a password, a missing database), or was refused for its certificate. False: no server
+// answered, or one that starts or stops.
 bool is_refusal(const Address& address, std::string_view words);
 
 }  // namespace subak::postgres

@@ -1,4 +1,4 @@
-// The write side. open_postgres_store() (postgres_store.h) is what others use.
+// The write side. Others use open_postgres_store() (postgres_store.h).
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class PostgresStore final : public SharedStore {
  public:
   PostgresStore(Address address, const PostgresOptions& options);
   ~PostgresStore() override { give_up_lead(); }
-  // Connects; nothing else works before.
+  // Connects; call it first.
   std::optional<Error> open();
 
   Result<bool> try_lead() override;
@@ -51,37 +51,38 @@ class PostgresStore final : public SharedStore {
  private:
   enum class Outcome : std::uint8_t {
     kDone,     // durable
-    kRefused,  // and nothing of it is there: error_
-    kAgain,    // nothing of it is there
+    kRefused,  // none of it is there: error_
+    kAgain,    // none of it is there
     kUnknown,  // it may be there
   };
   std::optional<Error> check_server();
   void check_role();
-  // Refuses a store whose facts are of a version that this program does not know; one without tables is good.
+  // Refuses a store with facts of a version that this program does not know. A store without tables
+  // is good.
   std::optional<Error> check_version();
   std::optional<Error> check_epoch();
-  // One look at the rows: whether nobody leads, by what was seen so far.
+  // Looks once at the rows. True: by all looks so far, the lead is free.
   Result<bool> look(LeadSeen& seen);
-  // Whether the lead was ours to take.
+  // True if this process took the lead.
   Result<bool> take(const LeadSeen& seen);
   std::optional<Error> prepare();
   std::optional<Error> found();
   std::optional<Error> load();
   std::optional<Error> check_rows();
 
-  // Calls attempt() until it is done or refused. Where its outcome is not known, asks the database under a new
-  // epoch: resolve(), which says what became of `sent_`.
+  // Calls attempt() until it is done or refused. After an unknown outcome it asks the database
+  // under a new epoch: resolve() says what became of `sent_`.
   template <class F>
   std::optional<Error> insist(F&& attempt);
   Outcome resolve();
   Outcome try_commit(std::span<const Fact> facts);
   Outcome beat();
-  // What a statement that failed or broke means for what it was to do.
+  // Interprets a statement that failed or broke.
   Outcome judge(const PgResult& result, std::string_view what);
   Outcome last_edits(std::span<const Fact> facts, LastEdits& out);
   Outcome lost();
 
-  // On the background's connection; an error where another leads by now.
+  // Uses the background's connection; an error if another process leads by now.
   std::optional<Error> write_part(std::uint64_t seq, std::uint64_t part, std::string_view rows);
   std::optional<Error> run_as_leader(const char* rest, Parameters& parameters);
   std::optional<Error> open_background();
@@ -97,26 +98,26 @@ class PostgresStore final : public SharedStore {
   const std::function<void(const Error&)> on_lost_;
   const std::function<void(const ClockSample&)> on_time_;
   std::string uuid_;
-  std::uint32_t seed_ = 0;                 // what the sums begin with
-  std::atomic<std::int64_t> epoch_{0};     // ours; the background reads it
-  std::atomic<std::uint32_t> version_{1};  // of the facts, as position_ has it
+  std::uint32_t seed_ = 0;                 // start of the checksums
+  std::atomic<std::int64_t> epoch_{0};     // this process's; the background reads it
+  std::atomic<std::uint32_t> version_{1};  // of the facts, as in position_
 
-  // Of the thread that commits.
+  // Used by the committing thread.
   PgConnection db_;
   Position position_;             // before the batch
-  std::optional<Position> sent_;  // after the batch whose outcome is not known
+  std::optional<Position> sent_;  // after the batch whose outcome is unknown
   std::optional<Error> error_;    // of the last attempt
 
   LeadWatch watch_;
   bool took_over_ = false;
   mutable std::mutex seen_mutex_;
-  Lead seen_;                                    // who led at the last look; under the mutex
-  std::atomic<std::int64_t> waits_since_ms_{0};  // a commit, by the monotonic clock; 0: none does
+  Lead seen_;                                    // the leader at the last look; under the mutex
+  std::atomic<std::int64_t> waits_since_ms_{0};  // of a commit, monotonic clock; 0: none waits
 
   PgConnection background_;              // of the thread that writes checkpoints
   std::atomic<bool> in_trouble_{false};  // a commit gets no answer
-  // When the last confirmation that we lead began, boot clock. Only a sign of life is one: who waits for silence does not
-  // see a commit before it takes the lead.
+  // When the last confirmation of the lead began, boot clock. Only a heartbeat is a confirmation: a
+  // process that waits for silence does not see commits before it takes the lead.
   std::atomic<std::int64_t> confirmed_ms_{0};
   std::unique_ptr<Beats> beats_;
   Proof proof_;

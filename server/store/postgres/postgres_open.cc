@@ -1,4 +1,5 @@
-// What a store is before it is used: a server that keeps its word, the lead, tables, the first rows.
+// The checks of a store before it is used: a server with durable commits, the lead, the tables, the
+// first rows.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -23,7 +24,7 @@ Error refuse(std::string got, std::string want) {
 
 }  // namespace
 
-// synchronous_commit is our session's own, which a pooler may have lost.
+// synchronous_commit is set by this session, and a pooler may have lost it.
 std::optional<Error> PostgresStore::check_server() {
   for (const char* const setting :
        {"fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names"}) {
@@ -47,7 +48,8 @@ std::optional<Error> PostgresStore::check_server() {
   return std::nullopt;
 }
 
-// A role that can change rows can forge the books. Where a database does not know the question, nothing is said.
+// Warns about a role that can change rows and so forge the ledger. Skipped if a database does not
+// know the question.
 void PostgresStore::check_role() {
   const PgResult row = db_.run(
       "SELECT count(*)::bigint FROM (VALUES ('facts'), ('ledger'), ('audit')) AS t(name) "
@@ -112,7 +114,8 @@ std::optional<Error> PostgresStore::check_version() {
   return newer_facts("state", version, known_version_);
 }
 
-// A fact of an epoch that nobody has led under yet: the row of who leads was lost, and epochs began again.
+// Detects a fact with an epoch above the lead's: the row of the lead was lost, and epochs began
+// again.
 std::optional<Error> PostgresStore::check_epoch() {
   const PgResult row = db_.run(
       "SELECT (SELECT max(epoch) FROM lead), (SELECT epoch FROM facts ORDER BY seq DESC LIMIT 1)");
@@ -122,7 +125,7 @@ std::optional<Error> PostgresStore::check_epoch() {
       "not what was written: the last fact has epoch " + std::to_string(row.number(0, 1)));
 }
 
-// Who cannot read the facts must not raise the epoch either, which would end a leader that can.
+// A process that cannot read the facts must not raise the epoch, which would end a leader that can.
 Result<bool> PostgresStore::take(const LeadSeen& seen) {
   if (auto error = check_version()) return *error;
   if (auto error = check_epoch()) return *error;
@@ -131,7 +134,7 @@ Result<bool> PostgresStore::take(const LeadSeen& seen) {
   if (raised.how == Raised::How::kUnknown) {
     const bool is_refused = db_.broken() == Broken::kNo && !db_.warned();
     if (is_refused || takes_lead_) return *raised.error;
-    // If it was raised after all, we wait until we take ourselves for dead.
+    // If it was raised after all, this process waits until it counts as dead.
     log::warn("the lead was not taken",
               {{"store", describe()}, {"error", raised.error->message()}});
     return false;
@@ -151,7 +154,7 @@ std::optional<Error> PostgresStore::prepare() {
   if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
   if (auto error = check_rights(db_)) return error;
   if (auto error = check_tables(db_)) return error;
-  if (wanted_uuid_.empty()) check_role();  // else a copy is put there, by its owner
+  if (wanted_uuid_.empty()) check_role();  // else its owner puts a copy there
   if (auto error = found()) return error;
   if (ignore_checkpoint_) {
     log::warn("the checkpoint is left out", {{"store", describe()}});
@@ -164,8 +167,8 @@ std::optional<Error> PostgresStore::prepare() {
   return check_rows();
 }
 
-// As the file store: what is small is proved whole before it is used. Who takes over from another does not keep callers
-// waiting for that.
+// As the file store: a small store is proved completely before it is used. After a take-over it is
+// proved later, so that callers do not wait for it.
 std::optional<Error> PostgresStore::check_rows() {
   constexpr std::uint64_t kRowBytes = 512;
   const Head& head = position_.head;
@@ -181,7 +184,7 @@ void PostgresStore::tell(const KnownAs& known_as) {
   if (beats_ != nullptr) beats_->tell(known_as_text(known_as));
 }
 
-// The word that makes a holder's name its own is for nobody to read.
+// Removes the random word that makes a holder's name unique: it is not for readers.
 Lead PostgresStore::lead() const {
   Lead lead;
   if (const std::int64_t ours = epoch_; ours != 0) {
@@ -194,7 +197,7 @@ Lead PostgresStore::lead() const {
   return lead;
 }
 
-// The first rows, in one statement: a store that has tables and none of these is new.
+// Writes the first rows, in one statement. A store that has tables and none of these rows is new.
 std::optional<Error> PostgresStore::found() {
   const auto uuid = read_meta(db_, "uuid");
   if (!uuid.ok()) return uuid.error();
@@ -257,7 +260,8 @@ Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& op
   return std::unique_ptr<SharedStore>(std::move(store));
 }
 
-// A look that fails while another leads is not the end of waiting: without a database nobody can tell.
+// A failed look while another process leads does not end the wait: without a database the leader is
+// unknown.
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
   auto store = open_shared_store(options);
   if (!store.ok()) return store.error();

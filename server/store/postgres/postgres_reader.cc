@@ -58,7 +58,7 @@ Result<Fact> PostgresReader::fact_of(std::uint64_t seq, TimeMs time_ms, std::uin
     if (error.code != ErrorCode::kPrecondition) return error;
     return newer_facts(error.field, "to come", fact_version_);
   }
-  // The first fact from which on an older program must not go on; those of new kinds come after it.
+  // The first fact from which on an older program must not continue; facts of new kinds follow it.
   const auto* const finalized = std::get_if<fact::Finalized>(&*decoded);
   if (seq > 0 && finalized != nullptr && finalized->version > fact_version_) {
     return newer_facts(place + "finalized", std::to_string(finalized->version), fact_version_);

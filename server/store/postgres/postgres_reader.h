@@ -1,6 +1,6 @@
-// Reads on a connection of their own, each of one consistent picture (a repeatable read). Facts and a checkpoint are
-// proved whole by their chain of sums; rows of the ledger and the audit log each by its own sum, that none is missing
-// is the database's word.
+// Reads on a connection of their own, each of one consistent snapshot (a repeatable read). Chained
+// checksums prove facts and a checkpoint complete. Rows of the ledger and of the audit log have one
+// checksum each. That none of these rows is missing depends on the database.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class PostgresReader final : public StoreReader {
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
-  // Begins the picture, on a new connection where the last one broke, calls read() and ends it.
+  // Begins a snapshot, on a new connection if the last one broke, calls read() and ends it.
   template <class T, class F>
   Result<T> in_picture(F&& read);
   std::optional<Error> begin();
@@ -39,13 +39,15 @@ class PostgresReader final : public StoreReader {
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
   std::optional<Error> read_part(const PgResult& rows, std::uint64_t part, Recovered& out,
                                  std::uint32_t& sum, FactSink& sink);
-  // Calls fn(fact) for the facts after `after`, at most `most`; they go on from the sum `anchor`.
+  // Calls fn(fact) for the facts after `after`, at most `most`; their checksums continue from
+  // `anchor`.
   std::optional<Error> each_fact(std::uint64_t after, std::uint32_t anchor, std::uint64_t most,
                                  const std::function<void(Fact)>& fn);
-  // Calls fn(entry) for the rows that the query wants, in order, until it returns false.
+  // Calls fn(entry) for the rows that the query selects, in order, until it returns false.
   std::optional<Error> each_entry(const LedgerQuery& query,
                                   const std::function<bool(LedgerEntry)>& fn);
-  // The last fact that was made at or before `t`; a row whose interval ends after `t` comes later.
+  // Returns the last fact that was made at or before `t`; a row whose interval ends after `t` comes
+  // later.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   const Address address_;

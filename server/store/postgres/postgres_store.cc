@@ -31,7 +31,7 @@ bool is_end_of_server(std::string_view state) {
 
 constexpr std::string_view kDividedByZero = "22012";  // Batch::kSql: rows are missing
 
-// Each after kIfLeading, with a row for who leads.
+// Each follows kIfLeading, and returns a row for the leader.
 constexpr char kInsertPart[] = "INSERT INTO checkpoint SELECT $2, $3, $4 FROM l RETURNING part";
 constexpr char kDropParts[] =
     ", d AS (DELETE FROM checkpoint USING l WHERE seq <> $2) SELECT epoch FROM l";
@@ -108,8 +108,9 @@ std::optional<Error> PostgresStore::commit(std::span<const Fact> facts) {
   return insist([&] { return try_commit(facts); });
 }
 
-// An answer without a commit rests on it that nobody else has led meanwhile. What asks is a sign of life as well: who waits
-// for longer than the answer counts takes over only once it counts no more.
+// An answer without a commit rests on the fact that no other process has led meanwhile. The check
+// is also a heartbeat: a process that waits for silence takes over only after the answer has lost
+// its validity.
 std::optional<Error> PostgresStore::check_owned() {
   if (clock_.boot_ms() < owned_until_ms()) return std::nullopt;
   sent_.reset();
@@ -150,7 +151,8 @@ PostgresStore::Outcome PostgresStore::beat() {
   return Outcome::kDone;
 }
 
-// A warning beside success: the server stopped to wait for its synchronous standby, so what it has may be lost.
+// A warning beside success: the server stopped waiting for its synchronous standby, so the commit
+// may be lost.
 PostgresStore::Outcome PostgresStore::judge(const PgResult& result, std::string_view what) {
   if (result.ok() && db_.broken() == Broken::kNo && !db_.warned()) return Outcome::kDone;
   error_ = db_.error(what, result);
@@ -165,8 +167,8 @@ PostgresStore::Outcome PostgresStore::lost() {
   return Outcome::kRefused;
 }
 
-// First the epoch is raised: what is still on its way to the server does not become durable after that. Only then
-// the last fact says whether the batch is there.
+// Raises the epoch first, so that statements still on their way to the server do not become
+// durable. Only then does the last fact show whether the batch is there.
 PostgresStore::Outcome PostgresStore::resolve() {
   if ((error_ = db_.open(address_))) return Outcome::kUnknown;
   const Raised raised = raise_own(db_, holder_);
@@ -248,7 +250,8 @@ Result<std::uint32_t> PostgresStore::anchor_of(std::uint64_t seq) {
   return sum_of(row.number(0, 0));
 }
 
-// Parts of a checkpoint that is not the one in use are never read: what a crash leaves of one is dropped by the next.
+// Parts of a checkpoint that is not in use are never read. The next checkpoint drops those that a
+// crash left.
 std::optional<Error> PostgresStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
   if (auto error = open_background()) return error;
   if (facts.needs() > version_) {
@@ -303,7 +306,7 @@ Result<std::string> PostgresStore::read_told() {
   return row.rows() == 0 ? std::string() : std::string(row.bytes(0, 0));
 }
 
-// A file store of the same facts, so that a backup is one file, proved as any.
+// Makes a file store of the same facts, so that a backup is one file, proved like any other.
 Result<std::string> PostgresStore::make_copy(const std::function<bool()>& wanted) {
   if (copy_path_.empty()) return Store::make_copy(wanted);
   const auto remove = [&](bool all) {
@@ -320,7 +323,7 @@ Result<std::string> PostgresStore::make_copy(const std::function<bool()>& wanted
   auto copy = open_sqlite_store(options);
   if (!copy.ok()) return copy.error();
   const auto copied = copy_history(**reader, **copy, wanted);
-  copy = std::unique_ptr<Store>();  // closes it: all is in the file
+  copy = std::unique_ptr<Store>();  // closes it: the file has all data
   remove(!copied.ok());
   if (!copied.ok()) return copied.error();
   return copy_path_;

@@ -33,7 +33,7 @@ class Prover {
   }
 
  private:
-  // The columns of a table's rows up to the head, in order, a page at a time: fn(rows, row).
+  // Reads the columns of a table's rows up to the head, in order, a page at a time: fn(rows, row).
   template <class Fn>
   std::optional<Error> each_row(const std::string& table, const std::string& columns, Fn&& fn) {
     const std::string sql = "SELECT " + columns + " FROM " + table +
@@ -112,7 +112,7 @@ class Prover {
   }
   std::optional<Error> count(const std::string& table, std::uint64_t seen, std::uint64_t want) {
     if (seen != want) return damaged(table, seen + 1, "missing, counted from 1 in order of seq");
-    // A row behind the last fact is of no batch.
+    // A row behind the last fact belongs to no batch.
     const PgResult last = db_.run(("SELECT coalesce(max(seq), 0) FROM " + table +
                                    " WHERE seq > (SELECT coalesce(max(seq), 0) FROM facts)")
                                       .c_str());

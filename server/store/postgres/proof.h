@@ -1,5 +1,5 @@
-// All rows of a database read and proved: each is what was written, and none is missing. What is committed while it
-// reads is left out. Private to server/store/postgres.
+// Reads all rows of a database and proves them: each has its checksum, and none is missing. Rows
+// committed meanwhile are left out. Private to server/store/postgres.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@
 
 namespace subak::postgres {
 
-// The first place that is wrong; an error too where `wanted` says no on the way. Facts, ledger, audit log, and the fact
-// that the checkpoint was made of; a start proves the checkpoint's own rows. `seed`: what the sums begin with;
-// `fact_version`: the newest that this program knows.
+// Returns the first damage, or an error if `wanted` returns false on the way. It checks facts,
+// ledger, audit log, and the fact that the checkpoint was made of. A start proves the checkpoint's
+// own rows. `seed`: start of the checksums. `fact_version`: the newest that this program knows.
 std::optional<Error> prove_rows(PgConnection& db, std::uint32_t seed, std::uint32_t fact_version,
                                 const std::function<bool()>& wanted);
 
-// The same on a thread and a connection of its own: a database that is too large to be proved before the service starts
-// is proved beside it. The log says how it ended.
+// Runs prove_rows() on a thread and a connection of its own, for a database that is too large to be
+// proved before the start. The log has the result.
 class Proof {
  public:
   ~Proof();

@@ -12,7 +12,7 @@ namespace subak {
 
 namespace {
 
-// What the database has of the file's report once the facts after the cut are left out.
+// Reduces the file's report to the facts that stay.
 void shorten(StoreReport& report, const Cut& cut) {
   report.state = cut.state;
   report.fact_version = cut.fact_version;

@@ -1,4 +1,4 @@
-// A backup put into a database.
+// Restores a backup into a database.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,10 @@
 
 namespace subak {
 
-// Proves the file `from` (verify_store()), writes all of it, or what stays with `until` (find_cut()), into the database,
-// which must have no facts, and reads that back: the same state. Takes the lead there, so a subakd that runs on it ends.
-// Refused with the reason; a database into which a copy did not get through has to be made anew.
+// Proves the file `from` (verify_store()) and writes its facts into the database, which must have
+// no facts. With `until` it writes only those that stay (find_cut()). It then reads them back: the
+// state must be the same. It takes the lead there, so a subakd that runs on the database ends.
+// Refused with the reason. After an incomplete copy the database must be created again.
 Result<Restored> restore_to_postgres(const std::string& from, const std::string& address,
                                      const Clock& clock, const std::optional<Until>& until);
 

@@ -1,4 +1,4 @@
-// Rows of the database as records, proved by their sums. Private to server/store/postgres.
+// Rows of the database as records, proved by their checksums. Private to server/store/postgres.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,26 @@ inline constexpr char kLedgerColumns[] =
     "milligpu, corrects, ord, sum";
 inline constexpr char kAuditColumns[] =
     "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
-// Nullopt: the row is not what was written.
+// Read a row; nullopt: its checksum is wrong.
 std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int row, std::uint32_t seed);
 std::optional<AuditRow> audit_entry(const PgResult& rows, int row, std::uint32_t seed);
 
-// A store of facts that only a newer program knows: says_newer() of it. `known`: the newest that this one does.
+// The error for a store with facts that only a newer program knows; see says_newer(). `known`: the
+// newest that this one does.
 Error newer_facts(std::string field, const std::string& got, std::uint32_t known);
 inline constexpr std::string_view kWantOlder =
-    "want fact version ";  // how that error's `want` begins
+    "want fact version ";  // start of that error's `want`
 
-// A row that is not what was written.
+// The error for a row with a wrong checksum.
 Error damaged(std::string_view table, std::uint64_t which, std::string_view how = "altered");
 Error damaged_meta(std::string_view key, std::string_view how = "missing");
 
-// The value of `meta`; nullopt: there is none.
+// Returns a value of `meta`; nullopt: there is none.
 Result<std::optional<std::string>> read_meta(PgConnection& db, std::string_view key);
-// By the last fact; of an empty store the seed.
+// Derives the head from the last fact; of an empty store it is the seed.
 Result<Head> read_head(PgConnection& db, std::uint32_t seed);
 
-// Which checkpoint is in use, as a row of `meta`.
+// The checkpoint in use, as a row of `meta`.
 struct Checkpoint {
   std::uint64_t seq = 0;  // 0: none
   std::uint64_t facts = 0, parts = 0;
@@ -45,21 +46,22 @@ struct Checkpoint {
   std::uint32_t anchor = 0;  // of fact `seq`
   std::string text() const;
 };
-// `seed`: the anchor where there is none.
+// `seed`: the anchor if there is no checkpoint.
 Result<Checkpoint> read_checkpoint(PgConnection& db, std::uint32_t seed);
-// It was made of another history than the facts.
+// The error for a checkpoint of another history than the facts.
 Error misfit(const Checkpoint& mark);
-// The fact that it was made of is there, and is the one it names.
+// Checks that the fact that the checkpoint was made of is there, and is the one it names.
 std::optional<Error> check_checkpoint(PgConnection& db, const Checkpoint& mark);
 
-// One fact of a checkpoint in a part: time, kind and length as 8, 4 and 4 bytes, the lowest first, and the body.
+// One fact of a checkpoint in a part: time, kind and length as 8, 4 and 4 bytes, the lowest first,
+// and the body.
 struct KeptRow {
   TimeMs time_ms = 0;
   std::uint32_t kind = 0;
   std::string_view body;
 };
 void append_kept(std::string& part, const KeptRow& row);
-// Takes it off the front. Nullopt: it is cut off.
+// Removes one row from the front; nullopt: it is incomplete.
 std::optional<KeptRow> next_kept(std::string_view& part);
 
 }  // namespace subak::postgres

@@ -22,7 +22,7 @@ constexpr char kMissingRights[] =
     "('told', 'SELECT'), ('told', 'INSERT'), ('told', 'UPDATE'), ('migrations', 'SELECT')) "
     "AS r(t, w) WHERE to_regclass(t) IS NOT NULL AND NOT has_table_privilege(t, w)";
 
-// `o`: our tables, as the session finds them by their names.
+// `o`: Subak's tables, as the session finds them by their names.
 constexpr char kOurs[] =
     "WITH o AS (SELECT c.oid, c.relname, c.relrowsecurity FROM pg_class c WHERE c.relkind IN "
     "('r', 'p') AND pg_table_is_visible(c.oid) AND c.relname IN ('meta', 'facts', 'ledger', "
@@ -44,8 +44,8 @@ constexpr char kChanging[] =
     "ON r.ev_class = o.oid "
     "UNION ALL SELECT 'row security of table ' || o.relname FROM o WHERE o.relrowsecurity";
 
-// What migrations/postgres, lead.cc and migrations.cc make, in the words of kThere. store_damages_test holds it against a
-// new database.
+// The objects that migrations/postgres, lead.cc and migrations.cc make, in the words of kThere.
+// store_damages_test compares it with a new database.
 constexpr const char* kMade[] = {
     "audit PRIMARY KEY (seq)",
     "beat PRIMARY KEY (id)",

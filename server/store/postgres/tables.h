@@ -1,6 +1,6 @@
-// What a database must be before it is used: our tables as they were made, and a role that may do what the service does.
-// Each check changes nothing, and its error says what to do. Where a database does not know what is asked, nothing is
-// said. Private to server/store/postgres.
+// The checks of a database before it is used: Subak's tables as they were made, and a role with the
+// service's rights. No check changes the database, and each error names the remedy. Questions that
+// a database version cannot answer are skipped. Private to server/store/postgres.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace subak::postgres {
 
-// Of the tables that are there.
+// Checks the rights on the tables that exist.
 std::optional<Error> check_rights(PgConnection& db);
-// Columns, keys and checks are those of the migrations; further columns and indexes may be there. No trigger, rule or
-// row security may change or hide rows.
+// Checks that columns, keys and checks are those of the migrations; further columns and indexes are
+// allowed. No trigger, rule or row security may change or hide rows.
 std::optional<Error> check_tables(PgConnection& db);
 
 }  // namespace subak::postgres
