@@ -44,8 +44,8 @@ test: everything  ## all tests that need only Debian's packages
 bench: everything  ## benchmarks beside their physical limits; writes build/bench.json
 	@tools/bench
 
-soak: everything  ## the long form of the tests, each under 3 hours, seeds printed
-	@tools/soak
+soak: everything  ## the long form of the tests, each under 3 hours, seeds printed (PART=NAME for one)
+	@tools/soak $(PART)
 
 asan: setup  ## all tests under AddressSanitizer and UBSan
 	@$(call CONFIGURE,asan)
