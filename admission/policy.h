@@ -18,7 +18,7 @@
 #include "admission/policy_config.h"
 #include "admission/review.h"
 #include "core/text.h"
-#include "engine/view.h"
+#include "engine/answers/view.h"
 
 namespace subak {
 

@@ -6,7 +6,7 @@
 #include "core/cut.h"
 #include "core/decimal.h"
 #include "core/names.h"
-#include "placement/mig.h"
+#include "model/mig.h"
 
 namespace subak::policy {
 namespace {

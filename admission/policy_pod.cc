@@ -6,7 +6,7 @@
 #include "core/names.h"
 #include "kube/patch.h"
 #include "kube/rank.h"
-#include "placement/mig.h"
+#include "model/mig.h"
 
 namespace subak::policy {
 namespace {

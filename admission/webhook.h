@@ -16,8 +16,8 @@
 #include <memory>
 #include <string_view>
 
-#include "admission/listener.h"
 #include "admission/policy.h"
+#include "net/listener.h"
 
 namespace subak {
 

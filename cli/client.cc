@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure.h"
 #include "cli/refusal.h"
 #include "cli/servers.h"
+#include "cli/text/failure.h"
 #include "core/limits.h"
 
 namespace subak::cli {

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "cli/failure.h"
-#include "cli/nearest.h"
+#include "cli/text/failure.h"
+#include "cli/text/nearest.h"
 
 namespace subak::cli {
 

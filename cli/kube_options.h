@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/setup/kube_caller.h"
+#include "cli/text/failure.h"
 
 namespace subak::cli {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
-#include "cli/failure.h"
-#include "cli/nearest.h"
+#include "cli/text/failure.h"
+#include "cli/text/nearest.h"
 #include "core/quantity.h"
 #include "subak/v1/cluster_service.pb.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cli/servers.h"
-#include "cli/table.h"
+#include "cli/text/table.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 

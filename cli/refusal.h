@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 
 namespace subak::cli {
 

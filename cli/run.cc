@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 
 namespace subak::cli {
 namespace {

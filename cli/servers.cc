@@ -5,7 +5,7 @@
 #include <deque>
 #include <utility>
 
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 #include "core/limits.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"

@@ -1,7 +1,7 @@
 #include "cli/service_facts.h"
 
-#include "cli/failure.h"
-#include "cli/words.h"
+#include "cli/text/failure.h"
+#include "cli/text/words.h"
 #include "subak/v1/account_service.pb.h"
 #include "subak/v1/cluster_service.pb.h"
 

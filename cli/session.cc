@@ -4,10 +4,10 @@
 #include <map>
 #include <thread>
 
-#include "cli/failure.h"
 #include "cli/names.h"
-#include "cli/nearest.h"
-#include "cli/text_form.h"
+#include "cli/text/failure.h"
+#include "cli/text/nearest.h"
+#include "cli/text/text_form.h"
 #include "subak/v1/account_service.pb.h"
 
 namespace subak::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/client.h"
-#include "cli/table.h"
+#include "cli/text/table.h"
 
 namespace subak::cli {
 

@@ -38,7 +38,7 @@ inline constexpr std::size_t kPutOffRetries = 16;
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
 inline constexpr std::int64_t kMaxGpusPerPod = 64;
 // The size of one pod, one job and one node. Webhook, Observe, API and import share these through
-// engine/bounds.h: the engine accepts what the webhook accepts, and the next start can read it.
+// model/bounds.h: the engine accepts what the webhook accepts, and the next start can read it.
 // More: refused with the field, the value (cut) and the limit.
 inline constexpr std::size_t kMaxSelectorTerms = 64;  // per pod, selectors + affinity + tolerations
 inline constexpr std::size_t kMaxTermValues = 64;     // values of one requirement

@@ -11,19 +11,19 @@
 
 #include "core/must.h"
 #include "engine/decide/decide.h"
-#include "engine/decide/rehearse.h"
 #include "engine/decide/requested.h"
-#include "engine/decide/would.h"
 #include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
 #include "engine/derive/order.h"
-#include "engine/derive/plan.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
 #include "engine/derive/rows.h"
-#include "engine/derive/run_times.h"
 #include "engine/derive/survey.h"
 #include "engine/derive/views.h"
+#include "engine/forecast/rehearse.h"
+#include "engine/forecast/run_times.h"
+#include "engine/forecast/would.h"
+#include "engine/plan/plan.h"
 #include "engine/state/state.h"
 
 namespace subak {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "engine/input.h"
 #include "kube/json.h"
+#include "model/input.h"
 
 namespace subak {
 

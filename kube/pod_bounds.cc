@@ -1,4 +1,4 @@
-// Finds what the engine would refuse once the pod is reported: the same table (engine/bounds.h),
+// Finds what the engine would refuse once the pod is reported: the same table (model/bounds.h),
 // with the field names of a pod.
 #include <algorithm>
 #include <array>
@@ -8,17 +8,17 @@
 #include "core/printable.h"
 #include "core/stored_size.h"
 #include "core/text.h"
-#include "engine/bounds.h"
 #include "kube/pod.h"
+#include "model/bounds.h"
 
 namespace subak {
 namespace {
 
-struct Place {
+struct BoundField {
   std::string_view field;  // the field begins with this
   std::string_view in_pod;
 };
-constexpr std::array<Place, 14> kPlaces{{
+constexpr std::array<BoundField, 14> kPlaces{{
     {"shape.node_selector, affinity", "spec"},
     {"shape.node_selector", "spec.nodeSelector"},
     {"shape.affinity", "spec.affinity.nodeAffinity"},
@@ -41,7 +41,7 @@ std::string field_in_pod(const Pod& pod, std::string_view field) {
   if (field == "gang") return key_field("", pod.keys.job, names::kJob);
   if (field == "time_limit_ms") return key_field("", pod.keys.time_limit, names::kTimeLimit);
   const auto* place = std::find_if(kPlaces.begin(), kPlaces.end(),
-                                   [&](const Place& p) { return field.starts_with(p.field); });
+                                   [&](const BoundField& p) { return field.starts_with(p.field); });
   return std::string(place == kPlaces.end() ? "metadata" : place->in_pod);
 }
 

@@ -5,7 +5,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
-#include "placement/product.h"
+#include "model/product.h"
 
 namespace subak {
 namespace {

@@ -20,7 +20,7 @@
 #include "server/service/replica.h"
 #include "server/service/service.h"
 #include "server/store/postgres/postgres_store.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace {
 

@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "sim/rng.h"
+#include "sim/read/rng.h"
 #include "sim/simulate.h"
 
 namespace subak::sim {
 namespace {
 
-constexpr std::int64_t kNodes = 40, kNodeGpus = 8, kGangNodes = 36;
+constexpr std::int64_t kNodes = 40, kGpusPerNode = 8, kGangNodes = 36;
 constexpr DurationMs kShortMs = 5 * kMinuteMs, kGangMs = 30 * kMinuteMs;
 constexpr DurationMs kFirstGangMs = kHourMs, kGangEveryMs = 6 * kHourMs;
 constexpr double kShortLoad = 0.7;
@@ -30,7 +30,7 @@ TraceJob row(std::string id, std::string team, DurationMs submit, DurationMs len
 
 Workload bursty_workload(const BurstyOptions& options) {
   Rng rng(options.seed);
-  const double between = double{kShortMs} / (kShortLoad * double{kNodes * kNodeGpus});
+  const double between = double{kShortMs} / (kShortLoad * double{kNodes * kGpusPerNode});
   std::vector<TraceJob> trace;
   DurationMs gang = kFirstGangMs;
   double at = rng.exponential(between);
@@ -38,7 +38,7 @@ Workload bursty_workload(const BurstyOptions& options) {
     const auto submit = static_cast<DurationMs>(at);
     for (; gang <= submit; gang += kGangEveryMs) {
       trace.push_back(row("gang-" + std::to_string(gang / kHourMs), "gangs", gang, kGangMs,
-                          kGangNodes * kNodeGpus));
+                          kGangNodes * kGpusPerNode));
     }
     const auto length = 1 + static_cast<DurationMs>(rng.exponential(double{kShortMs}));
     trace.push_back(row(std::to_string(trace.size()), "short", submit, length, 1));
@@ -46,7 +46,7 @@ Workload bursty_workload(const BurstyOptions& options) {
   }
   WorkloadOptions workload;
   workload.to_day = static_cast<double>(options.length_ms) / double{kDayMs};
-  auto nodes = read_nodes(std::to_string(kNodes) + "x" + std::to_string(kNodeGpus));
+  auto nodes = read_nodes(std::to_string(kNodes) + "x" + std::to_string(kGpusPerNode));
   assert(nodes.ok());
   auto made = make_workload(std::move(trace), *std::move(nodes), workload);
   assert(made.ok());

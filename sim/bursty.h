@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/quantity.h"
-#include "engine/input.h"
-#include "sim/stats.h"
-#include "sim/workload.h"
+#include "model/input.h"
+#include "sim/read/workload.h"
+#include "sim/report/stats.h"
 
 namespace subak::sim {
 

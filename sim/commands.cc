@@ -6,13 +6,13 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "sim/bursty.h"
-#include "sim/json_out.h"
+#include "sim/read/share_case.h"
+#include "sim/read/trace.h"
 #include "sim/report.h"
-#include "sim/share_case.h"
+#include "sim/report/json_out.h"
+#include "sim/report/table.h"
 #include "sim/simulate.h"
-#include "sim/table.h"
 #include "sim/toy.h"
-#include "sim/trace.h"
 
 namespace subak::sim {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/policy.h"
+#include "model/policy.h"
 
 namespace subak::sim {
 

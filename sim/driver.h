@@ -24,7 +24,7 @@
 
 #include "core/error.h"
 #include "sim/port.h"
-#include "sim/workload.h"
+#include "sim/read/workload.h"
 
 namespace subak::sim {
 

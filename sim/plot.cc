@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "sim/report.h"
-#include "sim/svg.h"
-#include "sim/table.h"
+#include "sim/report/svg.h"
+#include "sim/report/table.h"
 
 namespace subak::sim {
 namespace {

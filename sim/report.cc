@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "sim/json_out.h"
-#include "sim/table.h"
+#include "sim/report/json_out.h"
+#include "sim/report/table.h"
 
 namespace subak::sim {
 namespace {

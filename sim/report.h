@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "sim/stats.h"
+#include "sim/read/workload.h"
+#include "sim/report/stats.h"
 #include "sim/toy.h"
-#include "sim/workload.h"
 
 namespace subak::sim {
 

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "sim/driver.h"
-#include "sim/eta.h"
-#include "sim/fragmentation.h"
+#include "sim/report/eta.h"
+#include "sim/report/fragmentation.h"
 
 namespace subak::sim {
 namespace {

@@ -6,9 +6,9 @@
 #include "core/error.h"
 #include "engine/engine.h"
 #include "sim/engine_port.h"
-#include "sim/eta.h"
-#include "sim/stats.h"
-#include "sim/workload.h"
+#include "sim/read/workload.h"
+#include "sim/report/eta.h"
+#include "sim/report/stats.h"
 
 namespace subak::sim {
 

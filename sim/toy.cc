@@ -11,7 +11,7 @@
 #include "core/duration.h"
 #include "sim/driver.h"
 #include "sim/engine_port.h"
-#include "sim/rng.h"
+#include "sim/read/rng.h"
 
 namespace subak::sim {
 namespace {

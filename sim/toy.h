@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/input.h"
+#include "model/input.h"
 
 namespace subak::sim {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "server/kube/known_client.h"
-#include "server/kube/kubeconfig_file.h"
-#include "server/runtime/clock.h"
+#include "server/edge/client/known_client.h"
+#include "server/edge/client/kubeconfig_file.h"
+#include "server/runtime/clock/clock.h"
 
 namespace subak::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/error.h"
 #include "core/quantity.h"
 #include "kube/json.h"
-#include "server/kube/answer.h"
-#include "server/kube/client.h"
+#include "server/edge/client/answer.h"
+#include "server/edge/client/client.h"
 
 namespace subak::cli {
 

@@ -8,7 +8,7 @@
 #include "core/names.h"
 #include "kube/pod.h"
 #include "kube/release.h"
-#include "server/kube/plan.h"
+#include "server/edge/cluster/plan.h"
 
 namespace subak::cli {
 namespace {

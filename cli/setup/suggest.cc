@@ -7,8 +7,8 @@
 
 #include "core/limits.h"
 #include "core/names.h"
-#include "engine/policy.h"
 #include "kube/quantity.h"
+#include "model/policy.h"
 
 namespace subak::cli {
 namespace {
@@ -246,9 +246,9 @@ class Writer {
   Suggestion out_;
 };
 
-class Reader {
+class FleetReader {
  public:
-  Reader(KubeCaller& api, const SuggestOptions& options) : api_(api), o_(options) {}
+  FleetReader(KubeCaller& api, const SuggestOptions& options) : api_(api), o_(options) {}
 
   Result<Namespaces> read() {
     auto error = api_.list("/api/v1/namespaces", "", [&](json::Value v) { take_namespace(v); });
@@ -315,7 +315,7 @@ class Reader {
 }  // namespace
 
 Result<Namespaces> read_namespaces(KubeCaller& api, const SuggestOptions& options) {
-  return Reader(api, options).read();
+  return FleetReader(api, options).read();
 }
 
 Suggestion suggest(const Namespaces& namespaces, const KnownAccounts& known,

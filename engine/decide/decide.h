@@ -16,7 +16,7 @@
 #include "core/ids.h"
 #include "engine/decide/decision.h"
 #include "engine/derive/reservations.h"
-#include "engine/input.h"
+#include "model/input.h"
 
 namespace subak::decide {
 
@@ -65,7 +65,7 @@ struct PassMemory {
   StartsPoint refused_at;
 };
 
-// engine/input.h describes each input and when it is refused.
+// model/input.h describes each input and when it is refused.
 //
 // cluster.cc, node.cc, service.cc: clusters; nodes and lists; policy and the service itself
 void decide(Decision& d, const in::SetCluster& i);

@@ -4,9 +4,9 @@
 #include <type_traits>
 
 #include "core/limits.h"
-#include "engine/bounds.h"
 #include "engine/decide/requested.h"
 #include "engine/derive/effects.h"
+#include "model/bounds.h"
 
 namespace subak::decide {
 

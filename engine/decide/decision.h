@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "engine/engine.h"
+#include "engine/answers/answers.h"
 #include "engine/state/state.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 
 namespace subak::decide {
 

@@ -7,7 +7,7 @@
 #include "core/limits.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
-#include "placement/eligibility.h"
+#include "placement/gpus/eligibility.h"
 
 namespace subak::decide {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/limits.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
-#include "placement/mig.h"
+#include "model/mig.h"
 
 namespace subak::decide {
 namespace {

@@ -6,8 +6,8 @@
 #include "core/content_hash.h"
 #include "core/duration.h"
 #include "core/limits.h"
-#include "engine/bounds.h"
 #include "engine/decide/said_time.h"
+#include "model/bounds.h"
 
 namespace subak {
 namespace {

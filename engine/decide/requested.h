@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/decide/decide.h"
-#include "engine/input.h"
+#include "model/input.h"
 
 namespace subak::decide {
 

@@ -4,7 +4,7 @@
 
 #include "core/duration.h"
 #include "engine/decide/decide.h"
-#include "engine/fact_version.h"
+#include "model/fact_version.h"
 
 namespace subak::decide {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/effect.h"
 #include "engine/state/state.h"
+#include "model/effect.h"
 
 namespace subak::derive {
 

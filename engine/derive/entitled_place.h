@@ -8,8 +8,8 @@
 
 #include "accounting/entitlement.h"
 #include "engine/state/state.h"
-#include "placement/kept_nodes.h"
-#include "placement/search.h"
+#include "placement/fleet/kept_nodes.h"
+#include "placement/search/search.h"
 
 namespace subak::derive {
 

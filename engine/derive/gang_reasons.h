@@ -2,7 +2,7 @@
 // pure functions.
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/answers/answers.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/queue_picture.h"
+#include "engine/answers/queue_picture.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "engine/answers/answers.h"
 #include "engine/derive/reservations.h"
-#include "engine/engine.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {

@@ -23,8 +23,8 @@
 
 #include "core/ids.h"
 #include "engine/state/state.h"
-#include "placement/kept_nodes.h"
-#include "placement/search.h"
+#include "placement/fleet/kept_nodes.h"
+#include "placement/search/search.h"
 
 namespace subak::derive {
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "accounting/fairtree.h"
+#include "engine/answers/view.h"
 #include "engine/derive/gang_reasons.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"

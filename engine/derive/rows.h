@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/answers/answers.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {

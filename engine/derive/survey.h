@@ -1,8 +1,8 @@
 // The collector for metrics that no index holds (`Survey`). Threads: none; pure functions.
 #pragma once
 
+#include "engine/answers/answers.h"
 #include "engine/derive/reservations.h"
-#include "engine/engine.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/answers/view.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/must.h"
-#include "engine/state/jobs.h"
+#include "engine/state/jobs/jobs.h"
 
 namespace subak::state {
 namespace {

@@ -19,8 +19,8 @@
 #include "core/block_set.h"
 #include "core/ids.h"
 #include "core/quantity.h"
-#include "engine/state/job.h"
-#include "placement/fleet.h"
+#include "engine/state/jobs/job.h"
+#include "placement/fleet/fleet.h"
 
 namespace subak::state {
 

@@ -16,7 +16,7 @@
 #include "core/flat_index.h"
 #include "core/ids.h"
 #include "core/quantity.h"
-#include "engine/input.h"
+#include "model/input.h"
 
 namespace subak {
 

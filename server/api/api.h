@@ -7,90 +7,19 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "admission/door.h"
-#include "admission/policy_config.h"
-#include "admission/probe.h"
 #include "core/error.h"
-#include "core/limits.h"
 #include "core/quantity.h"
-#include "engine/input.h"
-#include "server/runtime/follower.h"
-#include "server/runtime/ports.h"
+#include "net/door.h"
+#include "net/probe.h"
+#include "server/api/common/options.h"
 #include "server/runtime/runtime.h"
 
 namespace subak {
-
-// A call that was refused for lack of rights. Such a refusal never reaches the engine. Refusals by
-// state are facts and appear in the audit log as such.
-struct ApiDenial {
-  std::string actor;    // "token:ci"; empty: unauthenticated
-  std::string peer;     // "ipv4:10.0.0.7:4711"
-  std::string subject;  // account path or job, if known
-  std::string message;  // what the caller got as an answer
-};
-
-// An operator declares all facts after `until` lost (AdminService.AcceptLoss).
-struct LossAsked {
-  std::uint64_t until = 0;
-  std::string actor, reason;
-  bool validate_only = false;
-};
-// The last fact that this replica knows as durable but that the database lacks.
-struct LossSeen {
-  std::uint64_t known_seq = 0;
-  TimeMs known_ms = 0;
-};
-
-// The options of the API server.
-struct ApiOptions {
-  std::string address = "127.0.0.1:0";  // IP address and port; port 0: the system chooses
-  // Connection limits per address and in all. Beyond them the oldest connection that has not sent
-  // anything is closed. If there is none, the new connection is closed.
-  DoorLimits connections{limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer};
-  std::string tls_cert, tls_key;  // PEM files; both or none
-  // The token file, see server/api/auth.h. Empty: plaintext on loopback only, and every caller is
-  // the admin "loopback". Set: every call needs a token, and an address beyond loopback requires
-  // tls_cert. The server speaks TLS if tls_cert is set.
-  std::string token_file;
-  // False: a loopback caller is not an admin when there is no token file.
-  bool loopback_admin = true;
-  // A Unix socket beside the address; empty: none. It admits root, the service's own user and
-  // `socket_users`, and closes the connection of any other user. A caller there is the admin
-  // "socket", or has the role of the token that it shows.
-  std::string socket;
-  std::vector<std::uint32_t> socket_users;
-  std::string version;                 // for AdminService.GetStatus
-  Mode default_mode = Mode::kObserve;  // of clusters that an import creates
-  bool names_clusters = false;         // the configuration names clusters: none is a placeholder
-  // Clusters that edges of this service follow; an empty name: the only cluster. These clusters
-  // take no Observe, no Effects and no job by CreateJob.
-  std::vector<std::string> own_edges;
-  AdmissionConfig admission;  // what webhook-only replicas judge by, beside the state
-  // Returns further warnings for an operator, one sentence each; GetStatus shows them. Any thread;
-  // may be null.
-  std::function<std::vector<std::string>()> warnings;
-  // Declares facts lost. Any thread, must not block; null: this store cannot lose facts.
-  std::function<Result<LossSeen>(const LossAsked&)> accept_loss;
-  std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null
-  // Most bytes that all WatchJobs streams together may leave unread. Beyond that the stream
-  // furthest behind ends.
-  std::size_t most_watch_bytes = limits::kMaxWatchBytes;
-};
-
-// The objects that the server uses. They outlive it.
-struct ApiDeps {
-  Runtime& runtime;
-  Follower& follower;
-  Store& store;
-  const Clock& clock;
-};
 
 class ApiServer {
  public:

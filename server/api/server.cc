@@ -12,17 +12,17 @@
 #include <set>
 #include <utility>
 
-#include "admission/probe.h"
 #include "core/limits.h"
-#include "server/api/acceptor.h"
-#include "server/api/account_service.h"
-#include "server/api/admin_service.h"
+#include "net/probe.h"
 #include "server/api/api.h"
-#include "server/api/cluster_service.h"
-#include "server/api/health_probe.h"
-#include "server/api/job_service.h"
-#include "server/api/shared.h"
-#include "server/api/usage_service.h"
+#include "server/api/calls/account_service.h"
+#include "server/api/calls/admin_service.h"
+#include "server/api/calls/cluster_service.h"
+#include "server/api/calls/job_service.h"
+#include "server/api/calls/shared.h"
+#include "server/api/calls/usage_service.h"
+#include "server/api/streams/acceptor.h"
+#include "server/api/streams/health_probe.h"
 
 namespace subak {
 namespace {

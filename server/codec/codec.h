@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "engine/fact.h"
+#include "model/fact.h"
 
 namespace subak::codec {
 
@@ -27,7 +27,7 @@ std::uint32_t version_of_kind(std::uint32_t kind);
 
 // Appends the body's bytes to `out` and returns the oldest version that can read them. nullopt: no
 // version can, and `out` is unchanged. No input that the engine accepts makes such a fact
-// (engine/bounds.h).
+// (model/bounds.h).
 [[nodiscard]] std::optional<std::uint32_t> encode(const fact::Body& body, std::string& out);
 // Says why a store of this version refuses the fact: it is too large, or of a newer version.
 Error refusal(const fact::Body& body, std::uint32_t version);

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/quantity.h"
-#include "engine/fact.h"
+#include "model/fact.h"
 
 namespace subak {
 

@@ -1,4 +1,4 @@
-// The durable form of the records behind start-time calibration (engine/told_kept.h). It works as
+// The durable form of the records behind start-time calibration (engine/forecast/told_kept.h). It works as
 // that of facts (server/codec/codec.h), in versions of its own. Threads: pure functions.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "engine/told_kept.h"
+#include "engine/forecast/told_kept.h"
 
 namespace subak::codec {
 

@@ -20,7 +20,7 @@
 #include "admission/policy_config.h"
 #include "core/error.h"
 #include "core/quantity.h"
-#include "engine/input.h"
+#include "model/input.h"
 #include "server/log/log.h"
 
 namespace subak {
@@ -104,7 +104,7 @@ struct Config {
   std::optional<DurationMs> time_limit_grace_ms, default_time_limit_ms;
 
   std::vector<std::string> gpu_kinds;  // extended resources counted like nvidia.com/gpu
-  // Node conditions that keep new work away; nullopt: those of kube/node.h.
+  // Node conditions that keep new work away; nullopt: those of kube/node/node.h.
   std::optional<std::vector<std::string>> fatal_conditions;
   std::vector<std::string> topology_labels;             // KubeNodeOptions::topology_labels
   std::vector<std::string> system_namespaces;           // Policy::system_namespaces

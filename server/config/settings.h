@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "engine/input.h"
+#include "model/input.h"
 #include "server/config/config.h"
 
 namespace subak::config {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "admission/socket_address.h"
+#include "net/socket_address.h"
 #include "server/http/routes.h"
 
 namespace subak {

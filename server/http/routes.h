@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "admission/listener.h"
 #include "engine/engine.h"
+#include "net/listener.h"
 #include "server/metrics/events.h"
 #include "server/metrics/page.h"
 #include "server/metrics/surveyor.h"

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "admission/policy.h"
-#include "placement/request.h"
+#include "model/request.h"
 
 namespace subak::metrics {
 namespace {

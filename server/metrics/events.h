@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/fact.h"
+#include "model/fact.h"
 #include "server/runtime/runtime.h"
 
 namespace subak::metrics {

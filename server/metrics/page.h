@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "engine/answers/view.h"
 #include "engine/engine.h"
-#include "engine/view.h"
 #include "server/metrics/families.h"
-#include "server/runtime/database_clock.h"
+#include "server/runtime/clock/database_clock.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/runtime.h"
 

@@ -7,7 +7,7 @@
 namespace subak::metrics {
 namespace {
 
-constexpr DurationMs kRest = 50;  // times the duration of a look
+constexpr DurationMs kSurveyRest = 50;  // times the duration of a look
 
 }  // namespace
 
@@ -18,7 +18,7 @@ const Survey& Surveyor::look(const Engine& engine) {
   follow_positions();
   taken_ = true;
   const DurationMs end = clock_.monotonic_ms();
-  next_ms_ = end + std::max(limits::kSurveyEveryMs, kRest * (end - begin));
+  next_ms_ = end + std::max(limits::kSurveyEveryMs, kSurveyRest * (end - begin));
   return survey_;
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "server/api/static_copy.h"
+#include "server/api/convert/static_copy.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 #include "subak/v1/cluster_service.grpc.pb.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/effect.h"
+#include "model/effect.h"
 
 namespace subak {
 

@@ -16,7 +16,7 @@
 #include "server/codec/packed_facts.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
-#include "server/runtime/clock.h"
+#include "server/runtime/clock/clock.h"
 #include "server/runtime/forecaster.h"
 
 namespace subak {

@@ -20,9 +20,9 @@
 
 #include "core/error.h"
 #include "core/limits.h"
+#include "engine/answers/queue_picture.h"
 #include "engine/engine.h"
-#include "engine/queue_picture.h"
-#include "engine/told_starts.h"
+#include "engine/forecast/told_starts.h"
 #include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "engine/engine.h"
-#include "engine/told_starts.h"
+#include "engine/forecast/told_starts.h"
 
 namespace subak {
 

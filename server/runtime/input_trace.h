@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/limits.h"
-#include "engine/input.h"
+#include "model/input.h"
 
 namespace subak {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/input.h"
+#include "model/input.h"
 #include "server/runtime/runtime.h"
 
 namespace subak {

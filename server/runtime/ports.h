@@ -1,5 +1,5 @@
 // The interfaces that the runtime needs: time and a durable store. The real ones are
-// server/runtime/clock.h and server/store/sqlite_store.h; tests bring their own.
+// server/runtime/clock/clock.h and server/store/sqlite/sqlite_store.h; tests bring their own.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,12 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
-#include "engine/fact.h"
+#include "model/fact.h"
+#include "server/runtime/clock/clock.h"
 
 namespace subak {
 
 class PackedFacts;
-
-// The only source of time. Threads: any.
-class Clock {
- public:
-  virtual ~Clock() = default;
-  virtual TimeMs wall_ms() const = 0;  // UTC; may jump in either direction
-  virtual std::int64_t monotonic_us()
-      const = 0;  // since an arbitrary instant; never goes backwards
-  DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
-  // As monotonic_ms(), including the time that the machine slept. Only used to measure the wall
-  // clock.
-  virtual std::int64_t boot_ms() const { return monotonic_ms(); }
-};
 
 // --- reads ---------------------------------------------------------------------------------------
 

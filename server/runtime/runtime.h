@@ -20,9 +20,9 @@
 
 #include "core/error.h"
 #include "core/limits.h"
+#include "engine/answers/view.h"
 #include "engine/engine.h"
-#include "engine/view.h"
-#include "server/runtime/believed_time.h"
+#include "server/runtime/clock/believed_time.h"
 #include "server/runtime/effect_stream.h"
 #include "server/runtime/fatal.h"
 #include "server/runtime/ports.h"
@@ -121,7 +121,7 @@ class Runtime {
   // Returns the last durable snapshot; never null after start() or follow().
   std::shared_ptr<const View> view() const;
   RuntimeStats stats() const;
-  // Returns the time that an input would get (server/runtime/believed_time.h).
+  // Returns the time that an input would get (server/runtime/clock/believed_time.h).
   TimeMs now_ms() const;
   // Clock::boot_ms().
   std::int64_t boot_ms() const;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "engine/input.h"
-#include "engine/view.h"
+#include "engine/answers/view.h"
+#include "model/input.h"
 #include "server/config/config.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"

@@ -5,8 +5,8 @@
 
 #include "admission/policy_config.h"
 #include "core/names.h"
-#include "server/kube/known_client.h"
-#include "server/kube/kubeconfig_file.h"
+#include "server/edge/client/known_client.h"
+#include "server/edge/client/kubeconfig_file.h"
 #include "server/log/log.h"
 
 namespace subak {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "engine/view.h"
+#include "engine/answers/view.h"
 #include "server/config/config.h"
-#include "server/kube/edge.h"
-#include "server/kube/pod_label.h"
+#include "server/edge/cluster/edge.h"
+#include "server/edge/cluster/pod_label.h"
 #include "server/metrics/page.h"
 
 namespace subak {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "admission/certificates.h"
-#include "admission/listener.h"
 #include "admission/webhook.h"
 #include "core/error.h"
+#include "net/certificates.h"
+#include "net/listener.h"
 #include "server/config/config.h"
 #include "server/http/routes.h"
 #include "server/metrics/events.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "admission/self_signed.h"
 #include "core/error.h"
 #include "core/quantity.h"
+#include "net/self_signed.h"
 
 namespace subak {
 

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "admission/probe.h"
 #include "core/error.h"
 #include "core/limits.h"
+#include "net/probe.h"
 #include "server/runtime/ports.h"
 
 namespace subak {

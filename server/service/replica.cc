@@ -5,7 +5,7 @@
 
 #include "server/metrics/events.h"
 #include "server/replica/leader_copy.h"
-#include "server/runtime/clock.h"
+#include "server/runtime/clock/clock.h"
 #include "server/service/front.h"
 #include "server/service/prober.h"
 

@@ -17,17 +17,17 @@
 #include <string>
 #include <vector>
 
-#include "admission/certificates.h"
-#include "admission/listener.h"
 #include "admission/webhook.h"
 #include "core/error.h"
+#include "net/certificates.h"
+#include "net/listener.h"
 #include "server/config/config.h"
+#include "server/leader/last_copy.h"
 #include "server/metrics/events.h"
 #include "server/metrics/page.h"
-#include "server/runtime/believed_time.h"
+#include "server/runtime/clock/believed_time.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
-#include "server/service/last_copy.h"
 #include "server/service/own_certificate.h"
 #include "server/service/prober.h"
 

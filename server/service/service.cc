@@ -10,16 +10,16 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "engine/fact_version.h"
+#include "model/fact_version.h"
+#include "server/leader/loss.h"
 #include "server/log/log.h"
 #include "server/runtime/fatal.h"
 #include "server/service/configure.h"
 #include "server/service/files.h"
 #include "server/service/front.h"
-#include "server/service/loss.h"
 #include "server/service/service_impl.h"
 #include "server/store/postgres/address.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace subak {
 

@@ -10,24 +10,24 @@
 #include <utility>
 #include <vector>
 
-#include "admission/listener.h"
+#include "net/listener.h"
 #include "server/api/api.h"
 #include "server/http/routes.h"
+#include "server/leader/known_facts.h"
+#include "server/leader/standby.h"
 #include "server/metrics/events.h"
 #include "server/metrics/ledger_audit.h"
 #include "server/metrics/page.h"
-#include "server/runtime/clock.h"
-#include "server/runtime/database_clock.h"
+#include "server/runtime/clock/clock.h"
+#include "server/runtime/clock/database_clock.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/input_trace.h"
 #include "server/runtime/watchdog.h"
 #include "server/service/edges.h"
-#include "server/service/known_facts.h"
 #include "server/service/prober.h"
 #include "server/service/reviewer.h"
 #include "server/service/service.h"
 #include "server/service/sockets.h"
-#include "server/service/standby.h"
 #include "server/store/postgres/postgres_store.h"
 
 namespace subak {

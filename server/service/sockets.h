@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "admission/door.h"
 #include "core/error.h"
+#include "net/door.h"
 
 namespace subak {
 

@@ -1,4 +1,4 @@
-#include "admission/certificates.h"
+#include "net/certificates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "admission/self_signed.h"
 #include "core/limits.h"
+#include "net/self_signed.h"
 
 namespace subak {
 namespace {

@@ -1,8 +1,8 @@
-#include "admission/door.h"
+#include "net/door.h"
 
 #include <gtest/gtest.h>
 
-#include "admission/socket_address.h"
+#include "net/socket_address.h"
 
 namespace subak {
 namespace {

@@ -1,4 +1,4 @@
-#include "admission/listener.h"
+#include "net/listener.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <future>
 #include <thread>
 
-#include "admission/self_signed.h"
+#include "net/self_signed.h"
 
 namespace subak {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "core/limits.h"
 #include "core/printable.h"
-#include "engine/bounds.h"
 #include "engine/engine.h"
 #include "fixture.h"
 #include "kube/json.h"
 #include "kube/pod.h"
-#include "odd_names.h"
+#include "model/bounds.h"
+#include "tests/core/odd_names.h"
 
 namespace subak {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <iostream>
 
-#include "admission/listener.h"
-#include "admission/self_signed.h"
 #include "admission/webhook.h"
 #include "fixture.h"
+#include "net/listener.h"
+#include "net/self_signed.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string>
 
-#include "hostile.h"
 #include "row.h"
+#include "tests/admission/hostile.h"
 
 namespace subak {
 namespace {

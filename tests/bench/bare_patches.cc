@@ -8,9 +8,9 @@
 
 #include "kube/json.h"
 #include "kube/release.h"
-#include "server/kube/client.h"
-#include "server/kube/kubeconfig_file.h"
-#include "server/runtime/clock.h"
+#include "server/edge/client/client.h"
+#include "server/edge/client/kubeconfig_file.h"
+#include "server/runtime/clock/clock.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "row.h"
-#include "server/kube/cards.h"
-#include "server/kube/watch_stream.h"
+#include "server/edge/client/watch_stream.h"
+#include "server/edge/cluster/cards.h"
 
 namespace subak {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/limits.h"
 #include "engine/engine.h"
 #include "server/codec/packed_facts.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace subak {
 namespace {

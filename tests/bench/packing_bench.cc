@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "packing.h"
 #include "row.h"
+#include "tests/sim/packing.h"
 
 namespace subak {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "row.h"
 
 namespace subak {

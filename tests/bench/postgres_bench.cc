@@ -14,12 +14,12 @@
 
 #include "core/limits.h"
 #include "engine/engine.h"
-#include "pg_cluster.h"
 #include "row.h"
-#include "server/runtime/clock.h"
+#include "server/runtime/clock/clock.h"
 #include "server/store/postgres/batch.h"
 #include "server/store/postgres/lead.h"
 #include "server/store/postgres/postgres_store.h"
+#include "tests/server/store/support/pg_cluster.h"
 
 namespace subak {
 namespace {
@@ -170,7 +170,7 @@ void epoch_check(PgCluster& cluster, const Clock& clock, int snapshot_s) {
   bench::row("pg_commit_us_snapshot", beside[1], "us", beside[0], bench::Better::kLess, kLimit);
 }
 
-// From durable on the leader to applied by a standby, which reads as server/service/standby.h does while it waits for the
+// From durable on the leader to applied by a standby, which reads as server/leader/standby.h does while it waits for the
 // lead: the last fact that it knows again and what came after it, into two engines.
 void standby_lag(PgCluster& cluster, const Clock& clock) {
   const std::string address = cluster.make_database();

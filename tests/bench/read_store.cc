@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "row.h"
-#include "server/store/sqlite_reader.h"
+#include "server/store/proof/sqlite_reader.h"
 
 namespace subak {
 namespace {

@@ -17,8 +17,8 @@
 
 #include "engine/engine.h"
 #include "row.h"
-#include "server/api/convert.h"
-#include "server/api/queue_list.h"
+#include "server/api/calls/queue_list.h"
+#include "server/api/convert/convert.h"
 
 namespace subak {
 namespace {

@@ -92,7 +92,7 @@ def crc32c(data, before=0):
 
 
 def write_head(db):
-    """What a store says of its last rows, with the checksum of server/store/row_sum.h."""
+    """What a store says of its last rows, with the checksum of server/store/file/row_sum.h."""
     (uuid,) = db.execute("SELECT value FROM meta WHERE key = 'uuid'").fetchone()
     seq, seq_sum = db.execute("SELECT seq, sum FROM facts ORDER BY seq DESC LIMIT 1").fetchone()
     counts = [db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("ledger", "audit")]

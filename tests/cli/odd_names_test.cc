@@ -1,6 +1,6 @@
 // No command shows a text of the service as it is: a server answers every call with messages in which each text is one
 // of the odd names, and each command prints them in each of its forms.
-#include "odd_names.h"
+#include "tests/core/odd_names.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "cli/run.h"
-#include "cli/table.h"
+#include "cli/text/table.h"
 #include "core/printable.h"
 #include "subak/v1/account_service.pb.h"
 #include "subak/v1/admin_service.pb.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/plan_parts.h"
-#include "cli/words.h"
+#include "cli/plan/plan_parts.h"
+#include "cli/text/words.h"
 
 namespace subak::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cli/client.h"
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 
 namespace subak::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "cli/client.h"
-#include "cli/failure.h"
 #include "cli/refusal.h"
+#include "cli/text/failure.h"
 #include "core/limits.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"

@@ -1,4 +1,4 @@
-#include "cli/words.h"
+#include "cli/text/words.h"
 
 #include <gtest/gtest.h>
 
@@ -6,15 +6,15 @@
 #include <ctime>
 #include <limits>
 
-#include "cli/account_fields.h"
-#include "cli/account_file.h"
-#include "cli/failure.h"
-#include "cli/import_diff.h"
-#include "cli/job_submit.h"
-#include "cli/local_time.h"
-#include "cli/nearest.h"
+#include "cli/commands/import_diff.h"
+#include "cli/commands/job_submit.h"
 #include "cli/products.h"
-#include "cli/text_form.h"
+#include "cli/text/account_fields.h"
+#include "cli/text/account_file.h"
+#include "cli/text/failure.h"
+#include "cli/text/local_time.h"
+#include "cli/text/nearest.h"
+#include "cli/text/text_form.h"
 
 namespace subak::cli {
 namespace {

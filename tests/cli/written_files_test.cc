@@ -6,11 +6,11 @@
 #include <functional>
 #include <string>
 
-#include "cli/account_file.h"
-#include "cli/failure.h"
+#include "cli/text/account_file.h"
+#include "cli/text/failure.h"
 #include "core/edge_limits.h"
 #include "server/config/config.h"
-#include "server/kube/kubeconfig.h"
+#include "server/edge/client/kubeconfig.h"
 #include "server/yaml/written_file.h"
 
 namespace subak {

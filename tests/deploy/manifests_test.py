@@ -207,7 +207,7 @@ def main():
     tree = pathlib.Path(sys.argv[1])
     documents = read(tree)
     config = (tree / "admission" / "policy_config.h").read_text()
-    modes = (tree / "engine" / "policy.h").read_text()
+    modes = (tree / "model" / "policy.h").read_text()
     exempt = set(strings(modes, "9> kSystemNamespaces"))
     for name, document in documents:
         versions = {"rbac.yaml": {"v1", "rbac.authorization.k8s.io/v1"}, "flow.yaml": {"flowcontrol.apiserver.k8s.io/v1"},

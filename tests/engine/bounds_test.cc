@@ -1,5 +1,5 @@
 // The table is whole: every field of every input has its bound, and one beyond is refused by name.
-#include "engine/bounds.h"
+#include "model/bounds.h"
 
 #include <gtest/gtest.h>
 

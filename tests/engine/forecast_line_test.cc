@@ -6,7 +6,7 @@
 
 #include "core/limits.h"
 #include "engine/engine.h"
-#include "engine/forecast.h"
+#include "engine/forecast/forecast.h"
 
 namespace subak {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/input.h"
+#include "model/input.h"
 
 namespace subak {
 

@@ -1,5 +1,5 @@
 // What is told of a start: only what says something, and what it rests on.
-#include "engine/outlook.h"
+#include "engine/forecast/outlook.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // One node by time, against a count that knows nothing of how it is made.
-#include "engine/derive/plan_node.h"
+#include "engine/plan/plan_node.h"
 
 #include <gtest/gtest.h>
 

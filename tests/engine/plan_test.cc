@@ -1,5 +1,5 @@
 // The fleet by time, against a count that knows nothing of how it is made.
-#include "engine/derive/plan.h"
+#include "engine/plan/plan.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/limits.h"
-#include "engine/derive/plan_rows.h"
 #include "engine/engine.h"
+#include "engine/plan/plan_rows.h"
 #include "inputs.h"
 
 namespace subak {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "engine/fact.h"
-#include "engine/input.h"
+#include "model/fact.h"
+#include "model/input.h"
 
 namespace subak {
 namespace {

@@ -1,6 +1,6 @@
 // Intervals of told starts: nine of ten hit, also after the world has changed, and what is not known is
 // wide.
-#include "engine/told_starts.h"
+#include "engine/forecast/told_starts.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/effect.h"
-#include "engine/input.h"
 #include "faults.h"
+#include "model/effect.h"
+#include "model/input.h"
 
 namespace subak::fault {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/rng.h"
+#include "sim/read/rng.h"
 
 namespace subak::fault {
 

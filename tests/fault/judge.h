@@ -13,8 +13,8 @@
 
 #include "books.h"
 #include "server/runtime/runtime.h"
-#include "sim/oracle.h"
 #include "store.h"
+#include "tests/oracle/oracle.h"
 
 namespace subak::fault {
 

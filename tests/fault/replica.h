@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "judge.h"
+#include "server/leader/standby.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/runtime.h"
-#include "server/service/standby.h"
 #include "shared_store.h"
 
 namespace subak::fault {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "facts_reader.h"
-#include "pack_facts.h"
 #include "server/runtime/ports.h"
+#include "tests/server/store/support/facts_reader.h"
+#include "tests/server/store/support/pack_facts.h"
 
 namespace subak::fault {
 

@@ -1,8 +1,8 @@
 // The account file of the CLI, and what becomes of it as a request to the service.
-#include "cli/account_file.h"
-#include "cli/failure.h"
+#include "cli/text/account_file.h"
+#include "cli/text/failure.h"
 #include "fuzz.h"
-#include "server/api/convert.h"
+#include "server/api/convert/convert.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "fuzz.h"
 #include "fuzz_calls.h"
 #include "kept.h"
-#include "server/api/plan_read.h"
+#include "server/api/convert/plan_read.h"
 #include "text_message.h"
 
 namespace subak::fuzz {

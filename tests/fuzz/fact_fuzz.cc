@@ -1,8 +1,8 @@
 // A stored fact: the first byte is its kind, the rest its body. What is decoded has one encoding,
 // which decodes as the same, in bytes and in text.
 #include "core/stored_size.h"
-#include "engine/fact.h"
 #include "fuzz.h"
+#include "model/fact.h"
 #include "server/codec/codec.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/api/convert.h"
+#include "server/api/convert/convert.h"
 
 namespace subak::fuzz {
 

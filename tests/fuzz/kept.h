@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/stored_size.h"
-#include "engine/bounds.h"
 #include "engine/engine.h"
 #include "fuzz.h"
+#include "model/bounds.h"
 #include "server/codec/codec.h"
 
 namespace subak::fuzz {

@@ -3,9 +3,9 @@
 
 #include "core/limits.h"
 #include "fuzz.h"
-#include "kube/node.h"
-#include "placement/mig_cut.h"
-#include "sim/trace.h"
+#include "kube/node/node.h"
+#include "placement/gpus/mig_cut.h"
+#include "sim/read/trace.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;

@@ -6,8 +6,8 @@
 #include "core/limits.h"
 #include "fuzz.h"
 #include "grown.h"
-#include "hostile.h"
 #include "kube/pod.h"
+#include "tests/admission/hostile.h"
 
 namespace {
 

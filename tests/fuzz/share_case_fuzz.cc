@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "fuzz.h"
-#include "sim/share_case.h"
+#include "sim/read/share_case.h"
 
 namespace {
 

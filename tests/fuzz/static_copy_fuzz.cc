@@ -1,9 +1,9 @@
 // What a leader sends to a replica: parts in text form, a line each, or by a first byte below 32 the
 // wire form of one. By 2 a whole copy, as it lies in its file behind the sum. What is taken makes the same copy again, and
 // judges a review.
-#include "fixture.h"
 #include "fuzz.h"
-#include "server/api/static_copy.h"
+#include "server/api/convert/static_copy.h"
+#include "tests/admission/fixture.h"
 #include "text_message.h"
 
 namespace {

@@ -1,10 +1,10 @@
 // What an API server says of its namespaces, and the account file that is suggested for it: `account
 // apply` reads it, the engine takes it, and the second time there is nothing left to suggest.
-#include "cli/account_file.h"
-#include "cli/failure.h"
 #include "cli/setup/suggest.h"
+#include "cli/text/account_file.h"
+#include "cli/text/failure.h"
 #include "fuzz.h"
-#include "server/api/convert.h"
+#include "server/api/convert/convert.h"
 
 namespace {
 

@@ -3,11 +3,11 @@
 // what it accepts can be stored and read again.
 #include <algorithm>
 
-#include "engine/fact.h"
-#include "engine/input.h"
 #include "expand.h"
 #include "fuzz.h"
 #include "kept.h"
+#include "model/fact.h"
+#include "model/input.h"
 
 namespace {
 

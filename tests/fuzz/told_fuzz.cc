@@ -1,6 +1,6 @@
 // What is kept of told starts, as it lies in its file behind the sum. What is taken has one encoding,
 // which is taken again, and makes intervals that are in order.
-#include "engine/told_starts.h"
+#include "engine/forecast/told_starts.h"
 #include "fuzz.h"
 #include "server/codec/told.h"
 

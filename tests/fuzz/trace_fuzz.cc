@@ -4,7 +4,7 @@
 
 #include "core/limits.h"
 #include "fuzz.h"
-#include "sim/trace.h"
+#include "sim/read/trace.h"
 
 namespace {
 

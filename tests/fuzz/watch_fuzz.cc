@@ -2,8 +2,8 @@
 // same events and the same end. Then the bytes as a page of a list, and as an answer to a call.
 #include "core/limits.h"
 #include "fuzz.h"
-#include "server/kube/answer.h"
-#include "server/kube/watch_stream.h"
+#include "server/edge/client/answer.h"
+#include "server/edge/client/watch_stream.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "core/versions.h"
-#include "engine/fact.h"
+#include "model/fact.h"
 
 namespace subak {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "engine/engine.h"
 #include "server/runtime/runtime.h"
-#include "server/store/connection.h"
-#include "server/store/sqlite_store.h"
-#include "server/store/verify.h"
+#include "server/store/file/connection.h"
+#include "server/store/proof/verify.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace subak {
 namespace {

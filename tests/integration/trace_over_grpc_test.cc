@@ -18,11 +18,11 @@
 
 #include "core/text.h"
 #include "server/api/api.h"
-#include "server/api/convert.h"
+#include "server/api/convert/convert.h"
 #include "server/runtime/follower.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
 #include "sim/driver.h"
-#include "sim/workload.h"
+#include "sim/read/workload.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
 #include "subak/v1/job_service.grpc.pb.h"
 

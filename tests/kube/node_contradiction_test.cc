@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "kube/node.h"
+#include "kube/node/node.h"
 
 namespace subak {
 namespace {

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "builders.h"
-#include "kube/node.h"
-#include "placement/mig_cut.h"
-#include "random_world.h"
+#include "kube/node/node.h"
+#include "placement/gpus/mig_cut.h"
+#include "tests/placement/builders.h"
+#include "tests/placement/oracle/random_world.h"
 
 namespace subak {
 namespace {

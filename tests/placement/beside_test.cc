@@ -5,7 +5,7 @@
 #include <string>
 
 #include "builders.h"
-#include "placement/room.h"
+#include "placement/gpus/room.h"
 
 namespace subak {
 namespace {

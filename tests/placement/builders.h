@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "keeping_fleet.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 
 namespace subak::build {
 

@@ -1,4 +1,4 @@
-#include "placement/eligibility.h"
+#include "placement/gpus/eligibility.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "naive_fleet.h"
-#include "placement/eligibility.h"
+#include "placement/gpus/eligibility.h"
+#include "tests/placement/oracle/naive_fleet.h"
 
 namespace subak {
 
@@ -205,7 +205,8 @@ class EveryWay {
     for (const PodGroup& g : request_.groups) {
       const PodShape& pod = g.shape;
       if (pod.kind == GpuKind::kNone || !eligibility::matches(pod, n.spec)) continue;
-      const bool open = fleet_.open(id, pod, kHere, JobId(), /*bars=*/false) && n.spec.unhealthy_gpus == 0;
+      const bool open =
+          fleet_.open(id, pod, kHere, JobId(), /*bars=*/false) && n.spec.unhealthy_gpus == 0;
       serves |= open && !held && fleet_.cap(id, pod, naive::kAll) > 0;
       naive::Fleet only_gpus = fleet_;
       NodeSpec& all = only_gpus.nodes.at(id).spec;

@@ -1,9 +1,9 @@
-#include "placement/fleet.h"
+#include "placement/fleet/fleet.h"
 
 #include <gtest/gtest.h>
 
 #include "builders.h"
-#include "placement/pod_room.h"
+#include "placement/search/pod_room.h"
 
 namespace subak {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "placement/fleet.h"
+#include "placement/fleet/fleet.h"
 
 namespace subak {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "builders.h"
-#include "placement/topology.h"
+#include "placement/fleet/topology.h"
 
 namespace subak {
 namespace {

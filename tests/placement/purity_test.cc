@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "builders.h"
-#include "naive_fleet.h"
-#include "random_world.h"
+#include "tests/placement/oracle/naive_fleet.h"
+#include "tests/placement/oracle/random_world.h"
 
 namespace subak {
 namespace {

@@ -1,4 +1,4 @@
-#include "queue/job.h"
+#include "model/job.h"
 
 #include <gtest/gtest.h>
 

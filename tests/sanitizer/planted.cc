@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/view.h"
+#include "engine/answers/view.h"
 #include "server/runtime/mailbox.h"
 
 namespace subak {

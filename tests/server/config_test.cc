@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/printable.h"
-#include "odd_names.h"
+#include "tests/core/odd_names.h"
 
 namespace subak {
 namespace {

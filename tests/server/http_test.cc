@@ -7,9 +7,9 @@
 
 #include "core/limits.h"
 #include "core/printable.h"
-#include "odd_names.h"
 #include "server/http/routes.h"
 #include "temp_folder.h"
+#include "tests/core/odd_names.h"
 
 namespace subak {
 namespace {

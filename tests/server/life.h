@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime_fakes.h"
 #include "server/runtime/follower.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
+#include "tests/server/runtime/runtime_fakes.h"
 
 namespace subak::test {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/printable.h"
-#include "odd_names.h"
+#include "tests/core/odd_names.h"
 
 namespace subak {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <future>
 
-#include "runtime_fakes.h"
 #include "server/service/sockets.h"
+#include "tests/server/runtime/runtime_fakes.h"
 
 namespace subak {
 namespace {

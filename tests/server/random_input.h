@@ -11,8 +11,8 @@
 #include <variant>
 
 #include "core/text.h"
-#include "engine/bounds.h"
-#include "engine/input.h"
+#include "model/bounds.h"
+#include "model/input.h"
 
 namespace subak {
 

@@ -1,10 +1,10 @@
-// A random world (sim/random_world.h) that talks to a Life, and a memory of what was said when.
+// A random world (tests/oracle/random_world.h) that talks to a Life, and a memory of what was said when.
 #pragma once
 
 #include <utility>
 
 #include "life.h"
-#include "sim/random_world.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::test {
 

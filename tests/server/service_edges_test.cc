@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "core/names.h"
-#include "server/runtime/clock.h"
+#include "server/runtime/clock/clock.h"
 #include "server/service/edges.h"
 #include "temp_folder.h"
 

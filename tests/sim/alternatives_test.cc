@@ -1,5 +1,5 @@
 // An alternative is true: the job is cancelled, submitted anew with the change, and starts when it was said.
-#include "engine/alternatives.h"
+#include "engine/forecast/alternatives.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "sim/entitlement.h"
+#include "sim/report/entitlement.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <numeric>
 
-#include "sim/rng.h"
+#include "sim/read/rng.h"
 
 namespace subak::sim {
 namespace {

@@ -1,5 +1,5 @@
 // Starts that are told at submission, judged by how they come.
-#include "sim/eta.h"
+#include "sim/report/eta.h"
 
 #include <gtest/gtest.h>
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/forecast.h"
+#include "engine/forecast/forecast.h"
 #include "random_states.h"
-#include "sim/random_world.h"
-#include "sim/rng.h"
+#include "sim/read/rng.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

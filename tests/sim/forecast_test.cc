@@ -2,7 +2,7 @@
 // job starts when its forecast says. Played by hand through the engine's own door: on a copy, and on the
 // engine itself, which remembers what it looked at and must not decide by it.
 // SUBAK_FORECAST_STATES sets how many states (1000), SUBAK_FORECAST_SEED the first seed.
-#include "engine/forecast.h"
+#include "engine/forecast/forecast.h"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@
 
 #include "core/limits.h"
 #include "random_states.h"
-#include "sim/random_world.h"
-#include "sim/rng.h"
+#include "sim/read/rng.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "sim/random_world.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

@@ -1,12 +1,12 @@
-#include "sim/fragmentation.h"
+#include "sim/report/fragmentation.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 
-#include "placement/search.h"
-#include "sim/rng.h"
-#include "sim/workload.h"
+#include "placement/search/search.h"
+#include "sim/read/rng.h"
+#include "sim/read/workload.h"
 
 namespace subak::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/json_out.h"
+#include "sim/report/json_out.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Random worlds against the naive oracle. SUBAK_WORLD_INPUTS sets how many inputs in all (default
 // 100,000), SUBAK_WORLD_SEED the first seed. More inputs make more worlds: the oracle's time grows
 // with the square of a world's length.
-#include "sim/oracle.h"
+#include "tests/oracle/oracle.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "random_states.h"
-#include "sim/random_world.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

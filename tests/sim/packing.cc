@@ -8,9 +8,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "placement/search.h"
-#include "sim/csv.h"
-#include "sim/trace.h"
+#include "placement/search/search.h"
+#include "sim/read/csv.h"
+#include "sim/read/trace.h"
 
 namespace subak::packing {
 namespace {

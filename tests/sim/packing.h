@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "placement/node.h"
+#include "model/node.h"
 
 namespace subak::packing {
 

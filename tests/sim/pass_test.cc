@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "random_states.h"
-#include "sim/random_world.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/limits.h"
-#include "sim/random_world.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

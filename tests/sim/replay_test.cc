@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/random_world.h"
 #include "sim/simulate.h"
 #include "temp_dir.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

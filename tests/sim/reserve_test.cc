@@ -1,6 +1,6 @@
 // Small busy fleets whose jobs mostly say how long they run, with gangs, overruns, nodes that go or
 // drain, at once or as planned, accounts that are held and policies that change: the oracle judges every reservation by the
-// ends that it keeps itself (sim/oracle_reserve.cc). SUBAK_RESERVE_STEPS sets how many steps in all
+// ends that it keeps itself (tests/oracle/oracle_reserve.cc). SUBAK_RESERVE_STEPS sets how many steps in all
 // (default 40,000), SUBAK_RESERVE_SEED the first seed. In every fourth nothing unforeseen happens, drains
 // are planned from the beginning, and no promise may move later at all, however many small jobs come.
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 #include "core/limits.h"
 #include "random_states.h"
-#include "sim/oracle.h"
-#include "sim/rng.h"
+#include "sim/read/rng.h"
+#include "tests/oracle/oracle.h"
 
 namespace subak::sim {
 namespace {

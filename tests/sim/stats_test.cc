@@ -1,4 +1,4 @@
-#include "sim/stats.h"
+#include "sim/report/stats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/svg.h"
+#include "sim/report/svg.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "sim/timeline.h"
+#include "sim/report/timeline.h"
 
 #include <gtest/gtest.h>
 
-#include "sim/rng.h"
+#include "sim/read/rng.h"
 
 namespace subak::sim {
 namespace {

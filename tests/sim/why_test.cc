@@ -11,7 +11,7 @@
 
 #include "core/limits.h"
 #include "random_states.h"
-#include "sim/random_world.h"
+#include "tests/oracle/random_world.h"
 
 namespace subak::sim {
 namespace {

@@ -1,7 +1,7 @@
 // What makes subakd_next of subakd: it knows one version of facts more. That version has the kinds and fields of the one
 // before; what only it writes is that a store was finalized to it.
-#include "engine/fact.h"
-#include "engine/fact_version.h"
+#include "model/fact.h"
+#include "model/fact_version.h"
 
 namespace subak {
 

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "pg_proxy.h"
+#include "tests/server/store/support/pg_proxy.h"
 
 namespace subak {
 namespace {

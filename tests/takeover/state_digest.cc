@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "server/runtime/runtime.h"
 #include "server/store/postgres/postgres_reader.h"
-#include "server/store/verify.h"
+#include "server/store/proof/verify.h"
 
 namespace subak {
 namespace {

@@ -8,7 +8,7 @@ import re
 
 from source import line_of
 
-PRODUCT = ("core", "accounting", "placement", "queue", "engine", "kube", "admission", "server", "cli", "sim")
+PRODUCT = ("core", "accounting", "model", "placement", "queue", "engine", "kube", "net", "admission", "server", "cli", "sim")
 TOKEN = re.compile(
     r"(?P<open>\{)|(?P<close>\})|(?P<end>;)"
     r"|\b(?P<ns>namespace)\b\s*(?P<nsname>[\w:]*)\s*(?=\{)"

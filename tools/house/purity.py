@@ -1,6 +1,6 @@
 """The core decides from its inputs alone: no clock, chance, environment, I/O, threads or exceptions.
 
-Outside the core one file reads a clock, server/runtime/clock.cc; everybody else asks it (tests, `cli`
+Outside the core one file reads a clock, server/runtime/clock/clock.cc; everybody else asks it (tests, `cli`
 and `sim`, which measure themselves, may time what they like). Where a library wants a deadline of its own
 clock, a comment `// clock: why` on that line or the one before says so.
 """
@@ -26,7 +26,7 @@ _CLOCKS = re.compile(
     r"|(?<![\w.])(?<!->)(?:std::|::)?(?:gettimeofday|clock_gettime)\s*\("
     r"|\bstd::time\s*\(|(?<![\w.:])time\s*\(\s*(?:nullptr|NULL|0)\s*\)"
 )
-_THE_CLOCK = "server/runtime/clock.cc"
+_THE_CLOCK = "server/runtime/clock/clock.cc"
 # `Type time(` declares a member of that name; a call never follows a plain word.
 _DECLARED = re.compile(r"[\w>&*]\s+$")
 

@@ -251,7 +251,7 @@ class Figures(unittest.TestCase):
             '  must(a, "x");\n  if (a) assert(a.check());\n  for (;;) { check(a, ""); }\n  a.check(); n::check(a);\n}\n'
         )
         found = self.figure("promises", {"queue/a.cc": text, "core/a.cc": text, "engine/b/a.h": text})
-        self.assertEqual(found, {"accounting": (0, 0), "placement": (0, 0), "queue": (2, 3), "engine": (2, 3)})
+        self.assertEqual(found, {"accounting": (0, 0), "model": (0, 0), "placement": (0, 0), "queue": (2, 3), "engine": (2, 3)})
 
     def test_lines(self):
         header = "// a\n//\nint a;  // b\n\nint b;\nint c;  /* c */\n"

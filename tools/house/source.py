@@ -4,10 +4,10 @@ import os
 import re
 import subprocess
 
-CORE = ("core", "accounting", "placement", "queue", "engine")
-FOLDERS = CORE + ("kube", "admission", "server", "cli", "sim", "tests")
+CORE = ("core", "accounting", "model", "placement", "queue", "engine")
+FOLDERS = CORE + ("kube", "net", "admission", "server", "cli", "sim", "tests")
 SUFFIXES = (".h", ".cc")
-_DOCS = re.compile(r"(?:README|CONTRIBUTING|CHANGELOG|docs/.*)\.md")
+_DOCS = re.compile(r"(?:(?!tests/|tools/)(?:.*/)?README|CONTRIBUTING|CHANGELOG|docs/.*)\.md")
 
 
 class Tree:

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "server/codec/codec.h"
-#include "server/store/audit_rows.h"
-#include "server/store/ledger_rows.h"
+#include "server/store/file/row_sum.h"
 #include "server/store/postgres/lead.h"
-#include "server/store/row_sum.h"
+#include "server/store/proof/audit_rows.h"
+#include "server/store/proof/ledger_rows.h"
 
 namespace subak::postgres {
 

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "core/error.h"
-#include "engine/fact.h"
-#include "server/store/audit_rows.h"
-#include "server/store/head.h"
+#include "model/fact.h"
 #include "server/store/postgres/pg_connection.h"
+#include "server/store/proof/audit_rows.h"
+#include "server/store/proof/head.h"
 
 namespace subak::postgres {
 
-// The state that the last edit of a thing left (server/store/audit_rows.h), by thing.
+// The state that the last edit of a thing left (server/store/proof/audit_rows.h), by thing.
 struct LastEdit {
   std::string subject, after;
 };

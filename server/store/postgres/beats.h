@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "server/runtime/database_clock.h"
+#include "server/runtime/clock/database_clock.h"
 #include "server/runtime/ports.h"
 #include "server/store/postgres/address.h"
 #include "server/store/postgres/pg_connection.h"

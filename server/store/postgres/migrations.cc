@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace subak::postgres {
 namespace {
@@ -12,7 +12,7 @@ constexpr char kTable[] =
     "checksum TEXT NOT NULL, applied_ms BIGINT NOT NULL)";
 
 // SQLSTATEs of PostgreSQL's manual, appendix A.
-constexpr std::string_view kNoTable = "42P01", kNoRight = "42501", kTableThere = "42P07";
+constexpr std::string_view kNoTable = "42P01", kTableThere = "42P07";
 constexpr char kApplied[] = "SELECT version, name, checksum FROM migrations ORDER BY version";
 
 Error refused(PgConnection& db, std::string_view what, const PgResult& result) {

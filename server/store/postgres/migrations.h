@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/quantity.h"
-#include "server/store/migrate.h"
 #include "server/store/postgres/pg_connection.h"
+#include "server/store/proof/migrate.h"
 
 namespace subak::postgres {
 

@@ -17,7 +17,6 @@ namespace {
 // Types by number, the same in every PostgreSQL (pg_type.dat).
 constexpr std::uint32_t kBytea = 17, kInt8 = 20, kText = 25;
 constexpr std::uint32_t kByteaList = 1001, kInt8List = 1016;
-constexpr std::string_view kNoRight = "42501";  // SQLSTATE
 
 // Most significant byte first, as PostgreSQL sends them.
 template <class T>

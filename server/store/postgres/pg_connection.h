@@ -19,6 +19,8 @@ struct pg_result;
 
 namespace subak::postgres {
 
+inline constexpr std::string_view kNoRight = "42501";  // SQLSTATE insufficient_privilege
+
 // The values of a statement, $1 first. Numbers are BIGINT, bytes BYTEA; a list is one array.
 class Parameters {
  public:

@@ -7,12 +7,12 @@
 
 #include "core/limits.h"
 #include "server/log/log.h"
-#include "server/store/migrate.h"
+#include "server/store/file/row_sum.h"
 #include "server/store/postgres/lead.h"
 #include "server/store/postgres/migrations.h"
 #include "server/store/postgres/postgres_impl.h"
 #include "server/store/postgres/tables.h"
-#include "server/store/row_sum.h"
+#include "server/store/proof/migrate.h"
 
 namespace subak {
 namespace postgres {

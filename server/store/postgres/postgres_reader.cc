@@ -6,8 +6,8 @@
 
 #include "core/limits.h"
 #include "server/codec/codec.h"
-#include "server/store/ledger_rows.h"
-#include "server/store/row_sum.h"
+#include "server/store/file/row_sum.h"
+#include "server/store/proof/ledger_rows.h"
 
 namespace subak::postgres {
 

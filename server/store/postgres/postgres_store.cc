@@ -10,12 +10,12 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "server/log/log.h"
-#include "server/store/copy_history.h"
+#include "server/store/file/row_sum.h"
+#include "server/store/move/copy_history.h"
 #include "server/store/postgres/lead.h"
 #include "server/store/postgres/postgres_impl.h"
 #include "server/store/postgres/postgres_reader.h"
-#include "server/store/row_sum.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace subak::postgres {
 namespace {

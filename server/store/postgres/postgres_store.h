@@ -10,8 +10,8 @@
 #include <string>
 
 #include "core/error.h"
-#include "engine/fact.h"
-#include "server/runtime/database_clock.h"
+#include "model/fact.h"
+#include "server/runtime/clock/database_clock.h"
 #include "server/runtime/ports.h"
 
 namespace subak {

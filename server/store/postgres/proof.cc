@@ -6,10 +6,10 @@
 #include "server/codec/codec.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
-#include "server/store/audit_rows.h"
-#include "server/store/head.h"
+#include "server/store/file/row_sum.h"
 #include "server/store/postgres/rows.h"
-#include "server/store/row_sum.h"
+#include "server/store/proof/audit_rows.h"
+#include "server/store/proof/head.h"
 
 namespace subak::postgres {
 namespace {

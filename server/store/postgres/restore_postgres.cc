@@ -2,11 +2,11 @@
 
 #include "engine/engine.h"
 #include "server/runtime/runtime.h"
-#include "server/store/checks.h"
-#include "server/store/copy_history.h"
-#include "server/store/head.h"
+#include "server/store/move/copy_history.h"
 #include "server/store/postgres/postgres_store.h"
-#include "server/store/sqlite_reader.h"
+#include "server/store/proof/checks.h"
+#include "server/store/proof/head.h"
+#include "server/store/proof/sqlite_reader.h"
 
 namespace subak {
 

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "server/runtime/ports.h"
-#include "server/store/cut.h"
-#include "server/store/restore.h"
+#include "server/store/move/cut.h"
+#include "server/store/move/restore.h"
 
 namespace subak {
 

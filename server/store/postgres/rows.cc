@@ -3,9 +3,9 @@
 #include <charconv>
 #include <utility>
 
-#include "server/store/ledger_rows.h"
-#include "server/store/row_sum.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/file/row_sum.h"
+#include "server/store/proof/ledger_rows.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace subak::postgres {
 namespace {

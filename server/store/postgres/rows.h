@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "server/runtime/ports.h"
-#include "server/store/audit_rows.h"
-#include "server/store/head.h"
 #include "server/store/postgres/pg_connection.h"
+#include "server/store/proof/audit_rows.h"
+#include "server/store/proof/head.h"
 
 namespace subak::postgres {
 

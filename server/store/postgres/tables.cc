@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "server/log/log.h"
-#include "server/store/sqlite_store.h"
+#include "server/store/sqlite/sqlite_store.h"
 
 namespace subak::postgres {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/state/bars.h"
+#include "engine/state/observed/bars.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/state/clusters.h"
+#include "engine/state/observed/clusters.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/state/allocations.h"
-#include "engine/state/jobs.h"
+#include "engine/state/jobs/jobs.h"
 
 namespace subak::state {
 

@@ -1,4 +1,4 @@
-#include "engine/state/jobs.h"
+#include "engine/state/jobs/jobs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/state/limit_record.h"
+#include "engine/state/jobs/limit_record.h"
 
 #include <gtest/gtest.h>
 

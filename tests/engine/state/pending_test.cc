@@ -1,4 +1,4 @@
-#include "engine/state/pending.h"
+#include "engine/state/observed/pending.h"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "cli/client.h"
-#include "cli/failure.h"
+#include "cli/text/failure.h"
 #include "subak/v1/account_service.pb.h"
 #include "subak/v1/admin_service.pb.h"
 #include "subak/v1/cluster_service.grpc.pb.h"

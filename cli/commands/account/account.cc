@@ -1,0 +1,151 @@
+// subak account tree, get, history.
+#include <algorithm>
+
+#include "cli/commands/account/account_parts.h"
+#include "cli/text/words.h"
+
+namespace subak::cli {
+namespace {
+
+std::string state_text(const v1::Account& a) {
+  if (a.held()) return "held";
+  return a.draining() ? "draining" : "";
+}
+
+std::string tree_name(const v1::Account& a) {
+  const std::string& path = a.path();
+  if (path.empty()) return "root";
+  const auto depth = static_cast<std::size_t>(
+      1 + std::count_if(path.begin(), path.end(), [](char c) { return c == '.' || c == '/'; }));
+  return std::string(depth, ' ') + path.substr(path.find_last_of("./") + 1);
+}
+
+Table tree_table(const v1::ListAccountsResponse& answer, bool csv) {
+  Table table({{"ACCOUNT", Align::kLeft, Room::kElastic},
+               {"SHARES", Align::kRight},
+               {"QUOTA", Align::kLeft, Room::kElastic},
+               {"LIMIT", Align::kLeft, Room::kElastic},
+               {"BORROW", Align::kRight},
+               {"LEND", Align::kRight},
+               {"STATE"},
+               {"NAMESPACES", Align::kLeft, Room::kElastic},
+               {"REVISION", Align::kRight, Room::kWide}});
+  for (const v1::Account& a : answer.accounts()) {
+    const auto fields = account_fields(a);
+    const auto quiet = [csv](const std::string& text) {
+      return !csv && (text == "none" || text == "unlimited") ? std::string("-") : text;
+    };
+    table.row({csv ? a.path() : tree_name(a), fields[0].text, quiet(fields[1].text),
+               quiet(fields[2].text), quiet(fields[3].text), quiet(fields[4].text), state_text(a),
+               quiet(fields[5].text), std::to_string(a.revision())});
+  }
+  return table;
+}
+
+void add_tree(Command account) {
+  struct Tree {
+    std::string parent;
+    bool users = false;
+  };
+  auto o = std::make_shared<Tree>();
+  Command c = account.add("tree", "all accounts with their shares, quotas and limits");
+  c.optional_argument("PATH", o->parent, "this account and what is below it; none: all");
+  c.flag("--users", o->users, "users too");
+  c.run([o](Session& s) {
+    v1::ListAccountsRequest request;
+    request.set_parent(o->parent);
+    request.set_include_users(o->users);
+    const auto answer = all_pages<v1::ListAccountsResponse>(
+        s, "AccountService/ListAccounts", request, 0, [](auto& a) { return a.mutable_accounts(); });
+    s.show(answer, [&] { return tree_table(answer, s.is_csv()); });
+    return 0;
+  });
+}
+
+void print_account(Session& s, const v1::Account& a) {
+  s.out() << (a.user() ? "user " : "account ")
+          << s.paint(Colour::kBold, a.path().empty() ? "(root)" : printable(a.path()))
+          << ", revision " << a.revision() << '\n';
+  for (const FieldText& field : account_fields(a)) {
+    std::string name = field.name + ":";
+    name.resize(12, ' ');
+    s.out() << "  " << name << printable(field.text) << '\n';
+  }
+}
+
+void add_get(Command account) {
+  auto path = std::make_shared<std::string>();
+  Command c = account.add("get", "all fields of one account or user");
+  c.argument("PATH", *path, "such as ml.vision or ml.vision/ana");
+  c.run([path](Session& s) {
+    v1::GetAccountRequest request;
+    request.set_path(*path);
+    const auto a = s.call<v1::Account>("AccountService/GetAccount", request);
+    if (s.is_csv()) {
+      v1::ListAccountsResponse one;
+      *one.add_accounts() = a;
+      tree_table(one, true).print_csv(s.out());
+      return 0;
+    }
+    s.show_text(a, [&] { print_account(s, a); });
+    return 0;
+  });
+}
+
+std::string fields_line(const v1::Account& a) {
+  std::string text;
+  for (const FieldText& field : account_fields(a)) {
+    const bool usual = field.text == "none" || field.text == "unlimited" || field.text == "false";
+    if (!usual) text += (text.empty() ? "" : " ") + field.name + "=" + field.text;
+  }
+  return text;
+}
+
+Table history_table(const v1::GetAccountHistoryResponse& answer) {
+  Table table({{"FACT", Align::kRight},
+               time_column("TIME"),
+               {"ACTOR", Align::kLeft, Room::kElastic},
+               {"REASON", Align::kLeft, Room::kElastic},
+               {"THEN", Align::kLeft, Room::kElastic},
+               {"REQUEST", Align::kLeft, Room::kWide}});
+  for (const v1::AccountEdit& e : answer.edits()) {
+    table.row({std::to_string(e.sequence()), time_cell(e.time()), e.actor(), e.reason(),
+               e.deleted() ? "deleted" : fields_line(e.account()), e.request_id()});
+  }
+  return table;
+}
+
+void add_history(Command account) {
+  struct History {
+    std::string path;
+    ListOptions list;
+  };
+  auto o = std::make_shared<History>();
+  Command c = account.add("history", "every change of an account, newest first");
+  c.argument("PATH", o->path, "such as ml.vision; also a deleted one");
+  add_limit(c, o->list);
+  c.run([o](Session& s) {
+    v1::GetAccountHistoryRequest request;
+    request.set_path(o->path);
+    const auto answer = all_pages<v1::GetAccountHistoryResponse>(
+        s, "AccountService/GetAccountHistory", request, o->list.limit,
+        [](auto& a) { return a.mutable_edits(); });
+    if (answer.edits().empty() && !o->path.empty()) s.must_be_account(o->path);
+    s.show(answer, [&] { return history_table(answer); });
+    return 0;
+  });
+}
+
+}  // namespace
+
+void add_account(Command root) {
+  Command account = root.add("account", "accounts and users: who has which share of the fleet");
+  add_tree(account);
+  add_get(account);
+  add_account_edits(account);
+  add_account_files(account);
+  add_account_suggest(account);
+  add_history(account);
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,174 @@
+// subak account set, hold, drain, resume, delete.
+#include "cli/commands/account/account_parts.h"
+#include "cli/products.h"
+#include "cli/text/failure.h"
+#include "cli/text/words.h"
+
+namespace subak::cli {
+namespace {
+
+struct SetCommand {
+  std::string path;
+  std::optional<std::string> shares, quota, limit, borrow, lend, namespaces, time_limits;
+  AccountEditOptions options;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+AccountWish wish_of(const SetCommand& o) {
+  AccountWish wish;
+  wish.path = o.path;
+  wish.shares = o.shares;
+  wish.quota = o.quota;
+  wish.limit = o.limit;
+  wish.borrow = o.borrow;
+  wish.lend = o.lend;
+  wish.time_limits = o.time_limits;
+  if (o.namespaces) wish.namespaces = split(*o.namespaces);
+  return wish;
+}
+
+v1::UpdateAccountRequest request_of(const AccountWish& wish, const AccountEditOptions& options) {
+  v1::UpdateAccountRequest request;
+  put_wish(wish, "--", &request);
+  request.set_revision(options.revision);
+  request.set_reason(options.edit.reason);
+  request.set_request_id(options.edit.request_id);
+  request.set_validate_only(options.dry_run);
+  return request;
+}
+
+int update(Session& s, const v1::UpdateAccountRequest& request) {
+  const auto answer = s.call<v1::EditAccountResponse>("AccountService/UpdateAccount", request);
+  return show_edit(s, request.account().path(), answer, request.validate_only());
+}
+
+int set_account(Session& s, const SetCommand& o) {
+  const AccountWish wish = wish_of(o);
+  v1::UpdateAccountRequest request = request_of(wish, o.options);
+  Products(s).resolve("--", request.mutable_account());
+  request.set_allow_missing(true);
+  // An empty mask would mean "the set fields": none, as a bare creation needs.
+  return update(s, request);
+}
+
+void add_set(Command account) {
+  auto o = std::make_shared<SetCommand>();
+  Command c = account.add("set", "make or change an account; what you do not name stays as it is");
+  c.argument("PATH", o->path, "such as ml.vision, or ml.vision/ana for a user");
+  c.option("--shares", o->shares, "its weight among its siblings: 3 beside 1 is three quarters",
+           "N");
+  c.option("--quota", o->quota,
+           "guaranteed GPUs: 16, H100=16,A100=8 (short names resolve), or none", "AMOUNTS");
+  c.option("--limit", o->limit, "the most GPUs that it may hold at once, as --quota, or none",
+           "AMOUNTS");
+  c.option("--borrow", o->borrow,
+           "the most GPUs that it may hold above its quota, none or unlimited", "GPUS");
+  c.option("--lend", o->lend,
+           "has no effect yet: the most of its quota that others may use, none or unlimited",
+           "GPUS");
+  c.option("--namespaces", o->namespaces, "its Kubernetes namespaces, all of them, or none",
+           "A,B,CLUSTER/C");
+  c.option("--time-limits", o->time_limits,
+           "enforced: its jobs are ended once they have had theirs; advised; or inherit", "WORD");
+  add_edit_options(c, o->options);
+  c.run([o](Session& s) { return set_account(s, *o); });
+}
+
+struct SwitchCommand {
+  AccountWish wish;
+  AccountEditOptions options;
+};
+
+void add_switch(Command account, const std::string& name, const std::string& help,
+                std::optional<bool> held, std::optional<bool> draining) {
+  auto o = std::make_shared<SwitchCommand>();
+  o->wish.held = held;
+  o->wish.draining = draining;
+  Command c = account.add(name, help);
+  c.argument("PATH", o->wish.path, "such as ml.vision");
+  add_edit_options(c, o->options);
+  c.run([o](Session& s) { return update(s, request_of(o->wish, o->options)); });
+}
+
+void add_delete(Command account) {
+  auto o = std::make_shared<SwitchCommand>();
+  Command c = account.add(
+      "delete", "delete an account that has no accounts, users and jobs; its history stays");
+  c.argument("PATH", o->wish.path, "not the root");
+  add_edit_options(c, o->options);
+  c.run([o](Session& s) {
+    v1::DeleteAccountRequest request;
+    request.set_path(o->wish.path);
+    request.set_revision(o->options.revision);
+    request.set_reason(o->options.edit.reason);
+    request.set_request_id(o->options.edit.request_id);
+    request.set_validate_only(o->options.dry_run);
+    const auto answer = s.call<v1::EditAccountResponse>("AccountService/DeleteAccount", request);
+    return show_edit(s, o->wish.path, answer, o->options.dry_run);
+  });
+}
+
+std::string title_of(const std::string& path, const v1::EditAccountResponse& answer, bool dry_run) {
+  std::string title = "account " + (path.empty() ? "(root)" : path) + " ";
+  const std::string would = dry_run ? "would be " : "";
+  if (!answer.has_before()) return title + would + "created";
+  if (!answer.has_account()) return title + would + "deleted";
+  title += dry_run ? "would change" : "changed";
+  return title + ", revision " + std::to_string(answer.before().revision()) +
+         (dry_run ? "" : " -> " + std::to_string(answer.account().revision()));
+}
+
+}  // namespace
+
+void add_edit_options(Command& command, AccountEditOptions& options) {
+  add_reason(command, options.edit);
+  command.option("--revision", options.revision,
+                 "do it only if this is still the account's revision", "N");
+  command.flag("--dry-run", options.dry_run, "show what would change, change nothing");
+}
+
+void print_diff(Session& s, const std::string& title, const std::vector<DiffLine>& lines) {
+  s.out() << printable(title) << '\n';
+  for (const DiffLine& line : lines) {
+    const std::string text = std::string(1, line.sign) + " " + printable(line.text);
+    s.out() << (line.sign == '-' ? s.paint(Colour::kRed, text) : s.paint(Colour::kGreen, text))
+            << '\n';
+  }
+}
+
+int show_edit(Session& s, const std::string& path, const v1::EditAccountResponse& answer,
+              bool dry_run) {
+  s.show_text(answer, [&] {
+    const auto lines = account_diff(answer.has_before() ? &answer.before() : nullptr,
+                                    answer.has_account() ? &answer.account() : nullptr);
+    if (answer.repeated_request()) {
+      s.out() << "this request was known: it was done before, nothing changed now\n";
+    } else if (lines.empty()) {
+      s.out() << "account " << printable(path) << " is so already\n";
+    } else {
+      print_diff(s, title_of(path, answer, dry_run), lines);
+    }
+  });
+  s.warn(answer.warnings());
+  return kExitDone;
+}
+
+void add_account_edits(Command account) {
+  add_set(account);
+  add_switch(account, "hold", "let nothing of it start; what runs goes on", true, std::nullopt);
+  add_switch(account, "drain", "accept no new jobs of it; what runs goes on", std::nullopt, true);
+  add_switch(account, "resume", "end a hold or a drain", false, false);
+  add_delete(account);
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,29 @@
+// The changes that an import of nodes makes to its cluster. Threads: one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "cli/text/account_fields.h"
+#include "subak/v1/cluster_service.pb.h"
+
+namespace subak::cli {
+
+struct ImportDiff {
+  std::vector<DiffLine> lines;  // '+' added, '-' removed, '~' changed; by name
+  std::size_t added = 0, removed = 0, changed = 0;
+  std::string summary() const;  // "2 added, 1 changed, 0 removed"
+};
+
+// Compares two lists of nodes. The order of labels, taints and the like does not count.
+ImportDiff import_diff(const std::vector<v1::NodeSpec>& before,
+                       const std::vector<v1::NodeSpec>& after);
+
+// Compares the request with the cluster now; a cluster that does not exist yet is empty.
+ImportDiff import_diff(Session& session, const v1::ImportNodesRequest& request);
+
+// Prints the first lines of the diff and counts the rest.
+void print_import_diff(Session& session, const ImportDiff& diff);
+
+}  // namespace subak::cli

@@ -1,0 +1,87 @@
+// subak share: the factors of the account tree, in sshare's columns and words.
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/text/words.h"
+#include "subak/v1/account_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+struct ShareCommand {
+  std::string account;
+  bool accounts_only = false;
+  WatchOptions watch;
+};
+
+std::size_t depth_of(const std::string& path) {
+  if (path.empty()) return 0;
+  return 1 + static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
+}
+
+// Returns " vision" for ml.vision; users repeat their account, as in sshare.
+std::string tree_cell(const v1::ShareRow& row) {
+  const std::string& path = row.account();
+  const std::string name = path.empty() ? "root" : path.substr(path.rfind('.') + 1);
+  return std::string(depth_of(path) + (row.user().empty() ? 0 : 1), ' ') + name;
+}
+
+Table share_table(const v1::ListSharesResponse& answer, bool csv) {
+  constexpr Align kRight = Align::kRight;
+  Table table({{"Account", Align::kLeft, Room::kElastic},
+               {"User", Align::kLeft, Room::kElastic},
+               {"Raw\nShares", kRight},
+               {"Norm\nShares", kRight},
+               {"Raw\nUsage", kRight},
+               {"Norm\nUsage", kRight},
+               {"Effectv\nUsage", kRight},
+               {"Fair\nShare", kRight},
+               {"Level\nFS", kRight},
+               {"Rank", kRight},
+               {"Reserved", kRight},
+               {"Running", kRight},
+               {"Queued", kRight},
+               {"Quota", kRight, Room::kWide},
+               {"QueuedJobs", kRight, Room::kWide},
+               {"ShareFactor", kRight, Room::kWide},
+               {"Surplus", kRight, Room::kWide},
+               {"UsedGpuHours", kRight, Room::kWide}});
+  for (const v1::ShareRow& r : answer.rows()) {
+    const auto usage = [csv](double v) { return csv ? fixed_text(v, 3) : significant_text(v); };
+    const int digits = csv ? 6 : 4;
+    const auto whole = [csv](double v) { return csv ? fixed_text(v, 3) : fixed_text(v, 0); };
+    table.row({csv ? r.account() : tree_cell(r), r.user(), std::to_string(r.raw_shares()),
+               fixed_text(r.norm_shares(), digits), whole(r.raw_usage_gpu_seconds()),
+               fixed_text(r.norm_usage(), digits), fixed_text(r.effective_usage(), digits),
+               r.has_fairshare() ? fixed_text(r.fairshare(), digits) : "", usage(r.level_fs()),
+               r.rank() > 0 ? std::to_string(r.rank()) : "", gpus_text(r.held_milligpu()),
+               gpus_text(r.running_milligpu()), gpus_text(r.queued_milligpu()),
+               gpus_text(r.quota_milligpu()), std::to_string(r.queued_jobs()),
+               fixed_text(r.share_factor(), digits), whole(r.surplus_gpu_seconds()),
+               gpu_hours_text(r.usage_total())});
+  }
+  return table;
+}
+
+void show_shares(Session& s, const ShareCommand& o) {
+  v1::ListSharesRequest request;
+  request.set_account(o.account);
+  request.set_accounts_only(o.accounts_only);
+  const auto answer = all_pages<v1::ListSharesResponse>(s, "AccountService/ListShares", request, 0,
+                                                        [](auto& a) { return a.mutable_rows(); });
+  s.show(answer, [&] { return share_table(answer, s.is_csv()); });
+}
+
+}  // namespace
+
+void add_share(Command root) {
+  auto o = std::make_shared<ShareCommand>();
+  Command c =
+      root.add("share", "what each account should have and has: shares, recent use, GPUs, rank");
+  c.optional_argument("ACCOUNT", o->account, "this account and what is below it; none: all");
+  c.flag("--accounts-only", o->accounts_only, "without users");
+  add_watch(c, o->watch);
+  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_shares(s, *o); }); });
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,106 @@
+// subak sim: the offline commands. No server.
+#include "cli/commands.h"
+#include "cli/text/failure.h"
+#include "sim/commands.h"
+
+namespace subak::cli {
+namespace {
+
+// sim writes its own JSON; of the other forms it has the table.
+std::string sim_form(Session& s) {
+  if (s.form() == Form::kJson) return "json";
+  if (s.form() == Form::kTable || s.form() == Form::kWide) return "table";
+  throw usage_failure("--output: sim has no yaml and no csv", "use table or json");
+}
+
+void add_workload(Command& c, sim::SimOptions& o) {
+  c.required_option("--trace", o.trace, "jobs: a CSV, plain or gzip", "T.csv[.gz]");
+  c.required_option("--nodes", o.nodes, "fleet: a CSV, a nodes.json, or a size such as 80x8",
+                    "N.csv");
+  c.option("--from-day", o.from_day, "first day of the window", "A");
+  c.option("--to-day", o.to_day, "end of the window", "B");
+  c.option("--half-life", o.half_life, "of usage", "DURATION");
+  c.option("--patience", o.patience, "the wait after which nodes are kept for a job", "DURATION");
+  c.option("--reserve-jobs", o.reserve_jobs, "jobs that nodes are kept for at the same time", "N");
+  c.option("--weights", o.weights, "team,share", "W.csv");
+  c.option("--quota", o.quota, "team,gpus", "Q.csv");
+  c.option("--load", o.load, "divides submit times by X", "X");
+  c.option("--teams", o.teams, "spread the rows over N teams by seed", "random:N");
+  c.flag("--limits", o.limits, "give each job a time limit by seed");
+  c.option("--short-limits", o.short_limits, "with --limits: too short for P % of teams and sizes",
+           "P");
+  c.option("--eta", o.eta, "tell about N jobs their start when they come; 0: none", "N");
+  c.option("--run-times", o.run_times, "by which starts are told: predicted, limits or exact",
+           "WHICH");
+  c.option("--seed", o.seed, "seed of what is random", "S");
+  c.choice("--charge-end", o.charge_end, "usage-tick: charge the rest when a job ends",
+           {"yes", "no"});
+  c.option("--plot", o.plot, "SVG plots into this folder", "DIR");
+}
+
+void add_run_and_compare(Command& sim) {
+  struct Run {
+    sim::SimOptions options;
+    std::string policy = "target-share";
+  };
+  auto run = std::make_shared<Run>();
+  Command r = sim.add("run", "replay a trace on a fleet under one policy");
+  add_workload(r, run->options);
+  r.choice("--policy", run->policy, "order of the queue",
+           {"target-share", "exact", "usage-tick", "drf", "fifo"});
+  r.run([run](Session& s) {
+    run->options.policies = {run->policy};
+    run->options.output = sim_form(s);
+    run->options.progress = s.screen().progress;
+    return sim::sim_run(run->options, s.out(), s.err());
+  });
+  auto many = std::make_shared<sim::SimOptions>();
+  many->policies.clear();
+  Command c = sim.add("compare", "replay a trace under several policies, side by side");
+  add_workload(c, *many);
+  c.list_option("--policies", many->policies, "orders to compare", "a,b,c");
+  c.list_option(
+      "--backfill", many->backfill,
+      "what is kept for whom: none, easy (nodes for the first that does not fit), reserve "
+      "(as configured), all",
+      "a,b,c");
+  c.run([many](Session& s) {
+    if (many->policies.empty() && !many->backfill.empty()) many->policies = {"target-share"};
+    if (many->policies.empty())
+      many->policies = {"target-share", "exact", "usage-tick", "drf", "fifo"};
+    many->output = sim_form(s);
+    many->progress = s.screen().progress;
+    return sim::sim_compare(*many, s.out(), s.err());
+  });
+}
+
+}  // namespace
+
+void add_sim(Command root) {
+  Command sim = root.add("sim", "without a service: replay job traces, compare policies");
+  add_run_and_compare(sim);
+  auto share = std::make_shared<sim::ShareOptions>();
+  Command h = sim.add("share", "the fair-share factors of a tree in a file");
+  h.argument("CASE", share->case_path, "a tree with shares and raw usage, JSON");
+  h.choice("--policy", share->policy, "fair-tree or the classic factor", {"fair-tree", "classic"});
+  h.run([share](Session& s) {
+    share->output = sim_form(s);
+    return sim::sim_share(*share, s.out(), s.err());
+  });
+  auto toy = std::make_shared<sim::ToyCommandOptions>();
+  Command t =
+      sim.add("toy", "a small made-up fleet that is always full: how evenly each policy shares it");
+  t.option("--days", toy->days,
+           "days that are measured, 5; a day, also before, takes 1 to 2 minutes", "D");
+  t.option("--warm-up-days", toy->warm_up_days, "days before them, 7", "D");
+  t.option("--seed", toy->seed, "seed of job lengths", "S");
+  t.run([toy](Session& s) {
+    if (s.form() != Form::kTable && s.form() != Form::kWide) {
+      throw usage_failure("--output: sim toy has a table only", "leave --output away");
+    }
+    toy->progress = s.screen().progress;
+    return sim::sim_toy(*toy, s.out(), s.err());
+  });
+}
+
+}  // namespace subak::cli

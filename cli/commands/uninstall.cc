@@ -1,0 +1,210 @@
+// subak uninstall: removes Subak from a cluster, with the service alive or dead.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/kube_options.h"
+#include "cli/setup/leave.h"
+#include "cli/text/failure.h"
+#include "cli/text/words.h"
+#include "subak/v1/cluster_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr DurationMs kLookMs = 2000;
+constexpr DurationMs kNoProgressMs = 30'000;  // of the service; then the command opens the gates
+                                              // itself
+
+struct UninstallCommand {
+  KubeOptions kube;
+  std::string cluster, queued = "release";
+  std::int64_t rate = 20;
+  bool dry_run = false;
+};
+
+std::string number(std::size_t n, const std::string& of) {
+  return std::to_string(n) + " " + of + (n == 1 ? "" : "s");
+}
+
+class Leaving {
+ public:
+  Leaving(Session& s, const UninstallCommand& o, KubeCaller& api) : s_(s), o_(o), api_(api) {}
+
+  int run() {
+    traces_ = must_have(find_traces(api_));
+    tell_traces();
+    if (o_.dry_run) {
+      s_.say("nothing is done: --dry-run");
+      return kExitDone;
+    }
+    const std::optional<v1::Cluster> served = find_service();
+    remove(traces_.guards);
+    for (const std::string& name : traces_.namespaces) must_be_done(forget_namespace(api_, name));
+    s_.say("policies, webhooks and labels are off: new pods go as if Subak were not there");
+    if (o_.queued == "delete") stop_queued();
+    if (o_.queued == "release") release_queued(served);
+    if (o_.queued != "keep") resume_owners();
+    if (o_.queued != "keep" || !served) remove(traces_.rights);
+    return tell_left();
+  }
+
+ private:
+  template <class T>
+  static T must_have(Result<T> result) {
+    if (!result) throw kube_failure(result.error());
+    return std::move(result).value();
+  }
+  static void must_be_done(const std::optional<Error>& error) {
+    if (error) throw kube_failure(*error);
+  }
+
+  void tell_traces() {
+    s_.say("found " + number(traces_.guards.size(), "policy or webhook object") + ", " +
+           number(traces_.namespaces.size(), "labelled namespace") + ", " +
+           number(traces_.pods.size(), "queued pod") + ", " +
+           number(traces_.owners.size(), "suspended owner"));
+    for (const std::string& path : traces_.guards) s_.say("  " + path);
+    for (const std::string& name : traces_.namespaces) s_.say("  /api/v1/namespaces/" + name);
+  }
+
+  void remove(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) must_be_done(remove_object(api_, path));
+  }
+
+  // Returns the cluster at the service. None: the service is dead, or serves other clusters. The
+  // webhook's address names this cluster.
+  std::optional<v1::Cluster> find_service() {
+    v1::ListClustersResponse answer;
+    try {
+      answer = s_.call<v1::ListClustersResponse>("ClusterService/ListClusters",
+                                                 v1::ListClustersRequest());
+    } catch (const Failure& failure) {
+      if (failure.exit_code != kExitUnreachable) throw;
+      s_.say("the service does not answer: the oldest gang goes first");
+      return std::nullopt;
+    }
+    const std::string& wanted = o_.cluster.empty() ? traces_.cluster : o_.cluster;
+    for (const v1::Cluster& cluster : answer.clusters()) {
+      const bool only = wanted.empty() && answer.clusters_size() == 1;
+      if (only || cluster.name() == wanted) return cluster;
+    }
+    if (o_.cluster.empty() && !wanted.empty()) {
+      s_.say("the service that answers serves no cluster " + wanted +
+             ": the oldest gang goes first");
+      return std::nullopt;
+    }
+    throw usage_failure(o_.cluster.empty()
+                            ? "which cluster? the service knows several"
+                            : "--cluster: the service knows no \"" + o_.cluster + "\"",
+                        "--cluster NAME; `subak cluster list` shows them");
+  }
+
+  // Sets the cluster to observe; the service then opens its gates in share order.
+  void observe(const v1::Cluster& cluster) {
+    v1::UpdateClusterRequest request;
+    request.set_name(cluster.name());
+    request.set_mode(v1::MODE_OBSERVE);
+    for (const auto& own : cluster.namespaces()) {
+      auto* exception = request.add_namespaces();
+      exception->set_namespace_(own.namespace_());
+      exception->set_mode(v1::MODE_UNSPECIFIED);
+    }
+    request.set_reason("subak uninstall");
+    s_.call<v1::UpdateClusterResponse>("ClusterService/UpdateCluster", request);
+    s_.say("cluster " + cluster.name() + " is in observe: its queue is opened in share order");
+  }
+
+  void release_queued(const std::optional<v1::Cluster>& served) {
+    if (served) {
+      observe(*served);
+      wait_for_service();
+    }
+    const auto pods = must_have(queued_pods(api_));
+    if (pods.empty()) return;
+    s_.say("opening " + number(pods.size(), "pod") + ", " + std::to_string(o_.rate) + " a second");
+    for (const QueuedPod& pod : pods) {
+      if (const auto error = release_pod(api_, pod)) {
+        s_.warn(std::vector<std::string>{pod.ns + "/" + pod.name + ": " + error->message()});
+      }
+      api_.wait(1000 / o_.rate);
+    }
+  }
+
+  void wait_for_service() {
+    std::size_t left = 0;
+    for (DurationMs still_ms = 0; still_ms < kNoProgressMs; still_ms += kLookMs) {
+      const std::size_t now = must_have(queued_pods(api_)).size();
+      if (now == 0) return;
+      if (now != left) still_ms = 0;
+      left = now;
+      api_.wait(kLookMs);
+    }
+    s_.say("the service opens no more");
+  }
+
+  // Stops queued pods that an owner would create again at their owner, which stays for its users.
+  void stop_queued() {
+    std::size_t made = 0;
+    for (const QueuedPod& pod : traces_.pods) {
+      made += pod.is_made;
+      if (!pod.is_made) must_be_done(delete_pod(api_, pod));
+    }
+    s_.say("deleted " + number(traces_.pods.size() - made, "pod that nobody makes again") + "; " +
+           number(made, "pod") + " of Jobs and their like stay gated: delete what makes them");
+  }
+
+  void resume_owners() {
+    for (const SuspendedOwner& owner : must_have(suspended_owners(api_))) {
+      must_be_done(resume_owner(api_, owner));
+      if (!owner.taken_back) s_.say(owner.path + " was cancelled and stays suspended");
+    }
+  }
+
+  int tell_left() {
+    const auto left = must_have(queued_pods(api_));
+    for (std::size_t i = 0; i < left.size() && i < 10; ++i) {
+      s_.say("  still gated: " + left[i].ns + "/" + left[i].name);
+    }
+    s_.say(number(left.size(), "pod") +
+           " with our gate left. The namespace subak-system stays, with what "
+           "runs there and its state: kubectl delete namespace subak-system");
+    return left.empty() || o_.queued == "keep" ? kExitDone : kExitRefused;
+  }
+
+  Session& s_;
+  const UninstallCommand& o_;
+  KubeCaller& api_;
+  Traces traces_;
+};
+
+int uninstall(Session& s, const UninstallCommand& o) {
+  if (o.rate < 1 || o.rate > 1000) {
+    throw usage_failure("--rate: was " + std::to_string(o.rate) + ", want 1 to 1000 pods a second",
+                        "20 is what the service does");
+  }
+  const auto api = open_kube(o.kube);
+  return Leaving(s, o, *api).run();
+}
+
+}  // namespace
+
+void add_uninstall(Command root) {
+  auto o = std::make_shared<UninstallCommand>();
+  Command c =
+      root.add("uninstall", "leaves a cluster: policies and webhooks first, then the queue");
+  add_kube(c, o->kube);
+  c.option("--cluster", o->cluster, "its name in Subak; default the only one", "NAME");
+  c.choice(
+      "--queued", o->queued,
+      "what becomes of pods that wait: release them in share order (default), keep them gated, or "
+      "delete those that nobody makes again",
+      {"release", "keep", "delete"});
+  c.option("--rate", o->rate, "pods released a second where the service is dead; default 20", "N");
+  c.flag("--dry-run", o->dry_run, "say what there is, and change nothing");
+  c.details("Works while the service is dead. Exit code 1 if a pod with our gate is left.");
+  c.run([o](Session& s) { return uninstall(s, *o); });
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,151 @@
+#include "cli/text/account_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "cli/text/failure.h"
+#include "cli/text/words.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr char kUnlimited[] = "unlimited";
+constexpr char kNone[] = "none";
+
+std::string or_none(const std::string& text) { return text.empty() ? kNone : text; }
+
+std::int64_t whole_number(const std::string& text, const std::string& flag) {
+  std::int64_t value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw usage_failure(
+        flag + ": was \"" + text + "\", want a whole number >= 0",
+        "shares are relative to those of the siblings: 3 against 1 is three quarters");
+  }
+  return value;
+}
+
+// Reads "8", "unlimited" (nothing set), "none" (0).
+std::optional<std::int64_t> bound_of(const std::string& text, const std::string& flag) {
+  if (text == kUnlimited) return std::nullopt;
+  if (text == kNone) return 0;
+  return milligpu_of(text, flag);
+}
+
+constexpr const char* kTimeLimits[] = {"inherit", "advised", "enforced"};
+
+v1::TimeLimits time_limits_of(const std::string& text, const std::string& flag) {
+  const auto* const it = std::find(std::begin(kTimeLimits), std::end(kTimeLimits), text);
+  if (it == std::end(kTimeLimits)) {
+    throw usage_failure(flag + ": was \"" + text + "\", want enforced, advised or inherit",
+                        "enforced: a job is ended once it has had its time limit");
+  }
+  return static_cast<v1::TimeLimits>(it - std::begin(kTimeLimits));
+}
+
+std::string time_limits_text(v1::TimeLimits said) {
+  const auto i = static_cast<std::size_t>(said);
+  return i < std::size(kTimeLimits) ? kTimeLimits[i] : std::to_string(i);
+}
+
+// True if a new account has this value by default.
+bool is_usual(const FieldText& field) {
+  return field.text == kNone || field.text == kUnlimited || field.text == "false" ||
+         field.text == kTimeLimits[0];
+}
+
+std::string namespaces_text(const v1::Account& account) {
+  std::string text;
+  for (const std::string& ns : account.namespaces()) text += (text.empty() ? "" : ",") + ns;
+  return or_none(text);
+}
+
+void put_namespaces(const std::vector<std::string>& wanted, v1::Account* account) {
+  if (wanted.size() == 1 && wanted.front() == kNone) return;
+  for (const std::string& ns : wanted) {
+    if (!ns.empty()) account->add_namespaces(ns);
+  }
+}
+
+}  // namespace
+
+void put_wish(const AccountWish& wish, const std::string& where,
+              v1::UpdateAccountRequest* request) {
+  v1::Account* account = request->mutable_account();
+  auto* mask = request->mutable_update_mask();
+  account->set_path(wish.path);
+  const auto name = [&where](const char* field) { return where + field; };
+  if (wish.shares) {
+    account->set_shares(whole_number(*wish.shares, name("shares")));
+    mask->add_paths("shares");
+  }
+  if (wish.quota) {
+    set_amounts(*wish.quota, name("quota"), account->mutable_quota());
+    mask->add_paths("quota");
+  }
+  if (wish.limit) {
+    const std::string& text = *wish.limit;
+    set_amounts(text == kUnlimited ? kNone : text, name("limit"), account->mutable_limit());
+    mask->add_paths("limit");
+  }
+  if (wish.borrow) {
+    if (const auto most = bound_of(*wish.borrow, name("borrow")))
+      account->set_borrow_milligpu(*most);
+    mask->add_paths("borrow_milligpu");
+  }
+  if (wish.lend) {
+    if (const auto most = bound_of(*wish.lend, name("lend"))) account->set_lend_milligpu(*most);
+    mask->add_paths("lend_milligpu");
+  }
+  if (wish.namespaces) {
+    put_namespaces(*wish.namespaces, account);
+    mask->add_paths("namespaces");
+  }
+  if (wish.held) {
+    account->set_held(*wish.held);
+    mask->add_paths("held");
+  }
+  if (wish.draining) {
+    account->set_draining(*wish.draining);
+    mask->add_paths("draining");
+  }
+  if (wish.time_limits) {
+    account->set_time_limits(time_limits_of(*wish.time_limits, name("time-limits")));
+    mask->add_paths("time_limits");
+  }
+}
+
+std::vector<FieldText> account_fields(const v1::Account& a) {
+  const auto bound = [](bool set, std::int64_t value) {
+    return set ? gpus_text(value) : std::string(kUnlimited);
+  };
+  return {{"shares", std::to_string(a.has_shares() ? a.shares() : 1)},
+          {"quota", or_none(amounts_text(a.quota()))},
+          {"limit", or_none(amounts_text(a.limit()))},
+          {"borrow", bound(a.has_borrow_milligpu(), a.borrow_milligpu())},
+          {"lend", bound(a.has_lend_milligpu(), a.lend_milligpu())},
+          {"namespaces", namespaces_text(a)},
+          {"held", a.held() ? "true" : "false"},
+          {"draining", a.draining() ? "true" : "false"},
+          {"time-limits", time_limits_text(a.time_limits())}};
+}
+
+std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after) {
+  std::vector<DiffLine> lines;
+  const auto old_fields = before != nullptr ? account_fields(*before) : std::vector<FieldText>();
+  const auto new_fields = after != nullptr ? account_fields(*after) : std::vector<FieldText>();
+  const std::size_t count = std::max(old_fields.size(), new_fields.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = old_fields.empty() ? new_fields[i].name : old_fields[i].name;
+    if (before != nullptr && after != nullptr && old_fields[i].text == new_fields[i].text) continue;
+    if ((before == nullptr && is_usual(new_fields[i])) ||
+        (after == nullptr && is_usual(old_fields[i])))
+      continue;
+    if (before != nullptr) lines.push_back({'-', name + ": " + old_fields[i].text});
+    if (after != nullptr) lines.push_back({'+', name + ": " + new_fields[i].text});
+  }
+  return lines;
+}
+
+}  // namespace subak::cli

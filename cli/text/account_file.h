@@ -1,0 +1,30 @@
+// The account file of `account apply` and `account diff`:
+//
+//   accounts:
+//     - path: ml.vision
+//       shares: 3
+//       quota: gpu=16            # as --quota
+//       limit: none
+//       borrow: unlimited
+//       lend: 8                  # stored, but has no effect yet
+//       namespaces: [team-a, prod/team-b]
+//       held: false
+//       time-limits: enforced
+//       draining: false
+//
+// or the list alone. Parents may come before or after children. An omitted field stays unchanged.
+// Threads: none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/text/account_fields.h"
+
+namespace subak::cli {
+
+// Parses the file and returns the accounts, parents before children. Throws Failure (usage) with
+// file and line: not YAML, an unknown field, a missing path, or a path twice.
+std::vector<AccountWish> parse_account_file(const std::string& text, const std::string& name);
+
+}  // namespace subak::cli

@@ -1,0 +1,259 @@
+#include "cli/text/words.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "cli/text/failure.h"
+#include "cli/text/local_time.h"
+#include "core/decimal.h"
+#include "core/duration.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr char kAmountHelp[] =
+    "write GPUs as 16, 0.5, gpu=16 or PRODUCT=16,PRODUCT=8; none for none";
+constexpr char kTimeHelp[] =
+    "write 2026-03-01 (from 00:00 UTC), \"2026-03-01 12:00\" (local time), 2026-03-01T12:00:00Z, "
+    "or 7d for seven days ago";
+
+constexpr char kTimeToComeHelp[] =
+    "write \"2026-03-01 12:00\" (local time), 2026-03-01T12:00:00Z, 2026-03-01 (from 00:00 UTC), "
+    "or 4h for so long from now";
+
+Timestamp named_instant(const std::string& text, const std::string& flag, const char* help) {
+  if (const auto local = parse_local_time(text)) return to_timestamp(*local);
+  const bool is_day = text.size() == 10;
+  return to_timestamp(value_or_usage(parse_time(is_day ? text + "T00:00:00Z" : text, flag), help));
+}
+
+// Turns "JOB_STATE_QUEUED" with the prefix "JOB_STATE_" into "queued".
+std::string enum_word(const std::string& name, std::size_t prefix) {
+  std::string word = name.substr(prefix);
+  for (char& c : word) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  return word == "unspecified" ? "-" : word;
+}
+
+const std::vector<std::pair<std::string, v1::Topology>>& topologies() {
+  static const std::vector<std::pair<std::string, v1::Topology>> kAll{
+      {"any", v1::TOPOLOGY_ANY},
+      {"node", v1::TOPOLOGY_NODE},
+      {"nvlink", v1::TOPOLOGY_NVLINK},
+      {"nvlink-exclusive", v1::TOPOLOGY_NVLINK_EXCLUSIVE},
+      {"rack", v1::TOPOLOGY_RACK}};
+  return kAll;
+}
+
+std::string pods_text(const v1::PodGroup& group) {
+  const v1::PodShape& shape = group.shape();
+  std::string gpus = shape.kind() == v1::GPU_KIND_FRACTION ? gpus_text(shape.fraction_milligpu())
+                                                           : std::to_string(shape.gpus());
+  std::string text = std::to_string(group.count()) + "x" + gpus;
+  if (shape.kind() == v1::GPU_KIND_MIG) text += " mig-" + shape.mig_profile();
+  if (shape.kind() == v1::GPU_KIND_SHARED) text += " shared";
+  return text;
+}
+
+}  // namespace
+
+std::string amounts_text(const Amounts& amounts) {
+  ProductAmounts list;
+  for (const auto& a : amounts) list.push_back({a.product(), a.milligpu()});
+  return list.empty() ? "" : format_amounts(list);
+}
+
+void set_amounts(const std::string& text, const std::string& flag, Amounts* out) {
+  out->Clear();
+  for (const ProductAmount& amount : value_or_usage(parse_amounts(text, flag), kAmountHelp)) {
+    auto* added = out->Add();
+    added->set_product(amount.product);
+    added->set_milligpu(amount.milligpu);
+  }
+}
+
+std::string gpus_text(std::int64_t milligpu) { return format_milligpu(milligpu); }
+
+std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted) {
+  const std::string text = gpus_text(allocated);
+  return overcommitted > 0 ? text + " (" + gpus_text(overcommitted) + " over)" : text;
+}
+
+std::int64_t milligpu_of(const std::string& text, const std::string& flag) {
+  return value_or_usage(parse_milligpu(text, flag), kAmountHelp);
+}
+
+TimeMs to_ms(const Timestamp& time) { return time.seconds() * 1000 + time.nanos() / 1'000'000; }
+DurationMs to_ms(const Duration& d) { return d.seconds() * 1000 + d.nanos() / 1'000'000; }
+
+Timestamp to_timestamp(TimeMs ms) {
+  Timestamp out;
+  out.set_seconds(ms / 1000);
+  out.set_nanos(static_cast<int>(ms % 1000) * 1'000'000);
+  return out;
+}
+
+Duration to_duration(DurationMs ms) {
+  Duration out;
+  out.set_seconds(ms / 1000);
+  out.set_nanos(static_cast<int>(ms % 1000) * 1'000'000);
+  return out;
+}
+
+std::string time_text(const Timestamp& time) {
+  if (to_ms(time) <= 0) return "-";
+  return local_time_text(to_ms(time)) + " " + zone_name(to_ms(time));
+}
+
+std::string exact_time_text(const Timestamp& time) { return format_time(to_ms(time)); }
+
+Column time_column(const std::string& header, Room room) {
+  return {header, Align::kLeft, room, zone_name(now_ms())};
+}
+
+Cell time_cell(const Timestamp& time) {
+  if (to_ms(time) <= 0) return {"-", ""};
+  const bool usual = zone_name(to_ms(time)) == zone_name(now_ms());
+  return {usual ? local_time_text(to_ms(time)) : time_text(time), exact_time_text(time)};
+}
+
+std::string age_text(DurationMs ms) {
+  if (ms < 0) ms = 0;
+  const std::pair<DurationMs, const char*> units[] = {
+      {kDayMs, "d"}, {kHourMs, "h"}, {kMinuteMs, "m"}, {kSecondMs, "s"}};
+  std::string text;
+  for (std::size_t i = 0; i < std::size(units); ++i) {
+    const auto [unit, letter] = units[i];
+    if (text.empty() && ms < unit && unit != kSecondMs) continue;
+    const bool second_term = !text.empty();
+    if (!second_term || ms / unit > 0) text += std::to_string(ms / unit) + letter;
+    ms %= unit;
+    if (second_term) break;
+  }
+  return text;
+}
+
+TimeMs now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now) {
+  if (const auto ago = parse_duration(text, flag); ago.ok()) return to_timestamp(now - *ago);
+  return named_instant(text, flag, kTimeHelp);
+}
+
+Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now) {
+  if (const auto in = parse_duration(text, flag); in.ok()) return to_timestamp(now + *in);
+  return named_instant(text, flag, kTimeToComeHelp);
+}
+
+std::string gpu_hours_text(const v1::GpuTime& time) {
+  const double seconds =
+      static_cast<double>(time.gpu_seconds()) + static_cast<double>(time.rest_milligpu_ms()) / 1e6;
+  return fixed_text(seconds / 3600, 2);
+}
+
+std::string seconds_text(const v1::GpuTime& time) {
+  char rest[16];
+  std::snprintf(rest, sizeof rest, "%06d", static_cast<int>(time.rest_milligpu_ms()));
+  return std::to_string(time.gpu_seconds()) + "." + rest;
+}
+
+bool is_zero(const v1::GpuTime& time) {
+  return time.gpu_seconds() == 0 && time.rest_milligpu_ms() == 0;
+}
+
+std::string fixed_text(double value, int decimals) {
+  if (std::isnan(value)) return "-";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  char text[400];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string significant_text(double value) {
+  if (!std::isfinite(value)) return fixed_text(value, 0);
+  const double size = std::fabs(value);
+  if (size >= 1e7) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2e", value);
+    return text;
+  }
+  return fixed_text(value, size >= 1000 ? 0 : size >= 10 ? 2 : 4);
+}
+
+std::string word(v1::JobState s) { return enum_word(v1::JobState_Name(s), 10); }
+std::string word(v1::JobOrigin o) { return enum_word(v1::JobOrigin_Name(o), 11); }
+std::string word(v1::Cause c) { return enum_word(v1::Cause_Name(c), 6); }
+std::string word(v1::PodGate g) { return enum_word(v1::PodGate_Name(g), 9); }
+std::string word(v1::PodState s) { return enum_word(v1::PodState_Name(s), 10); }
+std::string word(v1::Mode m) { return enum_word(v1::Mode_Name(m), 5); }
+std::string word(v1::UsageState s) { return enum_word(v1::UsageState_Name(s), 12); }
+std::string word(v1::RowClock c) { return enum_word(v1::RowClock_Name(c), 10); }
+
+v1::JobState job_state_of(const std::string& text) {
+  for (int i = v1::JobState_MIN; i <= v1::JobState_MAX; ++i) {
+    if (word(static_cast<v1::JobState>(i)) == text) return static_cast<v1::JobState>(i);
+  }
+  return v1::JOB_STATE_UNSPECIFIED;
+}
+
+v1::Mode mode_of(const std::string& text) {
+  for (int i = v1::MODE_OBSERVE; i <= v1::Mode_MAX; ++i) {
+    if (word(static_cast<v1::Mode>(i)) == text) return static_cast<v1::Mode>(i);
+  }
+  throw usage_failure(
+      "MODE: was \"" + text + "\", want observe, warn or enforce",
+      "observe writes nothing, warn adds warnings, enforce gates, queues and places");
+}
+
+void set_topology(const std::string& text, v1::GangRequest* request) {
+  constexpr std::string_view kPrefer = "prefer:";
+  const bool prefer = text.rfind(kPrefer, 0) == 0;
+  const std::string name = prefer ? text.substr(kPrefer.size()) : text;
+  for (const auto& [known, value] : topologies()) {
+    if (known != name) continue;
+    request->set_topology(value);
+    request->set_prefer(prefer);
+    return;
+  }
+  throw usage_failure(
+      "--topology: was \"" + text + "\", want a topology",
+      "any, node, nvlink, nvlink-exclusive or rack; prefer: in front makes it a wish");
+}
+
+std::string topology_text(const v1::GangRequest& request) {
+  for (const auto& [known, value] : topologies()) {
+    if (value == request.topology()) return (request.prefer() ? "prefer:" : "") + known;
+  }
+  return "any";
+}
+
+std::string distrust_text(const v1::Job& job) {
+  return job.overruns() > 0
+             ? "the job overran its limit: it is not counted on"
+             : "jobs of this kind overran their limit lately: its limit is not counted on";
+}
+
+std::string shape_text(const v1::GangRequest& request) {
+  std::string text;
+  for (const auto& group : request.groups()) text += (text.empty() ? "" : "+") + pods_text(group);
+  const std::string topology = topology_text(request);
+  if (topology != "any") text += " " + topology;
+  if (request.segment() > 0) text += " seg=" + std::to_string(request.segment());
+  if (request.balanced()) text += " balanced";
+  if (request.spare() > 0) text += " spare=" + std::to_string(request.spare());
+  if (request.mixed_products()) text += " mixed-products";
+  if (request.compute_domain()) text += " compute-domain";
+  return printable(text);
+}
+
+std::string payer_text(const std::string& account, const std::string& user) {
+  return user.empty() ? account : account + "/" + user;
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,84 @@
+// Values of the API in the form for people, and back. Threads: none.
+#pragma once
+
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/repeated_ptr_field.h>
+#include <google/protobuf/timestamp.pb.h>
+
+#include <string>
+#include <string_view>
+
+#include "cli/text/table.h"
+#include "core/quantity.h"
+#include "subak/v1/cluster_service.pb.h"
+#include "subak/v1/common.pb.h"
+#include "subak/v1/job_service.pb.h"
+#include "subak/v1/request.pb.h"
+#include "subak/v1/usage_service.pb.h"
+
+namespace subak::cli {
+
+using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
+using google::protobuf::Duration;
+using google::protobuf::Timestamp;
+
+std::string amounts_text(const Amounts& amounts);  // "gpu=16"; "" for none
+void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
+std::string gpus_text(std::int64_t milligpu);  // "16", "0.5"
+// Returns "12", or "12 (4 over)" if 4 of them no longer exist.
+std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
+std::int64_t milligpu_of(const std::string& text, const std::string& flag);
+
+TimeMs to_ms(const Timestamp& time);
+DurationMs to_ms(const Duration& duration);
+Timestamp to_timestamp(TimeMs ms);
+Duration to_duration(DurationMs ms);
+// Returns "2026-03-01 13:00:00 CET", local; "-" if unset (0).
+std::string time_text(const Timestamp& time);
+std::string exact_time_text(const Timestamp& time);  // RFC 3339 with milliseconds, UTC
+// A column of times and one of its cells, in local time. The header has the zone, and a cell
+// repeats it if it differs (summer and winter). Spreadsheets get exact_time_text().
+Column time_column(const std::string& header, Room room = Room::kUsual);
+Cell time_cell(const Timestamp& time);
+// Returns the two largest units: "3d4h", "12m5s", "0s".
+std::string age_text(DurationMs ms);
+// Reads an instant in one of these forms:
+// - RFC 3339;
+// - "2026-03-01 13:00" in the local zone, as times are shown;
+// - a day "2026-03-01", which begins at 00:00 UTC as in the ledger;
+// - "7d" for that long before `now`.
+Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
+// As instant_of() for the future: "4h" is that long after `now`.
+Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
+TimeMs now_ms();
+
+// Returns GPU-hours without separators: "1234.56".
+std::string gpu_hours_text(const v1::GpuTime& time);
+std::string seconds_text(const v1::GpuTime& time);  // exact: "12.000345"
+bool is_zero(const v1::GpuTime& time);
+std::string fixed_text(double value, int decimals);  // "inf", "-" for NaN
+std::string significant_text(double value);  // 4 significant digits, no exponent up to 10^12
+
+// Says why no start is promised by the job's time limit. `limit_distrusted` is set.
+std::string distrust_text(const v1::Job& job);
+
+std::string word(v1::JobState state);
+std::string word(v1::JobOrigin origin);
+std::string word(v1::Cause cause);
+std::string word(v1::PodState state);
+std::string word(v1::PodGate gate);
+std::string word(v1::Mode mode);
+std::string word(v1::UsageState state);
+std::string word(v1::RowClock clock);
+v1::JobState job_state_of(const std::string& text);  // the parser has checked it
+v1::Mode mode_of(const std::string& text);           // throws usage
+// Puts "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.
+void set_topology(const std::string& text, v1::GangRequest* request);
+std::string topology_text(const v1::GangRequest& request);
+// Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
+std::string shape_text(const v1::GangRequest& request);
+
+// Returns "ml.vision", or "ml.vision/ana".
+std::string payer_text(const std::string& account, const std::string& user);
+
+}  // namespace subak::cli

@@ -1,0 +1,81 @@
+#include "engine/answers/view.h"
+
+#include <algorithm>
+
+namespace subak {
+
+Rules AccountsView::Row::rules() const {
+  return {id, quota, limit, borrow, spec.held, spec.draining, {}, 0};
+}
+
+const AccountsView::Row* AccountsView::of_namespace(std::string_view cluster,
+                                                    std::string_view ns) const {
+  const std::string* path = by_namespace.find(std::string(cluster) + "/" + std::string(ns));
+  if (path == nullptr) path = by_namespace.find(ns);
+  return path == nullptr ? nullptr : of_path(*path);
+}
+
+ProductId AccountsView::product(std::string_view name) const {
+  if (!products) return {};
+  const auto it = products->find(name);
+  return it == products->end() ? ProductId() : it->second;
+}
+
+std::string_view AccountsView::product_name(ProductId id) const {
+  if (!products) return {};
+  const auto it = std::find_if(products->begin(), products->end(),
+                               [id](const auto& product) { return product.second == id; });
+  return it == products->end() ? std::string_view() : it->first;
+}
+
+std::vector<const AccountsView::Row*> AccountsView::accounts() const {
+  std::vector<const Row*> out = by_path.values();
+  std::erase_if(out, [](const Row* row) { return row->spec.user; });
+  return out;
+}
+
+std::optional<AccountsView::Refusal> AccountsView::refusal(std::string_view path,
+                                                           std::span<const ProductDemand> amounts,
+                                                           Asking asking) const {
+  for (;;) {
+    if (const Row* const row = of_path(path)) {
+      const auto binding = first_binding(row->rules(), amounts, asking);
+      if (binding) return Refusal{row, *binding};
+    }
+    if (path.empty()) return std::nullopt;
+    const auto end = path.find_last_of("./");
+    path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+  }
+}
+
+bool AccountsView::is_within(std::string_view path, std::string_view ancestor) {
+  if (ancestor.empty() || path == ancestor) return true;
+  return path.size() > ancestor.size() && path.substr(0, ancestor.size()) == ancestor &&
+         (path[ancestor.size()] == '.' || path[ancestor.size()] == '/');
+}
+
+Mode ClusterView::mode_of(std::string_view ns) const {
+  for (const NamespaceMode& m : namespaces) {
+    if (m.ns == ns) return m.mode;
+  }
+  return mode;
+}
+
+const AccountsView::Row* View::account_of(const ClusterView& cluster, std::string_view ns) const {
+  if (!accounts) return nullptr;
+  if (const auto* names = accounts->of_namespace(cluster.name, ns)) return names;
+  const NamespaceLabel* const label = cluster.labels ? cluster.labels->find(ns) : nullptr;
+  const auto* const named = label == nullptr ? nullptr : accounts->of_path(label->account);
+  return named == nullptr || named->spec.user ? nullptr : named;
+}
+
+const ClusterView* View::cluster(std::string_view name) const {
+  if (!clusters) return nullptr;
+  if (name.empty()) return clusters->size() == 1 ? &clusters->front() : nullptr;
+  for (const ClusterView& c : *clusters) {
+    if (c.name == name) return &c;
+  }
+  return nullptr;
+}
+
+}  // namespace subak

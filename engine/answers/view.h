@@ -1,0 +1,122 @@
+// The View: the small, immutable snapshot for other threads. The loop publishes a pointer to one
+// once its batch is durable, so no reader sees data that a crash could undo. It is const
+// throughout. Successive views share the parts that did not change. Threads: any, read-only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "accounting/entitlement.h"
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/shared_map.h"
+#include "engine/answers/namespace_labels.h"
+#include "engine/answers/pending_pods.h"
+#include "model/input.h"
+#include "model/job.h"
+#include "placement/fleet/fleet.h"
+
+namespace subak {
+
+// The account tree for the webhook, for look-ups only. An edit of one account makes a new version
+// that shares the rest.
+struct AccountsView {
+  struct Row {
+    AccountId id;
+    AccountSpec spec;
+    std::int64_t revision = 0;
+    // As accounting/entitlement.h reads them: by product. `quota` is the effective one.
+    std::vector<ProductDemand> quota, limit;
+    std::optional<MilliGpu> borrow;
+    // For accounting/entitlement.h, with no GPUs held. Borrowed from this row.
+    Rules rules() const;
+  };
+  SharedMap<Row> by_path;               // live accounts, and users with rules of their own
+  SharedMap<std::string> by_namespace;  // "ns" or "cluster/ns": the account's path
+  // Numbers of GPU products. A product that no node or account has named has none.
+  std::shared_ptr<const std::map<std::string, ProductId, std::less<>>> products;
+
+  // The account that names this namespace. nullptr: none does.
+  const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
+  // The live account or user of this path. nullptr: there is none, or it is a user without rules.
+  const Row* of_path(std::string_view path) const { return by_path.find(path); }
+  ProductId product(std::string_view name) const;     // none if it was never named
+  std::string_view product_name(ProductId id) const;  // "" if there is none
+  // Live accounts without users, parents first.
+  std::vector<const Row*> accounts() const;
+  // Returns the nearest rule, with its owner, that refuses `amounts` for the account or user of
+  // this path: one that could never allow them, or that accepts nothing new. The rule is of that
+  // account or of one above it. A user without rules has those of its account. None: no rule
+  // refuses.
+  struct Refusal {
+    const Row* row;
+    Binding binding;
+  };
+  std::optional<Refusal> refusal(std::string_view path, std::span<const ProductDemand> amounts,
+                                 Asking asking) const;
+  // True if `path` is `ancestor` or below it.
+  static bool is_within(std::string_view path, std::string_view ancestor);
+};
+
+// The largest amount of each resource beside GPUs on one GPU node of a cluster. Each is its own
+// maximum.
+struct LargestNode {
+  std::int64_t cpu_milli = 0, memory_bytes = 0;  // 0: some node does not report it
+  std::vector<ResourceCount> extended;           // by name
+  bool more = false;  // there are more than limits::kMaxResourceNames; the rest is left out
+  friend bool operator==(const LargestNode&, const LargestNode&) = default;
+};
+
+// One cluster for the webhook.
+struct ClusterView {
+  ClusterId id;
+  std::string name;
+  Mode mode = Mode::kObserve;
+  std::vector<NamespaceMode> namespaces;
+  bool synced = false;
+  bool owned = false;
+  std::uint64_t session = 0;  // the newest; 0: no list ever began
+  std::vector<ProductTotals> products;
+  std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
+  std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
+  std::int64_t largest_node_gpus = 0;           // of all
+  LargestNode largest_node;
+  std::shared_ptr<const NamespaceLabels> labels;
+  // Pods that wait for a node outside Subak. Not made from facts: a view of an engine that was only
+  // fed with facts has none.
+  std::shared_ptr<const PendingPods> pending;
+  std::string known_as;  // in::ListBegin::known_as of the newest list; not from facts either
+  Mode mode_of(std::string_view ns) const;  // the namespace's own, else the cluster's
+};
+
+// The part of the state that other threads may see, as of one fact.
+struct View {
+  std::uint64_t seq = 0;  // the last fact that it includes
+  TimeMs time_ms = 0;
+  Policy policy;
+  std::uint32_t fact_version = 1;  // no newer kind of fact is written
+  std::shared_ptr<const AccountsView> accounts;
+  std::shared_ptr<const std::vector<ClusterView>> clusters;          // by id
+  std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
+  std::size_t pods_beyond_gang = 0;  // pods without a rank in their gang
+  std::uint64_t ledger_rows = 0;
+
+  // The cluster of this name; empty: the only one. nullptr: unknown.
+  const ClusterView* cluster(std::string_view name) const;
+  // The account that names this namespace, else the one that the namespace's label names. nullptr:
+  // there is none.
+  const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
+  std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }
+};
+
+}  // namespace subak

@@ -1,0 +1,256 @@
+// Decisions about pods that join a job: which job, which rank, and the size of its gang.
+#include "engine/decide/pods/join.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "accounting/entitlement.h"
+#include "core/limits.h"
+
+namespace subak::decide {
+
+std::string job_name_of(const PodRecord& pod) {
+  return pod.ns + "/" + (pod.gang.empty() ? pod.name : pod.gang);
+}
+
+PodGate gate_of(const PodRecord& pod) {
+  const PodGate ours = pod.gated ? PodGate::kClosed : PodGate::kOpen;
+  const PodGate others = pod.foreign_gates ? PodGate::kForeign : PodGate::kOpen;
+  return static_cast<PodGate>(static_cast<unsigned>(ours) | static_cast<unsigned>(others));
+}
+
+const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  if (pod.gang.empty()) {
+    if (pod.owner.empty() || !pod.node.empty()) return nullptr;
+    const JobId id = d.s.jobs().awaiting_pod(cluster, pod.ns, pod.owner, pod.shape);
+    return id ? d.s.jobs().find(id) : nullptr;
+  }
+  const JobId id = d.s.jobs().of_gang(cluster, job_name_of(pod), pod.owner);
+  return id ? d.s.jobs().find(id) : nullptr;
+}
+
+fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                        AccountId account, JobOrigin origin) {
+  fact::JobCreated created;
+  created.leaf = leaf_of(d, account, pod.user);
+  created.id = JobId(cluster.id, cluster.next_job);
+  created.origin = origin;
+  created.name = job_name_of(pod);
+  created.gang_size = pod.gang_size;
+  created.gang = !pod.gang.empty();
+  created.replaced_alone = created.gang && pod.replaced_alone;
+  created.owner = pod.owner;
+  created.request.compute_domain = pod.compute_domain;
+  if (account == kUnassigned) {
+    created.account = pod.account;
+    created.user = pod.user;
+  }
+  return created;
+}
+
+namespace {
+
+// The pod's owner sets the size of its gang, so another size is no contradiction.
+bool follows_owner(const PodRecord& pod) { return pod.size_of_owner || pod.replaced_alone; }
+
+// The number of pods that start together now. Jobs of single pods are not counted.
+std::uint32_t size_now(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  if (!follows_owner(pod) || pod.gang_size == 0) return pod.gang_size;
+  const std::size_t apart = d.s.jobs().apart(cluster, job_name_of(pod), pod.owner).size();
+  return pod.gang_size > apart ? pod.gang_size - static_cast<std::uint32_t>(apart) : 1;
+}
+
+// Gives a waiting gang the size that this pod reports.
+void resize_gang(Decision& d, JobId id, const PodRecord& pod) {
+  const state::Job& job = d.s.jobs().at(id);
+  const std::uint32_t size = size_now(d, id.cluster(), pod);
+  const bool may = job.gang && job.origin == JobOrigin::kPods && job.waits() &&
+                   (follows_owner(pod) || job.is_unsized());
+  if (!may || size == 0 || size == job.gang_size) return;
+  if (job.state == JobState::kQueued) {
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  }
+  d.emit(fact::GangResized{id, size});
+}
+
+// True if the job is new and its account drains. The rest of an indexed Job that existed before is
+// not new.
+bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
+  if (job.leaf == kUnassigned || !draining(d.s.tree(), job.leaf)) return false;
+  const state::Job* const before = d.s.jobs().of_owner(job.id.cluster(), job.name, job.owner);
+  return before == nullptr || before->awaits_resume();
+}
+
+fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                         AccountId account) {
+  fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
+  created.gang_size = size_now(d, cluster.id, pod);
+  created.request.topology = pod.topology;
+  created.request.prefer = pod.prefer;
+  created.request.segment = pod.segment;
+  created.request.mixed_products = pod.mixed_products;
+  created.request.balanced = pod.balanced;
+  created.request.spare = pod.spare;
+  created.priority = pod.priority;
+  created.time_limit_ms = pod.time_limit_ms;
+  if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
+  created.awaits_resume = is_new_in_drain(d, created);
+  return created;
+}
+
+const state::Job* create_job(Decision& d, fact::JobCreated created) {
+  const JobId id = created.id;
+  d.emit(std::move(created));
+  return d.s.jobs().find(id);
+}
+
+// The pod's contradictions to the gang that it joins, both values. Empty: there is none.
+std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord& pod,
+                       AccountId account) {
+  const auto says = [&](const char* what, const std::string& mine, const std::string& gangs) {
+    return "pod " + pod.ns + "/" + pod.name + " says " + what + " " + mine + ", its gang has " +
+           gangs;
+  };
+  const bool counts = !follows_owner(pod) && pod.gang_size != 0 && !job.is_unsized();
+  if (counts && pod.gang_size != job.gang_size) {
+    return says("size", std::to_string(pod.gang_size), std::to_string(job.gang_size));
+  }
+  const auto topology = [](const auto& asked) {
+    std::string text = (asked.prefer ? "prefer:" : "") + std::string(enum_name(asked.topology));
+    if (asked.segment > 0) text += " in segments of " + std::to_string(asked.segment);
+    if (asked.balanced) text += ", balanced";
+    if (asked.spare > 0) text += ", with " + std::to_string(asked.spare) + " spare";
+    if (asked.mixed_products) text += ", of mixed products";
+    if (asked.compute_domain) text += ", with a ComputeDomain";
+    return text;
+  };
+  const std::string mine = topology(pod), gangs = topology(d.s.jobs().request_of(job));
+  if (mine != gangs) return says("topology", mine, gangs);
+  AccountId payer = job.leaf;
+  if (payer == kUnassigned || account == kUnassigned) return "";
+  if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
+  // Without a label the pod has its namespace's account, which may have changed since its gang
+  // began.
+  const bool of_namespace = pod.account.empty() && !is_below(d.s.tree(), payer, account);
+  if (payer == account || of_namespace) return "";
+  return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
+}
+
+fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t rank,
+                        const PodRecord& pod, AccountId account) {
+  fact::PodAdded added;
+  added.job = job.id;
+  added.rank = rank;
+  added.uid = pod.uid;
+  added.name = pod.ns + "/" + pod.name;
+  added.shape = pod.shape;
+  added.controlled = pod.controlled;
+  added.dispute = dispute_of(d, job, pod, account);
+  added.gate = gate_of(pod);
+  added.order = order_of(pod);
+  return added;
+}
+
+// True if the rank had a hold for the pod, which it takes.
+bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, AccountId account) {
+  const std::optional<std::uint32_t> rank = kept_place(d, job, pod);
+  if (!rank) return false;
+  fact::PodAdded added = added_to(d, job, *rank, pod, account);
+  if (!added.dispute.empty()) return false;
+  added.until_ms = std::max(job.until_ms, d.s.now() + d.s.policy().hold_ms);
+  d.emit(std::move(added));
+  d.tell(note::PodListed{job.id.cluster(), {job.id, *rank}});
+  d.act_on(job.id);
+  return true;
+}
+
+// True if the pod came after the start of an inferred gang: it starts by itself.
+bool goes_apart(const state::Job& gang, const PodRecord& pod) {
+  const bool started = gang.state == JobState::kStarting || gang.state == JobState::kRunning;
+  return started && pod.replaced_alone;
+}
+
+void queue_apart(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                 AccountId account) {
+  fact::JobCreated created = alone_of_gang(new_job(d, cluster, pod, account));
+  const JobId id = created.id;
+  const state::Job& job = *create_job(d, std::move(created));
+  fact::PodAdded added = added_to(d, job, 0, pod, account);
+  added.dispute.clear();
+  d.emit(std::move(added));
+  d.tell(note::PodListed{id.cluster(), {id, 0}});
+  settle(d, id);
+}
+
+}  // namespace
+
+fact::JobCreated alone_of_gang(fact::JobCreated job) {
+  job.gang = false;
+  job.replaced_alone = true;  // Job::is_apart()
+  job.gang_size = 1;
+  job.request.segment = 0;
+  job.request.balanced = false;
+  job.request.spare = 0;
+  if (job.request.topology == Topology::kNvlinkExclusive) job.request.topology = Topology::kNvlink;
+  return job;
+}
+
+void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+               AccountId account) {
+  const state::Job* job = find_gang(d, cluster.id, pod);
+  if (job != nullptr && fill_place(d, *job, pod, account)) return;
+  const bool apart = job != nullptr && goes_apart(*job, pod);
+  const bool joins = job != nullptr && job->origin == JobOrigin::kPods && !apart;
+  if (auto full = too_many_wait(d, cluster.id, pod, account, joins))
+    return d.refuse(*full, pod.uid);
+  if (apart) return queue_apart(d, cluster, pod, account);
+  if (job == nullptr || job->origin != JobOrigin::kPods) {
+    job = create_job(d, new_job(d, cluster, pod, account));
+  }
+  const JobId id = job->id;
+  resize_gang(d, id, pod);
+  const std::uint32_t rank = rank_for(*job, pod);
+  if (rank - std::min(rank, job->gang_size) >= limits::kMaxPodsPerJob) {
+    return d.refuse({ErrorCode::kExhausted, "pod.gang", job_name_of(pod),
+                     "at most " + std::to_string(limits::kMaxPodsPerJob) +
+                         " pods may wait for a rank of one gang"},
+                    pod.uid);
+  }
+  if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
+  if (asks_anew(d, *job, pod.shape)) job_changed(d, id);
+  if (job->state == JobState::kQueued && rank < job->gang_size) {  // the pod was expected
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  }
+  d.emit(added_to(d, *job, rank, pod, account));
+  d.tell(note::PodListed{cluster.id, {id, rank}});
+  settle(d, id);
+}
+
+void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
+                AccountId account) {
+  const state::Job& job = d.s.jobs().at(place.job);
+  const state::Pod& known = job.pods[place.rank];
+  const bool waits = job.waits() && known.state == PodState::kWaiting;
+  const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
+  if (!waits || !may) return;
+  const bool whole = job.shape && place.rank < job.ranks();
+  const bool agrees = whole || job.is_apart();
+  const std::string dispute = agrees ? known.dispute : dispute_of(d, job, pod, account);
+  const bool same = known.dispute == dispute && known.order == order_of(pod);
+  if (same && d.s.jobs().shape_of(known) == pod.shape) return;
+  if (auto error = check_gang_bytes(d, job, place.rank, pod.shape))
+    return d.refuse(*error, pod.uid);
+  const bool asks = !(d.s.jobs().shape_of(known) == pod.shape);
+  d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute, order_of(pod)});
+  if (asks) job_changed(d, place.job);
+  settle(d, place.job);
+}
+
+void see_size(Decision& d, JobId id, const PodRecord& pod) {
+  if (!pod.gated || pod.gang.empty() || d.s.jobs().at(id).is_apart()) return;
+  const std::uint32_t before = d.s.jobs().at(id).gang_size;
+  resize_gang(d, id, pod);
+  if (d.s.jobs().at(id).gang_size != before) settle(d, id);
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,97 @@
+// Decisions about inferred gangs: their running pods go on, whatever happens to the others.
+#include <algorithm>
+#include <utility>
+
+#include "core/must.h"
+#include "engine/decide/pods/join.h"
+
+namespace subak::decide {
+
+bool runs_on(const state::Job& job) {
+  if (!job.replaced_alone() || job.state != JobState::kStarting) return false;
+  for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
+    if (job.pods[rank].is_bound()) return true;
+  }
+  return false;
+}
+
+namespace {
+
+fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
+  fact::JobCreated created;
+  created.id = JobId(gang.id.cluster(), d.s.clusters().at(gang.id.cluster()).next_job);
+  created.origin = JobOrigin::kPods;
+  created.leaf = gang.leaf;
+  created.name = gang.name;
+  created.request = d.s.jobs().request_of(gang);
+  created.request.groups.clear();
+  created.priority = gang.priority;
+  created.time_limit_ms = gang.time_limit_ms;
+  created.submit_ms = gang.submit_ms;
+  created.owner = gang.of_pods->owner;
+  created.account = gang.of_pods->account;
+  created.user = gang.of_pods->user;
+  return alone_of_gang(std::move(created));
+}
+
+// Starts with the hold that the pod had. Later decisions are as for any job.
+void keep_place(Decision& d, JobId id, const PodSlot& slot) {
+  d.emit(fact::JobMoved{id, JobState::kQueued, Cause::kNone, {}, JobState::kIncomplete});
+  d.emit(fact::AttemptStarted{id, 1, d.s.now() + d.s.policy().hold_ms, {slot}});
+  d.act_on(id);
+}
+
+}  // namespace
+
+JobId part(Decision& d, JobId id, std::uint32_t rank) {
+  const state::Job& gang = d.s.jobs().at(id);
+  const state::Pod& pod = gang.pods[rank];
+  must(pod.state == PodState::kHeld || pod.is_expected(), "who parts is on the way, or expected");
+  const bool held = pod.state == PodState::kHeld;
+  fact::PodAdded added;
+  added.uid = pod.uid;
+  added.name = pod.name;
+  added.shape = d.s.jobs().shape_of(pod);
+  added.controlled = pod.controlled;
+  added.gate = pod.gate;
+  added.order = pod.order;
+  const PodSlot slot = pod.slot;
+  fact::JobCreated created = job_apart(d, gang);
+  const JobId alone = created.id;
+  if (held) charge(d, gang, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
+  d.emit(fact::PodGone{id, rank, d.s.now(), Cause::kNone});
+  d.act_on(id);
+  if (added.uid.empty()) return JobId();
+  d.emit(std::move(created));
+  added.job = alone;
+  d.emit(std::move(added));
+  d.tell(note::PodListed{alone.cluster(), {alone, 0}});
+  keep_place(d, alone, slot);
+  return alone;
+}
+
+void part_unbound(Decision& d, JobId id, Cause cause) {
+  const state::Job& gang = d.s.jobs().at(id);
+  for (std::uint32_t rank = 0; rank < gang.ranks(); ++rank) {
+    const state::Pod& pod = gang.pods[rank];
+    const bool expected = pod.state == PodState::kWaiting && pod.is_expected();
+    if (pod.state != PodState::kHeld && !expected) continue;
+    const JobId alone = part(d, id, rank);
+    if (alone) give_up(d, alone, cause);
+  }
+}
+
+void leave_out_apart(Decision& d, JobId id) {
+  const state::Job& gang = d.s.jobs().at(id);
+  if (!gang.replaced_alone() || gang.state != JobState::kIncomplete) return;
+  const std::size_t apart = d.s.jobs().apart(id.cluster(), gang.name, gang.of_pods->owner).size();
+  std::uint32_t gone = 0;
+  for (std::uint32_t rank = 0; rank < gang.gang_size; ++rank) {
+    gone += rank >= gang.pods.size() || !gang.pods[rank].is_live() ? 1 : 0;
+  }
+  const auto less = static_cast<std::uint32_t>(std::min<std::size_t>(gone, apart));
+  const std::uint32_t size = gang.gang_size > less ? gang.gang_size - less : 1;
+  if (size != gang.gang_size) d.emit(fact::GangResized{id, size});
+}
+
+}  // namespace subak::decide

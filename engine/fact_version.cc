@@ -1,9 +1,0 @@
-#include "engine/fact_version.h"
-
-#include "engine/fact.h"
-
-namespace subak {
-
-std::uint32_t known_fact_version() { return kFactVersion; }
-
-}  // namespace subak

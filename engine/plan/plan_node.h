@@ -1,0 +1,47 @@
+// The timeline of one node: which job has which part of it when. Threads: none; pure functions.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/answers/plan.h"
+
+namespace subak::derive {
+
+// Some GPUs of a node for the time [from, to).
+struct PlanPiece {
+  std::optional<PlanKind> kind;  // nullopt: closed
+  JobId job;                     // none: closed
+  TimeMs from_ms = 0, to_ms = 0;
+  MilliGpu milligpu = 0;
+  friend auto operator<=>(const PlanPiece&, const PlanPiece&) = default;
+};
+
+// The inputs of one node's timeline.
+struct NodeTime {
+  struct Hold {
+    JobId job;
+    MilliGpu milligpu = 0;
+    TimeMs from_ms = 0, to_ms = 0;
+  };
+  MilliGpu installed = 0;
+  TimeMs closed_from_ms = 0;   // it takes no pods from then until closed_until_ms
+  TimeMs closed_until_ms = 0;  // kNever: the end is not known
+  MilliGpu lost = 0;           // unhealthy or stranded GPUs, which no job can use
+  std::vector<Hold> runs;      // running jobs, from now on whatever their from_ms
+  // The earlier from_ms has the GPUs first; at the same time, the earlier entry.
+  std::vector<Hold> coming;
+  JobId kept_for;  // the job that the node is reserved for; none: it is not reserved
+  TimeMs kept_until_ms = 0;
+  bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
+};
+
+// The pieces from `from` to `to`, by kind, job and time. At no time they exceed the installed GPUs,
+// and the rest is free. Running jobs come first, then closed GPUs, then coming jobs, then the
+// reservation.
+std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms);
+
+}  // namespace subak::derive

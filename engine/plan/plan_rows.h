@@ -1,0 +1,31 @@
+// Merges domains into the rows of a timeline. Threads: none; pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/answers/plan.h"
+#include "engine/plan/plan_node.h"
+
+namespace subak::derive {
+
+// A domain and its pieces by time.
+struct PlanDomain {
+  ClusterId cluster;
+  std::string product, kind, name, rack;  // as in PlanRow; rack: empty if there is none
+  std::size_t nodes = 0;
+  MilliGpu installed = 0;
+  std::vector<PlanPiece> pieces;  // in order; those of one kind, job and time are adjacent
+};
+
+// Adds the rows to `plan`, and how many are left out. Domains that do the same share a row. If
+// there are still more than PlanAsked::rows, the domains of a rack share one, and then all of a
+// product. `domains` are in display order. The times of `plan` are set.
+void add_rows(const std::vector<PlanDomain>& domains, const PlanAsked& asked, FleetPlan& plan);
+
+// Compares names with numbers by value: "node-9" before "node-10". A total order: equal only if
+// identical.
+bool is_before(const std::string& a, const std::string& b);
+
+}  // namespace subak::derive

@@ -1,0 +1,47 @@
+// A clock leap at a start that may still prove wrong (fact::TimeLeapt), and the ledger rows over
+// that time.
+//
+// Threads: none; State owns it. Only state/ changes it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "accounting/ledger.h"
+#include "core/quantity.h"
+#include "model/fact.h"
+
+namespace subak::state {
+
+// The open leap, if there is one.
+class Leap {
+ public:
+  struct Row {
+    std::uint64_t charged = 0;  // number of its fact
+    LedgerRow row;
+  };
+
+  // True if there is a leap that is not settled.
+  bool is_open() const { return to_ms_ != 0; }
+  TimeMs from_ms() const { return from_ms_; }
+  TimeMs to_ms() const { return to_ms_; }
+  // The time until which it may prove wrong. 0: there is none.
+  TimeMs until_ms() const;
+  const std::vector<Row>& rows() const { return rows_; }
+
+  // Records a leap. Another leap while one is open extends it.
+  void apply(const fact::TimeLeapt& f);
+  // Records the row of fact `charged` if it is of that time, up to limits::kMaxLeapRows.
+  void charged(std::uint64_t charged, const LedgerRow& row);
+  // Settles a leap that has lasted until the time of a new fact.
+  void advance(TimeMs fact_ms);
+  void keep(const std::function<void(fact::Body)>& sink) const;
+
+ private:
+  TimeMs from_ms_ = 0, to_ms_ = 0;
+  std::vector<Row> rows_;
+};
+
+}  // namespace subak::state

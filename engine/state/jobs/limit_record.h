@@ -1,0 +1,76 @@
+// Which kinds of jobs overran their time limits lately. A kind is a repeated request: the same
+// account and user, cluster, name without its digits, and request (as in derive/run_times.h). A
+// kind overran lately if one of its jobs is beyond its limit now. It also did if one of the last
+// two of its jobs that ran their course was beyond its limit.
+//
+// Only jobs with a limit that Subak placed count. The record follows from the jobs that Jobs keeps,
+// the ended ones in their order: a job that is forgotten there (limits::kDoneJobsKept) is forgotten
+// here.
+// Threads: none; Jobs owns one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/state/jobs/job.h"
+#include "model/request.h"
+
+namespace subak::state {
+
+// The name without its digits: "train-41" and "train-42" are runs of one kind.
+std::string without_digits(std::string_view name);
+
+// The record of all kinds.
+class LimitRecord {
+ public:
+  // True if the kind of the job, with this request, overran lately. O(log kinds), O(1) if none did.
+  bool overran_lately(const Job& job, const GangRequest& request) const;
+  // True if this ended job is one of the last two of a kind that overran.
+  bool rests_on(const Job& done) const;
+  // Changes whenever a kind begins or ceases to count as overrun.
+  std::uint64_t version() const { return version_; }
+
+  // over(): a job that holds something is beyond its limit. left(): it no longer holds anything.
+  void over(const Job& job, std::shared_ptr<const GangRequest> request);
+  void left(const Job& job, std::shared_ptr<const GangRequest> request);
+  // ended(): the job is done, later than all before. forgotten(): Jobs drops it, the first of the
+  // ended ones.
+  void ended(const Job& job);
+  void forgotten(const Job& job);
+  // True if both records are equal. O(kinds).
+  bool agrees_with(const LimitRecord& other) const;
+
+ private:
+  struct End {
+    JobId job;
+    bool over = false;
+    friend bool operator==(const End&, const End&) = default;
+  };
+  struct Kind {
+    std::shared_ptr<const GangRequest> request;
+    std::uint32_t over_now = 0;  // this many jobs
+    End last, before;            // of those that ended
+    bool overran() const { return over_now > 0 || last.over || before.over; }
+  };
+  using Name = std::tuple<AccountId, ClusterId, std::string>;
+
+  static Name name_of(const Job& job) {
+    return {job.leaf, job.id.cluster(), without_digits(job.name)};
+  }
+  const Kind* find(const Job& job, const GangRequest& request) const;
+  template <class Change>
+  void change(const Job& job, std::shared_ptr<const GangRequest> request, Change to);
+
+  std::map<Name, std::vector<Kind>> kinds_;  // no list is empty, and each kind has a job
+  std::size_t overran_ = 0;                  // the number of kinds that overran
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace subak::state

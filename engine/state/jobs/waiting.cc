@@ -1,0 +1,45 @@
+#include "engine/state/jobs/waiting.h"
+
+#include "core/must.h"
+
+namespace subak::state {
+
+void WaitingCount::Counts::add(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
+  const auto change = [more](std::size_t& count) {
+    must(more >= 0 || count >= static_cast<std::size_t>(-more), "who leaves was counted");
+    count += static_cast<std::size_t>(more);
+  };
+  change(all);
+  for (AccountId id = leaf; id && id != kRootAccount;) {
+    std::size_t& count = by_account[id];
+    change(count);
+    if (count == 0) by_account.erase(id);
+    id = id == kUnassigned ? AccountId() : tree.node(id).parent;
+  }
+}
+
+std::size_t WaitingCount::Counts::of(AccountId account) const {
+  if (account == kRootAccount) return all;
+  const auto found = by_account.find(account);
+  return found == by_account.end() ? 0 : found->second;
+}
+
+void WaitingCount::pods(const AccountTree& tree, ClusterId cluster, AccountId leaf,
+                        std::ptrdiff_t more) {
+  if (more == 0) return;
+  Counts& of_cluster = pods_[cluster];
+  of_cluster.add(tree, leaf, more);
+  if (of_cluster.all == 0) pods_.erase(cluster);
+}
+
+std::size_t WaitingCount::pods(ClusterId cluster) const {
+  const auto found = pods_.find(cluster);
+  return found == pods_.end() ? 0 : found->second.all;
+}
+
+std::size_t WaitingCount::pods(ClusterId cluster, AccountId account) const {
+  const auto found = pods_.find(cluster);
+  return found == pods_.end() ? 0 : found->second.of(account);
+}
+
+}  // namespace subak::state

@@ -1,0 +1,283 @@
+#include "engine/state/observed/clusters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/must.h"
+
+namespace subak::state {
+namespace {
+
+template <class Reservations>
+auto find_of(Reservations& among, JobId job) {
+  return std::find_if(among.begin(), among.end(), [job](const auto& r) { return r.job == job; });
+}
+
+}  // namespace
+
+Mode Cluster::mode_of(std::string_view ns) const {
+  const auto own = std::find_if(namespaces.begin(), namespaces.end(),
+                                [&](const NamespaceMode& m) { return m.ns == ns; });
+  return own == namespaces.end() ? mode : own->mode;
+}
+
+const Cluster* Clusters::find(std::string_view name) const {
+  if (name.empty()) return all_.size() == 1 ? &all_.begin()->second : nullptr;
+  const auto it =
+      std::find_if(all_.begin(), all_.end(), [&](const auto& c) { return c.second.name == name; });
+  return it == all_.end() ? nullptr : &it->second;
+}
+
+const Cluster& Clusters::at(ClusterId id) const {
+  const auto it = all_.find(id);
+  must(it != all_.end(), "the cluster is there");
+  return it->second;
+}
+
+Cluster& Clusters::writable(ClusterId id) { return const_cast<Cluster&>(at(id)); }
+
+const std::string& Clusters::name_of(ClusterId id) const {
+  const auto it = all_.find(id);
+  return it == all_.end() ? removed_.at(id) : it->second.name;
+}
+
+ClusterId Clusters::next_id() const {
+  ClusterId last;
+  if (!all_.empty()) last = all_.rbegin()->first;
+  if (!removed_.empty()) last = std::max(last, removed_.rbegin()->first);
+  return ClusterId(static_cast<std::uint16_t>(last.value + 1));  // 0 after the highest number: none
+}
+
+const ListMarks* Clusters::list(ClusterId id) const {
+  const auto it = lists_.find(id);
+  return it == lists_.end() ? nullptr : &it->second;
+}
+
+void Clusters::apply(const fact::ClusterSet& f) {
+  must(static_cast<bool>(f.id) && !f.name.empty(), "a cluster has a number and a name");
+  must(!removed_.contains(f.id), "a removed cluster's number is not used again");
+  Cluster& cluster = all_[f.id];
+  cluster.id = f.id;
+  cluster.name = f.name;
+  cluster.mode = f.mode;
+  cluster.namespaces = f.namespaces;
+}
+
+void Clusters::apply(const fact::ClusterRemoved& f) {
+  must(removed_.try_emplace(f.id, at(f.id).name).second, "a cluster goes once");
+  all_.erase(f.id);
+  lists_.erase(f.id);
+  heard_.erase(f.id);
+  early_.erase(f.id);
+}
+
+void Clusters::apply(const fact::ClusterSynced& f) {
+  Cluster& cluster = writable(f.id);
+  must(f.session >= cluster.session, "sessions get newer");
+  must(!f.synced || f.since_ms == 0, "of a synced cluster it is known what happens there");
+  cluster.synced = f.synced;
+  cluster.owned = f.owned;
+  cluster.session = f.session;
+  cluster.since_ms = f.since_ms;
+}
+
+void Clusters::apply(const fact::ClusterSeen& f) {
+  Cluster& cluster = writable(f.id);
+  must(f.until_ms >= cluster.seen_until_ms, "what is known stays known");
+  cluster.uid = f.uid;
+  cluster.seen_until_ms = f.until_ms;
+}
+
+void Clusters::pod_seen(ClusterId id, TimeMs at) {
+  Cluster& cluster = writable(id);
+  if (!cluster.synced || cluster.seen_until_ms == 0) return;
+  cluster.seen_until_ms = std::max(cluster.seen_until_ms, at);
+}
+
+void Clusters::apply(const fact::NamespaceLabelled& f) {
+  Cluster& cluster = writable(f.cluster);
+  auto label = f.account.empty()
+                   ? nullptr
+                   : std::make_shared<const NamespaceLabel>(NamespaceLabel{f.ns, f.account});
+  must(label != nullptr || cluster.labels->find(f.ns) != nullptr, "a label that goes was there");
+  cluster.labels =
+      std::make_shared<const NamespaceLabels>(cluster.labels->changed({{f.ns, std::move(label)}}));
+}
+
+void Clusters::apply(const fact::Reserved& f) {
+  if (f.nodes.empty()) return must(reserve_no_longer(f.job), "what is given up was there");
+  auto& all = writable(f.job.cluster()).reservations;
+  Reservation r{f.job, {}, f.start_ms, f.estimated, f.cause, f.made_ms, f.late};
+  for (const fact::Reserved::Kept& kept : f.nodes) r.nodes.push_back(kept.node);
+  const auto before = find_of(all, f.job);
+  if (before != all.end()) {
+    *before = std::move(r);
+  } else {
+    all.push_back(std::move(r));
+  }
+}
+
+fact::Reserved Reservation::as_fact() const {
+  fact::Reserved f{job, {}, start_ms, estimated, cause, made_ms, late};
+  for (const NodeId node : nodes) f.nodes.push_back({node});
+  return f;
+}
+
+void Clusters::apply(const fact::CountersKept& f) {
+  Cluster& cluster = writable(f.cluster);
+  must(f.next_job >= cluster.next_job, "a number is used once");
+  cluster.next_job = f.next_job;
+}
+
+void Clusters::number_used(JobId id) {
+  Cluster& cluster = writable(id.cluster());
+  cluster.next_job = std::max(cluster.next_job, id.sequence() + 1);
+  must(cluster.next_job > id.sequence(), "a number is used once");
+}
+
+const Reservation* Clusters::reservation_of(JobId id) const {
+  const auto cluster = all_.find(id.cluster());
+  if (cluster == all_.end()) return nullptr;  // it was removed, and its jobs are done
+  const auto& all = cluster->second.reservations;
+  const auto found = find_of(all, id);
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool Clusters::reserve_no_longer(JobId id) {
+  auto& all = writable(id.cluster()).reservations;
+  const auto found = find_of(all, id);
+  if (found == all.end()) return false;
+  all.erase(found);
+  return true;
+}
+
+void Clusters::heard(ClusterId id, TimeMs at) {
+  TimeMs& last = heard_[id];
+  last = std::max(last, at);
+}
+
+void Clusters::begin_list(ClusterId id, TimeMs now) {
+  early_.erase(id);
+  ListMarks marks;
+  marks.begun_ms = now;
+  marks.heard_before_ms = at(id).seen_until_ms;
+  if (const auto heard = heard_.find(id); heard != heard_.end()) {
+    marks.heard_before_ms = std::max(marks.heard_before_ms, heard->second);
+  }
+  const auto [it, first] = lists_.try_emplace(id, marks);
+  if (first) return;
+  marks.heard_before_ms = it->second.heard_before_ms;
+  it->second = std::move(marks);
+}
+
+void Clusters::end_list(ClusterId id) { lists_.erase(id); }
+
+void Clusters::know_as(ClusterId id, std::string user) { known_as_[id] = std::move(user); }
+
+const std::string& Clusters::known_as(ClusterId id) const {
+  static const std::string kNobody;
+  const auto known = known_as_.find(id);
+  return known == known_as_.end() ? kNobody : known->second;
+}
+
+std::vector<EarlyPod> Clusters::early(ClusterId id, std::string_view node) const {
+  std::vector<EarlyPod> out;
+  const auto known = early_.find(id);
+  if (known == early_.end()) return out;
+  for (const auto& [name, pod] : known->second) {
+    if (pod.node == node) out.push_back(pod);
+  }
+  return out;
+}
+
+std::size_t Clusters::early(ClusterId id) const {
+  const auto known = early_.find(id);
+  return known == early_.end() ? 0 : known->second.size();
+}
+
+void Clusters::early(ClusterId id, EarlyPod pod) {
+  std::string name = pod.pod;
+  early_[at(id).id][std::move(name)] = std::move(pod);
+}
+
+void Clusters::not_early(ClusterId id, const std::string& pod) {
+  const auto known = early_.find(id);
+  if (known == early_.end()) return;
+  known->second.erase(pod);
+  if (known->second.empty()) early_.erase(known);
+}
+
+void Clusters::mark(ClusterId id, NodeId node) {
+  const auto it = lists_.find(id);
+  if (it != lists_.end()) it->second.nodes.insert(node);
+}
+
+void Clusters::move_mark(ClusterId id, const PodPlace& from, const PodPlace& to) {
+  const auto list = lists_.find(id);
+  if (list == lists_.end()) return;
+  list->second.pods.erase(to);
+  if (list->second.pods.erase(from) == 1) list->second.pods.insert(to);
+}
+
+void Clusters::move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves) {
+  const auto list = lists_.find(job.cluster());
+  if (list == lists_.end()) return;
+  std::vector<PodPlace> marked;
+  for (const fact::PodsRanked::Move& m : moves) {
+    if (list->second.pods.erase({job, m.from}) == 1) marked.push_back({job, m.rank});
+  }
+  list->second.pods.insert(marked.begin(), marked.end());
+}
+
+void Clusters::mark(ClusterId id, const PodPlace& pod) {
+  const auto it = lists_.find(id);
+  if (it != lists_.end()) it->second.pods.insert(pod);
+}
+
+void Clusters::mark(ClusterId id, const std::string& ns) {
+  const auto it = lists_.find(id);
+  if (it != lists_.end()) it->second.namespaces.insert(ns);
+}
+
+void Clusters::keep(const Sink& sink) const {
+  for (const auto& [id, c] : all_) {
+    sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});
+    sink(fact::ClusterSynced{id, c.synced, c.owned, c.session, c.since_ms});
+    if (!c.uid.empty() || c.seen_until_ms != 0) {
+      sink(fact::ClusterSeen{id, c.uid, c.seen_until_ms});
+    }
+    for (const NamespaceLabel* label : c.labels->values()) {
+      sink(fact::NamespaceLabelled{id, label->ns, label->account});
+    }
+    sink(fact::CountersKept{id, c.next_job, 0});
+  }
+  for (const auto& [id, name] : removed_) {
+    sink(fact::ClusterSet{id, name, Mode::kObserve, {}, {}});
+    sink(fact::ClusterRemoved{id, {}});
+  }
+}
+
+void Clusters::keep_reservations(const Sink& sink) const {
+  for (const auto& [id, c] : all_) {
+    for (const Reservation& r : c.reservations) sink(r.as_fact());
+  }
+}
+
+void Clusters::check() const {
+  std::set<std::string_view> names;
+  for (const auto& [id, c] : all_) {
+    must(c.id == id, "a cluster is under its number");
+    must(names.insert(c.name).second, "no two clusters have one name");
+    must(!removed_.contains(id), "a removed cluster's number is not used again");
+    std::set<NodeId> kept;
+    for (const Reservation& r : c.reservations) {
+      must(r.job.cluster() == id && !r.nodes.empty(), "a cluster keeps nodes for its own jobs");
+      for (const NodeId node : r.nodes)
+        must(kept.insert(node).second, "a node is kept for one job");
+    }
+  }
+  for (const auto& [id, marks] : lists_) must(all_.contains(id), "a list is of a cluster");
+  for (const auto& [id, pods] : early_) must(all_.contains(id), "an early pod is of a cluster");
+}
+
+}  // namespace subak::state

@@ -1,0 +1,155 @@
+// The clusters: names, modes, job numbers, reservations, and the objects that a list in progress
+// has named. Numbers of removed clusters are never reused.
+//
+// A reference to a cluster holds until the cluster is removed. Threads: none; State owns it. Only
+// state/ changes it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/answers/namespace_labels.h"
+#include "engine/state/jobs/job.h"
+#include "model/fact.h"
+
+namespace subak::state {
+
+// Nodes reserved for a queued job. The same as fact::Reserved.
+struct Reservation {
+  JobId job;
+  std::vector<NodeId> nodes;  // ascending
+  TimeMs start_ms = 0;        // the latest start there; kNever: not known
+  bool estimated = false;     // the start rests on a guess
+  ReserveCause cause = ReserveCause::kMade;
+  TimeMs made_ms = 0;
+  std::uint32_t late = 0;
+  fact::Reserved as_fact() const;
+};
+
+// One cluster.
+struct Cluster {
+  ClusterId id;
+  std::string name;
+  Mode mode = Mode::kObserve;
+  std::vector<NamespaceMode> namespaces;  // by name
+  bool synced = false;                    // its nodes are known, so jobs may be placed
+  bool owned = false;                     // its nodes were imported; no edge reports them
+  std::uint64_t session = 0;              // the newest that began a list; 0: none did
+  TimeMs since_ms = 0;                    // not synced: since when its events are not known
+  std::string uid;                        // its identity as its edges reported it; empty: none did
+  TimeMs seen_until_ms = 0;               // its events are known until then; 0: no edge said so
+  std::uint64_t next_job = 1;
+  // In the order in which the jobs got their first reservation.
+  std::vector<Reservation> reservations;
+  // Never null.
+  std::shared_ptr<const NamespaceLabels> labels = std::make_shared<const NamespaceLabels>();
+  // The namespace's own mode, else the cluster's.
+  Mode mode_of(std::string_view ns) const;
+};
+
+// The objects that a list has named since it began. Not part of the state: an edge lists again
+// after it lost its connection.
+struct ListMarks {
+  TimeMs heard_before_ms = 0;  // when the cluster was last heard before the list; 0: never
+  TimeMs begun_ms = 0;         // objects that it names existed then
+  std::set<NodeId> nodes;
+  std::set<PodPlace> pods;
+  std::set<std::string> namespaces;
+};
+
+// The last early report of a pod: the pod is on a node that has not been seen. Not part of the
+// state either.
+struct EarlyPod {
+  std::string pod;  // its uid, or "1-42/0/1" for a launcher's
+  std::string node;
+  in::Body said;
+};
+
+// All clusters.
+class Clusters {
+ public:
+  using Sink = std::function<void(fact::Body)>;
+
+  // --- reads -------------------------------------------------------------------------------------
+  // Empty name: the only cluster, if there is exactly one. nullptr: unknown or removed.
+  const Cluster* find(std::string_view name) const;
+  const Cluster& at(ClusterId id) const;  // asserts that it is there
+  const std::map<ClusterId, Cluster>& all() const { return all_; }
+  // Also of a removed cluster, for rows of ended jobs.
+  const std::string& name_of(ClusterId id) const;
+  ClusterId next_id() const;                  // none: all numbers are used
+  const ListMarks* list(ClusterId id) const;  // nullptr: no list is being read
+  // The early reports of pods on this node, by pod; and the number of early reports of the cluster.
+  std::vector<EarlyPod> early(ClusterId id, std::string_view node) const;
+  std::size_t early(ClusterId id) const;
+  const Reservation* reservation_of(JobId id) const;  // nullptr: it has none
+  // The user name that the API server knows for the edge of the newest list. Empty: not known.
+  const std::string& known_as(ClusterId id) const;
+
+  // --- facts -------------------------------------------------------------------------------------
+  // A ClusterSet of an unknown cluster creates it. All other facts need an existing cluster
+  // (asserted). Asserts that no number is reused and no session goes back.
+  void apply(const fact::ClusterSet& f);
+  void apply(const fact::ClusterRemoved& f);
+  void apply(const fact::ClusterSynced& f);
+  void apply(const fact::ClusterSeen& f);
+  void apply(const fact::NamespaceLabelled& f);
+  // Records that a pod existed at `at`. In a synced cluster with a `seen_until_ms`, its events are
+  // then known until `at`.
+  void pod_seen(ClusterId id, TimeMs at);
+  void apply(const fact::Reserved& f);
+  void apply(const fact::CountersKept& f);  // of one cluster
+  void number_used(JobId id);               // the next job gets a higher one
+  bool reserve_no_longer(JobId id);         // false: it had no reservation
+
+  // --- ephemeral changes -------------------------------------------------------------------------
+  // Records that the cluster's edge or a launcher reported something at `at`, so events up to then
+  // are known. Not part of the state: after a restart only `seen_until_ms` counts.
+  void heard(ClusterId id, TimeMs at);
+  // Begins a list and drops early reports, which the list repeats. A list that begins again before
+  // it ended keeps `heard_before_ms` of the first.
+  void begin_list(ClusterId id, TimeMs now);
+  void end_list(ClusterId id);
+  void know_as(ClusterId id, std::string user);
+  void early(ClusterId id, EarlyPod pod);
+  void not_early(ClusterId id, const std::string& pod);
+  void forget_news(ClusterId id) {
+    early_.erase(id);
+    heard_.erase(id);
+    lists_.erase(id);
+    known_as_.erase(id);
+  }
+  // These mark an object as named. They do nothing if no list is being read.
+  void mark(ClusterId id, NodeId node);
+  void mark(ClusterId id, const PodPlace& pod);
+  void mark(ClusterId id, const std::string& ns);
+  void move_mark(ClusterId id, const PodPlace& from, const PodPlace& to);  // the pod has moved
+  void move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves);
+
+  // Passes the clusters on as facts. Reservations follow after the jobs.
+  void keep(const Sink& sink) const;
+  void keep_reservations(const Sink& sink) const;
+  // Asserts that names are unique and numbers are not reused.
+  void check() const;
+
+ private:
+  Cluster& writable(ClusterId id);
+
+  std::map<ClusterId, Cluster> all_;
+  std::map<ClusterId, std::string> removed_;  // their names
+  std::map<ClusterId, ListMarks> lists_;
+  std::map<ClusterId, TimeMs> heard_;
+  std::map<ClusterId, std::string> known_as_;
+  std::map<ClusterId, std::map<std::string, EarlyPod>> early_;  // by pod
+};
+
+}  // namespace subak::state

@@ -1,0 +1,94 @@
+// Notes: ephemeral changes of the state. A restart loses them, the digest does not contain them,
+// and they decide nothing by themselves. Every other change of the state is a fact.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "core/ids.h"
+#include "engine/state/jobs/job.h"
+#include "engine/state/observed/clusters.h"
+#include "model/input_seen.h"
+#include "model/request.h"
+
+namespace subak::note {
+
+// The cluster's edge or a launcher reported something: events up to then are known.
+struct Heard {
+  ClusterId cluster;
+  TimeMs at_ms = 0;
+};
+// ListBegun, ListEnded: the cluster's edge begins and ends a list. Objects that it names exist.
+struct ListBegun {
+  ClusterId cluster;
+  std::string known_as;  // in::ListBegin::known_as
+};
+struct ListEnded {
+  ClusterId cluster;
+};
+// NodeListed, NamespaceListed, PodListed: the list in progress has named the object.
+struct NodeListed {
+  ClusterId cluster;
+  NodeId node;
+};
+struct NamespaceListed {
+  ClusterId cluster;
+  std::string ns;
+};
+struct PodListed {
+  ClusterId cluster;
+  state::PodPlace pod;
+};
+// A report of a pod on a node that has not been seen. It is decided once the node is seen.
+struct PodEarly {
+  ClusterId cluster;
+  state::EarlyPod pod;
+};
+// The pod is gone, so its early report is dropped.
+struct PodNotEarly {
+  ClusterId cluster;
+  std::string pod;
+};
+// A process that starts has no early reports, and does not know when a cluster was last heard.
+struct NewsForgotten {
+  ClusterId cluster;
+};
+// A non-GPU pod is on this node. No node: the pod is gone.
+struct LightPodSeen {
+  ClusterId cluster;
+  std::string uid;
+  NodeId node;
+  PodShape shape;
+};
+// PodPending, PodNotPending: a GPU pod waits for a node outside Subak, or no longer does.
+struct PodPending {
+  ClusterId cluster;
+  PodRecord pod;
+};
+struct PodNotPending {
+  ClusterId cluster;
+  std::string uid;
+};
+// A request gets a ShapeId until the input is decided.
+struct ShapeSeen {
+  ClusterId cluster;
+  GangRequest request;
+};
+// The input is decided: shapes that only it used are dropped.
+struct Decided {};
+// Whether a pass is due.
+struct PassDue {
+  bool due = true;
+};
+
+}  // namespace subak::note
+
+namespace subak {
+
+using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
+                          note::NamespaceListed, note::PodListed, note::PodEarly, note::PodNotEarly,
+                          note::NewsForgotten, note::LightPodSeen, note::PodPending,
+                          note::PodNotPending, note::ShapeSeen, note::Decided, note::PassDue>;
+
+}  // namespace subak

@@ -1,0 +1,81 @@
+// Reads nodes as `kubectl get nodes -o json` prints them into NodeSpecs.
+//
+// The fields, by their Kubernetes or NVIDIA name:
+//   metadata.name, metadata.labels, spec.unschedulable, spec.taints
+//   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
+//     heartbeat and its last transition. No conditions at all (a file written by hand): ready.
+//   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
+//   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label is an
+//     empty name: the node is in no group at that level.
+//   Product: nvidia.com/gpu.product without -MIG-... and -SHARED; without that label GKE's
+//     gke-accelerator, under the name that feature discovery has for it.
+//   Clique: nvidia.com/gpu.clique, "<ClusterUUID>.<CliqueID>".
+//   NVLink inside the node. With a clique it joins all GPUs. Else the label
+//     subak.gpu/gpus-per-domain counts ("1" nothing, "8" all of 8, "4" each half of 8). Else the
+//     product's name counts (model/product.h).
+//   GPUs: status.capacity says how many are installed, status.allocatable how many work.
+//     nvidia.com/gpu.count, or GKE's gke-accelerator-count, says how many cards there are.
+//     nvidia.com/gpu.replicas, or GKE's gke-max-shared-clients-per-gpu, says how often a shared GPU
+//     counts. Without these the count of cards decides, for shared GPUs: the product ends in
+//     -SHARED, a label names a sharing strategy, or the resource is nvidia.com/gpu.shared.
+//   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
+//     ...-MIG-PROFILE (strategy single) or of a node with GKE's gke-gpu-partition-size. Replicas of
+//     slices count as one slice. If no label says how many cards they are cut from, it is the
+//     fewest possible (placement/gpus/mig_cut.h).
+//   NodeSpec::unfit, why nothing new may be placed there, for any of these causes:
+//     - its statements about its GPUs contradict each other (below)
+//     - nvidia.com/mig.config.state is pending or rebooting
+//     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
+//     - a condition of KubeNodeOptions::fatal_conditions is True
+//     - none of its GPUs is allocatable. They count as working then, as no field says which of them
+//       are sick; pods on the node stay.
+//   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
+//
+// Contradictions (NodeSpec::contradicts). Only allocatable resources count: a former configuration
+// may leave an installed resource with nothing allocatable.
+//   more GPUs or shares of GPUs than the counted cards have; more slices than a label counts
+//   whole GPUs and slices on the same cards; slices that these cards cannot be cut into
+//   nvidia.com/gpu beside nvidia.com/gpu.shared, or beside nvidia.com/mig-* of strategy single
+//   shared GPUs or slices without a replica count; two labels with different replica counts
+//   nvidia.com/gpu of a product ...-MIG-INVALID
+//   a clique without both parts, with a ClusterUUID of zeros, or of a product whose NVLink ends
+//     inside the node; a label subak.gpu/gpus-per-domain that the product or the clique contradicts
+//   a label of these that is not a number but should be, or is more than a node can have
+// Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG
+// manager); Kubernetes API reference of Node v1.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "kube/json.h"
+#include "kube/pod.h"
+#include "model/node.h"
+
+namespace subak {
+
+// Returns the types of node conditions that say, when True, that GPU work would fail.
+// Sources: NVIDIA's NVSentinel; Kubernetes' node-problem-detector (its kernel monitor).
+std::vector<std::string> default_fatal_conditions();
+
+struct KubeNodeOptions {
+  // Labels that name the groups of a node, nearest first: its rack, its block. At most
+  // limits::kTopologyLevels; further ones are ignored.
+  std::vector<std::string> topology_labels;
+  ExtraGpuResources extra_gpus;  // resources that count as whole GPUs beside NVIDIA's (`gpuKinds`)
+  std::vector<std::string> fatal_conditions = default_fatal_conditions();
+};
+
+// Reads one node. Errors: no name, a quantity that is none, more GPUs than limits::kMaxGpusPerNode
+// that no other statement contradicts.
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
+
+// Reads a NodeList, a List of Nodes, one Node, or several of these one after the other (JSON
+// lines). Returns nodes in the order of the text. Never throws. Errors: those of one node, not
+// JSON, not nodes, a name twice, more than limits::kMaxNodes; the field names the position.
+Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
+                                              const KubeNodeOptions& options = {});
+
+}  // namespace subak

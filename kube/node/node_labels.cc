@@ -1,0 +1,30 @@
+#include "kube/node/node_labels.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/cut.h"
+
+namespace subak {
+namespace {
+
+constexpr std::size_t kMostQuoted = 80;  // a label's value in a cluster has at most 63 bytes
+
+}  // namespace
+
+std::optional<std::int64_t> label_number(std::string_view value) {
+  std::int64_t n = 0;
+  const auto [end, ec] = std::from_chars(value.data(), value.data() + value.size(), n);
+  if (ec != std::errc() || end != value.data() + value.size() || n < 0) return std::nullopt;
+  return value.front() == '-' ? std::nullopt : std::optional(n);
+}
+
+std::string label_text(std::string_view key, std::string_view value) {
+  return std::string(key) + "=" + cut_text(value, kMostQuoted);
+}
+
+std::string resource_text(std::string_view name, std::int64_t count) {
+  return std::string(name) + " " + std::to_string(count);
+}
+
+}  // namespace subak

@@ -1,0 +1,470 @@
+#include "model/bounds.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "core/limits.h"
+#include "core/stored_size.h"
+
+namespace subak::bounds {
+namespace {
+
+constexpr auto kName = static_cast<std::int64_t>(limits::kMaxNameBytes);
+constexpr auto kText = static_cast<std::int64_t>(limits::kMaxTextBytes);
+constexpr auto kPodList = static_cast<std::int64_t>(limits::kMaxPodListItems);
+constexpr auto kNodeList = static_cast<std::int64_t>(limits::kMaxNodeListItems);
+constexpr auto kTerms = static_cast<std::int64_t>(limits::kMaxSelectorTerms);
+constexpr auto kProducts = static_cast<std::int64_t>(limits::kMaxProductsPerAccount);
+constexpr auto kNodeGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
+constexpr auto kPods = std::int64_t{limits::kMaxPodsPerJob};
+constexpr std::int64_t kSlicesPerGpu = 7;
+constexpr std::int64_t kMaxPort = 65'535;
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
+
+// Sorted by field. Where the least is kLeast, another rule refuses smaller values and says which
+// values are allowed.
+constexpr std::array kTable{
+    Row{"account", "", 0, kName},
+    Row{"actor", "", 0, kName},
+    Row{"affinity", "", 0, kTerms},
+    Row{"ahead_ms", "", 0, limits::kMaxTimeMs},
+    Row{"at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"attempt", "", 0, kMost32},
+    Row{"borrow", "", 0, kName},
+    Row{"bound_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"clique", "", 0, kName},
+    Row{"clique_gangs", "", 0, limits::kMaxCliqueGangs},
+    Row{"clique_lost_ms", "", 0, limits::kMaxTimeMs},
+    Row{"clock_behind_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
+    Row{"cluster", "", 0, kName},
+    Row{"count", "extended", 0, limits::kMaxResourceCount},
+    Row{"count", "groups", 0, kPods},
+    Row{"count", "mig", 0, kNodeGpus* kSlicesPerGpu},
+    Row{"cpu_milli", "", 0, limits::kMaxCpuMilli},
+    Row{"cpu_per_gpu_milli", "", 0, limits::kMaxCpuMilli},
+    Row{"created_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"default_time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"each", "", 0, kPods},
+    Row{"effect", "", 0, kName},
+    Row{"ended_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"extended", "", 0, kNodeList},
+    Row{"extended", "shape", 0, kPodList},
+    Row{"former_clique", "", 0, kName},
+    Row{"from_ms", "", 0, limits::kMaxTimeMs},
+    Row{"gang", "", 0, kName},
+    Row{"gang_size", "", 0, kPods},
+    Row{"gpus", "", 0, kNodeGpus},
+    Row{"gpus", "shape", 0, limits::kMaxGpusPerPod},
+    Row{"gpus_per_domain", "", 0, kNodeGpus},
+    Row{"groups", "", 0, kPods},
+    Row{"half_life_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"hold_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"host_ip", "", 0, kName},
+    Row{"host_ports", "", 0, kPodList},
+    Row{"keep_whole", "", 0, limits::kMaxKeepWhole},
+    Row{"key", "", 0, kText},
+    Row{"known_as", "", 0, kText},
+    Row{"labels", "", 0, kNodeList},
+    Row{"least", "", 0, kPods},
+    Row{"lend", "", 0, kName},
+    Row{"let_go_to", "", 0, kName},
+    Row{"levels_above", "", 0, kNodeList},  // check_levels()
+    Row{"limit", "", 0, kProducts},
+    Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
+    Row{"memory_per_gpu_bytes", "", 0, limits::kMaxMemoryBytes},
+    Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
+    Row{"mig", "", 0, kNodeList},
+    Row{"mig_gpus", "", 0, kNodeGpus},
+    Row{"milligpu", "", kLeast, kMost},  // amounts: accounting/tree_check.cc
+    Row{"milligpu", "shape", 0, kMilliPerGpu - 1},
+    Row{"name", "", 0, kName},
+    Row{"namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
+    Row{"namespaces", "spec", 0, static_cast<std::int64_t>(limits::kMaxNamespacesPerAccount)},
+    Row{"node", "", 0, kName},
+    Row{"node_selector", "", 0, kTerms},
+    Row{"nodes", "", 0, static_cast<std::int64_t>(limits::kMaxNodes)},
+    Row{"not_ready_since_ms", "", 0, limits::kMaxTimeMs},
+    Row{"ns", "", 0, kName},
+    Row{"op", "", 0, kName},
+    Row{"owner", "", 0, kName},
+    Row{"path", "", 0, kName},
+    Row{"patience_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"pod_slots", "", 0, limits::kMaxResourceCount},
+    Row{"port", "", 0, kMaxPort},
+    Row{"priority", "", std::numeric_limits<std::int32_t>::min(),
+        std::numeric_limits<std::int32_t>::max()},
+    Row{"product", "", 0, kName},
+    Row{"products", "", 0, kPodList},
+    Row{"profile", "", 0, kName},
+    Row{"protocol", "", 0, kName},
+    Row{"quota", "", 0, kProducts},
+    Row{"rack", "", 0, kName},
+    Row{"rank", "", -1, kPods - 1},
+    Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // a rank only gives an order
+    Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
+    Row{"replaces", "", 0, kName},
+    Row{"replicas", "", 0, kMilliPerGpu},
+    Row{"request_id", "", 0, kName},
+    Row{"requirements", "", 0, kTerms},
+    Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
+    Row{"revision", "", kLeast, kMost},  // any but the current one is a conflict
+    Row{"running_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"segment", "", 0, kPods},
+    Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
+    Row{"spare", "", 0, limits::kMaxSpareNodes},
+    Row{"subject", "", 0, kName},
+    Row{"system_namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
+    Row{"taints", "", 0, kNodeList},
+    Row{"tick_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"time_limit_grace_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"tolerations", "", 0, kTerms},
+    Row{"uid", "", 0, kName},
+    Row{"unfit", "", 0, kText},
+    Row{"unhealthy_gpus", "", 0, kNodeGpus},
+    Row{"until_ms", "", 0, limits::kMaxTimeMs},
+    Row{"user", "", 0, kName},
+    Row{"value", "", 0, kText},
+    Row{"values", "", 0, static_cast<std::int64_t>(limits::kMaxTermValues)},
+    Row{"version", "", 0, kMost32},
+    Row{"wall_ms", "", 0, limits::kMaxTimeMs},
+    Row{"words", "", 0, static_cast<std::int64_t>(limits::kMaxRefusalBytes)},
+};
+
+constexpr bool before(const Row& a, const Row& b) {
+  return a.field < b.field || (a.field == b.field && a.within < b.within);
+}
+static_assert(std::is_sorted(kTable.begin(), kTable.end(), before));
+
+// A value that every row allows needs no look-up. Nearly all values are in this range.
+constexpr std::int64_t kAny =
+    std::min_element(kTable.begin(), kTable.end(), [](auto& a, auto& b) { return a.most < b.most; })
+        -> most;
+static_assert(kAny >= 64 && std::all_of(kTable.begin(), kTable.end(),
+                                        [](const Row& row) { return row.least <= 0; }));
+constexpr bool fits_any(std::int64_t value) { return value >= 0 && value <= kAny; }
+
+// A field that the table does not know gets the bound of the shortest text. A test checks that
+// there is none.
+constexpr Row kUnknown{"", "", kLeast, kMost};
+
+const Row& bound_of(std::string_view field, std::string_view within) {
+  const Row* row = row_of(field, within);
+  return row != nullptr ? *row : kUnknown;
+}
+
+Error invalid(std::string field, std::string got, std::string want) {
+  return {ErrorCode::kInvalid, std::move(field), std::move(got), std::move(want)};
+}
+
+std::string at_most(std::int64_t most, std::string_view unit) {
+  return "want at most " + std::to_string(most) + std::string(unit);
+}
+
+template <class T>
+std::optional<Error> fields_of(const T& record, std::string_view within = "");
+
+// A field visitor that stops at the first field beyond its bound. It builds the path on the way
+// back, so accepted values cost nothing.
+class Visitor {
+ public:
+  explicit Visitor(std::string_view within = "") : within_(within) {}
+
+  template <class T>
+  void operator()(int, std::string_view field, const T& value) {
+    if (error) return;
+    if constexpr (std::same_as<T, std::string>) {
+      if (!fits_any(size_of(value))) text(field, value, bound_of(field, within_).most);
+    } else if constexpr (IsVector<T>) {
+      list(field, value);
+    } else if constexpr (std::is_enum_v<T>) {
+      if (static_cast<std::size_t>(value) < EnumText<T>::names.size()) return;
+      error = invalid(std::string(field), std::to_string(static_cast<int>(value)),
+                      "want one of its values");
+    } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+      number(field, static_cast<std::int64_t>(value));
+    } else if constexpr (!std::is_arithmetic_v<T> && !IsSmallId<T> && !std::same_as<T, JobId>) {
+      if (auto inner = fields_of(value, field)) take(*std::move(inner), std::string(field));
+    }
+  }
+
+  std::optional<Error> error;
+
+ private:
+  template <class T>
+  static std::int64_t size_of(const T& value) {
+    return static_cast<std::int64_t>(value.size());
+  }
+
+  void text(std::string_view field, const std::string& value, std::int64_t most) {
+    if (std::cmp_less_equal(value.size(), most)) return;
+    error = invalid(std::string(field), cut(value, limits::kMaxEchoBytes),
+                    at_most(most, " bytes") + ", it has " + std::to_string(value.size()));
+  }
+
+  void number(std::string_view field, std::int64_t value) {
+    if (fits_any(value)) return;  // other rules refuse 0
+    const Row& row = bound_of(field, within_);
+    if (value >= row.least && value <= row.most) return;
+    const std::string want = row.least == kLeast ? at_most(row.most, "")
+                                                 : "want " + std::to_string(row.least) + " to " +
+                                                       std::to_string(row.most);
+    error = invalid(std::string(field), std::to_string(value), want);
+  }
+
+  template <class T>
+  void list(std::string_view field, const std::vector<T>& items) {
+    const std::int64_t most = fits_any(size_of(items)) ? kAny : bound_of(field, within_).most;
+    if (size_of(items) > most) {
+      error = invalid(std::string(field), std::to_string(items.size()), at_most(most, ""));
+      return;
+    }
+    for (std::size_t i = 0; i < items.size() && !error; ++i) {
+      const auto path = [&] { return std::string(field) + "[" + std::to_string(i) + "]"; };
+      if constexpr (std::same_as<T, std::string>) {
+        if (size_of(items[i]) > kText) text(path(), items[i], kText);
+      } else if (auto inner = fields_of(items[i], field)) {
+        take(*std::move(inner), path());
+      }
+    }
+  }
+
+  void take(Error inner, const std::string& path) {
+    inner.field = path + "." + inner.field;
+    error = std::move(inner);
+  }
+
+  std::string_view within_;
+};
+
+template <class T>
+std::optional<Error> fields_of(const T& record, std::string_view within) {
+  Visitor visitor(within);
+  const_cast<T&>(record).fields(visitor);  // fields() is written once, for all visitors
+  return std::move(visitor.error);
+}
+
+std::optional<Error> under(std::string_view path, std::optional<Error> error) {
+  if (error) error->field = std::string(path) + "." + error->field;
+  return error;
+}
+
+std::optional<Error> too_large(std::string field, std::size_t bytes, std::size_t most) {
+  if (bytes <= most) return std::nullopt;
+  return invalid(std::move(field), std::to_string(bytes) + " bytes",
+                 at_most(static_cast<std::int64_t>(most), " bytes as it is stored"));
+}
+
+std::optional<Error> check_kind(const PodShape& s) {
+  const bool counts =
+      s.kind == GpuKind::kWhole || s.kind == GpuKind::kShared || s.kind == GpuKind::kMig;
+  if (counts && s.gpus == 0) return invalid("gpus", "0", "want at least 1 for this GPU kind");
+  if (s.kind == GpuKind::kFraction && s.milligpu == 0) {
+    return invalid("milligpu", "0", "want 1 to 999 of one GPU");
+  }
+  if (s.kind == GpuKind::kMig && s.profile.empty()) {
+    return invalid("profile", "", "want a MIG profile such as 1g.10gb");
+  }
+  return std::nullopt;
+}
+
+// Rules over several fields of a pod. Each field is within its bound.
+std::optional<Error> check_shape(const PodShape& s) {
+  if (auto error = check_kind(s)) return error;
+  std::size_t terms = s.node_selector.size() + s.affinity.size() + s.tolerations.size();
+  for (const AffinityTerm& term : s.affinity) terms += term.requirements.size();
+  if (terms > limits::kMaxSelectorTerms) {
+    return invalid("node_selector, affinity, tolerations", std::to_string(terms),
+                   at_most(kTerms,
+                           " selectors, affinity terms with their requirements, and "
+                           "tolerations"));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_balanced(bool balanced, Topology topology, std::uint32_t segment) {
+  if (!balanced || may_balance(topology, segment)) return std::nullopt;
+  return invalid("balanced", "true",
+                 "want it beside topology nvlink or prefer:nvlink, or a segment of topology any");
+}
+
+std::optional<Error> check_spare(std::uint32_t spare, Topology topology, std::uint32_t segment,
+                                 std::uint64_t pods) {
+  if (spare == 0) return std::nullopt;
+  if (!may_spare(topology, segment)) {
+    return invalid("spare", std::to_string(spare),
+                   "want it beside topology nvlink or nvlink-exclusive, also as a wish, or a "
+                   "segment of topology any");
+  }
+  if (spare <= pods) return std::nullopt;
+  return invalid("spare", std::to_string(spare),
+                 "want at most as many spare nodes as the gang has pods, " + std::to_string(pods));
+}
+
+std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bool mig) {
+  const bool peers = r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
+                     r.topology == Topology::kRack || r.segment > 0;
+  if (mig && peers) {
+    return invalid("topology", std::string(enum_name(r.topology)),
+                   "MIG slices have no peer-to-peer: want any or node, and no segment");
+  }
+  if (r.segment > pods || (r.segment > 0 && pods % r.segment != 0)) {
+    return invalid("segment", std::to_string(r.segment),
+                   "want a divisor of the " + std::to_string(pods) + " pods");
+  }
+  if (auto error = check_spare(r.spare, r.topology, r.segment, pods)) return error;
+  return check_balanced(r.balanced, r.topology, r.segment);
+}
+
+// Rules over several fields of a gang. Each field is within its bound.
+std::optional<Error> check_gang(const GangRequest& r) {
+  std::uint64_t pods = 0;
+  bool mig = false;
+  for (std::size_t i = 0; i < r.groups.size(); ++i) {
+    const PodGroup& group = r.groups[i];
+    const std::string path = "groups[" + std::to_string(i) + "]";
+    if (group.count == 0) return invalid(path + ".count", "0", "want at least 1 pod");
+    pods += group.count;
+    mig = mig || group.shape.kind == GpuKind::kMig;
+    if (auto error = under(path + ".shape", check_shape(group.shape))) return error;
+    if (auto error =
+            too_large(path + ".shape", stored_bytes(group.shape), limits::kMaxPodRequestBytes)) {
+      return error;
+    }
+  }
+  if (pods == 0 || pods > limits::kMaxPodsPerJob) {
+    return invalid("pods", std::to_string(pods), "want 1 to " + std::to_string(kPods));
+  }
+  if (auto error = check_topology(r, pods, mig)) return error;
+  return too_large("groups", stored_bytes(r), limits::kMaxJobRequestBytes);
+}
+
+std::optional<Error> check_pod(const PodRecord& pod) {
+  if (auto error = under("shape", check_shape(pod.shape))) return error;
+  if (auto error = check_balanced(pod.balanced, pod.topology, pod.segment)) return error;
+  const std::uint32_t pods = std::max(pod.gang_size, 1u);
+  if (auto error = check_spare(pod.spare, pod.topology, pod.segment, pods)) return error;
+  return too_large("shape", stored_bytes(pod.shape), limits::kMaxPodRequestBytes);
+}
+
+std::optional<Error> check_levels(const NodeSpec& node) {
+  if (node.levels.size() > limits::kTopologyLevels) {
+    return invalid("levels", std::to_string(node.levels.size()),
+                   at_most(static_cast<std::int64_t>(limits::kTopologyLevels), ""));
+  }
+  for (const std::string& name : node.levels) {
+    if (std::cmp_greater(name.size(), kName)) {
+      return invalid("levels", cut(name, limits::kMaxEchoBytes), at_most(kName, " bytes"));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_node(const NodeSpec& node) {
+  if (auto error = fields_of(node)) return error;
+  if (auto error = check_levels(node)) return error;
+  return too_large("labels, taints, extended", stored_bytes(node), limits::kMaxNodeBytes);
+}
+
+// Names the node: the caller may have a thousand.
+std::optional<Error> check_named(const NodeSpec& node) {
+  auto error = check_node(node);
+  if (error) error->field = "node " + cut(node.name, limits::kMaxEchoBytes) + ": " + error->field;
+  return error;
+}
+
+template <class T>
+std::optional<Error> check_body(const T& body) {
+  return fields_of(body);
+}
+
+std::optional<Error> check_body(const in::SubmitJob& body) {
+  if (auto error = fields_of(body)) return error;
+  return under("request", check_gang(body.request));
+}
+
+std::optional<Error> check_body(const in::PodSeen& body) {
+  if (auto error = fields_of(body)) return error;
+  return under("pod", check_pod(body.pod));
+}
+
+std::optional<Error> check_body(const in::GangSeen& body) {
+  if (auto error = fields_of(body)) return error;
+  GangRequest request;
+  request.groups = body.groups;
+  return check_gang(request);
+}
+
+std::optional<Error> check_body(const in::NodeSeen& body) {
+  if (auto error = check_named(body.node)) return error;
+  return fields_of(body);
+}
+
+std::optional<Error> check_body(const in::ImportNodes& body) {
+  for (const NodeSpec& node : body.nodes) {
+    if (auto error = check_named(node)) return error;
+  }
+  return fields_of(body);
+}
+
+// The spec is the caller's: its fields are named as the account's.
+std::optional<Error> check_body(const in::SetAccount& body) {
+  if (auto error = fields_of(body.spec, "spec")) return error;
+  return fields_of(body);
+}
+
+struct Head {
+  const Input& input;
+  template <class V>
+  void fields(V& v) {
+    v(0, "request_id", input.request_id);
+    v(0, "actor", input.actor);
+  }
+};
+
+}  // namespace
+
+const Row* row_of(std::string_view field, std::string_view within) {
+  const auto [first, last] =
+      std::equal_range(kTable.begin(), kTable.end(), Row{field, "", 0, 0},
+                       [](const Row& a, const Row& b) { return a.field < b.field; });
+  const auto exact = std::find_if(first, last, [&](const Row& r) { return r.within == within; });
+  if (exact != last) return &*exact;
+  return first != last && first->within.empty() ? &*first : nullptr;
+}
+
+std::optional<Error> check(const in::Body& body) {
+  return std::visit([](const auto& b) { return check_body(b); }, body);
+}
+
+std::optional<Error> check(const Input& input) {
+  if (auto error = fields_of(Head{input})) return error;
+  return check(input.body);
+}
+
+std::optional<Error> check(const PodRecord& pod) {
+  if (auto error = fields_of(pod, "pod")) return error;
+  return check_pod(pod);
+}
+
+std::optional<Error> check(const NodeSpec& node) { return check_node(node); }
+
+std::optional<Error> check(const GangRequest& request, std::string_view path) {
+  auto error = fields_of(request);
+  if (!error) error = check_gang(request);
+  return under(path, std::move(error));
+}
+
+std::string cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+}  // namespace subak::bounds

@@ -1,0 +1,90 @@
+// Effects: commands to an edge that follow from facts. They are a function of the state: after a
+// crash the edge asks Engine::outstanding and loses nothing. They are delivered at least once.
+// Applying one twice is harmless, since each names its attempt.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/request.h"
+
+namespace subak {
+
+enum class EffectKind : std::uint8_t {
+  kOpenGate,  // let these pods go to these nodes (API job: launch these ranks there)
+  kEvict,     // end these pods
+  // Keep the gates of Effect::keep_closed closed. It is the only effect for a job of pods that
+  // waits again.
+  kKeepClosed,
+};
+template <>
+struct EnumText<EffectKind> {
+  static constexpr std::array<std::string_view, 3> names{"open_gate", "evict", "keep_closed"};
+};
+
+// One pod of an effect, with everything an edge needs to act on it.
+struct EffectPod {
+  std::uint32_t rank = 0;
+  std::string uid;   // empty for API jobs
+  std::string name;  // "namespace/name"; empty for API jobs
+  std::string node;  // node name
+  GpuKind kind = GpuKind::kNone;
+  std::int64_t gpus = 0;
+  std::string profile;  // MIG
+  std::uint64_t gpu_mask = 0;
+  MilliGpu milligpu = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "rank", rank);
+    v(2, "uid", uid);
+    v(3, "name", name);
+    v(4, "node", node);
+    v(5, "kind", kind);
+    v(6, "gpus", gpus);
+    v(7, "profile", profile);
+    v(8, "gpu_mask", gpu_mask);
+    v(9, "milligpu", milligpu);
+  }
+  friend bool operator==(const EffectPod&, const EffectPod&) = default;
+};
+
+// One command, with all pods of the job that it concerns. Plain record.
+struct Effect {
+  EffectKind kind = EffectKind::kOpenGate;
+  ClusterId cluster;
+  JobId job;
+  std::uint32_t attempt = 0;
+  TimeMs until_ms = 0;         // kOpenGate: when the hold is released
+  Cause cause = Cause::kNone;  // kEvict
+  std::vector<EffectPod> pods;
+  // The cluster's current session; 0 if none follows it. An edge of an older session does not act.
+  std::uint64_t session = 0;
+  // Pods, by rank, with uid and name, whose holds were released while their gates were closed. An
+  // earlier command to open a gate may still be in flight, from this process or a former leader. So
+  // the edge writes to each of these pods. Until the write is acknowledged it opens no gate for the
+  // released hold. A command in flight then names an older version of the pod and has no effect
+  // (docs/design/0070).
+  std::vector<EffectPod> keep_closed;
+  template <class V>
+  void fields(V& v) {
+    v(1, "kind", kind);
+    v(2, "cluster", cluster);
+    v(3, "job", job);
+    v(4, "attempt", attempt);
+    v(5, "until_ms", until_ms);
+    v(6, "cause", cause);
+    v(7, "pods", pods);
+    v(8, "session", session);
+    v(9, "keep_closed", keep_closed);
+  }
+  friend bool operator==(const Effect&, const Effect&) = default;
+};
+
+}  // namespace subak

@@ -1,0 +1,430 @@
+// Facts are the durable decisions and observations of the engine. They are numbered from 1 without
+// gaps, versioned and append-only. The state is the fold of the facts and of nothing else.
+// Engine::apply makes them. Engine::evolve applies them, also at recovery and in the follower. The
+// store writes them as protobuf: proto/subak/fact/v1/fact.proto has the same field numbers, and a
+// test compares them.
+//
+// Evolution: kinds, fields and values of enums are only added, each with the version that brings it
+// (kKindsOfVersion, in_version<N>, values_of_version). A program writes them only after `admin
+// finalize` to that version. A program that does not know a version does not start on its store.
+// The position in fact::Body is the durable kind number minus 1: append only (docs/design/0002,
+// 0030).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "accounting/ledger.h"
+#include "accounting/tree.h"
+#include "core/error.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+#include "model/fact_job.h"
+#include "model/fact_kept.h"
+#include "model/input.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/request.h"
+
+namespace subak {
+
+// Why a reservation was made, moved or given up. Values are durable: append only.
+enum class ReserveCause : std::uint8_t {
+  kMade,     // the job did not fit in its turn
+  kEarlier,  // a better placement was found: an earlier start, or a promise instead of a guess
+  kOverrun,  // a job on its nodes stays longer than expected
+  kNode,     // one of its nodes is gone or closed
+  kTaken,    // its nodes were taken: by a job within its quota, or by pods that Subak did not place
+  kAccount,  // given up: a rule of its accounts stops the job
+  kPolicy,   // given up: the policy allows fewer reservations, or none
+  kNoPlace,  // given up: no placement exists that it could wait for
+};
+template <>
+struct EnumText<ReserveCause> {
+  static constexpr std::array<std::string_view, 8> names{"made",  "earlier", "overrun", "node",
+                                                         "taken", "account", "policy",  "no_place"};
+};
+
+namespace fact {
+
+struct ClusterSet {
+  static constexpr std::string_view kName = "cluster_set";
+  ClusterId id;
+  std::string name;
+  Mode mode = Mode::kObserve;
+  std::vector<NamespaceMode> namespaces;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "name", name);
+    v(3, "mode", mode);
+    v(4, "namespaces", namespaces);
+    v(5, "edit", edit);
+  }
+};
+
+// Says whether a cluster's list is complete, whether its fleet is owned (imported) or watched, and
+// by which session. While a cluster is not synced its events since `since_ms` are not known. The
+// deadlines of its holds stand still until it is synced again.
+struct ClusterSynced {
+  static constexpr std::string_view kName = "cluster_synced";
+  ClusterId id;
+  bool synced = false;
+  bool owned = false;
+  std::uint64_t session = 0;  // the newest; 0: no list ever began
+  TimeMs since_ms = 0;        // set only while it is not synced
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "synced", synced);
+    v(3, "owned", owned);
+    v(4, "session", session);
+    v(5, "since_ms", since_ms);
+  }
+};
+
+// The node as Subak counts it from now on, with its installed GPUs.
+struct NodeSet {
+  static constexpr std::string_view kName = "node_set";
+  NodeId id;
+  ClusterId cluster;
+  NodeSpec spec;
+  bool drained = false;
+  EditStamp edit;  // of an import or drain; empty when observed
+  // When a planned drain begins and when a drain ends. 0: not planned; no end is set.
+  TimeMs drain_from_ms = 0;
+  TimeMs drain_until_ms = 0;
+  TimeMs since_ms = 0;  // only in a checkpoint: since when the node is known
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "cluster", cluster);
+    v(3, "spec", spec);
+    v(4, "drained", drained);
+    v(5, "edit", edit);
+    v(6, "drain_from_ms", drain_from_ms);
+    v(7, "drain_until_ms", drain_until_ms);
+    v(8, "since_ms", since_ms);
+  }
+};
+
+struct NodeRemoved {
+  static constexpr std::string_view kName = "node_removed";
+  NodeId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
+struct PolicySet {
+  static constexpr std::string_view kName = "policy_set";
+  Policy policy;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "policy", policy);
+    v(2, "edit", edit);
+  }
+};
+
+struct AccountSet {
+  static constexpr std::string_view kName = "account_set";
+  AccountId id;
+  AccountSpec spec;
+  std::int64_t revision = 0;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "spec", spec);
+    v(3, "revision", revision);
+    v(4, "edit", edit);
+  }
+};
+
+struct AccountDeleted {
+  static constexpr std::string_view kName = "account_deleted";
+  AccountId id;
+  EditStamp edit;
+  // In checkpoints only: the deleted account, which keeps its id for the ledger.
+  AccountSpec spec;
+  AccountId parent;
+  std::int64_t revision = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "edit", edit);
+    v(3, "spec", spec);
+    v(4, "parent", parent);
+    v(5, "revision", revision);
+  }
+};
+
+// An edit that was refused, for the audit log. It changes nothing.
+struct EditRefused {
+  static constexpr std::string_view kName = "edit_refused";
+  std::string what;     // the input's kind
+  std::string subject;  // account path, job, cluster
+  std::string error;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "what", what);
+    v(2, "subject", subject);
+    v(3, "error", error);
+    v(4, "edit", edit);
+  }
+};
+
+// One row of the books.
+struct Charged {
+  static constexpr std::string_view kName = "charged";
+  LedgerRow row;
+  template <class V>
+  void fields(V& v) {
+    v(1, "row", row);
+  }
+};
+
+// Reserves nodes for this queued job. The job starts there by `start_ms` at the latest, when all
+// that the nodes hold has ended. The fact replaces the job's earlier reservation. No nodes: the
+// reservation ends.
+struct Reserved {
+  static constexpr std::string_view kName = "reserved";
+  struct Kept {
+    NodeId node;
+    template <class V>
+    void fields(V& v) {
+      v(1, "node", node);
+    }
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
+  JobId job;
+  std::vector<Kept> nodes;  // ascending; a node is in one reservation at most
+  TimeMs start_ms = 0;      // limits::kMaxTimeMs: the end of its holders is not known
+  bool estimated = false;   // the start rests on a guessed end
+  ReserveCause cause = ReserveCause::kMade;
+  TimeMs made_ms = 0;      // when the job got the first of its consecutive reservations
+  std::uint32_t late = 0;  // how often the start has moved later since then
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "nodes", nodes);
+    v(3, "start_ms", start_ms);
+    v(4, "estimated", estimated);
+    v(5, "cause", cause);
+    v(6, "made_ms", made_ms);
+    v(7, "late", late);
+  }
+  friend bool operator==(const Reserved&, const Reserved&) = default;
+};
+
+// The capacity side of one node's bill up to `as_of_ms`. Written at each UTC midnight, and in
+// checkpoints.
+struct NodeBilled {
+  static constexpr std::string_view kName = "node_billed";
+  NodeId node;
+  TimeMs as_of_ms = 0;
+  StoredGpuTime installed, allocated, idle, stranded, unusable, overcommitted;
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "as_of_ms", as_of_ms);
+    v(3, "installed", installed);
+    v(4, "allocated", allocated);
+    v(5, "idle", idle);
+    v(6, "stranded", stranded);
+    v(7, "unusable", unusable);
+    v(8, "overcommitted", overcommitted);
+  }
+};
+
+// The store holds facts of `version` from here on. Programs that know only older versions refuse
+// it.
+struct Finalized {
+  static constexpr std::string_view kName = "finalized";
+  std::uint32_t version = 0;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "version", version);
+    v(2, "edit", edit);
+  }
+};
+
+// An operator accepted the wall clock. Time is `after_ms` from here on, or later if it already was.
+struct ClockAccepted {
+  static constexpr std::string_view kName = "clock_accepted";
+  TimeMs before_ms = 0;
+  TimeMs after_ms = 0;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "before_ms", before_ms);
+    v(2, "after_ms", after_ms);
+    v(3, "edit", edit);
+  }
+};
+
+// A cluster is removed. Its id is never reused, since job ids and ledger rows contain it.
+struct ClusterRemoved {
+  static constexpr std::string_view kName = "cluster_removed";
+  ClusterId id;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "edit", edit);
+  }
+};
+
+// Node backoff: a node rejected pods of this shape `times` in a row. While `barred` (backed off)
+// the node is not tried for them, until `until_ms`. Then only the count is remembered, again until
+// `until_ms`. No times: the record is deleted.
+// With a job, the cluster's scheduler refused pods of that job there. The reason may be the job's
+// own, so other jobs with pods of this shape only try the node last.
+struct NodeBarred {
+  static constexpr std::string_view kName = "node_barred";
+  NodeId node;
+  PodShape shape;
+  std::uint32_t times = 0;
+  TimeMs until_ms = 0;
+  bool barred = false;
+  JobId job{};  // none: the node's kubelet rejected them, of any job
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "shape", shape);
+    v(3, "times", times);
+    v(4, "until_ms", until_ms);
+    v(5, "barred", barred);
+    v(6, "job", job);
+  }
+};
+
+// The resources of a node that its non-GPU pods take, as one sum. These pods are no jobs.
+struct NodeLoad {
+  static constexpr std::string_view kName = "node_load";
+  NodeId node;
+  NodeUse use;
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "use", use);
+  }
+};
+
+// Which cluster this is (in::ListBegin::uid; empty: not known), and the time up to which its edges
+// have reported all events (0: never yet).
+struct ClusterSeen {
+  static constexpr std::string_view kName = "cluster_seen";
+  ClusterId id;
+  std::string uid;
+  TimeMs until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "uid", uid);
+    v(3, "until_ms", until_ms);
+  }
+};
+
+// A namespace names this account by its label. Empty: it no longer names one.
+struct NamespaceLabelled {
+  static constexpr std::string_view kName = "namespace_labelled";
+  ClusterId cluster;
+  std::string ns;
+  std::string account;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "ns", ns);
+    v(3, "account", account);
+  }
+};
+
+// The size of a waiting gang changed: its owner was edited, or some of its pods are done or became
+// jobs of their own. Pods beyond the new size wait behind the ranks.
+struct GangResized {
+  static constexpr std::string_view kName = "gang_resized";
+  JobId id;
+  std::uint32_t size = 0;  // from 1
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "size", size);
+  }
+};
+
+// Time leapt from `from_ms` to `to_ms` because at a start the clock was far ahead of the last fact.
+// The rows over that time are remembered until the clock has been right for limits::kClockProofMs.
+// If it proves wrong, they are refunded (docs/design/0078). Both 0: the leap is settled. A
+// checkpoint has one more fact for each remembered row: `row`, of the fact with number `charged`.
+struct TimeLeapt {
+  static constexpr std::string_view kName = "time_leapt";
+  TimeMs from_ms = 0;
+  TimeMs to_ms = 0;
+  std::uint64_t charged = 0;
+  LedgerRow row;
+  template <class V>
+  void fields(V& v) {
+    v(1, "from_ms", from_ms);
+    v(2, "to_ms", to_ms);
+    v(3, "charged", charged);
+    v(4, "row", row);
+  }
+};
+
+// All kinds, in the order of their durable numbers.
+using Kinds =
+    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
+                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
+                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
+                 PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersKept, LedgerKept,
+                 JobKept, RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted,
+                 ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
+                 JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran,
+                 TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized>;
+
+// One fact of any kind, used like the variant that it is. Copy, move and destruction are defined in
+// bodies.cc: compiled inline in every file, they took a quarter of a clean build.
+struct Body : Kinds {
+  using Alternatives = Kinds;
+  using Kinds::Kinds;
+  Body();
+  Body(const Body& other);
+  Body(Body&& other) noexcept;
+  Body& operator=(const Body& other);
+  Body& operator=(Body&& other) noexcept;
+  ~Body();
+};
+
+}  // namespace fact
+
+// How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
+// fields and values of its version only. A Finalized fact raises it. tests/golden/format also lists
+// the contents of each version, and a test there finds additions without a version.
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{48};
+static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
+// The newest version that this program knows.
+inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());
+
+struct Fact {
+  std::uint64_t seq = 0;  // 0 in checkpoints
+  TimeMs time_ms = 0;
+  fact::Body body;
+};
+
+// Converts to and from the text form "#12 @1000 job_created id=1-1 ...". One canonical line: equal
+// facts have equal bytes.
+std::string fact_to_text(const Fact& fact);
+Result<Fact> fact_from_text(std::string_view line);
+
+}  // namespace subak

@@ -1,0 +1,467 @@
+// Facts about jobs and their pods. Part of model/fact.h: include that header instead.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "model/job.h"
+#include "model/method.h"
+#include "model/node.h"
+#include "model/request.h"
+
+namespace subak {
+
+// The author, reason and request of an edit. Every edit has it, so that the audit log follows from
+// the facts.
+struct EditStamp {
+  std::string actor;
+  std::string reason;
+  std::string request_id;
+  Method method = Method::kNone;  // this and `content` only beside a request id
+  std::uint64_t content = 0;      // core/content_hash.h of the request
+  template <class V>
+  void fields(V& v) {
+    v(1, "actor", actor);
+    v(2, "reason", reason);
+    v(3, "request_id", request_id);
+    v(4, "method", method);
+    v(5, "content", content);
+  }
+  friend bool operator==(const EditStamp&, const EditStamp&) = default;
+};
+
+namespace fact {
+
+// A job exists. Its state is kQueued, kPaused, or kIncomplete (PodAdded facts follow). kForeign and
+// kAdopted jobs start in kRunning, and PodAdded binds their pods.
+struct JobCreated {
+  static constexpr std::string_view kName = "job_created";
+  JobId id;
+  JobOrigin origin = JobOrigin::kApi;
+  JobState state = JobState::kIncomplete;
+  AccountId leaf;       // the user's node, else the account; kUnassigned if it has no account
+  std::string name;     // free text of an API job, "ns/gang" of pods
+  GangRequest request;  // pods: topology, prefer, segment only until complete
+  std::uint32_t gang_size = 0;
+  std::int32_t priority = 0;
+  DurationMs time_limit_ms = 0;
+  EditStamp edit;
+  TimeMs submit_ms = 0;  // since when it waits, if that is before this fact; 0: from now on
+  bool gang = false;     // later pods with its name and owner are its members
+  std::string owner;     // of a gang: PodRecord::owner
+  // The account and user that its pods name, while the job has no account.
+  std::string account, user;
+  // Of a job made of pods: its account was draining when the job came. The job is not queued before
+  // a JobAssigned clears this.
+  bool awaits_resume = false;
+  // Of a gang: PodRecord::replaced_alone; else: its gang started without its pod.
+  bool replaced_alone = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "origin", origin);
+    v(3, "state", state);
+    v(4, "leaf", leaf);
+    v(5, "name", name);
+    v(6, "request", request);
+    v(7, "gang_size", gang_size);
+    v(8, "priority", priority);
+    v(9, "time_limit_ms", time_limit_ms);
+    v(10, "edit", edit);
+    v(11, "submit_ms", submit_ms);
+    v(12, "gang", gang);
+    v(13, "owner", owner);
+    v(14, "account", account);
+    v(15, "user", user);
+    v(16, "awaits_resume", awaits_resume);
+    v(17, "replaced_alone", replaced_alone);
+  }
+  friend bool operator==(const JobCreated&, const JobCreated&) = default;
+};
+
+// One pod joins a job: at a rank of its gang, or behind the ranks, where it waits for a free rank.
+// With `bound` the pod already sits on `slot` (foreign, adopted). If the rank has a hold for an
+// expected pod (PodsExpected, AttemptStarted), the pod takes that hold.
+struct PodAdded {
+  static constexpr std::string_view kName = "pod_added";
+  JobId job;
+  std::uint32_t rank = 0;
+  std::string uid;
+  std::string name;  // "namespace/name"
+  PodShape shape;
+  bool controlled = false;
+  bool bound = false;
+  PodSlot slot;
+  TimeMs bound_at_ms = 0;
+  std::string dispute;  // where it contradicts its gang, both values; empty: nowhere
+  PodGate gate = PodGate::kOpen;
+  TimeMs until_ms = 0;      // of a pod that takes a hold: the new end of its attempt's hold
+  std::uint32_t order = 0;  // 1 + PodRecord::rank; 0: not known
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "uid", uid);
+    v(4, "name", name);
+    v(5, "shape", shape);
+    v(6, "controlled", controlled);
+    v(7, "bound", bound);
+    v(8, "slot", slot);
+    v(9, "bound_at_ms", bound_at_ms);
+    v(10, "dispute", dispute);
+    v(11, "gate", gate);
+    v(12, "until_ms", until_ms);
+    v(13, "order", order);
+  }
+};
+
+// Expected pods of a waiting gang, at the ranks from `first` on. They are created only when the
+// pods before them run. Until then they count as present, and an attempt holds GPUs for them.
+struct PodsExpected {
+  static constexpr std::string_view kName = "pods_expected";
+  JobId job;
+  std::uint32_t first = 0;
+  std::vector<PodGroup> groups;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "first", first);
+    v(3, "groups", groups);
+  }
+};
+
+// A waiting pod changed its request.
+struct PodChanged {
+  static constexpr std::string_view kName = "pod_changed";
+  JobId job;
+  std::uint32_t rank = 0;
+  PodShape shape;
+  std::string dispute;      // as PodAdded's
+  std::uint32_t order = 0;  // as PodAdded's
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "shape", shape);
+    v(4, "dispute", dispute);
+    v(5, "order", order);
+  }
+};
+
+// Waiting pods of a gang exchange ranks, so that the ranks follow the pods' own order.
+struct PodsRanked {
+  static constexpr std::string_view kName = "pods_ranked";
+  struct Move {
+    std::uint32_t from = 0;
+    std::uint32_t rank = 0;
+    template <class V>
+    void fields(V& v) {
+      v(1, "from", from);
+      v(2, "rank", rank);
+    }
+    friend bool operator==(const Move&, const Move&) = default;
+  };
+  JobId job;
+  std::vector<Move> moves;  // by rank; the ranks that are left equal the ranks that are taken
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "moves", moves);
+  }
+};
+
+// A waiting pod takes the free rank of a pod that has gone.
+struct PodSeated {
+  static constexpr std::string_view kName = "pod_seated";
+  JobId job;
+  std::uint32_t from = 0;
+  std::uint32_t rank = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "from", from);
+    v(3, "rank", rank);
+  }
+};
+
+// The gates of an unbound pod changed. If the pod is on its way, Subak opened its own gate. If it
+// waits, another party removed the gate, or Subak's patch arrived after the hold ended.
+struct PodGated {
+  static constexpr std::string_view kName = "pod_gated";
+  JobId job;
+  std::uint32_t rank = 0;
+  PodGate gate = PodGate::kOpen;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "gate", gate);
+  }
+};
+
+// The last pod of a waiting gang is gone. Unless a pod comes by `until_ms`, the job is done.
+struct GangEmptied {
+  static constexpr std::string_view kName = "gang_emptied";
+  JobId id;
+  TimeMs until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "until_ms", until_ms);
+  }
+};
+
+// A job without an account gets this one. It then waits for its turn, or the account pays for its
+// running pods from now on. Its usage until now is charged before this fact. For a job that awaited
+// the resume of its account, the fact says that the account is resumed.
+struct JobAssigned {
+  static constexpr std::string_view kName = "job_assigned";
+  JobId id;
+  AccountId leaf;
+  bool awaits_resume = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "leaf", leaf);
+    v(3, "awaits_resume", awaits_resume);
+  }
+};
+
+// A job without an attempt changes state by the table of model/job.h: to another waiting state, or
+// to done.
+struct JobMoved {
+  static constexpr std::string_view kName = "job_moved";
+  JobId id;
+  JobState to = JobState::kIncomplete;
+  Cause cause = Cause::kNone;  // of kDone
+  EditStamp edit;
+  // The state before; only beside an edit, for the audit log.
+  JobState from = JobState::kIncomplete;
+  // Of kPaused: when it is queued again by itself; 0: only a person can queue it.
+  TimeMs until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "to", to);
+    v(3, "cause", cause);
+    v(4, "edit", edit);
+    v(5, "from", from);
+    v(6, "until_ms", until_ms);
+  }
+};
+
+// A foreign job becomes its account's own while it runs.
+struct JobAdopted {
+  static constexpr std::string_view kName = "job_adopted";
+  JobId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
+// The complete gang has a placement: a hold begins for each rank. A queued job becomes kStarting.
+struct AttemptStarted {
+  static constexpr std::string_view kName = "attempt_started";
+  JobId id;
+  std::uint32_t attempt = 0;
+  TimeMs until_ms = 0;         // all its pods should be bound by then
+  std::vector<PodSlot> slots;  // by rank
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "until_ms", until_ms);
+    v(4, "slots", slots);
+  }
+};
+
+// The time of a hold is over, and its unbound pods keep their GPUs: no hold can be released without
+// losing the pod.
+struct DeadlinePassed {
+  static constexpr std::string_view kName = "deadline_passed";
+  JobId id;
+  std::uint32_t attempt = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+  }
+};
+
+// The job's pods are asked to end: it becomes kEnding.
+struct StopAsked {
+  static constexpr std::string_view kName = "stop_asked";
+  JobId id;
+  std::uint32_t attempt = 0;
+  Cause cause = Cause::kNone;
+  EditStamp by;         // empty: Subak itself
+  TimeMs until_ms = 0;  // unbound pods keep their holds until then; 0: there are none, or no limit
+  JobState from = JobState::kIncomplete;  // the state before
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "cause", cause);
+    v(4, "by", by);
+    v(5, "until_ms", until_ms);
+    v(6, "from", from);
+  }
+};
+
+// The job still holds GPUs beyond its planned end, for the `times`-th time in this attempt. Its
+// planned end moves later.
+struct JobOverran {
+  static constexpr std::string_view kName = "job_overran";
+  JobId id;
+  std::uint32_t attempt = 0;
+  std::uint32_t times = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "times", times);
+  }
+};
+
+// The job is ending, and its cluster refuses to end one of its pods. The job keeps what it holds.
+// Written once, until a pod of the job goes.
+struct EndRefused {
+  static constexpr std::string_view kName = "end_refused";
+  JobId id;
+  std::uint32_t attempt = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+  }
+};
+
+// The cluster's scheduler cannot bind this pod to the node of its hold; `words` are its message. A
+// NodeBarred fact (node backoff) beside this one names the node.
+struct SchedulerRefused {
+  static constexpr std::string_view kName = "scheduler_refused";
+  JobId id;
+  std::uint32_t rank = 0;
+  std::string words;
+  std::uint32_t backoffs = 0;  // attempts in a row that led to a backoff
+  TimeMs until_ms = 0;         // the job is not queued before; 0: it is queued at once
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "rank", rank);
+    v(3, "words", words);
+    v(4, "backoffs", backoffs);
+    v(5, "until_ms", until_ms);
+  }
+};
+
+// The job or the nodes changed, so earlier refusals of the scheduler no longer count.
+struct RefusalsForgotten {
+  static constexpr std::string_view kName = "refusals_forgotten";
+  JobId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
+// The attempt is over: every hold that is still unbound is released, and the job waits again or is
+// done.
+struct AttemptEnded {
+  static constexpr std::string_view kName = "attempt_ended";
+  JobId id;
+  std::uint32_t attempt = 0;  // 0: of a job that was found running
+  Cause cause = Cause::kNone;
+  JobState to = JobState::kDone;
+  // Of kPaused: when it is queued again by itself; 0: only a person can queue it.
+  TimeMs until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "cause", cause);
+    v(4, "to", to);
+    v(5, "until_ms", until_ms);
+  }
+};
+
+// A pod that was on its way loses its hold (its "place") and stays.
+struct PlaceLost {
+  static constexpr std::string_view kName = "place_lost";
+  JobId job;
+  std::uint32_t rank = 0;
+  Cause cause = Cause::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "cause", cause);
+  }
+};
+
+// The pod is bound: its hold became a meter at `at_ms` on `slot`. That is the reserved slot unless
+// another party bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod
+// ran before its node was known, and was counted on its reserved slot.
+// `seen_ms`: when the pod certainly existed, by our clock; 0: at the fact's time. `behind_ms`: how
+// far the reporter's clock is behind ours, as far as this report shows. 0: not behind, or a better
+// source is known.
+struct PodBound {
+  static constexpr std::string_view kName = "pod_bound";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  PodSlot slot;
+  TimeMs seen_ms = 0;
+  DurationMs behind_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+    v(4, "slot", slot);
+    v(5, "seen_ms", seen_ms);
+    v(6, "behind_ms", behind_ms);
+  }
+};
+
+struct PodRunning {
+  static constexpr std::string_view kName = "pod_running";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  TimeMs seen_ms = 0;        // as in PodBound
+  DurationMs behind_ms = 0;  // as in PodBound
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+    v(4, "seen_ms", seen_ms);
+    v(5, "behind_ms", behind_ms);
+  }
+};
+
+// The pod is gone. Its slot is free since `at_ms`, whatever it held.
+struct PodGone {
+  static constexpr std::string_view kName = "pod_gone";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  Cause cause = Cause::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+    v(4, "cause", cause);
+  }
+};
+
+}  // namespace fact
+
+}  // namespace subak

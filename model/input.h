@@ -1,0 +1,333 @@
+// Inputs: events and requests. An edge builds one, the shell stamps its time, and Engine::apply
+// decides. They are plain records with one text form (core/text.h), which scenario files, recorded
+// traces and logs share. Inputs are not durable; facts are (model/fact.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+#include "model/input_seen.h"
+#include "model/job.h"
+#include "model/method.h"
+#include "model/node.h"
+#include "model/policy.h"
+#include "model/request.h"
+
+namespace subak {
+
+namespace in {
+
+// --- requests of people and programs ------------------------------------------------------------
+
+// Creates a cluster or changes its mode. A change to enforce adopts the running pods.
+struct SetCluster {
+  static constexpr std::string_view kName = "set_cluster";
+  std::string name;
+  Mode mode = Mode::kObserve;
+  std::vector<NamespaceMode> namespaces;  // overrides, sorted
+  std::string reason;
+  bool validate_only = false;
+  bool must_exist = false;  // refuse if there is no cluster of this name
+  // A cluster that this one replaces: it is removed if it never had a node or a job. Empty: none.
+  std::string replaces{};
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "mode", mode);
+    v(3, "namespaces", namespaces);
+    v(4, "reason", reason);
+    v(5, "validate_only", validate_only);
+    v(6, "must_exist", must_exist);
+    v(7, "replaces", replaces);
+  }
+};
+
+// Removes a cluster without live jobs and pods, with its nodes. Its id is never reused.
+struct DeleteCluster {
+  static constexpr std::string_view kName = "delete_cluster";
+  std::string name;
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "reason", reason);
+    v(3, "validate_only", validate_only);
+  }
+};
+
+// Replaces a cluster's owned fleet. The next list of an edge replaces the imported nodes.
+struct ImportNodes {
+  static constexpr std::string_view kName = "import_nodes";
+  std::string cluster;
+  std::vector<NodeSpec> nodes;
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "nodes", nodes);
+    v(3, "reason", reason);
+    v(4, "validate_only", validate_only);
+  }
+};
+
+// Drains a node, or ends its drain. A drain is Subak's own cordon: it places nothing new on the
+// node, and running pods stay. Before a planned drain begins, Subak places only jobs there that are
+// surely gone by then. The input replaces the node's earlier drain.
+// kInvalid: the drain ends before it begins, or has already ended; or times are given without
+// `drained`.
+struct DrainNode {
+  static constexpr std::string_view kName = "drain_node";
+  std::string cluster;
+  std::string node;
+  bool drained = false;
+  std::string reason;
+  TimeMs from_ms = 0;   // 0, or a past time: now
+  TimeMs until_ms = 0;  // 0: until a person ends the drain
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "node", node);
+    v(3, "drained", drained);
+    v(4, "reason", reason);
+    v(5, "from_ms", from_ms);
+    v(6, "until_ms", until_ms);
+  }
+};
+
+struct SetPolicy {
+  static constexpr std::string_view kName = "set_policy";
+  Policy policy;
+  template <class V>
+  void fields(V& v) {
+    v(1, "policy", policy);
+  }
+};
+
+// Creates an account (revision 0, or the account does not exist) or replaces one. A `revision`
+// other than 0 must be the current one.
+struct SetAccount {
+  static constexpr std::string_view kName = "set_account";
+  AccountSpec spec;
+  std::int64_t revision = 0;
+  std::string reason;
+  bool validate_only = false;
+  bool must_create = false;  // refuse if the account exists
+  bool must_exist = false;   // refuse if it does not
+  template <class V>
+  void fields(V& v) {
+    v(1, "spec", spec);
+    v(2, "revision", revision);
+    v(3, "reason", reason);
+    v(4, "validate_only", validate_only);
+    v(5, "must_create", must_create);
+    v(6, "must_exist", must_exist);
+  }
+};
+
+struct DeleteAccount {
+  static constexpr std::string_view kName = "delete_account";
+  std::string path;
+  std::int64_t revision = 0;
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "path", path);
+    v(2, "revision", revision);
+    v(3, "reason", reason);
+    v(4, "validate_only", validate_only);
+  }
+};
+
+struct SubmitJob {
+  static constexpr std::string_view kName = "submit_job";
+  std::string cluster;  // empty: the only one
+  std::string account;
+  std::string user;
+  std::string name;
+  GangRequest request;
+  std::int32_t priority = 0;
+  DurationMs time_limit_ms = 0;
+  bool held = false;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "account", account);
+    v(3, "user", user);
+    v(4, "name", name);
+    v(5, "request", request);
+    v(6, "priority", priority);
+    v(7, "time_limit_ms", time_limit_ms);
+    v(8, "held", held);
+    v(9, "validate_only", validate_only);
+  }
+};
+
+// Ends a job. A job without pods ends at once; any other by evicting its pods.
+struct CancelJob {
+  static constexpr std::string_view kName = "cancel_job";
+  JobId job;
+  std::string reason;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "reason", reason);
+  }
+};
+
+// `held`: the job is paused; it stays in the list and does not start. Otherwise it may start again.
+struct HoldJob {
+  static constexpr std::string_view kName = "hold_job";
+  JobId job;
+  bool held = false;
+  std::string reason;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "held", held);
+    v(3, "reason", reason);
+  }
+};
+
+// Allows the fact kinds of `version`. This cannot be undone: older programs refuse the store.
+struct Finalize {
+  static constexpr std::string_view kName = "finalize";
+  std::uint32_t version = 0;
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "version", version);
+    v(2, "reason", reason);
+    v(3, "validate_only", validate_only);
+  }
+};
+
+// Accepts a wall clock that the service does not trust (server/runtime/clock/believed_time.h).
+struct AcceptClock {
+  static constexpr std::string_view kName = "accept_clock";
+  TimeMs wall_ms = 0;     // the time that it shows; the runtime sets this and `believed`
+  bool believed = false;  // the clock is trusted, and there is nothing to accept
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "wall_ms", wall_ms);
+    v(2, "believed", believed);
+    v(3, "reason", reason);
+    v(4, "validate_only", validate_only);
+  }
+};
+
+// A call that the edge refused for lack of rights. It becomes a row of the audit log and nothing
+// else. The edge limits how many there are.
+struct CallDenied {
+  static constexpr std::string_view kName = "call_denied";
+  std::string subject;  // account path or job, if known
+  std::string message;  // the answer to the caller
+  template <class V>
+  void fields(V& v) {
+    v(1, "subject", subject);
+    v(2, "message", message);
+  }
+};
+
+// --- made by the runtime -------------------------------------------------------------------------
+
+struct Tick {  // the time of next_deadline() has come
+  static constexpr std::string_view kName = "tick";
+  template <class V>
+  void fields(V&) {}
+};
+struct Pass {  // one scheduling pass; ends each batch
+  static constexpr std::string_view kName = "pass";
+  template <class V>
+  void fields(V&) {}
+};
+struct Restarted {  // first input after recovery: observed clusters must list again
+  static constexpr std::string_view kName = "restarted";
+  template <class V>
+  void fields(V&) {}
+};
+
+// The clock is right again, so the clock at the last start was wrong: it was `ahead_ms` ahead.
+struct ClockWrong {
+  static constexpr std::string_view kName = "clock_wrong";
+  DurationMs ahead_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "ahead_ms", ahead_ms);
+  }
+};
+
+// All kinds of input.
+using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                           SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
+                           NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
+                           Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
+                           NamespaceSeen, GangGone, GangSeen, ClockWrong>;
+
+// One input of any kind. Copy, move and destruction are defined in bodies.cc, as those of
+// fact::Body.
+struct Body : Kinds {
+  using Alternatives = Kinds;
+  using Kinds::Kinds;
+  Body();
+  Body(const Body& other);
+  Body(Body&& other) noexcept;
+  Body& operator=(const Body& other);
+  Body& operator=(Body&& other) noexcept;
+  ~Body();
+};
+
+}  // namespace in
+
+// The method that request ids of this input belong to (model/method.h).
+Method method_of(const in::Body& body);
+
+// A session: one edge follows a cluster, from its first list until another edge begins a list.
+// Session numbers rise from 1. The newest session counts; inputs of an older one are refused.
+inline constexpr std::uint64_t kAnySession = 0;  // no session, not checked (traces, the simulator)
+// Of an edge that began no list. Refused if a session follows the cluster.
+inline constexpr std::uint64_t kNoSession = UINT64_MAX;
+
+// One input, with the fields that all kinds share. `time_ms` never goes backwards: the shell stamps
+// it, and apply asserts it. `actor` is the caller, for the audit log ("token:ci", "loopback").
+// `request_id`, if set, makes a mutation idempotent, per actor and method. The same id with the
+// same content gets the same reply and makes no second fact. With other content it is refused.
+struct Input {
+  TimeMs time_ms = 0;
+  std::string request_id;
+  std::string actor;
+  in::Body body;
+  // core/content_hash.h of the caller's content, if the edge built the body from that and from
+  // existing state. 0: the body is the caller's content, and the engine hashes it.
+  std::uint64_t content = 0;
+  // Of observations in a cluster: the reporter's session (docs/design/0031).
+  std::uint64_t session = kAnySession;
+  // The reporter's clock at the time of this report. The times in the body were read from the same
+  // clock (of an observed pod: the end and the start of its containers). 0: not known. time_ms
+  // minus this is how far that clock is behind ours, and corrects the times in the body
+  // (docs/design/0078).
+  TimeMs said_at_ms = 0;
+};
+
+// The cluster of an input that is an observation in a cluster. nullptr for all other inputs.
+const std::string* observed_cluster(const in::Body& body);
+
+// Converts to and from the text form "@1000 submit_job request_id=r1 actor=ana account=ml ...". One
+// canonical line.
+std::string input_to_text(const Input& input);
+Result<Input> input_from_text(std::string_view line);
+
+}  // namespace subak

@@ -1,0 +1,317 @@
+// Inputs that report observations in a cluster. Part of model/input.h: include that header
+// instead.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/request.h"
+
+namespace subak {
+
+// One pod as an edge sees it. A gated GPU pod joins the queue. A pod bound without Subak is
+// foreign.
+struct PodRecord {
+  std::string uid;
+  std::string ns;
+  std::string name;
+  std::string account;          // label subak.gpu/account; empty: the namespace decides
+  std::string user;             // label subak.gpu/user
+  std::string gang;             // name of its gang inside the namespace; empty: the pod alone
+  std::uint32_t gang_size = 1;  // 0: it is of a gang of unknown size
+  // Its position among its gang's pods: its completion or worker index, or any number that grows
+  // with it. The gang's ranks follow this order. -1: not known; it comes behind the others, in
+  // order of arrival.
+  std::int32_t rank = -1;
+  PodShape shape;
+  Topology topology = Topology::kAny;
+  bool prefer = false;
+  std::uint32_t segment = 0;
+  std::int32_t priority = 0;
+  DurationMs time_limit_ms = 0;
+  bool gated = false;          // has Subak's gate
+  bool controlled = false;     // has a controller that would replace it
+  bool other_manager = false;  // of another queue manager: charged, never queued
+  std::string node;            // spec.nodeName, empty while unbound
+  bool running = false;
+  TimeMs bound_at_ms = 0;      // 0: the time of the input
+  Cause ended = Cause::kNone;  // why it has ended; kNone: it has not
+  TimeMs ended_at_ms = 0;      // 0: the time of the input
+  TimeMs created_at_ms = 0;  // its job waits since then; 0 or later than the input: since the input
+  // Uid of the controller that recreates its pods. With the name it identifies a gang. For a single
+  // pod it finds the job that a replacement belongs to. Empty: it has no controller, or Subak's own
+  // label names the gang.
+  std::string owner{};
+  bool foreign_gates = false;   // has scheduling gates of others
+  std::string let_go_to{};      // the node that Subak's opened gate names; empty: it is closed
+  bool mixed_products = false;  // its gang may have GPUs of several products
+  bool balanced = false;    // its gang is split evenly over the fewest NVLink domains that suffice
+  std::uint32_t spare = 0;  // nodes of each NVLink domain that its gang leaves for replacements
+  bool compute_domain = false;  // its gang uses a ComputeDomain
+  TimeMs running_at_ms = 0;     // when its first container started; 0: not known
+  // The gang is only inferred, not declared. When a pod is lost the others run on, and a pod that
+  // comes after the start becomes a job of its own.
+  bool replaced_alone = false;
+  bool size_of_owner = false;  // gang_size is the owner's current size: the newest counts
+  template <class V>
+  void fields(V& v) {
+    v(1, "uid", uid);
+    v(2, "ns", ns);
+    v(3, "name", name);
+    v(4, "account", account);
+    v(5, "user", user);
+    v(6, "gang", gang);
+    v(7, "gang_size", gang_size);
+    v(8, "rank", rank);
+    v(9, "shape", shape);
+    v(10, "topology", topology);
+    v(11, "prefer", prefer);
+    v(12, "segment", segment);
+    v(13, "priority", priority);
+    v(14, "time_limit_ms", time_limit_ms);
+    v(15, "gated", gated);
+    v(16, "controlled", controlled);
+    v(17, "other_manager", other_manager);
+    v(18, "node", node);
+    v(19, "running", running);
+    v(20, "bound_at_ms", bound_at_ms);
+    v(21, "ended", ended);
+    v(22, "ended_at_ms", ended_at_ms);
+    v(23, "created_at_ms", created_at_ms);
+    v(24, "owner", owner);
+    v(25, "foreign_gates", foreign_gates);
+    v(26, "let_go_to", let_go_to);
+    v(27, "mixed_products", mixed_products);
+    v(28, "balanced", balanced);
+    v(29, "spare", spare);
+    v(30, "compute_domain", compute_domain);
+    v(31, "running_at_ms", running_at_ms);
+    v(32, "replaced_alone", replaced_alone);
+    v(33, "size_of_owner", size_of_owner);
+  }
+  friend bool operator==(const PodRecord&, const PodRecord&) = default;
+};
+
+// Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher created for an API
+// job.
+struct PodRef {
+  std::string uid;
+  JobId job;
+  std::uint32_t rank = 0;
+  std::uint32_t attempt = 0;  // the attempt that the pod was created for; 0: the current one
+  template <class V>
+  void fields(V& v) {
+    v(1, "uid", uid);
+    v(2, "job", job);
+    v(3, "rank", rank);
+    v(4, "attempt", attempt);
+  }
+  friend bool operator==(const PodRef&, const PodRef&) = default;
+};
+
+namespace in {
+
+// A list of the cluster begins, and with it a session. Input::session is newer than the last one,
+// or kAnySession, which stands for the next number. Nothing is scheduled there until ListComplete.
+// Objects that the list has not named by then are gone.
+struct ListBegin {
+  static constexpr std::string_view kName = "list_begin";
+  std::string cluster;
+  // The identity of the cluster: in Kubernetes the uid of the namespace kube-system. The first one
+  // is stored, and a list of another is refused until nodes are imported. Empty: not known.
+  std::string uid{};
+  // The edge's user name at the API server. Until another list begins the webhook trusts this user
+  // there like the service itself. Empty: not known.
+  std::string known_as{};
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "uid", uid);
+    v(3, "known_as", known_as);
+  }
+};
+struct ListComplete {
+  static constexpr std::string_view kName = "list_complete";
+  std::string cluster;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+  }
+};
+struct NodeSeen {
+  static constexpr std::string_view kName = "node_seen";
+  std::string cluster;
+  NodeSpec node;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "node", node);
+  }
+};
+// Pods on the node that are not known to have ended end with it.
+struct NodeGone {
+  static constexpr std::string_view kName = "node_gone";
+  std::string cluster;
+  std::string node;
+  // When it went or was last heard; 0: at the input's time; never later.
+  TimeMs at_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "node", node);
+    v(3, "at_ms", at_ms);
+  }
+};
+struct PodSeen {
+  static constexpr std::string_view kName = "pod_seen";
+  std::string cluster;
+  PodRecord pod;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "pod", pod);
+  }
+};
+struct PodBound {
+  static constexpr std::string_view kName = "pod_bound";
+  std::string cluster;
+  PodRef pod;
+  std::string node;
+  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "pod", pod);
+    v(3, "node", node);
+    v(4, "at_ms", at_ms);
+  }
+};
+struct PodRunning {
+  static constexpr std::string_view kName = "pod_running";
+  std::string cluster;
+  PodRef pod;
+  TimeMs at_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "pod", pod);
+    v(3, "at_ms", at_ms);
+  }
+};
+struct PodGone {
+  static constexpr std::string_view kName = "pod_gone";
+  std::string cluster;
+  PodRef pod;
+  TimeMs ended_at_ms = 0;  // 0: the time of the input
+  Cause cause = Cause::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "pod", pod);
+    v(3, "ended_at_ms", ended_at_ms);
+    v(4, "cause", cause);
+  }
+};
+
+// The cluster did not carry out a command for this pod:
+//   - kReleaseRefused: the API server does not let its gate be opened
+//   - kUnschedulable: the cluster's scheduler cannot bind it to the node of its hold
+//   - kEvictRefused: a disruption budget or a webhook does not let it end; the pod keeps its hold
+//     and is still to end
+// `words`: the cluster's own reason, for people to read; at most limits::kMaxRefusalBytes.
+struct PodRefused {
+  static constexpr std::string_view kName = "pod_refused";
+  std::string cluster;
+  PodRef pod;
+  Cause cause = Cause::kNone;
+  std::string words{};
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "pod", pod);
+    v(3, "cause", cause);
+    v(4, "words", words);
+  }
+};
+
+// The owner of a gang's pods announces all of them: `groups`, in order of rank. The gang may start
+// as soon as the first `least` pods are present. The others are created when those run. Their holds
+// stay for limits::kLateMembersMs. With `each` the same holds for each block of that many pods: the
+// first `least` of each block must be present.
+// The input must follow the first pod. It has no effect on a gang that does not wait, or of which
+// no pod was seen. A repeated one applies to the pods that have not come yet.
+struct GangSeen {
+  static constexpr std::string_view kName = "gang_seen";
+  std::string cluster;
+  std::string ns;
+  std::string gang;  // as in PodRecord
+  std::string owner;
+  std::vector<PodGroup> groups;
+  std::uint32_t least = 0;  // from 1
+  std::uint32_t each = 0;   // divides the number of pods; 0: one block of all
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "ns", ns);
+    v(3, "gang", gang);
+    v(4, "owner", owner);
+    v(5, "groups", groups);
+    v(6, "least", least);
+    v(7, "each", each);
+  }
+};
+
+// The owner of a gang's pods is gone or has ended, and so have the pods: none is created again. A
+// gang of this owner (PodRecord::owner, also with "+" and more behind it) that waits for pods is
+// done.
+struct GangGone {
+  static constexpr std::string_view kName = "gang_gone";
+  std::string cluster;
+  std::string owner;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "owner", owner);
+  }
+};
+
+// A namespace exists or changed. The account of its label (core/names.h) counts if no account names
+// the namespace.
+struct NamespaceSeen {
+  static constexpr std::string_view kName = "namespace_seen";
+  std::string cluster;
+  std::string ns;
+  std::string account;  // empty: it has no account label, or is deleted
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "ns", ns);
+    v(3, "account", account);
+  }
+};
+
+// Up to `at_ms` the edge has reported all events in the cluster. If a later list does not name a
+// pod that was not seen to end, the pod ended then. So downtime of the service is not charged. At
+// most one per limits::kSeenUntilEveryMs is stored. An edge that has sent one keeps sending them,
+// since its lists count too.
+struct SeenUntil {
+  static constexpr std::string_view kName = "seen_until";
+  std::string cluster;
+  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "at_ms", at_ms);
+  }
+};
+
+}  // namespace in
+
+}  // namespace subak

@@ -1,0 +1,159 @@
+// A node as the fleet knows it. Plain records: they travel in inputs and facts.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "model/request.h"
+
+namespace subak {
+
+// Configured MIG slices of one profile, over all GPUs of the node.
+struct MigSlices {
+  std::string profile;  // "1g.10gb"
+  std::int64_t count = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "profile", profile);
+    v(2, "count", count);
+  }
+  friend bool operator==(const MigSlices&, const MigSlices&) = default;
+};
+
+// The resources of a node that non-GPU pods take which belong to no job, in total.
+struct NodeUse {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t pods = 0;
+  std::vector<ResourceCount> extended;  // sorted by name
+  std::vector<HostPort> host_ports;     // sorted
+  template <class V>
+  void fields(V& v) {
+    v(1, "cpu_milli", cpu_milli);
+    v(2, "memory_bytes", memory_bytes);
+    v(3, "pods", pods);
+    v(4, "extended", extended);
+    v(5, "host_ports", host_ports);
+  }
+  friend bool operator==(const NodeUse&, const NodeUse&) = default;
+};
+
+// The CPU and memory of a node that are reserved from non-GPU pods for each free GPU.
+struct BesideGpu {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  bool any() const { return cpu_milli > 0 || memory_bytes > 0; }
+  friend bool operator==(const BesideGpu&, const BesideGpu&) = default;
+};
+
+// Built by an edge from `kubectl get nodes -o json`, a watch or a fleet CSV. A node has one product
+// (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways,
+// or cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.
+struct NodeSpec {
+  std::string name;
+  std::string product;              // empty: no GPUs
+  std::int64_t gpus = 0;            // physical GPUs, at most limits::kMaxGpusPerNode
+  std::int64_t unhealthy_gpus = 0;  // capacity - allocatable: installed, not usable
+  std::int64_t replicas = 0;        // time-slicing: R > 1 replicas per GPU; 0 or 1 = not shared
+  std::int64_t mig_gpus = 0;        // GPUs cut into MIG slices (the rest is whole)
+  std::vector<MigSlices> mig;       // the configured slices of those
+  std::string clique;               // nvidia.com/gpu.clique, empty = none
+  // The groups that the node stands in, nearest first: rack, block, superpod. An empty name: in
+  // none at that level (without a rack name the clique is the rack). At most
+  // limits::kTopologyLevels; readers leave out empty ones at the end.
+  std::vector<std::string> levels;
+  std::int64_t gpus_per_domain =
+      0;                       // joined by NVLink: 0 = all, 1 = none, 4 = each half of a 2x4 box
+  std::int64_t cpu_milli = 0;  // allocatable; 0 = unknown, never the constraint
+  std::int64_t memory_bytes = 0;
+  std::int64_t pod_slots = 0;
+  std::vector<ResourceCount> extended;
+  std::vector<Label> labels;  // sorted by key
+  std::vector<Taint> taints;
+  bool ready = true;
+  bool unschedulable = false;     // cordoned
+  TimeMs not_ready_since_ms = 0;  // last good heartbeat, when !ready
+  // Why Subak places nothing new there, as text: "nvidia.com/mig.config.state is pending". Pods
+  // that are there stay. Empty: the node is fit.
+  std::string unfit;
+  // The node's statements about its GPUs contradict each other; `unfit` says which ones.
+  bool contradicts = false;
+  // How far the node's clock is behind ours, in whole seconds; negative if it is ahead. 0: less
+  // than limits::kClockOffMs, or not measured.
+  DurationMs clock_behind_ms = 0;
+  // Since when the node's clique label is gone; 0: it is there, or there never was one. The node
+  // stays in its last clique until limits::kCliqueKeptMs later. Never reported, as former_clique.
+  TimeMs clique_lost_ms = 0;
+  // The clique whose label the node has lost. The node shares no domain with others, but its NVLink
+  // is still joined to that clique. No gang gets the node exclusively, nor that clique without the
+  // node. Never reported: the engine stores it until the node has a label again or is removed.
+  std::string former_clique;
+
+  // The name at one level, 0 the nearest.
+  const std::string& level(std::size_t k) const {
+    static const std::string kNone;
+    return k < levels.size() ? levels[k] : kNone;
+  }
+  void set_levels(std::vector<std::string> names) {
+    while (!names.empty() && names.back().empty()) names.pop_back();
+    levels = std::move(names);
+  }
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "product", product);
+    v(3, "gpus", gpus);
+    v(4, "unhealthy_gpus", unhealthy_gpus);
+    v(5, "replicas", replicas);
+    v(6, "mig_gpus", mig_gpus);
+    v(7, "mig", mig);
+    v(8, "clique", clique);
+    // The nearest level has a field of its own, from the time when there was no other.
+    std::string rack = level(0);
+    std::vector<std::string> above(levels.begin() + (levels.empty() ? 0 : 1), levels.end());
+    v(9, "rack", rack);
+    v(10, "gpus_per_domain", gpus_per_domain);
+    v(11, "cpu_milli", cpu_milli);
+    v(12, "memory_bytes", memory_bytes);
+    v(13, "pod_slots", pod_slots);
+    v(14, "extended", extended);
+    v(15, "labels", labels);
+    v(16, "taints", taints);
+    // Stored inverted so that the usual node writes nothing.
+    bool not_ready = !ready;
+    v(17, "not_ready", not_ready);
+    ready = !not_ready;
+    v(18, "unschedulable", unschedulable);
+    v(19, "not_ready_since_ms", not_ready_since_ms);
+    v(20, "former_clique", former_clique);
+    v(24, "unfit", unfit);
+    v(25, "clique_lost_ms", clique_lost_ms);
+    v(26, "levels_above", above);
+    v(27, "contradicts", contradicts);
+    v(30, "clock_behind_ms", clock_behind_ms);
+    if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
+    if (above != levels) levels = std::move(above);
+  }
+  friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
+};
+
+// Where one pod of a gang is: its node, its GPUs there, and its cost.
+struct PodSlot {
+  NodeId node;
+  std::uint64_t gpu_mask = 0;  // GPU indexes on the node; 0 for MIG slices and pods without GPU
+  MilliGpu milligpu = 0;  // the charge: 1000 per GPU, floor(1000/R), or the slices' memory units
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "gpu_mask", gpu_mask);
+    v(3, "milligpu", milligpu);
+  }
+  friend bool operator==(const PodSlot&, const PodSlot&) = default;
+};
+
+}  // namespace subak

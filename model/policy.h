@@ -1,0 +1,104 @@
+// Settings of an operator for the whole service: modes of clusters and namespaces, and the numbers
+// that steer decisions. Values; parts of inputs and facts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "accounting/order.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace subak {
+
+// The rights of Subak in a cluster or namespace. Values are durable: append only.
+enum class Mode : std::uint8_t {
+  kObserve,  // writes nothing, charges every GPU pod
+  kWarn,     // adds admission warnings
+  kEnforce,  // gates, queues and places
+};
+template <>
+struct EnumText<Mode> {
+  static constexpr std::array<std::string_view, 3> names{"observe", "warn", "enforce"};
+};
+
+// The mode of one namespace.
+struct NamespaceMode {
+  std::string ns;
+  Mode mode = Mode::kObserve;
+  template <class V>
+  void fields(V& v) {
+    v(1, "ns", ns);
+    v(2, "mode", mode);
+  }
+  friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
+};
+
+// The numbers that steer decisions. They are set as a whole. See docs/design for each.
+struct Policy {
+  OrderPolicy order = OrderPolicy::kTargetShare;
+  DurationMs half_life_ms = 7 * kDayMs;  // fixed once usage exists (a change needs a recompute)
+  DurationMs hold_ms = 10 * kMinuteMs;   // a hold that is not bound by then is released
+  // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
+  DurationMs patience_ms = 2 * kHourMs;
+  DurationMs tick_ms = 5 * kMinuteMs;  // kUsageTick only: Slurm's PriorityCalcPeriod
+  bool tick_charge_end = true;         // kUsageTick only: charge at a job's end
+  // Default for accounts that set nothing: a job is asked to end after its time limit and
+  // `time_limit_grace_ms`. If false, a limit only predicts when its GPUs will be free.
+  bool enforce_time_limits = false;
+  DurationMs time_limit_grace_ms = 5 * kMinuteMs;
+  // The planned run time of a job without a limit. It doubles each time that the job runs longer. 0
+  // = never.
+  DurationMs default_time_limit_ms = kDayMs;
+  // The most reservations of a cluster at one time; 0 = none.
+  std::uint32_t reserve_jobs = 4;
+  // Rules for NVLink domains of several nodes: DomainRules of placement/fleet/fleet.h.
+  std::uint32_t keep_whole = 0;  // empty domains of each cluster and product that are left to gangs
+  std::uint32_t clique_gangs = 1;  // gangs with a ComputeDomain in one domain; 0 = any number
+  // On a GPU node, the CPU and memory that non-GPU pods leave for each free GPU. 0 = nothing is
+  // reserved.
+  std::int64_t cpu_per_gpu_milli = 0;
+  std::int64_t memory_per_gpu_bytes = 0;
+  // System namespaces beside kSystemNamespaces. Subak leaves them alone, and the platform pays for
+  // their pods unless an account names the namespace. A trailing * matches any rest.
+  std::vector<std::string> system_namespaces;
+  template <class V>
+  void fields(V& v) {
+    v(1, "order", order);
+    v(2, "half_life_ms", half_life_ms);
+    v(3, "hold_ms", hold_ms);
+    v(4, "patience_ms", patience_ms);
+    v(5, "tick_ms", tick_ms);
+    v(6, "tick_charge_end", tick_charge_end);
+    v(7, "system_namespaces", system_namespaces);
+    v(8, "enforce_time_limits", enforce_time_limits);
+    v(9, "time_limit_grace_ms", time_limit_grace_ms);
+    v(10, "default_time_limit_ms", default_time_limit_ms);
+    v(11, "reserve_jobs", reserve_jobs);
+    v(12, "keep_whole", keep_whole);
+    v(13, "clique_gangs", clique_gangs);
+    v(14, "cpu_per_gpu_milli", cpu_per_gpu_milli);
+    v(15, "memory_per_gpu_bytes", memory_per_gpu_bytes);
+  }
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+// System namespaces of every cluster: those of Kubernetes and Subak, and the default ones of
+// NVIDIA's operators. Only full names match, since a common prefix may belong to any team.
+inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system",
+                                                                   "kube-public",
+                                                                   "kube-node-lease",
+                                                                   "subak-system",
+                                                                   "gpu-operator",
+                                                                   "nvidia-gpu-operator",
+                                                                   "nvidia-network-operator",
+                                                                   "nvidia-device-plugin",
+                                                                   "nvidia-dra-driver-gpu"};
+// True for one of kSystemNamespaces or of the policy's.
+bool is_system_namespace(const Policy& policy, std::string_view ns);
+
+}  // namespace subak

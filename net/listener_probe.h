@@ -1,0 +1,16 @@
+// The client's half of Listener::probe. Private to net.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/quantity.h"
+
+namespace subak {
+
+// Sends one GET of "/" over a connected socket, which the caller still owns. Returns what was
+// wrong; nothing if any HTTP answer came within `patience`. It does not verify the certificate: the
+// peer is this process.
+std::optional<std::string> ask_http(int fd, bool tls, DurationMs patience);
+
+}  // namespace subak

@@ -1,0 +1,330 @@
+// The connections behind listener.h. Private to listener.cc, the only file that includes Beast.
+#pragma once
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <utility>
+#include <vector>
+
+#include "net/listener_shared.h"
+
+namespace subak::net {
+
+namespace http = boost::beast::http;
+
+constexpr std::size_t kPadding = 64;  // at least kBodyPadding of review.h
+// Reserved for a Content-Length before its bytes arrive.
+constexpr std::size_t kFirstBodyBytes = 256u << 10;
+constexpr std::size_t kReadBytes = 17u << 10;  // one TLS record
+
+// A body that stores at most `limit` bytes, counts the rest, and always has readable bytes behind
+// it.
+struct PaddedBody {
+  struct value_type {
+    std::string data;
+    std::size_t limit = 0;
+    bool too_large = false;
+  };
+  class reader {
+   public:
+    template <bool isRequest, class Fields>
+    reader(http::header<isRequest, Fields>&, value_type& body) : body_(body) {}
+    void init(const boost::optional<std::uint64_t>& length, ErrorCodeOf& ec) {
+      ec = {};
+      if (length) body_.data.reserve(std::min<std::size_t>(*length, kFirstBodyBytes) + kPadding);
+    }
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, ErrorCodeOf& ec) {
+      ec = {};
+      std::size_t bytes = 0;
+      for (auto it = asio::buffer_sequence_begin(buffers); it != asio::buffer_sequence_end(buffers);
+           ++it) {
+        const asio::const_buffer part(*it);
+        bytes += part.size();
+        if (body_.data.size() + part.size() > body_.limit) body_.too_large = true;
+        if (!body_.too_large) body_.data.append(static_cast<const char*>(part.data()), part.size());
+      }
+      return bytes;
+    }
+    void finish(ErrorCodeOf& ec) {
+      ec = {};
+      body_.data.reserve(body_.data.size() + kPadding);
+    }
+
+   private:
+    value_type& body_;
+  };
+};
+using Parser = http::request_parser<PaddedBody>;
+
+inline std::string_view reason_phrase(int status) {
+  const auto text = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
+  return {text.data(), text.size()};
+}
+
+// Header and body in one buffer: one write, one TLS record for a usual answer.
+inline void write_response(std::string& out, const HttpResponse& response, bool keep_alive,
+                           unsigned http_version, bool head) {
+  out.clear();
+  out.reserve(160 + response.headers.size() + response.body.size());
+  out += http_version == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
+  out += std::to_string(response.status);
+  out += ' ';
+  out += reason_phrase(response.status);
+  out += "\r\nContent-Type: ";
+  out += response.content_type;
+  out += response.headers;
+  out += "\r\nContent-Length: ";
+  out += std::to_string(response.body.size());
+  if (!keep_alive) {
+    out += "\r\nConnection: close";
+  } else if (http_version == 10) {
+    out += "\r\nConnection: keep-alive";
+  }
+  out += "\r\n\r\n";
+  if (!head) out += response.body;
+}
+
+inline HttpResponse plain_text(int status, std::string text) {
+  return {status, "text/plain; charset=utf-8", std::move(text)};
+}
+
+template <class Stream>
+class Session : public SessionBase {
+ public:
+  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
+
+  template <class... Args>
+  Session(Shared& shared, const Peer& from, Door::Answer how, Args&&... args)
+      : SessionBase(shared, from, how), stream_(std::forward<Args>(args)...) {
+    in_.resize(kReadBytes);
+  }
+
+  void start() {
+    on_strand([](Session& s) { s.begin(); });
+  }
+  void kill() override {
+    on_strand([](Session& s) { s.cut(); });
+  }
+  void expire(std::uint64_t step) override {
+    on_strand([step](Session& s) {
+      if (s.step() == step) s.too_slow();
+    });
+  }
+  void stop() override {
+    on_strand([](Session& s) {
+      if (s.state_ == State::kIdle || s.state_ == State::kHandshake) s.cut();
+    });
+  }
+
+ private:
+  std::shared_ptr<Session> self() {
+    return std::static_pointer_cast<Session>(this->shared_from_this());
+  }
+  template <class Do>
+  void on_strand(Do act) {
+    asio::post(stream_.get_executor(),
+               [self = self(), act = std::move(act)]() mutable { act(*self); });
+  }
+
+  void begin() {
+    if constexpr (kTls) {
+      stream_.async_handshake(asio::ssl::stream_base::server, [self = self()](ErrorCodeOf ec) {
+        if (ec) {
+          ++self->shared_.counters.tls_failures;
+          return;
+        }
+        self->enter(State::kIdle);
+        self->next();
+      });
+    } else {
+      enter(State::kIdle);
+      next();
+    }
+  }
+
+  void cut() {
+    ErrorCodeOf ignored;
+    socket().close(ignored);
+    waiting_.reset();
+  }
+
+  void too_slow() {
+    if (state_ != State::kClosing) ++shared_.counters.timeouts;
+    if (!std::exchange(waiting_, nullptr)) return cut();
+    keep_alive_ = false;
+    respond(plain_text(503, "no answer in time; try again\n"));
+  }
+
+  Socket& socket() {
+    if constexpr (kTls) {
+      return stream_.next_layer();
+    } else {
+      return stream_;
+    }
+  }
+
+  // Parses the bytes read so far; reads on if they are not a complete request.
+  void next() {
+    while (begin_ < end_) {
+      if (!parser_) begin_request();
+      ErrorCodeOf ec;
+      begin_ += parser_->put(asio::buffer(in_.data() + begin_, end_ - begin_), ec);
+      if (ec == http::error::need_more) break;
+      if (ec) return protocol_error(ec);
+      if (parser_->is_done()) return handle();
+    }
+    if (shared_.stopping && !parser_) return close();
+    if (parser_ && wants_continue()) return send_continue();
+    read();
+  }
+
+  void begin_request() {
+    enter(State::kReading);
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(limits::kMaxHttpHeaderBytes));
+    parser_->body_limit(limits::kMaxHttpDrainBytes);
+    parser_->eager(true);
+    spare_.clear();
+    parser_->get().body().data = std::move(spare_);
+    parser_->get().body().limit = shared_.options.max_body_bytes;
+    continued_ = false;
+  }
+
+  void read() {
+    if (begin_ == end_) begin_ = end_ = 0;
+    if (begin_ > 0) {  // half a header: keep it, at the front
+      std::copy(in_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                in_.begin() + static_cast<std::ptrdiff_t>(end_), in_.begin());
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    if (end_ == in_.size()) in_.resize(in_.size() * 2);  // the parser refuses long headers
+    stream_.async_read_some(asio::buffer(in_.data() + end_, in_.size() - end_),
+                            [self = self()](ErrorCodeOf ec, std::size_t n) {
+                              if (ec) return self->close();
+                              self->end_ += n;
+                              self->next();
+                            });
+  }
+
+  bool wants_continue() const {
+    if (continued_ || !parser_->is_header_done()) return false;
+    return boost::beast::iequals(field(http::field::expect), "100-continue");
+  }
+
+  void send_continue() {
+    continued_ = true;
+    out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+    asio::async_write(stream_, asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      if (ec) return self->close();
+      self->read();
+    });
+  }
+
+  void protocol_error(ErrorCodeOf ec) {
+    ++shared_.counters.bad_requests;
+    keep_alive_ = false;
+    head_ = false;
+    version_ = 11;
+    const int status = ec == http::error::header_limit ? 431 : 400;
+    const std::string what =
+        ec == http::error::body_limit
+            ? "body: more than " + std::to_string(limits::kMaxHttpDrainBytes) + " bytes\n"
+            : "not an HTTP/1.1 request: " + ec.message() + "\n";
+    respond(plain_text(status, what));
+  }
+
+  void handle() {
+    const auto& message = parser_->get();
+    keep_alive_ = message.keep_alive() && !shared_.stopping;
+    version_ = message.version();
+    head_ = message.method() == http::verb::head;
+    ++shared_.counters.requests;
+    enter(State::kHandling);
+    if (message.body().too_large) {
+      ++shared_.counters.bad_requests;
+      return respond(plain_text(
+          400, "body: more than " + std::to_string(shared_.options.max_body_bytes) + " bytes\n"));
+    }
+    const std::string& body = message.body().data;
+    const HttpRequest request{{message.method_string().data(), message.method_string().size()},
+                              {message.target().data(), message.target().size()},
+                              {body.data(), body.size()},
+                              field(http::field::host)};
+    try {
+      if (!shared_.async_handler) return respond(shared_.handler(request));
+      waiting_ = self();
+      shared_.async_handler(request, replier());
+    } catch (const std::exception& e) {
+      waiting_.reset();
+      respond(plain_text(500, std::string("internal error: ") + e.what() + "\n"));
+    }
+  }
+
+  std::string_view field(http::field name) const {
+    const auto& message = parser_->get();
+    const auto it = message.find(name);
+    if (it == message.end()) return {};
+    return {it->value().data(), it->value().size()};
+  }
+
+  // A late call finds no connection, or one that no longer waits.
+  HttpReplier replier() {
+    return [weak = std::weak_ptr<Session>(self())](HttpResponse response) {
+      const auto session = weak.lock();
+      if (!session) return;
+      session->on_strand([response = std::move(response)](Session& s) {
+        if (std::exchange(s.waiting_, nullptr)) s.respond(response);
+      });
+    };
+  }
+
+  void respond(const HttpResponse& response) {
+    enter(State::kWriting);
+    write_response(out_, response, keep_alive_, version_, head_);
+    asio::async_write(stream_, asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      if (ec || !self->keep_alive_) return self->close();
+      self->spare_ = std::move(self->parser_->get().body().data);
+      self->parser_.reset();
+      self->enter(State::kIdle);
+      self->next();
+    });
+  }
+
+  // Shuts the connection down, then reads what still arrives, so that a reset does not drop the
+  // last answer.
+  void close() {
+    if (state_ == State::kClosing) return;
+    enter(State::kClosing);
+    if constexpr (kTls) {
+      stream_.async_shutdown([self = self()](ErrorCodeOf) { self->drain(); });
+    } else {
+      drain();
+    }
+  }
+
+  void drain() {
+    ErrorCodeOf ignored;
+    socket().shutdown(tcp::socket::shutdown_send, ignored);
+    if (ignored) return;
+    discard();
+  }
+  void discard() {
+    socket().async_read_some(asio::buffer(in_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      if (!ec) self->discard();
+    });
+  }
+
+  Stream stream_;
+  std::vector<char> in_;
+  std::size_t begin_ = 0, end_ = 0;  // range of in_ that is not parsed yet
+  std::optional<Parser> parser_;
+  std::shared_ptr<Session> waiting_;  // this session, while another thread makes the answer
+  std::string out_, spare_;
+  bool keep_alive_ = true, head_ = false, continued_ = false;
+  unsigned version_ = 11;
+};
+
+}  // namespace subak::net

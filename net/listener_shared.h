@@ -1,0 +1,192 @@
+// The shared state of the connections of listener.h, and what the control thread does to all of
+// them. Private to listener.cc and listener_probe.cc.
+#pragma once
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+#include <list>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "net/listener.h"
+
+namespace subak::net {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using ErrorCodeOf = boost::system::error_code;
+// The concrete executor halves the compile time and saves an indirection for each operation.
+using Executor = asio::io_context::executor_type;
+using Strand = asio::strand<Executor>;
+using Socket = asio::basic_stream_socket<tcp, Strand>;
+using TlsStream = asio::ssl::stream<Socket>;
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, Executor>;
+constexpr DurationMs kCloseMs = 2 * kSecondMs;  // for the peer to read the last bytes
+constexpr DurationMs kCrowdedRetryMs = 5;       // while too many are closing
+constexpr DurationMs kAcceptRetryMs = 100;      // after accept failed (no file descriptors)
+
+struct Shared;
+
+// One connection. It runs on its strand, so on any of the threads, one at a time. The control
+// thread reads only atomics and fields under Shared::mutex.
+class SessionBase : public std::enable_shared_from_this<SessionBase> {
+ public:
+  enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
+
+  SessionBase(Shared& shared, const Peer& peer, Door::Answer entered);
+  virtual ~SessionBase();
+  // The three take effect on the strand, later. Threads: any.
+  virtual void kill() = 0;                      // closes the socket; pending operations fail
+  virtual void expire(std::uint64_t step) = 0;  // the state of that step lasted too long
+  virtual void stop() = 0;                      // ends it unless a request is in flight
+
+  State state() const { return state_; }
+  // Grows with each change of a state of any connection: the smallest has been in its state
+  // longest.
+  std::uint64_t step() const { return step_; }
+  DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
+  // True if it is the peer's turn, so closing the connection loses no answer.
+  bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
+
+  const Peer peer;
+  const Door::Answer entered;
+  bool evicted = false;  // under Shared::mutex
+
+ protected:
+  void enter(State state);
+
+  Shared& shared_;
+  std::atomic<State> state_ = State::kHandshake;
+
+ private:
+  std::atomic<std::uint64_t> step_{0};
+  std::atomic<DurationMs> age_ms_{0};  // in this state
+  std::list<SessionBase*>::iterator place_;
+};
+
+// The state that all connections share.
+struct Shared {
+  explicit Shared(ListenerOptions o)
+      : options(std::move(o)), door({options.max_connections, options.max_per_peer}) {}
+
+  const ListenerOptions options;
+  HttpHandler handler;
+  AsyncHttpHandler async_handler;
+  ListenerCounters counters;
+  Door door;
+  std::atomic<std::uint64_t> steps{0};
+  std::atomic<bool> stopping{false};
+  DurationMs stopping_ms = 0;  // of the control thread
+
+  std::mutex mutex;
+  std::list<SessionBase*> sessions;
+  // Accepts, checks time-outs and changes certificates: never behind a request.
+  asio::io_context control{1};
+  Timer tick{control};
+  asio::io_context io;  // last: its handlers own the sessions
+
+  void arm_tick();
+  void sweep();
+  void begin_stop();
+  bool make_room(const Peer& peer, Door::Answer full);
+  std::vector<std::shared_ptr<SessionBase>> all();
+  bool nobody() {
+    const std::lock_guard lock(mutex);
+    return sessions.empty();
+  }
+};
+
+inline SessionBase::SessionBase(Shared& shared, const Peer& p, Door::Answer e)
+    : peer(p), entered(e), shared_(shared) {
+  step_ = ++shared_.steps;
+  const std::lock_guard lock(shared_.mutex);
+  place_ = shared_.sessions.insert(shared_.sessions.end(), this);
+}
+
+// All under the lock: when no session is left, the shared state may go too.
+inline SessionBase::~SessionBase() {
+  const std::lock_guard lock(shared_.mutex);
+  shared_.door.left(peer, entered, evicted);
+  shared_.sessions.erase(place_);
+  if (!shared_.stopping || !shared_.sessions.empty()) return;
+  asio::post(shared_.control, [&tick = shared_.tick] { tick.cancel(); });
+}
+
+inline void SessionBase::enter(State state) {
+  age_ms_ = 0;  // before the step: a reader of the step sees its age
+  state_ = state;
+  step_ = ++shared_.steps;
+}
+
+inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
+  if (state == SessionBase::State::kIdle) return o.idle_ms;
+  if (state == SessionBase::State::kHandling) return o.answer_ms;
+  return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
+}
+
+// Holds references, so that no session ends, and takes the lock, while this code holds it.
+inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
+  std::vector<std::shared_ptr<SessionBase>> out;
+  const std::lock_guard lock(mutex);
+  out.reserve(sessions.size());
+  for (SessionBase* session : sessions) {
+    if (auto kept = session->weak_from_this().lock()) out.push_back(std::move(kept));
+  }
+  return out;
+}
+
+inline void Shared::sweep() {
+  if (stopping) stopping_ms += options.tick_ms;
+  const bool too_late = stopping && stopping_ms >= options.stop_grace_ms;
+  for (const auto& session : all()) {
+    const std::uint64_t step = session->step();
+    const DurationMs limit = limit_of(session->state(), options);
+    if (session->grow_older(options.tick_ms) >= limit) session->expire(step);
+    if (too_late) session->kill();
+  }
+}
+
+inline void Shared::arm_tick() {
+  tick.expires_after(std::chrono::milliseconds(options.tick_ms));
+  tick.async_wait([this](ErrorCodeOf) {
+    sweep();
+    if (!stopping || !nobody()) arm_tick();
+  });
+}
+
+inline void Shared::begin_stop() {
+  stopping = true;
+  for (const auto& session : all()) session->stop();
+  if (nobody()) tick.cancel();
+}
+
+// Closes the connection that has owed a complete request for longest, idle or slow. It is of the
+// same address if that address is full.
+inline bool Shared::make_room(const Peer& peer, Door::Answer full) {
+  std::shared_ptr<SessionBase> victim;
+  {
+    const std::lock_guard lock(mutex);
+    SessionBase* oldest = nullptr;
+    for (SessionBase* session : sessions) {
+      if (!session->may_go() || session->evicted || session->entered == Door::Answer::kOwn)
+        continue;
+      if (full == Door::Answer::kPeerFull && session->peer.address != peer.address) continue;
+      if (oldest == nullptr || session->step() < oldest->step()) oldest = session;
+    }
+    if (oldest == nullptr || !door.evict(oldest->peer)) return false;
+    oldest->evicted = true;
+    victim = oldest->weak_from_this().lock();
+  }
+  if (victim) victim->kill();
+  return true;
+}
+
+}  // namespace subak::net

@@ -1,0 +1,33 @@
+// Lets a service test its own listener, over a real connection through the listener's real socket.
+// The result says whether the listener works, independent of this process's free sockets.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/quantity.h"
+#include "net/door.h"
+
+namespace subak {
+
+struct ProbeResult {
+  enum class Kind {
+    kServes,
+    kSilent,    // let in, but the answer was late or wrong
+    kShut,      // not let in: the listener accepts no more
+    kNotAsked,  // no socket or port was free: nothing is known
+  };
+  Kind kind = Kind::kServes;
+  std::string detail;  // why, unless it serves
+};
+
+// Connects to the listener of `door` as an expected connection, and lets `ask` talk over the
+// socket. The listener is bound to host (an address; a wildcard is reached on loopback) and port.
+// The socket is blocking and stays the probe's. `ask` returns what went wrong. Blocks for at most
+// `patience` to connect; `ask` has a bound of its own.
+ProbeResult probe(Door& door, const std::string& host, std::uint16_t port, DurationMs patience,
+                  const std::function<std::optional<std::string>(int fd)>& ask);
+
+}  // namespace subak

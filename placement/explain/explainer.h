@@ -1,0 +1,169 @@
+// Collects every reason why a gang has no placement, as data. It walks the nodes several times, so
+// it is slow beside a search. Callers use it once for a shape, not for each job. Private to
+// placement.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/reason.h"
+#include "placement/fleet/compute_domains.h"
+#include "placement/search/finder.h"
+
+namespace subak {
+
+class Explainer {
+ public:
+  // Requires that filters of the shape are up to date and that find() has just failed. `drain`: the
+  // nodes where the gang would have the least to wait for. Jobs that hold GPUs there are in the
+  // way.
+  Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
+            JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
+  // Returns every reason, in the order of kReasonOrder. Call it once per Explainer.
+  std::vector<Reason> run();
+
+ private:
+  struct Demand {
+    const Pods* pods = nullptr;
+    const Filter* filter = nullptr;
+    std::optional<MilliGpu> least_per_pod;  // of the matching nodes; none: no node matches
+    MilliGpu need = 0;                      // of all these pods, at the cheapest matching node
+    MilliGpu free = 0;             // for this job; if one product must do, of the product with most
+    std::int64_t slices_free = 0;  // the same for slices
+    // Free, but not for this job: taints it does not tolerate; not ready, cordoned or drained;
+    // reserved for other jobs.
+    MilliGpu tainted = 0, closed = 0, kept = 0;
+    MilliGpu spare = 0;  // on nodes that a gang reserves for its replacements
+    MilliGpu left = 0;   // on NVLink domains that are left to gangs
+    std::set<DomainIndex> left_on;
+    MilliGpu computed = 0;  // in domains with a ComputeDomain of others, if the gang uses one
+    std::optional<NodeIndex> computed_on;            // the first of these nodes
+    const std::vector<NodeIndex>* barred = nullptr;  // nodes that rejected these pods
+  };
+
+  // explain.cc: structural reasons.
+  void no_matching(const Demand& d);
+  void no_slices(const Pods& p);
+  void exceeds_fleet();
+  // Resources other than GPUs that the pod asks for and that no matching node has even when empty.
+  // Returns false if there are none.
+  bool too_large(const Demand& d);
+  void conditions(const Demand& d);
+  void reserved();
+  void computed();
+  Reason& add(ReasonToken token, std::string subject, std::int64_t need, std::int64_t have,
+              std::string detail);
+
+  // explain_capacity.cc: what is free, and what is in the way.
+  void measure(Demand& d) const;
+  void wrong_slices(const Demand& d);
+  std::int64_t free_slices(const PodShape& pod, NodeIndex i) const;
+  std::string not_for_it(const Demand& d) const;
+  static std::string left_text(const Demand& d);  // where it is free and left to gangs
+  void capacity(const Demand& d);
+  bool enough_gpus() const;
+  void together();
+  void node_resources();
+  void lacking(const std::string& resource);
+  // The same for an extended resource of some pod that nodes with free GPUs lack.
+  void lacking_extended();
+  bool works(Ignore ignore) const;
+  bool works_in(const Scene& scene, Ignore ignore) const;
+  bool works_anywhere() const;
+  // Returns the most milli-GPU within one area of the topology; f(node) is the amount that counts
+  // for a node.
+  template <class F>
+  MilliGpu most_together(F&& f) const {
+    std::vector<MilliGpu> sums;  // by place
+    MilliGpu most = 0;
+    for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
+      const MilliGpu here = f(i);
+      if (here == 0) continue;
+      const std::uint32_t place = place_of(i, scene_.node(i));
+      if (place >= sums.size()) sums.resize(place + 1);
+      MilliGpu& sum = sums[place];
+      sum += here;
+      most = std::max(most, sum);
+    }
+    return most;
+  }
+  std::uint32_t place_of(NodeIndex i, const NodeState& n) const;
+
+  // Calls fn(node, state) over the nodes of the gang's cluster.
+  template <class F>
+  void each(F&& fn) const {
+    for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
+      const auto& n = scene_.fleet.nodes[i];
+      if (n && n->present && n->cluster == shape_.cluster) fn(i, *n);
+    }
+  }
+  // Calls fn(node) over the nodes that match. A fleet has many nodes and a node record is large, so
+  // check the filter's arrays first.
+  template <class F>
+  void each_matching(const Demand& d, F&& fn) const {
+    for (NodeIndex i = 0; i < d.filter->matches.size(); ++i) {
+      if (matches(d, i)) fn(i);
+    }
+  }
+  // Neither depends on holds, so the filter's answer is valid in every snapshot.
+  bool matches(const Demand& d, NodeIndex i) const {
+    return d.filter->matches[i] && linked_enough(d, i);
+  }
+  bool linked_enough(const Demand& d, NodeIndex i) const {
+    return !shape_.linked || d.pods->shape->kind == GpuKind::kNone || scene_.node(i).linked;
+  }
+  bool open(const Demand& d, NodeIndex i) const { return d.filter->free[i] >= 0 && !barred(d, i); }
+  // True if the filter knows that an open node has nothing free that these pods request.
+  bool nothing_free(const Demand& d, NodeIndex i) const {
+    return d.filter->counts && scene_.overlay == nullptr && d.filter->free[i] == 0;
+  }
+  bool barred(const Demand& d, NodeIndex i) const {
+    return d.barred != nullptr && std::binary_search(d.barred->begin(), d.barred->end(), i);
+  }
+  bool kept_for_other(NodeIndex i) const {
+    const JobId keeper = scene_.owner_of(i);
+    return keeper && keeper != owner_;
+  }
+  // By the rule cliqueGangs.
+  bool computed_by_others(NodeIndex i) const {
+    return shape_.request().compute_domain && is_computed(scene_, i, owner_);
+  }
+  // By the rule keepWhole.
+  bool left_to_others(NodeIndex i) const {
+    return scene_.left_to_gangs(i) && !scene_.owner_of(i) && !needs_several(shape_, scene_.node(i));
+  }
+  // Returns what is free on the node for these pods, whatever else the node lacks.
+  MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
+  // The same in one domain inside the node, if the topology needs one.
+  MilliGpu free_together(const PodShape& pod, NodeIndex i) const;
+
+  Search::Impl& memory_;
+  const Shape& shape_;
+  const Sought& sought_;
+  const Scene& scene_;
+  JobId owner_;
+  bool fits_empty_;
+  std::vector<std::string> keepers_;  // jobs for which nodes are reserved
+  std::vector<std::string> holders_;  // jobs that are in the way, those with most GPUs first
+  std::vector<Demand> demands_;
+  std::vector<Reason> reasons_;
+};
+
+// Milli-GPU as text for people: "2", "0.125".
+std::string gpus_text(MilliGpu milli);
+// Kubernetes' names of the resources.
+inline constexpr const char* kCpuResource = "cpu";
+inline constexpr const char* kMemoryResource = "memory";
+// Formats thousandths of a CPU, bytes, or a count: "1.5 CPUs", "64 GiB of memory", "1 rdma/ib0".
+std::string amount_text(const std::string& resource, std::int64_t amount);
+// Formats a number of slices: "2 slices of 1g.10gb".
+std::string slices_text(const PodShape& pod, std::int64_t slices);
+// Returns the product, or the profile, that the pod asks for.
+std::string kind_text(const PodShape& pod);
+
+}  // namespace subak

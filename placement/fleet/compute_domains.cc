@@ -1,0 +1,75 @@
+#include "placement/fleet/compute_domains.h"
+
+#include <algorithm>
+
+namespace subak {
+namespace {
+
+void sort_once(std::vector<JobId>& jobs) {
+  std::sort(jobs.begin(), jobs.end());
+  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+}
+
+void add_computing(const Fleet::Impl& fleet, const Load& load, std::vector<JobId>& jobs) {
+  for (const Hold& h : load.holds) {
+    if (computes(fleet, h)) jobs.push_back(h.owner);
+  }
+}
+
+}  // namespace
+
+std::vector<JobId> computing_in(const Fleet::Impl& fleet, DomainIndex domain,
+                                const std::function<const Load&(NodeIndex)>& load_of) {
+  std::vector<JobId> jobs;
+  fleet.domains[domain]->each_wired([&](NodeIndex m) {
+    if (fleet.nodes[m]->home() == domain) add_computing(fleet, load_of(m), jobs);
+  });
+  sort_once(jobs);
+  return jobs;
+}
+
+std::vector<JobId> computing_beside(const Scene& scene, NodeIndex node, JobId owner) {
+  const DomainIndex home = scene.node(node).home();
+  if (home == kNoArea || scene.is_empty()) return {};
+  std::vector<JobId> jobs;
+  if (!scene.nothing_held) jobs = scene.computing(home);
+  scene.fleet.domains[home]->each_wired([&](NodeIndex m) {
+    const JobId keeper = scene.owner_of(m);
+    if (!keeper || keeper == owner || scene.node(m).home() != home) return;
+    if (scene.kept->computes(NodeId(m))) jobs.push_back(keeper);
+    if (scene.nothing_held) add_computing(scene.fleet, scene.load(m), jobs);
+  });
+  sort_once(jobs);
+  std::erase(jobs, owner);
+  return jobs;
+}
+
+bool is_computed(const Scene& scene, NodeIndex node, JobId owner) {
+  const std::size_t beside = computing_beside(scene, node, owner).size();
+  const std::uint32_t most = scene.fleet.rules.clique_gangs;
+  if (beside == 0) return false;
+  if (most > 0 && beside >= most) return true;
+  const std::vector<Hold>& holds = scene.load(node).holds;
+  return !scene.nothing_held && std::any_of(holds.begin(), holds.end(), [&](const Hold& h) {
+    return h.owner != owner && computes(scene.fleet, h);
+  });
+}
+
+void Fleet::Impl::note_computing(const NodeState& n) {
+  if (n.home() == kNoArea) return;
+  Group& g = *domains[n.home()];
+  std::vector<JobId> now =
+      computing_in(*this, n.home(), [this](NodeIndex m) -> const Load& { return nodes[m]->load; });
+  if (now == g.computing) return;
+  const bool fewer = now.size() < g.computing.size();
+  g.computing = std::move(now);
+  // Failed searches look at these nodes again.
+  if (fewer) g.each_wired([this](NodeIndex m) { changed(m); });
+}
+
+std::vector<JobId> Fleet::computing_beside(NodeId node) const {
+  const DomainIndex home = wired_domain(node);
+  return home == kNoArea ? std::vector<JobId>() : impl_->domains[home]->computing;
+}
+
+}  // namespace subak

@@ -1,0 +1,59 @@
+// The free GPUs and slices of a node, as far as GPUs alone decide which pods fit. Nodes with equal
+// state are alike for every pod, except for CPU, memory, labels and topology. It does not matter
+// which GPU of a domain is which, so a fleet has far fewer states than nodes. The fleet stores each
+// state once, counts its nodes, and drops it with its last node. Private to placement.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ids.h"
+#include "model/node.h"
+#include "placement/gpus/room.h"
+
+namespace subak {
+
+using StateIndex = std::uint32_t;  // 0: none
+
+struct GpuState {
+  NodeSpec spec;      // only the fields that say which GPUs the node has
+  Room room;          // GPUs and slices; of each domain those with most free first
+  MilliGpu free = 0;  // on its GPUs, without slices
+  ProductId product;
+  bool linked = true;  // as NodeState
+  bool split = false;
+  bool used = false;  // some GPUs or slices of the node are held
+};
+
+struct NodeState;
+
+class GpuStates {
+ public:
+  const GpuState& operator[](StateIndex i) const { return entries_[i].state; }
+  // A number that no other state has, now or earlier.
+  std::uint64_t serial(StateIndex i) const { return entries_[i].serial; }
+  std::size_t size() const { return entries_.size(); }  // all numbers are below
+  std::size_t known() const { return by_content_.size(); }
+
+  // Returns the number of the node's state and counts one more node that uses it.
+  StateIndex use(const NodeState& node);
+  void drop(StateIndex i);  // counts one node less; 0: does nothing
+
+ private:
+  struct Entry {
+    GpuState state;
+    std::string content;
+    std::uint64_t uses = 0, serial = 0;
+  };
+  std::vector<Entry> entries_{1};
+  std::unordered_map<std::string, StateIndex> by_content_;  // looked up, never walked
+  std::vector<StateIndex> unused_;
+  std::uint64_t last_serial_ = 0;
+  std::string scratch_;
+  std::vector<std::int32_t> free_;  // scratch too
+};
+
+}  // namespace subak

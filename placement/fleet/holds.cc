@@ -1,0 +1,220 @@
+// take(), give(), and the slots of pods whose node is already known.
+#include <algorithm>
+#include <bit>
+
+#include "core/must.h"
+#include "placement/fleet/fleet_impl.h"
+#include "placement/fleet/spares.h"
+
+namespace subak {
+namespace {
+
+// A wish for exclusivity (prefer) reserves nothing, as the gang may have been placed elsewhere.
+bool keeps_domain(const Shape& s) {
+  return s.request().topology == Topology::kNvlinkExclusive && !s.request().prefer;
+}
+
+GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
+  GpuMask kept = 0;
+  for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
+    const GpuMask domain = inner_domain_mask(spec, d);
+    if ((domain & mask) != 0) kept |= domain;
+  }
+  return kept;
+}
+
+// A hold of a gang with spare nodes, or beside one, may change which nodes are reserved for
+// replacements.
+void respare(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
+  const DomainIndex home = n.home();
+  if (home == kNoArea) return;
+  if (s.request().spare > 0 || impl.domains[home]->sparing) impl.respare(home);
+}
+
+// Returns what non-GPU pods may still take of the node.
+BesideGpu for_light_pods(const NodeState& n) {
+  const BesideGpu kept = kept_beside(n.spec, n.room);
+  return {n.room.cpu_milli - kept.cpu_milli, n.room.memory_bytes - kept.memory_bytes};
+}
+
+void refresh_domain(Fleet::Impl& impl, DomainIndex domain) {
+  impl.domains[domain]->each_wired([&](NodeIndex m) { impl.refresh(NodeId(m)); });
+}
+
+}  // namespace
+
+Fleet::Impl::Keep Fleet::Impl::keep_of(const Hold& hold, const NodeState& n) const {
+  const Shape& s = shape(hold.shape);
+  if (!keeps_domain(s) || n.domain == kNoArea) return {};
+  if (pods_of(s, hold.rank).shape->kind == GpuKind::kNone) return {};
+  switch (exclusive_level(s, hold.rank, n)) {
+    case Level::kInner:
+      return {inner_domains_of(n.spec, hold.slot.gpu_mask), kNoArea};
+    case Level::kNode:
+      return {kAllGpus, kNoArea};
+    case Level::kClique:
+      return {0, n.home()};
+  }
+  return {};
+}
+
+void Fleet::Impl::hold_whole(DomainIndex domain, bool more) {
+  Group& g = *domains[domain];
+  keeping -= g.keeps() ? 1 : 0;
+  more ? ++g.kept : --g.kept;
+  keeping += g.keeps() ? 1 : 0;
+}
+
+void Fleet::Impl::set_sparing(DomainIndex domain, bool sparing) {
+  Group& g = *domains[domain];
+  keeping -= g.keeps() ? 1 : 0;
+  g.sparing = sparing;
+  keeping += g.keeps() ? 1 : 0;
+}
+
+void Fleet::Impl::keep_anew(DomainIndex home) {
+  if (home == kNoArea) return;
+  bool changed = false;
+  domains[home]->each_wired([&](NodeIndex m) {
+    NodeState& n = *nodes[m];
+    for (Hold& hold : n.load.holds) {
+      const Keep keep = keep_of(hold, n);
+      if (keep.gpus == hold.kept && keep.domain == hold.kept_domain) continue;
+      if (hold.kept_domain != kNoArea) {
+        hold_whole(hold.kept_domain, false);
+        if (domains[hold.kept_domain]->kept == 0) refresh_domain(*this, hold.kept_domain);
+      }
+      hold.kept = keep.gpus;
+      hold.kept_domain = keep.domain;
+      if (keep.domain != kNoArea) hold_whole(keep.domain, true);
+      changed = true;
+    }
+  });
+  if (changed) refresh_domain(*this, home);
+}
+
+std::vector<JobId> Fleet::keepers(NodeId id) const {
+  if (impl_->keeping == 0) return {};
+  const DomainIndex home = wired_domain(id);
+  if (home == kNoArea) return {};
+  const Group& g = *impl_->domains[home];
+  const NodeState& n = impl_->at(id);
+  const bool spares = g.sparing && (n.spare || n.load.allocated > 0);
+  if (g.kept == 0 && !spares) return {};
+  std::vector<JobId> out;
+  g.each_wired([&](NodeIndex m) {
+    for (const Hold& h : impl_->nodes[m]->load.holds) {
+      if (h.kept_domain == home || (spares && keeps_spare(*impl_, h))) out.push_back(h.owner);
+    }
+  });
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::uint32_t Fleet::wired_domain(NodeId node) const {
+  const NodeState* n = impl_->find(node);
+  return n == nullptr ? kNoArea : n->home();
+}
+
+void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
+  NodeState& n = impl_->ensure(slot.node);
+  must(slot.milligpu >= 0, "amounts are not negative");
+  const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
+  impl_->accrue(n, now + late_ms);
+  const NodeLevels before = n.levels;
+  const BesideGpu light_before = impl_->beside.any() ? for_light_pods(n) : BesideGpu();
+  const Shape& s = impl_->shape(shape);
+  Hold hold{owner, shape, rank, slot, 0, kNoArea};
+  const Impl::Keep keep = impl_->keep_of(hold, n);
+  hold.kept = keep.gpus;
+  hold.kept_domain = keep.domain;
+  if (keep.domain != kNoArea) impl_->hold_whole(keep.domain, true);
+  n.load.add(hold, *impl_->pods_of(s, rank).shape);
+  impl_->note_held(n, slot.milligpu);
+  if (s.request().compute_domain) impl_->note_computing(n);
+  if (hold.kept_domain != kNoArea && impl_->domains[hold.kept_domain]->kept == 1) {
+    refresh_domain(*impl_, hold.kept_domain);
+  } else {
+    impl_->refresh(slot.node);
+  }
+  respare(*impl_, s, n);
+  if (impl_->beside.any()) {
+    // The resources reserved beside the GPUs may be more than those taken with them.
+    const BesideGpu light = for_light_pods(n);
+    const bool more =
+        light.cpu_milli > light_before.cpu_milli || light.memory_bytes > light_before.memory_bytes;
+    impl_->freed_beside += more ? 1 : 0;
+  }
+  correct(n.books, before, n.levels, late_ms);
+  must(n.levels.allocated == before.allocated + slot.milligpu, "what is taken is allocated");
+}
+
+void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
+  NodeState& n = impl_->ensure(slot.node);
+  const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
+  impl_->accrue(n, now + late_ms);
+  const NodeLevels before = n.levels;
+  const Hold* hold = n.load.find(shape, rank, slot, owner);
+  must(hold != nullptr, "what is given back was taken");
+  const Shape& s = impl_->shape(shape);
+  const PodShape& pod = *impl_->pods_of(s, rank).shape;
+  const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
+  impl_->note_held(n, -slot.milligpu);
+  if (s.request().compute_domain) impl_->note_computing(n);
+  impl_->refresh(slot.node);
+  respare(*impl_, s, n);
+  correct(n.books, before, n.levels, late_ms);
+  must(n.levels.allocated == before.allocated - slot.milligpu, "what is given back is free");
+  must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");
+  if (kept != kNoArea) {
+    impl_->hold_whole(kept, false);
+    if (impl_->domains[kept]->kept == 0) refresh_domain(*impl_, kept);
+  }
+  ++impl_->freed;
+}
+
+void Fleet::set_others(NodeId id, const NodeUse& use) {
+  NodeState& n = impl_->at(id);
+  must(n.present, "what takes of a node is on one that is there");
+  n.load.others = use;
+  n.works = left_if_nothing_held(n, impl_->beside);
+  impl_->refresh(id);
+  ++impl_->freed;
+}
+
+const NodeUse& Fleet::others(NodeId id) const { return impl_->at(id).load.others; }
+
+PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const {
+  const NodeState* n = impl_->find(node);
+  if (n == nullptr || !n->present) return {node, 0, slot_milligpu(shape, rank, node)};
+  const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
+  const Room room = left_on(n->spec, n->empty, n->load, 0, {}, nullptr);
+  const Ignore all{true, true, true, true, true, true};
+  if (const auto slot = choose(node, n->spec, room, pod, kAllGpus, all)) return *slot;
+  PodSlot slot{node, 0, pod_milligpu(n->spec, pod)};
+  if (pod.kind == GpuKind::kWhole) {
+    GpuMask free = room.whole;
+    for (std::int64_t i = 0; i < pod.gpus && free != 0; ++i, free &= free - 1) {
+      slot.gpu_mask |= free & (~free + 1);
+    }
+  }
+  return slot;
+}
+
+bool Fleet::over_allocated(NodeId id) const {
+  const NodeState* n = impl_->find(id);
+  if (n == nullptr) return false;
+  if (n->load.allocated + n->stranded > n->levels.installed && n->load.allocated > 0) return true;
+  const MilliGpu capacity = gpu_capacity(n->spec);
+  const auto uncut = static_cast<std::size_t>(n->present ? uncut_gpus(n->spec) : 0);
+  for (std::size_t i = 0; i < n->load.gpu_used.size(); ++i) {
+    if (n->load.gpu_used[i] > (i < uncut ? capacity : 0)) return true;
+  }
+  return std::any_of(n->load.mig_used.begin(), n->load.mig_used.end(), [&](const MigUse& u) {
+    const int i = n->present ? mig_index(n->spec, u.profile) : -1;
+    return u.slices > (i < 0 ? 0 : n->spec.mig[static_cast<std::size_t>(i)].count);
+  });
+}
+
+}  // namespace subak

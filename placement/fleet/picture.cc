@@ -1,0 +1,64 @@
+#include "placement/fleet/picture.h"
+
+#include <cassert>
+
+#include "placement/fleet/overlay.h"
+
+namespace subak {
+
+void KeptNodes::keep(std::span<const NodeId> nodes, JobId owner, bool computes) {
+  assert(owner && "nodes are kept for somebody");
+  ++version_;
+  for (const NodeId id : nodes) {
+    if (owner_of(id)) continue;
+    if (id.value >= owners_.size()) owners_.resize(id.value + 1);
+    owners_[id.value] = owner;
+    if (computes && id.value >= computes_.size()) computes_.resize(id.value + 1);
+    if (computes) computes_[id.value] = true;
+    nodes_.push_back(id);
+  }
+}
+
+void KeptNodes::clear() {
+  ++version_;
+  for (const NodeId id : nodes_) owners_[id.value] = JobId();
+  nodes_.clear();
+  computes_.clear();
+}
+
+Picture::Picture(const Fleet& fleet) : fleet_(&fleet), fleet_version_(fleet.version()) {}
+
+Picture::Picture(const Fleet& fleet, const KeptNodes& kept)
+    : fleet_(&fleet),
+      kept_(&kept),
+      fleet_version_(fleet.version()),
+      kept_version_(kept.version()) {}
+
+Picture Picture::empty(const Fleet& fleet) {
+  Picture p(fleet);
+  p.nothing_held_ = true;
+  p.all_open_ = true;
+  return p;
+}
+
+Result<Picture> Picture::without(std::span<const Allocation> gone) const {
+  assert(current());
+  auto overlay = give_back(fleet_->impl(), overlay_.get(), gone);
+  if (!overlay.ok()) return overlay.error();
+  Picture p = *this;
+  if (!gone.empty()) p.overlay_ = std::move(*overlay);
+  return p;
+}
+
+Picture Picture::drained() const {
+  Picture p = *this;
+  p.nothing_held_ = true;
+  return p;
+}
+
+bool Picture::current() const {
+  return fleet_version_ == fleet_->version() &&
+         (kept_ == nullptr || kept_version_ == kept_->version());
+}
+
+}  // namespace subak

@@ -1,0 +1,93 @@
+// A snapshot (class `Picture`) opened for reading: the room of each node, its holds and their
+// owners. Lives no longer than its snapshot. Private to placement.
+#pragma once
+
+#include "placement/fleet/fleet_impl.h"
+#include "placement/fleet/overlay.h"
+#include "placement/fleet/picture.h"
+
+namespace subak {
+
+struct Scene {
+  explicit Scene(const Picture& picture)
+      : fleet(picture.fleet().impl()),
+        kept(picture.kept_ != nullptr && !picture.kept_->empty() ? picture.kept_ : nullptr),
+        overlay(picture.overlay_.get()),
+        nothing_held(picture.nothing_held_),
+        all_open(picture.all_open_) {}
+
+  const Fleet::Impl& fleet;
+  const KeptNodes* kept;     // reserved nodes; nullptr: none
+  const Overlay* overlay;    // nullptr: no difference from the live fleet
+  bool nothing_held;         // all rooms are empty
+  bool all_open;             // every node that matches may be used, whatever its condition
+  bool broken_into = false;  // every job may use what is left to gangs
+  bool together = false;     // gangs with a ComputeDomain may be anywhere
+
+  const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
+  // The room of the node.
+  const Room& room(NodeIndex i) const {
+    if (nothing_held) return all_open ? node(i).empty : node(i).works;
+    const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
+    return other == nullptr ? node(i).room : other->room;
+  }
+  // The holds of the node; with nothing_held, those that a job would wait for.
+  const Load& load(NodeIndex i) const {
+    const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
+    return other == nullptr ? node(i).load : other->load;
+  }
+  // True if its NVLink domain is left to gangs that need several nodes of one
+  // (DomainRules::keep_whole).
+  bool left_to_gangs(NodeIndex i) const {
+    const DomainIndex home = node(i).home();
+    if (!rules_hold() || home == kNoArea) return false;
+    if (overlay != nullptr) return overlay->is_left(home);
+    return fleet.domains[home]->left;
+  }
+  bool rules_hold() const { return fleet.rules.keep_whole > 0 && !broken_into && !is_empty(); }
+  // Gangs that use a ComputeDomain and hold something in the domain; ascending. Not for use with
+  // nothing_held.
+  const std::vector<JobId>& computing(DomainIndex d) const {
+    const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
+    return other == nullptr ? fleet.domains[d]->computing : other->computing;
+  }
+  // Exclusive holds on the whole domain.
+  std::uint32_t kept_holds(DomainIndex d) const {
+    const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
+    return other == nullptr ? fleet.domains[d]->kept : other->kept_holds;
+  }
+  JobId owner_of(NodeIndex i) const {
+    return kept == nullptr ? JobId() : kept->owner_of(NodeId(i));
+  }
+  // The empty fleet: any placement will do, and the search caches nothing for it.
+  bool is_empty() const { return nothing_held && all_open; }
+  // The live fleet, with or without reservations: results cached for the live fleet are valid here
+  // too.
+  bool as_it_is() const { return !nothing_held && overlay == nullptr; }
+  // The same without reservations.
+  Scene unkept() const {
+    Scene s = *this;
+    s.kept = nullptr;
+    return s;
+  }
+  // The same without reservations and without domains left to gangs.
+  Scene for_all() const {
+    Scene s = unkept();
+    s.broken_into = true;
+    return s;
+  }
+  // The same, but gangs with a ComputeDomain may be anywhere.
+  Scene computed_together() const {
+    Scene s = *this;
+    s.together = true;
+    return s;
+  }
+  // The same, with every matching node open.
+  Scene opened() const {
+    Scene s = *this;
+    s.all_open = true;
+    return s;
+  }
+};
+
+}  // namespace subak

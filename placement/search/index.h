@@ -1,0 +1,316 @@
+// Which nodes a kind of pod may use, in best-fit order, and which of them are alike. A Filter
+// stands for the static part of a pod (cluster, GPU kind, products, selectors, affinity,
+// tolerations). Shapes with the same static part share one. It describes the live fleet and updates
+// lazily: each use first catches up with the nodes that changed since. So a filter without queries
+// costs nothing. A filter belongs to a Search. Private to placement.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/block_set.h"
+#include "core/ids.h"
+#include "model/request.h"
+#include "placement/fleet/fleet.h"
+#include "placement/fleet/gpu_state.h"
+#include "placement/gpus/load.h"
+#include "placement/gpus/room.h"
+
+namespace subak {
+
+// The best-fit key of a domain: least weight, then as CpuAsk says, then the lowest node in it. The
+// weight is the free amount, in GPUs or slices if they are counted, else in milli-GPU. In a
+// snapshot without holds it is the amount held now, in milli-GPU, as a job would wait for that.
+struct DomainKey {
+  std::int64_t weight = 0;
+  std::int64_t cpu_milli = 0;  // free on its open nodes (cpu_left()); with nothing held 0
+  NodeIndex low = 0;
+  DomainIndex domain = 0;
+  friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
+};
+
+// Returns the CPU of a node's room as a key has it. A node that declares no CPU has more than any
+// other.
+std::int64_t cpu_left(const Room& room);
+
+// Orders domains with equally many free GPUs, for pods that want this much CPU with their GPUs.
+// Domains with enough CPU for all their free GPUs at this rate come first, the least CPU first. The
+// others follow, again the least CPU first. So pods that want much CPU for a GPU leave the CPU
+// beside other GPUs alone, as long as another domain fits.
+struct CpuAsk {
+  std::int64_t milli = 0;  // 0: the least CPU comes first
+  std::int64_t units = 1;  // of GPUs or slices, for that
+
+  // Returns the CPU for all of `weight` at this rate.
+  std::int64_t fair(std::int64_t weight) const { return (weight * milli + units - 1) / units; }
+  bool before(const DomainKey& a, const DomainKey& b) const {
+    if (a.weight != b.weight) return a.weight < b.weight;
+    const bool a_short = a.cpu_milli < fair(a.weight), b_short = b.cpu_milli < fair(b.weight);
+    return a_short != b_short ? b_short : a < b;
+  }
+};
+
+struct Scene;
+
+// The number of the nodes whose GPUs are in one state, with or without other nodes in their domain.
+inline constexpr std::uint32_t kNotAlike = 0;
+inline std::uint32_t alike_number(StateIndex state, bool joined) {
+  return 2 * state + (joined ? 1 : 0);
+}
+inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
+inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
+
+struct Filter {
+  std::string key;        // in the cache of its Search
+  std::size_t users = 0;  // pods of cached shapes
+  ClusterId cluster;
+  PodShape pod;  // only the fields that eligibility reads
+  bool tolerates_cordon = false;
+  bool counts = false;  // free amounts are whole GPUs or slices: kWhole and kMig
+  // Describes the fleet without holds: free means working. Only for filters that count.
+  bool drained = false;
+
+  // Per node: -1 = not eligible or not open; else free whole GPUs or slices (0 for other kinds).
+  std::vector<std::int64_t> free;
+  std::vector<std::int64_t> all;  // the same without holds and with everything working
+  std::vector<MilliGpu> held;     // if drained: the amount held on the node now
+  std::vector<bool> matches;      // statically, whatever the node's condition
+  std::vector<bool> tainted;      // would match without its taints
+  std::vector<DomainIndex> domain_of;
+  std::size_t matching = 0;  // nodes
+
+  struct Domain {
+    DomainKey key;
+    std::int64_t most = -1;  // largest free of one of its nodes; -1 = no node
+    bool joined = false;     // several nodes, one of which matches; not in a patch
+  };
+  std::vector<Domain> domains;
+  std::set<DomainIndex> joined;  // the indexes of joined domains
+  // Domains by the largest free amount on one node, each bucket in best-fit order.
+  std::vector<BlockSet<DomainKey>> buckets;
+  std::vector<std::int64_t> histogram;  // nodes by free amount
+  std::vector<std::int64_t> wholes;     // the same, only nodes that have all free
+  std::size_t open_nodes = 0;
+
+  // Open nodes by the state of their GPUs, in the live fleet. Not used if drained.
+  struct Alike {
+    BlockSet<NodeIndex> nodes;
+    std::uint32_t place = 0;  // in `live`
+  };
+  std::vector<Alike> alike;             // by alike_number()
+  std::vector<std::uint32_t> live;      // numbers that have nodes, in no order
+  std::vector<std::uint32_t> alike_of;  // by node; kNotAlike: in none
+  std::uint64_t position = 0;           // of the change log that this filter has seen
+
+  std::unique_ptr<Filter> when_drained;  // the same pods; nullptr until first used
+};
+
+// Brings the filter up to date.
+void catch_up(Filter& filter, const Fleet::Impl& fleet);
+// The same for the filter of these pods without holds; makes it if there is none.
+void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
+// Returns the values of Filter::free (except -1) and Filter::all for a node whose room is `room`.
+std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
+std::int64_t all_count(const Filter& filter, const NodeSpec& spec);
+
+// The free amounts from `from` to below `to`.
+struct FreeRange {
+  std::int64_t from = 0;
+  std::int64_t to = std::numeric_limits<std::int64_t>::max();
+};
+
+// Iterates over domains in the order of CpuAsk, from the weight `least` on. Leaves out domains with
+// less CPU than CpuAsk::milli.
+class InOrder {
+ public:
+  InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
+    if (enter(least)) settle();
+  }
+  bool at_end() const { return at_ == of_->end(); }
+  const DomainKey& operator*() const { return *at_; }
+  void next() {
+    ++at_;
+    settle();
+  }
+
+ private:
+  bool in_group() const { return !at_end() && at_->weight == weight_; }
+  // Moves to the domains of the least weight that is not below `least`. Returns false, at the end,
+  // if there are none.
+  bool enter(std::int64_t least) {
+    at_ = of_->lower_bound({least, 0, 0, 0});
+    if (at_end()) return false;
+    weight_ = at_->weight;
+    short_ = false;
+    if (ask_.milli > 0) at_ = of_->lower_bound({weight_, ask_.fair(weight_), 0, 0});
+    return true;
+  }
+  void settle() {
+    while (!in_group() || (short_ && at_->cpu_milli >= ask_.fair(weight_))) {
+      if (!short_ && ask_.milli > 0) {
+        short_ = true;
+        at_ = of_->lower_bound({weight_, ask_.milli, 0, 0});
+      } else if (!enter(weight_ + 1)) {
+        return;
+      }
+    }
+  }
+
+  const BlockSet<DomainKey>* of_;
+  CpuAsk ask_;
+  BlockSet<DomainKey>::const_iterator at_;
+  std::int64_t weight_ = 0;
+  bool short_ = false;  // among domains with too little CPU for all their GPUs
+};
+
+// Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain whose
+// largest free amount on one node is in `range` and whose weight is at least `least`. Leaves out
+// domains with less CPU than CpuAsk::milli.
+template <class F>
+bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) {
+  std::vector<InOrder> cursors;
+  const auto size = static_cast<std::int64_t>(filter.buckets.size());
+  const std::int64_t end = std::min(range.to, size);
+  for (auto b = static_cast<std::size_t>(std::clamp<std::int64_t>(range.from, 0, size));
+       static_cast<std::int64_t>(b) < end; ++b) {
+    if (filter.buckets[b].empty()) continue;
+    const InOrder cursor(filter.buckets[b], least, ask);
+    if (!cursor.at_end()) cursors.push_back(cursor);
+  }
+  while (!cursors.empty()) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < cursors.size(); ++i) {
+      if (ask.before(*cursors[i], *cursors[best])) best = i;
+    }
+    if (fn(*cursors[best])) return true;
+    cursors[best].next();
+    if (cursors[best].at_end()) cursors.erase(cursors.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+  return false;
+}
+
+// The differences of a filter in a snapshot: nodes in its overlay, and nodes that it opens. Only
+// for filters that count.
+struct Patch {
+  struct Node {
+    NodeIndex node = 0;
+    std::int64_t free = 0;
+    MilliGpu held = 0;  // if drained
+  };
+  std::vector<Node> nodes;              // ascending
+  std::vector<Filter::Domain> domains;  // all with a node above, ascending by index
+
+  Patch(const Filter& filter, const Scene& scene);
+  const Node* find(NodeIndex node) const;
+  const Filter::Domain* find_domain(DomainIndex domain) const;
+  std::vector<Filter::Domain> in_order(CpuAsk ask) const;
+};
+
+// A filter as a snapshot sees it: the live fleet, patched where the snapshot differs. Whether a
+// node matches and is open does not depend on holds, so the patch has no entries for that.
+class Index {
+ public:
+  Index() = default;
+  // `patch` and `barred` (ascending) may be nullptr; all must outlive the index.
+  Index(const Filter& filter, const Patch* patch, const std::vector<NodeIndex>* barred)
+      : filter_(&filter), patch_(patch), barred_(barred) {}
+
+  bool counts() const { return filter_->counts; }
+  bool knows(NodeIndex i) const { return i < filter_->free.size(); }
+  bool matches(NodeIndex i) const { return filter_->matches[i]; }
+  // True if the node rejected these pods.
+  bool barred(NodeIndex i) const {
+    return barred_ != nullptr && std::binary_search(barred_->begin(), barred_->end(), i);
+  }
+  bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
+  std::size_t open_nodes() const { return filter_->open_nodes; }
+  // As Filter::free.
+  std::int64_t free(NodeIndex i) const {
+    const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
+    return other == nullptr ? filter_->free[i] : other->free;
+  }
+  DomainIndex domain_of(NodeIndex i) const { return filter_->domain_of[i]; }
+  bool drained() const { return filter_->drained; }
+  // If drained: the amount held on the node, in milli-GPU.
+  MilliGpu held(NodeIndex i) const {
+    const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
+    return other == nullptr ? filter_->held[i] : other->held;
+  }
+  // The domain's key among those that can serve equally well, by the sum over its open nodes.
+  const DomainKey& domain_key(DomainIndex d) const {
+    const Filter::Domain* other = patch_ == nullptr ? nullptr : patch_->find_domain(d);
+    return (other == nullptr ? filter_->domains[d] : *other).key;
+  }
+  // True if its pods take GPUs or slices.
+  bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
+  // True if the node is partly free. Only where free amounts count.
+  bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }
+  // Returns how many times `each` (> 0) is free on single nodes, and the same on fragments alone.
+  std::int64_t times_free(std::int64_t each) const;
+  std::int64_t times_on_fragments(std::int64_t each) const;
+  bool same_filter(const Index& other) const { return filter_ == other.filter_; }
+
+  // Domains of several nodes, one of which matches.
+  const std::set<DomainIndex>& joined() const { return filter_->joined; }
+  // Open nodes by state, in the live fleet. live(): the numbers that have nodes.
+  const std::vector<std::uint32_t>& live() const { return filter_->live; }
+  const BlockSet<NodeIndex>& alike(std::uint32_t number) const {
+    return filter_->alike[number].nodes;
+  }
+  std::uint32_t numbers() const { return static_cast<std::uint32_t>(filter_->alike.size()); }
+  std::uint32_t alike_of(NodeIndex i) const { return filter_->alike_of[i]; }
+  // The amount that best fit minimises, of a node in this state.
+  std::int64_t weight(const GpuState& s) const {
+    return counts() ? free_count(*filter_, s.spec, s.room) : s.free;
+  }
+  // As Filter::all.
+  std::int64_t all(const GpuState& s) const { return all_count(*filter_, s.spec); }
+  // As fragment(), of a node in this state.
+  bool fragment(const GpuState& s) const { return counts() ? weight(s) < all(s) : s.used; }
+  bool any_barred() const { return barred_ != nullptr; }
+
+  // True if each domain with a matching node is a single node.
+  bool nodes_apart() const { return filter_->joined.empty(); }
+  std::int64_t most_free() const;  // an upper bound of the amount free on one node
+
+  // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain that has
+  // a node with at least `node_min` free and may have `domain_min` in all. It may leave out domains
+  // with less CPU than CpuAsk::milli.
+  template <class F>
+  bool visit(std::int64_t node_min, std::int64_t domain_min, CpuAsk ask, F&& fn) const {
+    return visit({.from = node_min}, drained() ? 0 : domain_min, ask, fn);
+  }
+  // The same for domains whose largest free amount on one node is in `range`.
+  template <class F>
+  bool visit(FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) const {
+    if (drained()) ask = {};  // a job waits for the amount held, not for CPU
+    if (patch_ == nullptr) return visit_domains(*filter_, range, least, ask, fn);
+    const std::vector<Filter::Domain> order = patch_->in_order(ask);
+    auto next = order.begin();
+    const auto patched_before = [&](const DomainKey* key) {
+      for (; next != order.end() && (key == nullptr || ask.before(next->key, *key)); ++next) {
+        const bool in = next->most >= range.from && next->most < range.to;
+        const bool asked = next->most >= 0 && in && next->key.weight >= least;
+        if (asked && fn(next->key)) return true;
+      }
+      return false;
+    };
+    const bool found = visit_domains(*filter_, range, least, ask, [&](const DomainKey& key) {
+      if (patched_before(&key)) return true;
+      return patch_->find_domain(key.domain) == nullptr && fn(key);
+    });
+    return found || patched_before(nullptr);
+  }
+
+ private:
+  const Filter* filter_ = nullptr;
+  const Patch* patch_ = nullptr;
+  const std::vector<NodeIndex>* barred_ = nullptr;
+};
+
+}  // namespace subak

@@ -1,0 +1,210 @@
+// find, fits_empty_fleet, drain_set; explain is in explain.cc.
+#include "placement/search/search.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "core/text.h"
+#include "placement/fleet/spares.h"
+#include "placement/gpus/eligibility.h"
+#include "placement/search/finder.h"
+
+namespace subak {
+namespace {
+
+// Beyond this many changes a full search is cheaper than looking at each changed node.
+constexpr std::uint64_t kMaxRecheck = 64;
+
+// Returns the part of a pod that decides which nodes it may use.
+PodShape eligibility_part(const PodShape& pod) {
+  PodShape out;
+  out.kind = pod.kind;
+  out.profile = pod.profile;
+  out.products = pod.products;
+  out.node_selector = pod.node_selector;
+  out.affinity = pod.affinity;
+  out.tolerations = pod.tolerations;
+  return out;
+}
+
+// A failed search can only succeed through a node that has changed since. Only valid for the live
+// fleet: the change log says nothing of another snapshot.
+bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Scene& scene,
+                 JobId owner) {
+  const std::uint64_t end = scene.fleet.log_end();
+  if (!sought.failed) return false;
+  if (sought.failed_at == end) return true;
+  const GangRequest& r = s.request();
+  const bool whole_gang = !r.balanced && r.spare == 0 && (r.segment == 0 || r.segment >= r.pods());
+  if (!whole_gang || sought.failed_at < scene.fleet.log_base) return false;
+  if (end - sought.failed_at > kMaxRecheck || (r.prefer && r.pods() > 1)) return false;
+  const Topology topology =
+      r.segment > 0 && r.topology == Topology::kAny ? Topology::kNvlink : r.topology;
+  for (std::uint64_t p = sought.failed_at; p < end; ++p) {
+    Finder finder(memory, s, sought, scene, owner);
+    if (finder.could_start_at(scene.fleet.log[p - scene.fleet.log_base], topology)) return false;
+    if (finder.saw_kept()) return false;
+  }
+  sought.failed_at = end;
+  return true;
+}
+
+std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Sought& sought,
+                                const Scene& scene, JobId owner, std::span<const ProductId> without,
+                                bool* saw_kept) {
+  const GangRequest& r = s.request();
+  const auto attempt = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
+    Finder finder(memory, s, sought, scene, owner, {}, without);
+    const bool ok = finder.attempt(topology, segment);
+    *saw_kept = *saw_kept || finder.saw_kept();
+    if (!ok) return std::nullopt;
+    return Placement{std::move(finder.slots())};
+  };
+  auto placement = attempt(r.topology, r.segment);
+  const bool wish = r.prefer && (r.topology != Topology::kAny || r.segment > 0);
+  if (!placement && wish) placement = attempt(Topology::kAny, 0);
+  return placement;
+}
+
+}  // namespace
+
+Search::Search(const Fleet& fleet, AlikeNodes alike)
+    : impl_(std::make_unique<Impl>(fleet, alike)) {}
+Search::~Search() = default;
+
+Filter* Search::Impl::filter_of(const Shape& s, const PodShape& pod) {
+  const PodShape part = eligibility_part(pod);
+  std::string key = std::to_string(s.cluster.value) + ' ' + to_text(part);
+  auto& filter = filters[key];
+  if (!filter) {
+    filter = std::make_unique<Filter>();
+    filter->key = std::move(key);
+    filter->cluster = s.cluster;
+    filter->pod = part;
+    filter->tolerates_cordon = eligibility::tolerates_cordon(part.tolerations);
+    filter->counts = part.kind == GpuKind::kWhole || part.kind == GpuKind::kMig;
+  }
+  ++filter->users;
+  return filter.get();
+}
+
+void Search::Impl::forget(Sought& known) {
+  for (Filter* filter : known.filters) {
+    if (--filter->users == 0) filters.erase(std::string(filter->key));
+  }
+  known = Sought();
+}
+
+void Search::Impl::forget() {
+  if (gone_seen == state.gone_end()) return;
+  if (gone_seen < state.gone_base) {
+    for (std::size_t id = 1; id < sought.size(); ++id) {
+      const bool known = state.shapes[id] && state.shapes[id]->serial == sought[id].serial;
+      if (!known) forget(sought[id]);
+    }
+  } else {
+    for (std::uint64_t p = gone_seen; p < state.gone_end(); ++p) {
+      const std::uint32_t id = state.gone[p - state.gone_base].value;
+      if (id < sought.size()) forget(sought[id]);
+    }
+  }
+  gone_seen = state.gone_end();
+}
+
+Sought& Search::Impl::at(ShapeId id) {
+  forget();
+  if (sought.size() < state.shapes.size()) sought.resize(state.shapes.size());
+  Sought& known = sought[id.value];
+  known.serial = state.shape(id).serial;
+  return known;
+}
+
+std::size_t Search::filters() {
+  impl_->forget();
+  return impl_->filters.size();
+}
+
+Sought& Search::Impl::ask(ShapeId id) {
+  const Shape& s = state.shape(id);
+  Sought& asked = at(id);
+  if (asked.filters.empty()) {
+    for (const Pods& p : s.pods) asked.filters.push_back(filter_of(s, *p.shape));
+  }
+  for (Filter* filter : asked.filters) catch_up(*filter, state);
+  return asked;
+}
+
+std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, JobId owner,
+                                      std::span<const ProductId> without) {
+  assert(&picture.fleet() == &impl_->fleet && picture.current());
+  const Shape& s = impl_->state.shape(shape);
+  Sought& sought = impl_->ask(shape);
+  const Scene scene(picture);
+  bool saw_kept = false;
+  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_kept);
+  if (still_fails(*impl_, s, sought, scene, owner)) return std::nullopt;
+  auto placement = search(*impl_, s, sought, scene, owner, without, &saw_kept);
+  if (!without.empty()) return placement;
+  sought.failed = !placement && !saw_kept;
+  sought.failed_at = scene.fleet.log_end();
+  return placement;
+}
+
+bool Search::fits_empty_fleet(ShapeId shape) {
+  if (impl_->at(shape).fits_version != impl_->state.static_version) {
+    const bool fits = find(Picture::empty(impl_->fleet), shape).has_value();
+    impl_->at(shape).fits_empty = fits;
+    impl_->at(shape).fits_version = impl_->state.static_version;
+  }
+  return impl_->at(shape).fits_empty;
+}
+
+std::int64_t Search::largest_node_gpus() {
+  if (impl_->largest_version == impl_->state.static_version) return impl_->largest_gpus;
+  impl_->largest_version = impl_->state.static_version;
+  impl_->largest_gpus = 0;
+  for (const auto& n : impl_->state.nodes) {
+    if (n && n->present) impl_->largest_gpus = std::max(impl_->largest_gpus, n->spec.gpus);
+  }
+  return impl_->largest_gpus;
+}
+
+namespace {
+
+// The nodes that an nvlink-exclusive gang reserves beside its own must be free of other jobs too.
+void add_kept_domain(const Scene& scene, ShapeId shape, std::uint32_t rank, const PodSlot& slot,
+                     std::vector<NodeId>& nodes) {
+  Hold hold;
+  hold.shape = shape;
+  hold.rank = rank;
+  hold.slot = slot;
+  const DomainIndex kept = scene.fleet.keep_of(hold, scene.node(slot.node.value)).domain;
+  if (kept == kNoArea) return;
+  scene.fleet.domains[kept]->each_wired([&](NodeIndex m) {
+    if (scene.node(m).open() && !scene.owner_of(m)) nodes.emplace_back(m);
+  });
+}
+
+}  // namespace
+
+std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
+  const Picture drained = picture.drained();
+  const auto placement = find(drained, shape);
+  std::vector<NodeId> nodes;
+  if (!placement) return nodes;
+  for (const PodSlot& slot : placement->slots) nodes.push_back(slot.node);
+  const Shape& asked = impl_->state.shape(shape);
+  if (asked.request().spare > 0 && !asked.request().prefer) {
+    for (const NodeIndex spare : spares_to_wait_for(Scene(drained), asked, placement->slots)) {
+      nodes.emplace_back(spare);
+    }
+  }
+  for (std::uint32_t rank = 0; rank < placement->slots.size(); ++rank) {
+    add_kept_domain(Scene(drained), shape, rank, placement->slots[rank], nodes);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+}  // namespace subak

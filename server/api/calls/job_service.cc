@@ -1,0 +1,171 @@
+// Reads of jobs and of the queue.
+#include "server/api/calls/job_service.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/limits.h"
+#include "engine/forecast/alternatives.h"
+#include "server/api/calls/queue_list.h"
+#include "server/api/common/paging.h"
+#include "server/api/convert/convert.h"
+#include "server/api/convert/first_reasons.h"
+
+namespace subak::api {
+namespace {
+
+Error no_job(JobId id) {
+  return {ErrorCode::kNotFound, "job_id", text_of(id), "there is no such job"};
+}
+
+std::optional<JobState> state_filter(v1::JobState state) {
+  if (state == v1::JOB_STATE_UNSPECIFIED) return std::nullopt;
+  return static_cast<JobState>(static_cast<int>(state) - 1);
+}
+
+void list_jobs(const Engine& engine, const v1::ListJobsRequest& in, const Page& page,
+               v1::ListJobsResponse* out) {
+  const std::optional<JobState> state = state_filter(in.state());
+  PageMeter meter(page);
+  FirstReasons reasons(engine, limits::kMaxNodesLookedAtForList);
+  for (JobId after(page.after);;) {
+    const std::vector<JobRow> rows = engine.jobs(after, page.size, state, in.account(), in.user());
+    for (const JobRow& row : rows) {
+      after = row.id;
+      if (!state && row.state == JobState::kDone) continue;
+      v1::Job* job = out->add_jobs();
+      put(row, engine, job);
+      if (const Reason* reason = reasons.of(row)) {
+        job->set_waits_for(std::string(enum_name(reason->token)));
+        job->set_waits_for_detail(reason->detail);
+      }
+      if (!meter.add(job->ByteSizeLong())) {
+        out->set_next_page_token(std::to_string(row.id.value));
+        return;
+      }
+    }
+    if (rows.size() < page.size) return;
+  }
+}
+
+}  // namespace
+
+JobService::Reactor* JobService::GetJob(Context* context, const v1::GetJobRequest* in,
+                                        v1::Job* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const JobId id = get_job_id(check, "job_id", in->job_id());
+  if (!check.ok()) return call.fail(check.error());
+  return call.read([in, out, id](const Engine& engine) -> std::optional<Error> {
+    const auto row = engine.job(id, in->include_pods());
+    if (!row) return no_job(id);
+    put(*row, engine, out);
+    return std::nullopt;
+  });
+}
+
+JobService::Reactor* JobService::ListJobs(Context* context, const v1::ListJobsRequest* in,
+                                          v1::ListJobsResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const Page page = read_page(check, in->page_size(), in->page_token());
+  check.enum_value("state", in->state(), v1::JOB_STATE_DONE);
+  check.name("account", in->account(), false);
+  check.name("user", in->user(), false);
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_dear([in, out, page](const Engine& engine) -> std::optional<Error> {
+    list_jobs(engine, *in, page, out);
+    return std::nullopt;
+  });
+}
+
+JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueueRequest* in,
+                                           v1::ListQueueResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  check.name("account", in->account(), false);
+  if (in->would()) {
+    const Page page = read_page(check, in->page_size(), in->page_token());
+    if (!check.ok()) return call.fail(check.error());
+    return call.read_dear(
+        [in, out, page, view = shared_.runtime.view(), &shared = shared_](const Engine& engine) {
+          return list_would(engine, *view, shared.now(engine), *in, page, out);
+        });
+  }
+  const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_queue([in, out, page, &shared = shared_](const Engine& engine,
+                                                            const QueuePicture& order,
+                                                            const ForecastStarts& starts) {
+    list_queue(engine, order, starts, shared.now(engine), *in, page, out);
+    return std::optional<Error>();
+  });
+}
+
+namespace {
+
+std::optional<Error> put_alternatives(const Engine& engine, const ForecastStarts& starts, JobId id,
+                                      TimeMs now, v1::Explanation* out) {
+  if (engine.live_size() > limits::kMaxAlternativesSize) {
+    return Error{ErrorCode::kExhausted, "alternatives", "true",
+                 "want at most " + std::to_string(limits::kMaxAlternativesSize) +
+                     " jobs and nodes; the service has more"};
+  }
+  for (const Alternative& one : alternatives(engine.forecast_basis(now), id)) {
+    if (one.assumed && !starts.odds.learned) continue;  // as for its own start: too uncertain
+    v1::Alternative* const row = out->add_alternatives();
+    row->set_change(one.change);
+    put(starts.odds.of(now, one.start_ms).expected_ms, row->mutable_start());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJobRequest* in,
+                                            v1::Explanation* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const JobId id = get_job_id(check, "job_id", in->job_id());
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_queue(
+      [in, out, id, &shared = shared_](const Engine& engine, const QueuePicture& order,
+                                       const ForecastStarts& starts) -> std::optional<Error> {
+        const TimeMs now = shared.now(engine);
+        const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
+        const auto why = engine.explain(id, now, position);
+        if (!why) return no_job(id);
+        put(*why, engine, starts, now, out);
+        put(now, out->mutable_time());
+        put(order.time_ms(), out->mutable_order_time());
+        if (in->alternatives()) return put_alternatives(engine, starts, id, now, out);
+        return std::nullopt;
+      });
+}
+
+grpc::ServerWriteReactor<v1::WatchJobsResponse>* JobService::WatchJobs(
+    Context* context, const v1::WatchJobsRequest* in) {
+  const Admission admission = admit(shared_, *context, Role::kViewer);
+  Check check;
+  JobWatch::Filter filter;
+  filter.account = check.name("account", in->account(), false);
+  if (!in->job_id().empty()) filter.job = get_job_id(check, "job_id", in->job_id());
+  auto watch = std::make_shared<JobWatch>(shared_.streams, shared_.watch, shared_.follower,
+                                          std::move(filter), !in->changes_only());
+  if (!watch->begin(StreamKind::kWatchJobs, admission)) return watch.get();
+  if (!check.ok()) {
+    watch->close(to_status(check.error()));
+  } else {
+    shared_.watch.add(watch);
+    watch->start(admission.caller->actor);
+  }
+  return watch.get();
+}
+
+}  // namespace subak::api

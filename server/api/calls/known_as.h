@@ -1,0 +1,19 @@
+// Puts the service's name into `clusters`: the user name by which each cluster knows it. That name
+// is not a fact, so only the loop's View has it. The engine that answers reads does not. Threads: a
+// pure function.
+#pragma once
+
+#include "engine/answers/view.h"
+#include "subak/v1/cluster_service.pb.h"
+
+namespace subak::api {
+
+template <class Clusters>
+void put_known_as(const View& now, Clusters* clusters) {
+  for (v1::Cluster& row : *clusters) {
+    const ClusterView* const cluster = now.cluster(row.name());
+    if (cluster != nullptr) row.set_known_as(cluster->known_as);
+  }
+}
+
+}  // namespace subak::api

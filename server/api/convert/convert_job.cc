@@ -1,0 +1,155 @@
+#include "core/limits.h"
+#include "engine/forecast/outlook.h"
+#include "model/bounds.h"
+#include "server/api/convert/convert.h"
+
+namespace subak::api {
+namespace {
+
+void put_pod(const PodRow& row, const Engine& engine, v1::JobPod* out) {
+  out->set_rank(static_cast<std::int32_t>(row.rank));
+  out->set_uid(row.uid);
+  out->set_name(row.name);
+  out->set_state(static_cast<v1::PodState>(static_cast<int>(row.state) + 1));
+  if (const NodeSpec* node = engine.fleet().node(row.slot.node)) out->set_node(node->name);
+  out->set_gate(static_cast<v1::PodGate>(row.gate));
+  out->set_gpu_mask(row.slot.gpu_mask);
+  out->set_milligpu(row.slot.milligpu);
+  if (row.since_ms != 0) put(row.since_ms, out->mutable_since());
+}
+
+void put_step(const RankStep& step, v1::RankStep* out) {
+  out->set_parent(step.node);
+  for (const RankStep::Entry& entry : step.entries) {
+    auto* row = out->add_entries();
+    row->set_path(entry.path);
+    row->set_shares(entry.shares);
+    row->set_target(entry.target);
+    row->set_usage_gpu_seconds(entry.usage_gpu_seconds);
+    row->set_surplus_gpu_seconds(entry.surplus_gpu_seconds);
+    row->set_allocated_milligpu(entry.alloc);
+    row->set_quota_milligpu(entry.quota);
+    row->set_next_milligpu(entry.next);
+    row->set_on_path(entry.on_path);
+  }
+}
+
+}  // namespace
+
+in::SubmitJob get(Check& check, const v1::JobSpec& in) {
+  in::SubmitJob out;
+  out.cluster = check.name("cluster", in.cluster(), false);
+  out.account = check.name("account", in.account(), true);
+  if (out.account.find('/') != std::string::npos) {
+    check.fail("account", out.account, "want an account path; the user goes into `user`");
+  }
+  out.user = check.name("user", in.user(), false);
+  out.name = check.text("name", in.name(), limits::kMaxNameBytes);
+  {
+    const auto scope = check.in("request");
+    out.request = get(check, in.request());
+  }
+  out.priority = in.priority();
+  if (in.has_time_limit()) {
+    out.time_limit_ms = check.duration("time_limit", in.time_limit(), limits::kMaxTimeLimitMs);
+  }
+  out.held = in.held();
+  check.take(bounds::check(out.request, "request"));
+  return out;
+}
+
+v1::JobState to_proto(JobState state) {
+  return static_cast<v1::JobState>(static_cast<int>(state) + 1);
+}
+
+void put(const JobRow& row, const Engine& engine, v1::Job* out) {
+  out->set_id(text_of(row.id));
+  v1::JobSpec* spec = out->mutable_spec();
+  spec->set_cluster(row.cluster);
+  spec->set_account(row.account);
+  spec->set_user(row.user);
+  spec->set_name(row.name);
+  put(row.request, spec->mutable_request());
+  spec->set_priority(row.priority);
+  if (row.time_limit_ms != 0) put_duration(row.time_limit_ms, spec->mutable_time_limit());
+  spec->set_held(row.state == JobState::kPaused && row.until_ms == 0);
+  out->set_state(to_proto(row.state));
+  out->set_origin(static_cast<v1::JobOrigin>(static_cast<int>(row.origin) + 1));
+  out->set_cause(static_cast<v1::Cause>(row.cause));
+  out->set_gang_size(static_cast<std::int32_t>(row.gang_size));
+  out->set_milligpu(row.milligpu);
+  put(row.submit_ms, out->mutable_submit_time());
+  if (row.started_ms != 0 && row.state != JobState::kStarting)
+    put(row.started_ms, out->mutable_start_time());
+  if (row.ended_ms != 0) put(row.ended_ms, out->mutable_end_time());
+  out->set_attempt(static_cast<std::int32_t>(row.attempt));
+  for (const PodRow& pod : row.pods) put_pod(pod, engine, out->add_pods());
+  for (const NodeId id : row.nodes) {
+    if (out->nodes_size() == limits::kMaxNodesShown) break;
+    if (const NodeSpec* node = engine.fleet().node(id)) out->add_nodes(node->name);
+  }
+  out->set_node_count(static_cast<std::int32_t>(row.nodes.size()));
+  if (row.until_ms != 0) put(row.until_ms, out->mutable_until());
+  if (row.end_refused_ms != 0) put(row.end_refused_ms, out->mutable_end_refused());
+  if (row.planned_end_ms != 0) put(row.planned_end_ms, out->mutable_planned_end());
+  out->set_overruns(static_cast<std::int32_t>(row.overruns));
+  out->set_limit_enforced(row.limit_enforced);
+  out->set_limit_distrusted(row.limit_distrusted);
+}
+
+std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
+                                                TimeMs now) {
+  const std::optional<StartOutlook> outlook = start_outlook(row, starts, now);
+  if (!outlook || !is_estimate(outlook->by)) return std::nullopt;
+  v1::ExpectedStart out;
+  put(outlook->at.earliest_ms, out.mutable_earliest());
+  if (outlook->by != OutlookBy::kBeyond) {
+    put(outlook->at.expected_ms, out.mutable_expected());
+    put(outlook->at.latest_ms, out.mutable_latest());
+  }
+  out.set_promised(outlook->by == OutlookBy::kPromise);
+  out.set_calibrated(outlook->at.learned);
+  out.set_assumption(std::string(assumption(*outlook)));
+  if (outlook->by == OutlookBy::kPromise || outlook->by == OutlookBy::kGuess) {
+    out.set_cause(std::string(enum_name(row.start_cause)));
+    out.set_moved_later(static_cast<std::int32_t>(row.start_moves));
+  } else {
+    out.set_cause("forecast");
+  }
+  return out;
+}
+
+std::string no_estimate(const JobRow& row, const ForecastStarts& starts, TimeMs now) {
+  const std::optional<StartOutlook> outlook = start_outlook(row, starts, now);
+  return !outlook || is_estimate(outlook->by) ? "" : std::string(assumption(*outlook));
+}
+
+void put(const Reason& reason, v1::WaitReason* out) {
+  out->set_token(std::string(enum_name(reason.token)));
+  out->set_subject(reason.subject);
+  out->set_need(reason.need);
+  out->set_have(reason.have);
+  out->set_detail(reason.detail);
+  for (const std::string& blocker : reason.blockers) out->add_blockers(blocker);
+}
+
+void put(const Explanation& why, const Engine& engine, const ForecastStarts& starts, TimeMs now,
+         v1::Explanation* out) {
+  put(why.job, engine, out->mutable_job());
+  out->set_position(static_cast<std::int64_t>(why.position));
+  for (const Reason& reason : why.reasons) put(reason, out->add_reasons());
+  for (const RankStep& step : why.ranking) put_step(step, out->add_ranking());
+  if (why.patience_until_ms != 0) put(why.patience_until_ms, out->mutable_patience_until());
+  if (auto start = expected_start(why.job, starts, now)) {
+    *out->mutable_expected_start() = *std::move(start);
+  }
+  out->set_no_estimate(no_estimate(why.job, starts, now));
+  if (starts.is_made()) put(starts.forecast->time_ms(), out->mutable_forecast_time());
+  out->set_kept_node_count(static_cast<std::int32_t>(why.kept_nodes.size()));
+  for (const std::string& node : why.kept_nodes) {
+    if (out->kept_nodes_size() == limits::kMaxNodesShown) break;
+    out->add_kept_nodes(node);
+  }
+}
+
+}  // namespace subak::api

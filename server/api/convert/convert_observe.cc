@@ -1,0 +1,187 @@
+#include "core/limits.h"
+#include "model/bounds.h"
+#include "server/api/convert/convert.h"
+
+namespace subak::api {
+namespace {
+
+PodRef get_ref(Check& check, const v1::PodRef& in) {
+  PodRef out;
+  const auto scope = check.in("pod");
+  if (in.uid().empty() == in.job_id().empty()) {
+    check.fail("uid", in.uid(), "want either uid, or job_id and rank");
+    return out;
+  }
+  out.uid = check.known_name("uid", in.uid(), false);
+  if (!in.job_id().empty()) out.job = get_job_id(check, "job_id", in.job_id());
+  out.rank = static_cast<std::uint32_t>(
+      check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
+  out.attempt = static_cast<std::uint32_t>(check.number("attempt", in.attempt(), 0, 0x7fff'ffff));
+  return out;
+}
+
+Cause get_cause(Check& check, const char* field, v1::Cause in) {
+  return static_cast<Cause>(check.enum_value(field, in, v1::CAUSE_EVICT_REFUSED));
+}
+
+void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
+  out->topology = get_topology(check, in.topology());
+  out->prefer = in.prefer();
+  out->segment =
+      static_cast<std::uint32_t>(check.number("segment", in.segment(), 0, limits::kMaxPodsPerJob));
+  out->mixed_products = in.mixed_products();
+  out->balanced = in.balanced();
+  out->spare =
+      static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
+  out->compute_domain = in.compute_domain();
+  out->replaced_alone = in.replaced_alone();
+  out->size_of_owner = in.size_of_owner();
+  out->priority = in.priority();
+  out->time_limit_ms =
+      check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);
+  out->gated = in.gated();
+  out->controlled = in.controlled();
+  out->other_manager = in.other_manager();
+  out->node = check.known_name("node", in.node(), false);
+  out->running = in.running();
+  out->foreign_gates = in.foreign_gates();
+  out->let_go_to = check.known_name("let_go_to", in.let_go_to(), false);
+  if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
+  out->ended = get_cause(check, "ended", in.ended());
+  if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
+  if (in.has_running_at()) out->running_at_ms = check.time("running_at", in.running_at());
+  if (in.has_created_at()) out->created_at_ms = check.time("created_at", in.created_at());
+  const auto scope = check.in("shape");
+  out->shape = get(check, in.shape());
+}
+
+PodRecord get_pod(Check& check, const v1::PodRecord& in) {
+  PodRecord out;
+  const auto scope = check.in("pod");
+  out.uid = check.name("uid", in.uid(), true);
+  out.ns = check.name("namespace", in.namespace_(), true);
+  out.name = check.name("name", in.name(), true);
+  out.account = check.name("account", in.account(), false);
+  out.user = check.name("user", in.user(), false);
+  out.gang = check.name("gang", in.gang(), false);
+  out.owner = check.name("owner", in.owner(), false);
+  const std::int64_t size = check.number("gang_size", in.gang_size(), 0, limits::kMaxPodsPerJob);
+  out.gang_size = size == 0 ? 1 : static_cast<std::uint32_t>(size);
+  if (in.size_unknown()) out.gang_size = 0;
+  if (in.has_rank()) {
+    out.rank = static_cast<std::int32_t>(
+        check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
+  }
+  get_place(check, in, &out);
+  check.take(bounds::check(out));
+  return out;
+}
+
+in::PodBound get_bound(Check& check, const v1::PodBound& in, const std::string& cluster) {
+  in::PodBound out{cluster, get_ref(check, in.pod()), check.known_name("node", in.node(), true), 0};
+  if (in.has_bound_at()) out.at_ms = check.time("bound_at", in.bound_at());
+  return out;
+}
+
+in::PodRunning get_running(Check& check, const v1::PodRunning& in, const std::string& cluster) {
+  in::PodRunning out{cluster, get_ref(check, in.pod()), 0};
+  if (in.has_running_at()) out.at_ms = check.time("running_at", in.running_at());
+  return out;
+}
+
+in::GangSeen get_gang(Check& check, const v1::GangSeen& in, const std::string& cluster) {
+  in::GangSeen out{cluster,
+                   check.known_name("namespace", in.namespace_(), true),
+                   check.known_name("gang", in.gang(), true),
+                   check.known_name("owner", in.owner(), false),
+                   get_groups(check, in.groups()),
+                   0,
+                   0};
+  out.least =
+      static_cast<std::uint32_t>(check.number("least", in.least(), 1, limits::kMaxPodsPerJob));
+  out.each = static_cast<std::uint32_t>(check.number("each", in.each(), 0, limits::kMaxPodsPerJob));
+  if (check.ok()) check.take(bounds::check(in::Body(out)));
+  return out;
+}
+
+in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& cluster) {
+  in::PodGone out{cluster, get_ref(check, in.pod()), 0, Cause::kNone};
+  if (in.has_ended_at()) out.ended_at_ms = check.time("ended_at", in.ended_at());
+  out.cause = get_cause(check, "cause", in.cause());
+  return out;
+}
+
+}  // namespace
+
+in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string& cluster) {
+  using Event = v1::ObserveRequest;
+  switch (in.event_case()) {
+    case Event::kListBegin: {
+      const auto scope = check.in("list_begin");
+      return in::ListBegin{cluster, check.name("uid", in.list_begin().uid(), false)};
+    }
+    case Event::kListComplete:
+      return in::ListComplete{cluster};
+    case Event::kNodeSeen: {
+      const auto scope = check.in("node_seen");
+      const auto node = check.in("node");
+      return in::NodeSeen{cluster, get(check, in.node_seen().node())};
+    }
+    case Event::kNodeGone: {
+      const auto scope = check.in("node_gone");
+      const v1::NodeGone& gone = in.node_gone();
+      in::NodeGone out{cluster, check.known_name("node", gone.node(), true), 0};
+      if (gone.has_gone_at()) out.at_ms = check.time("gone_at", gone.gone_at());
+      return out;
+    }
+    case Event::kPodSeen: {
+      const auto scope = check.in("pod_seen");
+      return in::PodSeen{cluster, get_pod(check, in.pod_seen().pod())};
+    }
+    case Event::kPodBound: {
+      const auto scope = check.in("pod_bound");
+      return get_bound(check, in.pod_bound(), cluster);
+    }
+    case Event::kPodRunning: {
+      const auto scope = check.in("pod_running");
+      return get_running(check, in.pod_running(), cluster);
+    }
+    case Event::kPodGone: {
+      const auto scope = check.in("pod_gone");
+      return get_gone(check, in.pod_gone(), cluster);
+    }
+    case Event::kPodRefused: {
+      const auto scope = check.in("pod_refused");
+      const v1::PodRefused& refused = in.pod_refused();
+      return in::PodRefused{cluster, get_ref(check, refused.pod()),
+                            get_cause(check, "cause", refused.cause()),
+                            check.text("words", refused.words(), limits::kMaxRefusalBytes)};
+    }
+    case Event::kNamespaceSeen: {
+      const auto scope = check.in("namespace_seen");
+      const v1::NamespaceSeen& seen = in.namespace_seen();
+      return in::NamespaceSeen{cluster, check.name("namespace", seen.namespace_(), true),
+                               check.name("account", seen.account(), false)};
+    }
+    case Event::kGangSeen: {
+      const auto scope = check.in("gang_seen");
+      return get_gang(check, in.gang_seen(), cluster);
+    }
+    case Event::kGangGone: {
+      const auto scope = check.in("gang_gone");
+      return in::GangGone{cluster, check.known_name("owner", in.gang_gone().owner(), true)};
+    }
+    case Event::kSeenUntil: {
+      const auto scope = check.in("seen_until");
+      in::SeenUntil out{cluster, 0};
+      if (in.seen_until().has_at()) out.at_ms = check.time("at", in.seen_until().at());
+      return out;
+    }
+    case Event::EVENT_NOT_SET:
+      break;
+  }
+  check.fail("event", "", "want one event");
+  return in::ListBegin{cluster};
+}
+
+}  // namespace subak::api

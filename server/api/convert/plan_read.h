@@ -1,0 +1,22 @@
+// GetPlan: the fleet by time.
+#pragma once
+
+#include <optional>
+
+#include "engine/engine.h"
+#include "engine/forecast/told_starts.h"
+#include "server/api/convert/check.h"
+#include "subak/v1/plan.pb.h"
+
+namespace subak::api {
+
+// Reads the numbers of a plan request, with defaults where they are 0. It does not look the cluster
+// up and sets no end.
+PlanAsked read_plan_asked(Check& check, const v1::GetPlanRequest& in);
+
+// Fills in the plan. Threads: the follower's. kInvalid: the plan ends before `now` or beyond
+// limits::kForecastAheadMs. kNotFound: there is no such cluster, or no such domain in it.
+std::optional<Error> put_plan(const Engine& engine, const ForecastStarts& starts, TimeMs now,
+                              const v1::GetPlanRequest& in, PlanAsked asked, v1::Plan* out);
+
+}  // namespace subak::api

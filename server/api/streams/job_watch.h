@@ -1,0 +1,79 @@
+// WatchJobs. Durable batches name the jobs that changed, and the follower's thread turns them into
+// rows for each stream. All streams share one message in memory per row. Nothing is polled, and
+// without an open stream there is no work.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "server/api/streams/streams.h"
+#include "server/runtime/follower.h"
+#include "subak/v1/job_service.grpc.pb.h"
+
+namespace subak::api {
+
+// One WatchJobs stream.
+class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
+ public:
+  struct Filter {
+    std::string account;
+    JobId job;
+  };
+  JobWatch(StreamSet& set, class WatchHub& hub, Follower& follower, Filter filter, bool list_first);
+
+  // Call after begin(). Sends the present jobs, read in turns of `caller`, and then changes.
+  void start(const std::string& caller);
+  bool wants(const JobRow& row) const;
+
+ private:
+  void drained() override;
+  void ended() override;
+  void list_some();  // asks the follower for the next part of the list
+  void list_part(const Engine& engine);
+
+  WatchHub& hub_;
+  Follower& follower_;
+  Filter filter_;
+  std::string turns_;  // the caller whose turns its reads take
+  std::mutex list_mutex_;
+  bool listing_;
+  bool asked_ = false;  // a read of the list's next part is queued
+  JobId listed_to_;
+};
+
+// All WatchJobs streams. Threads: any.
+class WatchHub {
+ public:
+  WatchHub(Follower& follower, std::size_t most_bytes)
+      : follower_(follower), most_bytes_(most_bytes) {}
+  void add(const std::shared_ptr<JobWatch>& watch);
+  void remove(const JobWatch* watch);
+  // Collects the batch's changed jobs. Call on the loop's thread once the follower has the batch.
+  void on_durable(const Released& batch);
+  // Bytes that all watches have not sent yet. Beyond `most_bytes` the watch furthest behind ends.
+  StreamBytes& bytes() { return bytes_; }
+  void end_slowest();
+
+ private:
+  void ask();  // queues send_changes unless it is queued
+  void send_changes(const Engine& engine);
+  void send_row(const JobRow& row, const Engine& engine,
+                const std::vector<std::shared_ptr<JobWatch>>& watches);
+
+  Follower& follower_;
+  std::size_t most_bytes_;
+  StreamBytes bytes_;
+  std::atomic<std::size_t> watches_open_{0};
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<JobWatch>> watches_;
+  std::set<JobId> changed_;
+  bool asked_ = false;  // send_changes is queued
+};
+
+}  // namespace subak::api

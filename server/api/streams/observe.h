@@ -1,0 +1,110 @@
+// Observe: receives events and sends acknowledgements. It stops reading while too many events are
+// not durable yet or the runtime's mailbox is full. The transport then holds the sender back.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "server/api/convert/check.h"
+#include "server/api/streams/sender_clock.h"
+#include "server/api/streams/streams.h"
+#include "server/runtime/runtime.h"
+#include "subak/v1/cluster_service.grpc.pb.h"
+
+namespace subak::api {
+
+// The clusters that open Observe or Effects streams follow now, counted by the name that each
+// stream gave (empty: the only cluster). Threads: any.
+class Observers {
+ public:
+  void begin(const std::string& cluster);
+  void end(const std::string& cluster);
+  std::map<std::string, std::size_t> read() const;
+  // True if a stream follows this cluster. `alone`: it is the only cluster, which needs no name.
+  bool any(const std::string& cluster, bool alone) const;
+  // Marks the cluster as followed by an edge of this service as long as it runs.
+  void reserve(const std::string& cluster);
+  // True if an edge of this service follows the named cluster; `alone` as above.
+  bool ours(const std::string& cluster, bool alone) const;
+
+  // Returns a number for a new session, greater than any returned before and any in `view`.
+  std::uint64_t next_session(const View& view);
+  // Counts an event that was refused because another session is newer.
+  void count_stale() { ++stale_; }
+  std::uint64_t stale() const { return stale_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::size_t> open_;
+  std::set<std::string> ours_;
+  std::uint64_t last_session_ = 0;
+  std::atomic<std::uint64_t> stale_{0};
+};
+
+// The refusal of an Observe or Effects stream for a cluster that an edge of this service follows.
+Error follows_itself(const std::string& cluster);
+
+class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
+                            public Closable,
+                            public std::enable_shared_from_this<ObserveStream> {
+ public:
+  ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime, std::string actor);
+  // Call once. A refusal ends the stream before it reads anything.
+  void begin(const Admission& admission, const grpc::Status& ready);
+  void close(const grpc::Status& status) override;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override { close(grpc::Status::CANCELLED); }
+  void OnDone() override;
+
+ private:
+  struct Pending {
+    std::uint64_t sequence = 0;
+    std::uint64_t session = 0;  // that this event begins
+    bool done = false;
+    std::optional<Error> error;
+  };
+
+  void take_event();                          // handles the event just read
+  std::optional<grpc::Status> check_order();  // a breach of protocol ends the stream
+  void check_session(Check& check);
+  void submit();  // posts input_, or tries again soon
+  void settle(std::uint64_t sequence, std::optional<Error> error);
+  void read_more();
+  void advance();  // acknowledges; finishes once all is acknowledged
+  void collect_locked(v1::ObserveResponse* ack);
+
+  StreamSet& set_;
+  Observers& observers_;
+  Runtime& runtime_;
+  std::string actor_;
+  v1::ObserveRequest request_;  // used by the one read at a time
+  std::string cluster_;
+  std::uint64_t last_sequence_ = 0;
+  SenderClock sender_clock_;
+  std::uint64_t session_ = kNoSession;  // of the events arriving now
+  std::optional<Input> input_;          // read, not posted yet
+
+  std::mutex mutex_;
+  std::deque<Pending> pending_;  // by sequence
+  bool reading_ = false;         // a read is open, or an event waits for the mailbox
+  bool no_more_ = false;         // the sender has half-closed
+  bool writing_ = false;
+  bool closing_ = false;
+  bool finished_ = false;
+  grpc::Status status_;
+  v1::ObserveResponse ack_;
+  std::shared_ptr<ObserveStream> self_;
+};
+
+}  // namespace subak::api

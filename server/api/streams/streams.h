@@ -1,0 +1,212 @@
+// Server streams: a bounded queue of messages that any thread may fill and gRPC empties.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/api/common/auth.h"
+#include "server/api/common/status.h"
+
+namespace subak::api {
+
+// An admitted caller, or the status of the refusal.
+struct Admission {
+  std::optional<Caller> caller;
+  Role least = Role::kViewer;  // role that the call needs
+  grpc::Status refusal;
+};
+
+enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
+
+// A stream that ends when the service ends.
+class Closable {
+ public:
+  virtual ~Closable() = default;
+  virtual void close(const grpc::Status& status) = 0;
+};
+
+// The open streams. Threads: any.
+class StreamSet {
+ public:
+  explicit StreamSet(const Authenticator& auth) : auth_(auth) {}
+  // Adds a stream. OK, or the admission's refusal, "the service is stopping", or RESOURCE_EXHAUSTED
+  // at limits::kMaxStreamsPerCaller or kMaxStreams of this kind. A refused stream is not kept.
+  grpc::Status add(const std::shared_ptr<Closable>& stream, StreamKind kind,
+                   const Admission& admission);
+  void remove(const std::shared_ptr<Closable>& stream);
+  void close_all();
+  // Call after the tokens were read again. Ends the streams of removed tokens with UNAUTHENTICATED,
+  // and those whose role no longer suffices with PERMISSION_DENIED.
+  void check_rights();
+
+ private:
+  struct Owner {
+    StreamKind kind;
+    Caller caller;
+    Role least;
+  };
+  grpc::Status refusal_of(const Owner& owner) const;
+  grpc::Status limit_reached(StreamKind kind, const std::string& actor);
+
+  const Authenticator& auth_;
+  std::mutex mutex_;
+  bool stopping_ = false;
+  std::map<std::shared_ptr<Closable>, Owner> open_;
+  std::map<std::pair<StreamKind, std::string>, std::size_t> of_caller_;
+  std::map<StreamKind, std::size_t> of_kind_;
+};
+
+// Counts the memory of all streams of one kind. Threads: any.
+class StreamBytes {
+ public:
+  // Wraps a message for any number of streams. It counts once, until the last of them releases it.
+  template <class Message>
+  std::shared_ptr<const Message> keep(Message message) {
+    const std::size_t bytes = message.SpaceUsedLong();
+    *used_ += bytes;
+    return std::shared_ptr<const Message>(new Message(std::move(message)),
+                                          [used = used_, bytes](const Message* kept) {
+                                            delete kept;
+                                            *used -= bytes;
+                                          });
+  }
+  void add(std::size_t bytes) { *used_ += bytes; }
+  void remove(std::size_t bytes) { *used_ -= bytes; }
+  std::size_t used() const { return *used_; }
+
+ private:
+  std::shared_ptr<std::atomic<std::size_t>> used_ = std::make_shared<std::atomic<std::size_t>>(0);
+};
+
+// The writing side of a stream. gRPC owns a reactor until OnDone. begin() makes the writer keep
+// itself alive until then. Afterwards push() and close() have no effect for callers that still hold
+// it.
+template <class Message>
+class QueueWriter : public grpc::ServerWriteReactor<Message>,
+                    public Closable,
+                    public std::enable_shared_from_this<QueueWriter<Message>> {
+ public:
+  // `bytes`, if not null, counts the memory of the queue itself.
+  QueueWriter(StreamSet& set, std::size_t most, StreamBytes* bytes = nullptr)
+      : set_(set), most_(most), bytes_(bytes) {}
+
+  // Call once, from the method's handler. False: the stream has ended with the refusal.
+  bool begin(StreamKind kind, const Admission& admission) {
+    self_ = this->shared_from_this();
+    const grpc::Status status = set_.add(self_, kind, admission);
+    if (!status.ok()) close(status);
+    return status.ok();
+  }
+  // Queues a message. One message too many ends the stream with RESOURCE_EXHAUSTED. False: the
+  // stream has ended.
+  bool push(Message message) { return push(std::make_shared<const Message>(std::move(message))); }
+  bool push(std::shared_ptr<const Message> message) {
+    bool overflow = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (closing_) return false;
+      overflow = queue_.size() >= most_;
+      if (!overflow) {
+        queue_.push_back(std::move(message));
+        count(1);
+        if (!writing_) write_locked();
+      }
+    }
+    if (overflow) {
+      close(to_status(busy("the stream's backlog of " + std::to_string(most_) + " messages")));
+    }
+    return !overflow;
+  }
+  // Number of messages that wait.
+  std::size_t backlog() {
+    const std::scoped_lock lock(mutex_);
+    return queue_.size();
+  }
+  // Ends the stream and drops queued messages. Only the first close counts.
+  void close(const grpc::Status& status) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (closing_) return;
+      closing_ = true;
+      status_ = status;
+      count(-static_cast<std::ptrdiff_t>(queue_.size()));
+      queue_.clear();
+      if (writing_) return;  // OnWriteDone finishes
+    }
+    this->Finish(status_);
+  }
+  bool idle() {
+    const std::scoped_lock lock(mutex_);
+    return !closing_ && !writing_ && queue_.empty();
+  }
+
+  void OnWriteDone(bool ok) override {
+    bool finish = false;
+    bool is_drained = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      writing_ = false;
+      current_ = nullptr;
+      if (!ok && !closing_) {
+        closing_ = true;
+        status_ = grpc::Status(grpc::StatusCode::CANCELLED, "the reader is gone");
+        count(-static_cast<std::ptrdiff_t>(queue_.size()));
+        queue_.clear();
+      }
+      finish = closing_;
+      if (!finish && !queue_.empty()) write_locked();
+      is_drained = !finish && !writing_;
+    }
+    if (finish) this->Finish(status_);
+    if (is_drained) drained();
+  }
+  void OnCancel() override { close(grpc::Status::CANCELLED); }
+  void OnDone() override {
+    ended();
+    set_.remove(self_);
+    const auto last = std::move(self_);  // may destroy this on return
+  }
+
+ protected:
+  // Called on a gRPC thread when every queued message was written. Push more if there is more.
+  virtual void drained() {}
+  // Called when the stream is over.
+  virtual void ended() {}
+
+ private:
+  void write_locked() {
+    current_ = std::move(queue_.front());
+    queue_.pop_front();
+    count(-1);
+    writing_ = true;
+    this->StartWrite(current_.get());
+  }
+  void count(std::ptrdiff_t entries) {
+    if (bytes_ == nullptr) return;
+    const std::size_t bytes = sizeof(current_) * static_cast<std::size_t>(std::abs(entries));
+    entries > 0 ? bytes_->add(bytes) : bytes_->remove(bytes);
+  }
+
+  StreamSet& set_;
+  std::size_t most_;
+  std::mutex mutex_;
+  StreamBytes* bytes_;
+  std::deque<std::shared_ptr<const Message>> queue_;
+  std::shared_ptr<const Message> current_;  // being written
+  bool writing_ = false;
+  bool closing_ = false;
+  grpc::Status status_;
+  std::shared_ptr<QueueWriter> self_;
+};
+
+}  // namespace subak::api

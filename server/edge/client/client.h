@@ -1,0 +1,84 @@
+// An HTTP/1.1 client for the API server of one cluster, on libcurl's multi interface. Each watch
+// has a connection, and calls share limits::kKubeCallConnections. The client does not decide what
+// to call or what an answer means.
+//
+// Threads: everything happens in turn(), on the thread that calls it, including all callbacks.
+// Callbacks may call every function here but turn(). Any thread may call wake().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/quantity.h"
+#include "server/edge/client/answer.h"
+#include "server/edge/client/kubeconfig.h"
+#include "server/edge/client/watch_stream.h"
+
+namespace subak {
+
+struct KubeCall {
+  std::string method = "GET";  // GET, POST, PUT, PATCH, DELETE
+  std::string path{};          // "/api/v1/pods?limit=500"
+  std::string body{};
+  std::string content_type = "application/json";
+};
+
+// Returns the path of a pod.
+std::string pod_path(const std::string& ns, const std::string& name);
+
+// The interface that watching and writing code needs of an API server. Tests implement it too.
+class KubeApi {
+ public:
+  // `body` is the body of a successful call; otherwise the answer has it. It lives during the
+  // callback.
+  using Answered = std::function<void(const CallAnswer& answer, std::string_view body)>;
+  // kDone: the server ended the stream in order; go on from the last version.
+  using Ended = std::function<void(const CallAnswer& answer)>;
+  using WatchId = std::uint64_t;
+
+  virtual ~KubeApi() = default;
+  // Sends a call. Calls start in the order of these requests, and answers come in any order.
+  // libcurl repeats a call if a kept-alive connection breaks before any byte of the answer came. So
+  // every write must have no further effect when it is sent twice. False: limits::kMaxKubeCalls are
+  // open.
+  virtual bool call(KubeCall call, Answered answered) = 0;
+  // Reads the stream until it ends, is silent for limits::kWatchSilentMs, or sends something that
+  // is not an event.
+  virtual WatchId watch(std::string path, WatchStream::Take take, Ended ended) = 0;
+  // Ends a watch without calling `ended`. Does nothing if it has ended.
+  virtual void stop(WatchId watch) = 0;
+  // Waits for events, `most` ms at the longest, and handles them.
+  virtual void turn(DurationMs most) = 0;
+  virtual void wake() = 0;  // turn() returns at once; any thread
+};
+
+class KubeClient final : public KubeApi {
+ public:
+  explicit KubeClient(KubeAccess access);
+  // Ends all calls and watches without their callbacks.
+  ~KubeClient() override;
+  KubeClient(const KubeClient&) = delete;
+  KubeClient& operator=(const KubeClient&) = delete;
+
+  // Sets the bearer token for calls and watches that begin from now on; empty: the certificate
+  // identifies the client.
+  void set_token(std::string token);
+  // Sets a PEM certificate for connections that begin from now on; empty: the kubeconfig's.
+  void set_certificate(std::string certificate, std::string key);
+  std::size_t calls() const;  // waiting and open
+
+  bool call(KubeCall call, Answered answered) override;
+  WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
+  void stop(WatchId watch) override;
+  void turn(DurationMs most) override;
+  void wake() override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak

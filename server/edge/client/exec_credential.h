@@ -1,0 +1,38 @@
+// The input and output of an exec plugin: client.authentication.k8s.io/v1 and v1beta1. Source:
+// kubernetes/client-go pkg/apis/clientauthentication/v1 and plugin/pkg/client/auth/exec. Threads:
+// pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/quantity.h"
+#include "server/edge/client/kubeconfig.h"
+
+namespace subak {
+
+// The credential for an API server. An empty part is absent.
+struct Credential {
+  std::string token;
+  std::string certificate, key;  // PEM, both or none
+  friend bool operator==(const Credential&, const Credential&) = default;
+};
+
+struct ExecCredential {
+  Credential credential;
+  std::optional<TimeMs> expires_ms;  // none: valid until the server refuses it
+};
+
+// Returns the value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM, empty for the
+// system's. It includes the cluster's address if the plugin asks for it.
+std::string exec_info(const KubeAccess& access, std::string_view authority);
+
+// Reads a plugin's output. `field` names the plugin in errors: "users[ana].user.exec". kInvalid: no
+// ExecCredential of this version, no status, neither token nor certificate, half a certificate, or
+// a token of several words. No error contains a secret.
+Result<ExecCredential> read_exec_credential(std::string_view text, std::string_view version,
+                                            std::string_view field);
+
+}  // namespace subak

@@ -1,0 +1,39 @@
+// A client with a credential. It keeps the credential fresh and reads it again when an answer
+// refuses it. Threads: as KubeClient.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/quantity.h"
+#include "server/edge/client/client.h"
+#include "server/edge/client/credentials.h"
+
+namespace subak {
+
+class KnownClient final : public KubeApi {
+ public:
+  // `wall_ms`: the wall clock, by which credentials expire. `tell` gets each error of a credential
+  // once. The errors contain no secret.
+  KnownClient(KubeAccess access, std::function<TimeMs()> wall_ms,
+              std::function<void(const Error&)> tell);
+
+  bool call(KubeCall call, Answered answered) override;
+  WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
+  void stop(WatchId watch) override { client_.stop(watch); }
+  void turn(DurationMs most) override;
+  void wake() override { client_.wake(); }
+
+ private:
+  void note(const CallAnswer& answer) {
+    refused_ = refused_ || answer.outcome == Outcome::kUnauthorized;
+  }
+
+  const std::function<TimeMs()> wall_ms_;
+  const std::function<void(const Error&)> tell_;
+  Credentials credentials_;
+  KubeClient client_;
+  bool refused_ = false;
+};
+
+}  // namespace subak

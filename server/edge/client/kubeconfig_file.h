@@ -1,0 +1,14 @@
+// A kubeconfig on disk. Threads: any.
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+#include "server/edge/client/kubeconfig.h"
+
+namespace subak {
+
+// As read_kubeconfig(), for a file. Paths in it begin at its folder. kNotFound: it cannot be read.
+Result<KubeAccess> read_kubeconfig_file(const std::string& path, const std::string& context);
+
+}  // namespace subak

@@ -1,0 +1,57 @@
+// Non-GPU pods that count in a gang because they state its size themselves: the launcher of an MPI
+// job. They have no gate and so no rank. The gang waits until they exist.
+#include "server/edge/cluster/cards.h"
+
+namespace subak {
+namespace {
+
+// Returns "namespace/name" of the gang whose size the pod states; empty: it states none. The
+// controller does not count: the launcher's differs from the workers'.
+std::string gang_of(const Pod& pod) {
+  const std::string name = stated_gang(pod);
+  return name.empty() ? name : std::string(pod.ns) + "/" + name;
+}
+
+// A failed pod does not count: it is created again, or its gang does not become complete.
+bool is_there(const Pod& pod, WatchKind kind) {
+  return kind != WatchKind::kDeleted && pod.deleted_at.empty() && pod.status.phase != "Failed";
+}
+
+}  // namespace
+
+void Cards::count_light_member(const std::string& uid, const Pod& pod, WatchKind kind) {
+  const bool counts = !pod.asks_gpu() && is_there(pod, kind);
+  move_light_member(uid, counts ? gang_of(pod) : std::string());
+}
+
+void Cards::move_light_member(const std::string& uid, const std::string& gang) {
+  const auto known = light_members_.find(uid);
+  const std::string before = known == light_members_.end() ? std::string() : known->second;
+  if (before == gang) return;
+  if (!before.empty()) {
+    light_members_.erase(known);
+    if (--light_counts_[before] == 0) light_counts_.erase(before);
+    outdate_gang(before);
+  }
+  if (!gang.empty()) {
+    light_members_.emplace(uid, gang);
+    ++light_counts_[gang];
+    outdate_gang(gang);
+  }
+}
+
+void Cards::leave_out_light_members(Pod& pod) const {
+  const auto count = light_counts_.find(gang_of(pod));
+  if (count != light_counts_.end()) subak::leave_out_light_members(pod, count->second);
+}
+
+// Marks the gang's gated pods for reading again, since its size has changed.
+void Cards::outdate_gang(const std::string& gang) {
+  for (const std::string& uid : gated_) {
+    const PodCard& card = pods_.at(uid);
+    const std::string told = card.ns + "/" + card.gpu->gang_told;
+    if (told.starts_with(gang + " ")) outdated_.insert(uid);
+  }
+}
+
+}  // namespace subak

@@ -1,0 +1,81 @@
+#include "server/edge/cluster/fence.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "core/text.h"
+
+namespace subak {
+namespace {
+
+// True if the pod was marked when this attempt, or a later one, had been revoked.
+bool is_marked(const GpuCard& pod, const Fence::Guarded& guarded) {
+  const std::string_view mark = pod.kept_closed;
+  const std::string of_job = text::job_id_text(guarded.job) + "/";
+  if (!mark.starts_with(of_job)) return false;
+  std::uint32_t attempt = 0;
+  const char* const end = mark.data() + mark.size();
+  const auto read = std::from_chars(mark.data() + of_job.size(), end, attempt);
+  return read.ec == std::errc() && read.ptr == end && attempt >= guarded.attempt;
+}
+
+}  // namespace
+
+std::string kept_closed_mark(JobId job, std::uint32_t attempt) {
+  return text::job_id_text(job) + "/" + std::to_string(attempt);
+}
+
+void Fence::clear() {
+  pods_.clear();
+  sent_.clear();
+}
+
+void Fence::guard(const std::string& uid, JobId job, std::uint32_t attempt) {
+  if (uid.empty() || attempt == 0) return;
+  Guarded& guarded = pods_[uid];
+  if (guarded.job == job && guarded.attempt >= attempt) return;
+  guarded.job = job;
+  guarded.attempt = attempt;
+  const auto sent = sent_.find(uid);
+  const bool known =
+      sent != sent_.end() && sent->second.job == job && sent->second.attempt == attempt;
+  if (known) guarded.nodes.insert(sent->second.node);
+  guarded.anywhere = guarded.anywhere || !known;
+}
+
+void Fence::take(const Effect& effect, bool inherited) {
+  for (const EffectPod& pod : effect.keep_closed) guard(pod.uid, effect.job, effect.attempt);
+  for (const EffectPod& pod : effect.pods) {
+    if (effect.kind == EffectKind::kEvict) {
+      // A pod to evict without a node was released too late.
+      if (pod.node.empty()) guard(pod.uid, effect.job, effect.attempt);
+      continue;
+    }
+    const auto sent = sent_.find(pod.uid);
+    const bool again = sent != sent_.end() && sent->second.attempt < effect.attempt;
+    if (inherited || again) guard(pod.uid, effect.job, effect.attempt - 1);
+    if (!pod.uid.empty()) sent_[pod.uid] = {effect.job, effect.attempt, pod.node};
+  }
+}
+
+void Fence::prune(const Cards& cards) {
+  constexpr std::size_t kFew = 1000;
+  if (sent_.size() > sent_due_ + kFew) {
+    std::erase_if(sent_, [&](const auto& entry) {
+      const PodCard* const pod = cards.find_gpu_pod(entry.first);
+      return pod == nullptr || pod->gpu->ended || pod->gpu->bound;
+    });
+    sent_due_ = 2 * sent_.size();
+  }
+  std::erase_if(pods_, [&](const auto& entry) {
+    const PodCard* const pod = cards.find_gpu_pod(entry.first);
+    if (pod == nullptr) return true;
+    const GpuCard& gpu = *pod->gpu;
+    if (gpu.ended || gpu.going) return true;
+    if (gpu.bound) return cards.is_answered(entry.first);
+    if (gpu.gated) return is_marked(gpu, entry.second);
+    return gpu.let_go_to.empty() || !gpu.unschedulable.empty();
+  });
+}
+
+}  // namespace subak

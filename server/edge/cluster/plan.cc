@@ -1,0 +1,229 @@
+#include "server/edge/cluster/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace subak {
+namespace {
+
+// True if the pod has a Job or JobSet that was not seen yet. An eviction would count as the Job's
+// failure.
+bool awaits_owner(const Cards& cards, const GpuCard& pod) {
+  const bool of_job = pod.owner_kind == "Job" || pod.owner_kind == "JobSet";
+  return of_job && cards.find_owner(pod.owner_uid) == nullptr;
+}
+
+// True if its owner, or the owner's owner, ends its pods itself.
+bool owner_ends(const Cards& cards, const GpuCard& pod) {
+  const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
+  if (owner == nullptr) return false;
+  const OwnerCard* const parent = cards.find_owner(owner->parent);
+  return owner->ended || (parent != nullptr && parent->ended);
+}
+
+// True if the pod was on its way when its hold ended, and has arrived since. It may then run on,
+// except in a declared gang.
+bool has_arrived(const GpuCard& pod, Cause cause) {
+  const bool declared = pod.gang && !pod.runs_alone;
+  return pod.bound && !declared && (cause == Cause::kExpired || cause == Cause::kUnschedulable);
+}
+
+// Bound pods to evict, by owner and by the owner's owner.
+using Ending = std::map<std::string, std::size_t>;
+
+Ending ending_pods(const Cards& cards, const WantedJobs& wanted) {
+  Ending ending;
+  for (const auto& [id, job] : wanted) {
+    if (job.effect.kind != EffectKind::kEvict) continue;
+    for (const EffectPod& pod : job.effect.pods) {
+      const PodCard* const card = cards.find_gpu_pod(pod.uid);
+      if (card == nullptr || card->gpu->ended || card->gpu->going || !card->gpu->bound) continue;
+      if (has_arrived(*card->gpu, job.effect.cause)) continue;
+      const OwnerCard* const owner = cards.find_owner(card->gpu->owner_uid);
+      ++ending[card->gpu->owner_uid];
+      if (owner != nullptr && !owner->parent.empty()) ++ending[owner->parent];
+    }
+  }
+  return ending;
+}
+
+// Returns the owner to suspend so that the pod goes without counting as failed; empty: there is
+// none. Suspending ends all pods of the owner. So it is only right for a gang that cannot run
+// without the pod.
+std::string to_suspend(const Cards& cards, const GpuCard& pod, const Ending& ending) {
+  const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
+  if (owner == nullptr || !owner->may_suspend()) return {};
+  const bool below = cards.find_owner(owner->parent) != nullptr;
+  const std::string& top = below ? owner->parent : pod.owner_uid;
+  if (pod.gang && !pod.runs_alone) return top;
+  if (below && !pod.gang) return {};
+  const auto found = ending.find(top);
+  const bool all_end = cards.bound_below(top) <= (found == ending.end() ? 0 : found->second);
+  const bool none_bound = cards.bound_below(top) == 0;
+  return none_bound || (all_end && (pod.gang || owner->one_pod)) ? top : std::string();
+}
+
+class Planner {
+ public:
+  Planner(const Cards& cards, const Attempts& attempts, std::int64_t monotonic_ms)
+      : cards_(cards), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
+
+  // A pod that an outdated patch may still release gets the mark first. A pod that was released
+  // blocks its node.
+  void guard(const Fence& fence) {
+    for (const auto& [uid, guarded] : fence.pods()) {
+      const PodCard* const card = cards_.find_gpu_pod(uid);
+      if (card == nullptr) continue;
+      const GpuCard& pod = *card->gpu;
+      if (!pod.gated) {
+        guarded_nodes_.insert(pod.bound ? card->node : pod.let_go_to);
+        continue;
+      }
+      guards_all_ = guards_all_ || guarded.anywhere;
+      guarded_nodes_.insert(guarded.nodes.begin(), guarded.nodes.end());
+      if (!may_try(uid)) continue;
+      chosen_.insert(uid);
+      KubeWrite write{WriteKind::kKeep, uid, guarded.job, "", Cause::kNone, guarded.attempt, 1};
+      add(kBack, 0, write);
+    }
+  }
+
+  // Plans the releases of a job. False: the job needs no more writes.
+  bool open(const Wanted& wanted) {
+    std::vector<KubeWrite> writes;
+    bool some_open = false, left = false;
+    for (const EffectPod& pod : wanted.effect.pods) {
+      const PodCard* const card = cards_.find_gpu_pod(pod.uid);
+      if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
+      some_open = some_open || !card->gpu->gated;
+      if (!card->gpu->gated) continue;
+      left = true;
+      if (card->gpu->foreign_gates || is_guarded(pod.node)) continue;
+      if (!may_try(pod.uid) || chosen_.contains(pod.uid)) continue;
+      writes.push_back({WriteKind::kRelease, pod.uid, wanted.effect.job, pod.node, Cause::kNone,
+                        wanted.effect.attempt, wanted.effect.pods.size()});
+    }
+    for (KubeWrite& write : writes) add(some_open ? kHalfOpen : kClosed, wanted.order, write);
+    return left;
+  }
+
+  bool take_back(const Wanted& wanted, const Ending& ending) {
+    bool left = false;
+    for (const EffectPod& pod : wanted.effect.pods) {
+      const PodCard* const card = cards_.find_gpu_pod(pod.uid);
+      if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
+      left = true;
+      if (awaits_owner(cards_, *card->gpu) || owner_ends(cards_, *card->gpu)) continue;
+      if (has_arrived(*card->gpu, wanted.effect.cause)) continue;
+      const std::string owner = to_suspend(cards_, *card->gpu, ending);
+      const bool suspends = !owner.empty();
+      if (suspends && cards_.find_owner(owner)->suspended)
+        continue;  // its controller is deleting
+                   // the pods
+      const std::string& uid = suspends ? owner : pod.uid;
+      if (!may_try(uid) || !chosen_.insert(uid).second) continue;
+      if (!suspends && !may_fail(*card->gpu, wanted.effect.cause)) continue;
+      KubeWrite write{suspends ? WriteKind::kSuspend : WriteKind::kEvict,
+                      uid,
+                      wanted.effect.job,
+                      "",
+                      wanted.effect.cause,
+                      wanted.effect.attempt,
+                      wanted.effect.pods.size()};
+      add(kBack, wanted.order, write);
+    }
+    return left;
+  }
+
+  // Resumes an owner that Subak suspended as soon as its pods are gone. If a user resumed it, only
+  // Subak's mark is removed.
+  void resume_owners() {
+    for (const std::string& uid : cards_.marked_owners()) {
+      const OwnerCard& owner = *cards_.find_owner(uid);
+      const bool again = owner.mark == kMarkTakenBack && cards_.pods_of(uid) == 0;
+      if ((owner.suspended && !again) || !may_try(uid)) continue;
+      KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};
+      add(kBack, 0, write);
+    }
+  }
+
+  void finish(std::size_t most, Plan& plan) {
+    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      return std::pair(a.turn, a.order) < std::pair(b.turn, b.order);
+    });
+    if (found_.size() > most) found_.resize(most);
+    for (Found& found : found_) plan.writes.push_back(std::move(found.write));
+    plan.next_ms = next_ms_;
+  }
+
+ private:
+  enum Turn : std::uint8_t { kBack, kHalfOpen, kClosed };
+  struct Found {
+    Turn turn;
+    std::uint64_t order;
+    KubeWrite write;
+  };
+
+  void add(Turn turn, std::uint64_t order, KubeWrite& write) {
+    found_.push_back({turn, order, std::move(write)});
+  }
+
+  // The eviction counts as a failure of its Job. Subak does not use up the last failure that the
+  // Job may have.
+  bool may_fail(const GpuCard& pod, Cause cause) {
+    const OwnerCard* const owner = cards_.find_owner(pod.owner_uid);
+    if (owner == nullptr || owner->collection != kJobsPath || !comes_back(cause)) return true;
+    if (owner->backoff_limit_per_index) {
+      return pod.index_failures + 1 < *owner->backoff_limit_per_index;
+    }
+    return owner->failed + ++evicted_[pod.owner_uid] < owner->backoff_limit;
+  }
+
+  bool is_guarded(const std::string& node) const {
+    return guards_all_ || guarded_nodes_.contains(node);
+  }
+
+  bool may_try(const std::string& uid) {
+    const auto attempt = attempts_.find(uid);
+    if (attempt == attempts_.end()) return true;
+    if (attempt->second.under_way) return false;
+    const std::int64_t next = attempt->second.next_ms;
+    if (next <= monotonic_ms_) return true;
+    if (next_ms_ == 0 || next < next_ms_) next_ms_ = next;
+    return false;
+  }
+
+  const Cards& cards_;
+  const Attempts& attempts_;
+  const std::int64_t monotonic_ms_;
+  std::vector<Found> found_;
+  std::map<std::string, std::int64_t> evicted_;  // by this plan, of each owner
+  std::set<std::string> chosen_;  // owners and pods to be suspended, evicted or marked
+  std::set<std::string> guarded_nodes_;
+  bool guards_all_ = false;
+  std::int64_t next_ms_ = 0;
+};
+
+}  // namespace
+
+Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const Cards& cards,
+                 const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
+                 std::size_t most) {
+  Plan plan;
+  Planner planner(cards, attempts, monotonic_ms);
+  planner.guard(fence);
+  const Ending ending = ending_pods(cards, wanted);
+  for (const auto& [id, job] : wanted) {
+    if (job.effect.until_ms != 0 && job.effect.until_ms <= now_ms) continue;
+    const bool opens = job.effect.kind == EffectKind::kOpenGate;
+    const bool left = opens ? planner.open(job) : planner.take_back(job, ending);
+    if (!left) plan.settled.push_back(id);
+  }
+  planner.resume_owners();
+  planner.finish(most, plan);
+  return plan;
+}
+
+}  // namespace subak

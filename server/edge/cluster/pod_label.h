@@ -1,0 +1,62 @@
+// Labels the pod of this process while it leads, so that a Service selects the leader. The label is
+// a hint, not a proof: it is written after the lead changed. A pod whose process was killed keeps
+// it until the process starts again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "server/edge/client/backoff.h"
+#include "server/edge/client/client.h"
+
+namespace subak {
+
+// Keeps one call open at a time. It logs a failure and retries without end. Threads: any may call
+// start(), want() and stop(), one after the other. turn() and is_settled() belong to the label's
+// thread, or without start() to the caller.
+class PodLabel {
+ public:
+  // `pod`: NAMESPACE/NAME. Until want() says otherwise the label is removed, as after a crash.
+  PodLabel(std::unique_ptr<KubeApi> api, const std::string& pod,
+           std::function<std::int64_t()> monotonic_ms);
+  ~PodLabel();  // stop()
+  PodLabel(const PodLabel&) = delete;
+  PodLabel& operator=(const PodLabel&) = delete;
+
+  void start();
+  // Sets whether the pod shall have the label. Returns at once.
+  void want(bool leads);
+  // Waits until the label is as wanted, limits::kPodLabelStopMs at most. Idempotent.
+  void stop();
+
+  // One round of the thread.
+  void turn();
+  // True if the API server has accepted the wanted state.
+  bool is_settled() const { return taken_ == wanted_; }
+
+ private:
+  void run();
+  void write();
+  void answered(bool leads, const CallAnswer& answer);
+
+  const std::unique_ptr<KubeApi> api_;
+  const std::string pod_, path_;
+  const std::function<std::int64_t()> monotonic_ms_;
+  std::atomic<bool> wanted_{false};
+  std::atomic<std::int64_t> stop_ms_{INT64_MAX};  // monotonic: the thread's latest end
+
+  // Used by the thread only.
+  std::optional<bool> taken_;   // by the API server
+  std::optional<bool> failed_;  // the state to retry at due_ms_
+  std::int64_t due_ms_ = 0;
+  Backoff backoff_;
+  bool is_under_way_ = false;
+  std::thread thread_;
+};
+
+}  // namespace subak

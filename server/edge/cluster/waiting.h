@@ -1,0 +1,100 @@
+// Records why a job waits and its start estimate, on one pod of the job and on its owner. It does
+// so
+// - once the job has waited for limits::kTellWaitingMs,
+// - when the reason changes,
+// - when the start changes by more than limits::kStartMovedMs and by one part in
+//   limits::kStartMovedPart of the remaining wait.
+// An API server deletes Events after a while, so the Events alone are repeated after
+// limits::kTellAgainMs, unless the event recorder is crowded. It examines one page of jobs at a
+// time, round and round. Threads: the edge's; the pages are read where reads run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/forecast/outlook.h"
+#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/teller.h"
+
+namespace subak {
+
+// The parts of one round, in this order.
+enum class WaitingPart : std::uint8_t {
+  kQueued,  // jobs in these states
+  kIncomplete,
+  kPaused,
+  kBeyond  // pods beyond their gang's size, each separately
+};
+
+// A waiting job with its reason and start estimate.
+struct WaitingJob {
+  JobId job;
+  std::string uid;  // of its first pod, or of one beyond its gang's size
+  Reason reason;
+  std::optional<StartOutlook> start{};  // nullopt: no estimate as far as known
+};
+
+// Returns a sentence: "It starts by 14:20 UTC" for a promise, "It starts about 14:20 (13:00 to
+// 16:30) UTC" for a forecast, else "No estimate yet: ...". A time without a day has the day of the
+// time before it, and the first one that of `now_ms`. In UTC, since it is read later and elsewhere.
+std::string start_sentence(const StartOutlook& start, TimeMs now_ms);
+
+// A page of the cluster's waiting jobs after `after`; none: the round is over.
+struct WaitingPage {
+  WaitingPart part = WaitingPart::kQueued;
+  std::vector<WaitingJob> jobs;
+  JobId last;
+  bool more = false;
+};
+// Reads a page. It has only jobs of pods that have waited long enough by `now_ms`. Threads: that of
+// reads.
+WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
+                         const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms);
+
+class Waiting {
+ public:
+  Waiting(const Cards& cards, Teller& teller) : cards_(cards), teller_(teller) {}
+
+  // Where the next page begins.
+  WaitingPart part() const { return part_; }
+  JobId after() const { return after_; }
+  // Records the news of the page, and continues after it.
+  void take(const WaitingPage& page, TimeMs now_ms);
+  // Records at once that the pod waits until a user declares its gang's size.
+  void take_unsized(const std::string& uid, TimeMs now_ms);
+  // Records that the pod does not belong to a job yet, because too many pods wait. `words` says
+  // whose.
+  void put_off(const std::string& uid, const std::string& words, TimeMs now_ms);
+  // Records that the pod's gate was opened.
+  void released(const std::string& uid, TimeMs now_ms);
+  void forget();
+
+ private:
+  struct Last {
+    ReasonToken token = ReasonToken::kNext;
+    TimeMs start_ms = 0;  // 0: none was recorded
+    TimeMs told_ms = 0;
+    std::uint32_t round = 0;
+  };
+  // `anew`: writes the condition and annotation too, not only the Events.
+  void tell(const WaitingJob& job, TimeMs now_ms, bool anew);
+  // `since_ms`: when the condition began.
+  void set_condition(const PodCard& pod, bool queued, std::string_view reason,
+                     std::string_view message, TimeMs since_ms);
+
+  const Cards& cards_;
+  Teller& teller_;
+  WaitingPart part_ = WaitingPart::kQueued;
+  JobId after_;
+  std::uint32_t round_ = 0;
+  std::map<std::string, Last>
+      told_;  // by number of the job, or uid of a pod beyond its gang's size
+  std::map<std::string, TimeMs> conditions_;  // waiting pods by uid: since when
+};
+
+}  // namespace subak

@@ -1,0 +1,69 @@
+// Carries out the writes of plan_writes() and remembers failures. Each write names the version of
+// the object that it was made for, so a late or repeated write changes nothing. After an answer
+// that leaves open whether the write was done, the object is read, and the next plan decides.
+// Threads: that of the client's turn().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "server/edge/client/client.h"
+#include "server/edge/cluster/plan.h"
+
+namespace subak {
+
+// The callbacks of the writer.
+struct WriterHooks {
+  // Gets an object from the API server's answer: an update, as from a watch.
+  std::function<void(json::Value)> see_pod;
+  std::function<void(json::Value, const std::string& collection)> see_owner;
+  std::function<void(const KubeWrite& write)> done;  // the API server has accepted it
+  // The API server has refused a write for limits::kReleaseRefusedMs that opens a gate or ends a
+  // pod; `answer` is the last. The write is retried as long as it is wanted. The mark of a pod
+  // whose gate could not be opened is given up at the first refusal.
+  std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
+  std::function<std::int64_t()> monotonic_ms;
+};
+
+class Writer {
+ public:
+  // Both outlive the writer, or `api` is destroyed without another turn.
+  Writer(KubeApi& api, const Cards& cards, WriterHooks hooks);
+
+  void begin(const KubeWrite& write);
+  const Attempts& attempts() const { return attempts_; }
+  std::size_t under_way() const { return under_way_; }
+
+ private:
+  // Forgets the attempts of objects that no longer exist. begin() calls it whenever their number has
+  // doubled, so at most twice as many are remembered as there are objects, or kFirstSweep.
+  void forget_gone();
+  static constexpr std::size_t kFirstSweep = 64;
+
+  void release(const KubeWrite& write);
+  void keep_closed(const KubeWrite& write);
+  void evict(const KubeWrite& write);
+  void set_suspended(const KubeWrite& write, bool suspended);
+  void send(const KubeWrite& write, KubeCall call, const std::string& version);
+  void call(const KubeWrite& write, KubeCall call,
+            std::function<void(const CallAnswer&, std::string_view body)> answered);
+  void settle(const KubeWrite& write, const std::string& version, const CallAnswer& answer,
+              std::string_view body);
+  void read_again(const KubeWrite& write, const std::string& version, const CallAnswer& why);
+  void refuse(const KubeWrite& write, const CallAnswer& answer);
+  void pause(const std::string& uid, DurationMs at_least);
+  void take_object(const KubeWrite& write, std::string_view body);
+  std::string path_of(const KubeWrite& write) const;
+  std::string version_of(const KubeWrite& write) const;
+
+  KubeApi& api_;
+  const Cards& cards_;
+  const WriterHooks hooks_;
+  Attempts attempts_;
+  std::size_t sweep_at_ = kFirstSweep;
+  std::size_t under_way_ = 0;
+};
+
+}  // namespace subak

@@ -1,0 +1,59 @@
+// The webhook's basis (server/api/convert/static_copy.h) on this replica's own disk. The next start judges
+// reviews by it if the database is away. It may be lost. Private to server.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "admission/policy_config.h"
+#include "core/error.h"
+#include "core/quantity.h"
+#include "engine/answers/view.h"
+
+namespace subak {
+
+class LastCopy {
+ public:
+  // `path`: its file, in a folder that exists. `place`: identifies the database.
+  LastCopy(std::string path, std::string_view place, AdmissionConfig config);
+  ~LastCopy();  // stop()
+  LastCopy(const LastCopy&) = delete;
+  LastCopy& operator=(const LastCopy&) = delete;
+
+  struct Kept {
+    std::shared_ptr<const View> view;  // of accounts, clusters and policy only
+    TimeMs at_ms = 0;                  // when it was last known to be current, by the wall clock
+  };
+  // Reads the copy. nullopt: there is none. An error says why it is unusable: damaged, of another
+  // database, too large, or unreadable.
+  Result<std::optional<Kept>> read() const;
+
+  // Starts a thread that calls `newest` every few seconds. It replaces the file if a review could
+  // have another answer. A write error is logged once until a write succeeds.
+  void keep(std::function<std::shared_ptr<const View>()> newest);
+  // One round of that thread, for it and for tests.
+  void look(const std::shared_ptr<const View>& newest);
+  // Stops after one more round. Idempotent.
+  void stop();
+
+ private:
+  void run();
+
+  const std::string path_;
+  const std::uint32_t seed_;
+  const AdmissionConfig config_;
+  std::function<std::shared_ptr<const View>()> newest_;
+  std::shared_ptr<const View> written_;
+  bool failed_ = false;  // in the last round
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace subak

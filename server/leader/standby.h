@@ -1,0 +1,109 @@
+// The standby: while another process leads, it keeps up with the store. So it can serve reads, and
+// has nothing to read when it takes over.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/error.h"
+#include "model/fact.h"
+#include "server/leader/known_facts.h"
+#include "server/runtime/fatal.h"
+#include "server/runtime/runtime.h"
+#include "server/store/postgres/postgres_store.h"
+
+namespace subak {
+
+// Feeds a runtime with the facts of a store that another process writes. Threads: one at a time.
+class StoreTail {
+ public:
+  // `runtime` outlives it.
+  explicit StoreTail(Runtime& runtime) : runtime_(runtime) {}
+  // Reads the whole store: Runtime::follow(). `meanwhile` is called often during that.
+  Result<Recovered> begin(const std::function<void()>& meanwhile = nullptr);
+  // Hands over the facts since the last look, and the leader's names.
+  // - kGone: the last fact that was read is no longer there, as after a failover to a copy of the
+  //   database that lacked it. The state here is then not the store's, and the process must
+  //   restart.
+  // - kNewer: the leader finalized the store to a fact version that this program does not know.
+  // - kFailed: an error, which is logged once until a look succeeds.
+  enum class Look : unsigned char { kAll, kFailed, kGone, kNewer };
+  Look look(StoreReader& reader, const KnownAs& known_as = {});
+
+ private:
+  Runtime& runtime_;
+  // The last fact read; none: all came from a checkpoint, or the store is empty.
+  std::optional<Fact> last_;
+  bool failed_ = false;  // the last look
+};
+
+// open_shared_store(), repeated while the database's server is unreachable and `options.stop` does
+// not end it. `away` is called after each failure.
+Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options,
+                                                     const std::function<void()>& away = nullptr);
+
+class Standby {
+ public:
+  struct Ports {
+    SharedStore& store;  // leads only where `known` may
+    Runtime& runtime;
+    KnownFacts* known;  // gets the released facts; nullptr: only the store's facts count
+    // Called on the standby's thread once it leads and the runtime has all facts. An error ends the
+    // process.
+    std::function<std::optional<Error>()> take_over;
+    Fatal fatal;
+    // True: the start of the process must end.
+    std::function<bool()> stop;
+    // Called while begin() waits for a database that is away. May be empty.
+    std::function<void()> away = nullptr;
+  };
+  explicit Standby(Ports ports);
+  ~Standby();  // stop()
+  Standby(const Standby&) = delete;
+  Standby& operator=(const Standby&) = delete;
+
+  // Returns true once it leads, or false once another leads and the runtime follows. An error:
+  // neither is possible.
+  Result<bool> begin();
+  // Call after begin() returned false. Looks every limits::kLeadLookMs on a thread until it leads.
+  void start();
+
+  // One round of begin() and of the thread, without waiting. For them and for simulations of
+  // faults, by one thread.
+  enum class Begun : unsigned char { kLeads, kFollows, kNotYet };
+  Result<Begun> try_begin();
+  // Returns true once it leads and the runtime has all facts. An error: the process must end.
+  Result<bool> look();
+  // Stops; a take-over in progress is finished first. Idempotent.
+  void stop();
+
+ private:
+  void run();
+  std::optional<Error> wait_and_lead();
+  // Compares the store with this replica's last durable sequence, if possible.
+  std::optional<Error> compare();
+  Result<Begun> led_at_once();
+  Result<Begun> follow();
+  bool may_lead() const { return ports_.known == nullptr || ports_.known->may_lead(); }
+  Error gone() const;
+  bool pause();  // false: it is stopped
+
+  Ports ports_;
+  StoreTail tail_;
+  std::unique_ptr<StoreReader> reader_;
+  bool failed_ = false;  // the last look at the leader
+  bool compared_ = false;
+  bool has_all_ = false;  // the last look read all facts
+  KnownAs known_as_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace subak

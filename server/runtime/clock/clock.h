@@ -1,0 +1,30 @@
+// Time as a parameter, and the real clock. Of the service's files, only server/runtime/clock/clock.cc reads a clock.
+#pragma once
+
+#include <cstdint>
+
+#include "core/quantity.h"
+
+namespace subak {
+
+// The only source of time. Threads: any.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimeMs wall_ms() const = 0;  // UTC; may jump in either direction
+  virtual std::int64_t monotonic_us()
+      const = 0;  // since an arbitrary instant; never goes backwards
+  DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
+  // As monotonic_ms(), including the time that the machine slept. Only used to measure the wall
+  // clock.
+  virtual std::int64_t boot_ms() const { return monotonic_ms(); }
+};
+
+class SystemClock final : public Clock {
+ public:
+  TimeMs wall_ms() const override;
+  std::int64_t monotonic_us() const override;
+  std::int64_t boot_ms() const override;
+};
+
+}  // namespace subak

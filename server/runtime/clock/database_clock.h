@@ -1,0 +1,50 @@
+// The clock of a database that several machines share, so that every leader uses the same clock. It
+// is sampled from time to time (server/store/postgres). In between, the machine's boot-time clock
+// carries it on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "server/runtime/clock/clock.h"
+
+namespace subak {
+
+// The database's time at a moment between two readings of the boot-time clock.
+struct ClockSample {
+  TimeMs wall_ms = 0;
+  std::int64_t began_ms = 0, ended_ms = 0;
+};
+
+struct DatabaseClockStatus {
+  DurationMs offset_ms = 0;  // the database's time minus the machine's wall clock
+  // How often two successive samples were further apart than limits::kClockStepMs.
+  std::uint64_t steps = 0;
+};
+
+// Threads: any.
+class DatabaseClock final : public Clock {
+ public:
+  // Shows the machine's clocks until the first sample. `machine` outlives it.
+  explicit DatabaseClock(const Clock& machine) : machine_(machine) {}
+  // Takes a sample. One that took longer than limits::kClockSampleMs is not used unless it is the
+  // first. Then time may be behind by as much until the next sample. A step is logged.
+  void take(const ClockSample& sample);
+  // Returns nothing before the first sample.
+  std::optional<DatabaseClockStatus> status() const;
+
+  TimeMs wall_ms() const override;
+  std::int64_t monotonic_us() const override { return machine_.monotonic_us(); }
+  std::int64_t boot_ms() const override { return machine_.boot_ms(); }
+
+ private:
+  static constexpr std::int64_t kNone = INT64_MIN;
+
+  const Clock& machine_;
+  std::atomic<std::int64_t> offset_ms_{kNone};  // of its time to the boot-time clock
+  std::atomic<bool> is_rough_{false};           // the sample took too long
+  std::atomic<std::uint64_t> steps_{0};
+};
+
+}  // namespace subak

@@ -1,0 +1,36 @@
+#include "server/store/proof/file_watch.h"
+
+#include <chrono>
+#include <utility>
+
+#include "server/log/thread_name.h"
+
+namespace subak {
+namespace {
+
+constexpr std::chrono::seconds kEvery{1};
+
+}  // namespace
+
+FileWatch::~FileWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void FileWatch::start(std::function<void(const Error&)> lost) {
+  thread_ = std::thread([this, lost = std::move(lost)] { run(lost); });
+}
+
+void FileWatch::run(const std::function<void(const Error&)>& lost) {
+  name_thread("files");
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, kEvery, [&] { return stopping_; })) {
+    if (const auto error = lock_.check()) return lost(*error);
+  }
+}
+
+}  // namespace subak

@@ -1,0 +1,35 @@
+// Checks once a second that a store's files are still the ones under their names. A service without
+// commits would not notice.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "core/error.h"
+#include "server/store/file/store_lock.h"
+
+namespace subak {
+
+class FileWatch {
+ public:
+  explicit FileWatch(const StoreLock& lock) : lock_(lock) {}
+  ~FileWatch();
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+
+  // Starts the thread. It calls `lost` once on the watch's thread and then ends.
+  void start(std::function<void(const Error&)> lost);
+
+ private:
+  void run(const std::function<void(const Error&)>& lost);
+
+  const StoreLock& lock_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace subak

@@ -1,0 +1,34 @@
+// Reads and checks a whole store while the service runs. For a store that is too large to be
+// checked before the start.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "server/store/file/connection.h"
+
+namespace subak {
+
+class FullCheck {
+ public:
+  // `sound` becomes true when the whole store was proved; damage is logged with its place. Nothing
+  // is written.
+  explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
+  ~FullCheck();
+  FullCheck(const FullCheck&) = delete;
+  FullCheck& operator=(const FullCheck&) = delete;
+
+  void start(const std::string& path);
+  void wait();  // until it is done
+
+ private:
+  void run(const std::string& path);
+
+  std::shared_ptr<std::atomic<bool>> sound_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace subak

@@ -1,0 +1,58 @@
+// A store's data about itself: the rows of `meta`, and `head`, which each commit rewrites. Both
+// carry checksums of their own. Private to server/store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "server/store/file/connection.h"
+
+namespace subak {
+
+// Returns a value of `meta`; nullopt: there is no such row. An error: it is unreadable, or its
+// checksum is wrong.
+Result<std::optional<std::string>> read_meta(Connection& db, std::string_view key);
+// Returns the checksum of a row of `meta`.
+std::uint32_t meta_sum(std::string_view key, std::string_view value);
+// Adds or replaces a row. False: ask db.error().
+bool write_meta(Connection& db, std::string_view key, std::string_view value);
+
+// Returns the uuid of the store in a file; a copy of the store gets the same. An error: it is
+// unreadable or damaged.
+Result<std::string> read_uuid(const std::string& path);
+// Returns the start of the checksums of a store's rows.
+Result<std::uint32_t> read_seed(Connection& db);
+
+// The extent of a store, as its last commit wrote it.
+struct Head {
+  std::uint64_t facts = 0;      // number of the last
+  std::uint32_t facts_sum = 0;  // of its row; of an empty store the seed
+  std::uint64_t ledger = 0;     // rows
+  std::uint64_t audit = 0;      // rows
+};
+Result<Head> read_head(Connection& db, std::uint32_t seed);
+
+class HeadWriter {
+ public:
+  bool prepare(Connection& db, std::uint32_t seed);
+  bool write(const Head& head);
+
+ private:
+  Statement replace_;
+  std::uint32_t seed_ = 0;
+};
+
+// The checkpoint in use.
+struct CheckpointMark {
+  std::uint64_t seq = 0;     // 0: none
+  std::uint64_t facts = 0;   // rows
+  std::uint32_t sum = 0;     // of the last row
+  std::uint32_t anchor = 0;  // of fact `seq`, from which the later facts continue
+};
+Result<CheckpointMark> read_checkpoint_mark(Connection& db, std::uint32_t seed);
+bool write_checkpoint_mark(Connection& db, const CheckpointMark& mark);
+
+}  // namespace subak

@@ -1,0 +1,118 @@
+// Reads rows with proof: each has its checksum, and none is missing. The reader holds a transaction
+// (ReadTransaction), so that the head belongs to the rows. Private to server/store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/error.h"
+#include "server/runtime/ports.h"
+#include "server/store/file/connection.h"
+#include "server/store/proof/audit_rows.h"
+#include "server/store/proof/head.h"
+
+namespace subak {
+
+// One consistent snapshot for several statements.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Connection& db) : db_(db), ok_(db.exec("BEGIN")) {}
+  ~ReadTransaction() {
+    if (ok_) db_.exec("COMMIT");
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  Connection& db_;
+  bool ok_;
+};
+
+// Facts in order. After next() returned false, error() tells whether that was the end.
+class FactRows {
+ public:
+  FactRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
+  // Finds the facts after `after`, at most `most`. Their checksums continue from `anchor`; without
+  // it, from the row of `after`.
+  std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
+                            std::uint64_t most);
+  bool next();
+  const std::optional<Error>& error() const { return error_; }
+  const Statement& row() const { return rows_; }  // seq, time_ms, kind, body
+  std::uint64_t seq() const { return last_; }
+  std::uint32_t sum() const { return sum_; }
+
+ private:
+  bool fail(Error error);
+  bool at_end();
+
+  Connection& db_;
+  std::uint32_t seed_;
+  Head head_;
+  Statement rows_;
+  std::uint64_t last_ = 0, left_ = 0;
+  std::uint32_t sum_ = 0;
+  bool ended_ = false;
+  std::optional<Error> error_;
+};
+
+// All rows of the ledger after `after`, in order.
+class LedgerRows {
+ public:
+  LedgerRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
+  std::optional<Error> find(std::uint64_t after);
+  bool next(LedgerEntry& entry);
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  bool fail(Error error);
+
+  Connection& db_;
+  std::uint32_t seed_;
+  Head head_;
+  Statement rows_;
+  std::uint64_t ord_ = 0;  // of the last
+  std::optional<Error> error_;
+};
+
+// All rows of the audit log below `before`, newest first.
+class AuditRows {
+ public:
+  AuditRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
+  std::optional<Error> find(std::uint64_t before);
+  bool next(AuditRow& row);
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  bool fail(Error error);
+
+  Connection& db_;
+  std::uint32_t seed_;
+  Statement rows_;
+  std::uint64_t ord_ = 0;  // of the next row
+  std::optional<Error> error_;
+};
+
+// The rows of the checkpoint in use, in order.
+class CheckpointRows {
+ public:
+  CheckpointRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
+  std::optional<Error> find(const CheckpointMark& mark);
+  bool next();
+  const std::optional<Error>& error() const { return error_; }
+  const Statement& row() const { return rows_; }  // 0, time_ms, kind, body
+
+ private:
+  bool fail(std::string got);
+
+  Connection& db_;
+  std::uint32_t seed_;
+  CheckpointMark mark_;
+  Statement rows_;
+  std::uint64_t ord_ = 0;
+  std::uint32_t sum_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace subak

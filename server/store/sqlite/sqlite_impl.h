@@ -1,0 +1,91 @@
+// The write side of the SQLite store. Others use open_sqlite_store() (sqlite_store.h).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/codec/packed_facts.h"
+#include "server/runtime/ports.h"
+#include "server/store/file/connection.h"
+#include "server/store/file/store_lock.h"
+#include "server/store/file/told_file.h"
+#include "server/store/file/wal_copier.h"
+#include "server/store/file/write_gate.h"
+#include "server/store/proof/audit_rows.h"
+#include "server/store/proof/file_watch.h"
+#include "server/store/proof/full_check.h"
+#include "server/store/proof/head.h"
+#include "server/store/proof/ledger_rows.h"
+#include "server/store/sqlite/sqlite_store.h"
+
+namespace subak {
+
+inline constexpr char kCopySuffix[] = ".copy";  // make_copy() writes there
+
+class SqliteStore final : public Store {
+ public:
+  // `path`: a real_path().
+  SqliteStore(std::string path, std::uint32_t known_version, StoreLock lock)
+      : path_(std::move(path)), known_version_(known_version), lock_(std::move(lock)) {}
+  ~SqliteStore() override;
+  // Checks, migrates and prepares; call it first.
+  std::optional<Error> open(const SqliteOptions& options);
+
+  std::optional<Error> commit(std::span<const Fact> facts) override;
+  std::optional<Error> check_owned() override { return lock_.check(); }
+  std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
+  std::optional<Error> write_told(std::string_view bytes) override {
+    return write_told_file(path_ + kToldSuffix, seed_, bytes);
+  }
+  Result<std::string> read_told() override { return read_told_file(path_ + kToldSuffix, seed_); }
+  Result<std::unique_ptr<StoreReader>> open_reader() override;
+  Result<std::string> make_copy(const std::function<bool()>& wanted) override;
+  std::string describe() const override { return "sqlite " + path_; }
+
+ private:
+  std::optional<Error> take_ownership();
+  std::optional<Error> check(bool content);
+  std::optional<Error> found(const std::string& uuid);
+  std::optional<Error> check_mark() const;
+  std::optional<Error> prepare(int wal_pages);
+  bool set_version(std::uint32_t version);
+  void note_durable() const;
+  bool insert(const Fact& fact, Head& head, std::uint32_t& version);
+  bool stored(std::uint64_t wanted, std::int64_t rows_before);
+  Error commit_error() const;
+  // `sum`: of the previous row, and on return of this one.
+  bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,
+                   std::uint32_t& sum);
+  std::optional<Error> check_needs(const PackedFacts& facts);
+  std::optional<Error> write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts, std::size_t from,
+                                   std::size_t to, std::uint32_t& sum);
+  Result<std::uint32_t> sum_of_fact(std::uint64_t seq);
+  std::optional<Error> use_checkpoint(const CheckpointMark& mark);
+  std::optional<Error> drop_checkpoints_except(std::uint64_t seq);
+
+  const std::string path_;
+  const std::uint32_t known_version_;
+  StoreLock lock_;  // outlives the connections
+  WriteGate gate_;  // its holder may use db_ and the statements
+  Connection db_;
+  Statement begin_, commit_, rollback_, insert_fact_, insert_kept_, drop_kept_;
+  LedgerWriter ledger_;
+  AuditWriter audit_;
+  HeadWriter head_writer_;
+  std::string body_;              // of the row that is being written
+  std::optional<Error> refused_;  // why it is not written
+  std::uint32_t seed_ = 0;        // start of the checksums
+  Head head_;
+  bool opened_ = false;
+  std::uint64_t checkpoint_seq_ = 0;
+  std::uint32_t version_ = 1;  // of the facts
+  WalCopier copier_{gate_};
+  std::shared_ptr<std::atomic<bool>> indexes_sound_ = std::make_shared<std::atomic<bool>>(false);
+  bool check_later_ = false;  // after the first commit, so that a start has the machine
+  FullCheck full_check_{indexes_sound_};
+  FileWatch watch_{lock_};
+};
+
+}  // namespace subak

@@ -1,0 +1,53 @@
+// Reads a trace of jobs and its small tables from outside files. A trace is a CSV whose header
+// names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods, state;
+// sorted or not. A fleet has node, gpus and optionally gpu_type, cpus, memory_mib.
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/quantity.h"
+#include "model/node.h"
+
+namespace subak::sim {
+
+// One row of a trace, times from the start of the trace.
+struct TraceJob {
+  std::string id;
+  DurationMs submit_ms = 0;
+  DurationMs duration_ms = 0;         // >= 1
+  MilliGpu milligpu = 0;              // of the complete job; > 0
+  std::vector<std::string> products;  // "A|B"; empty = any
+  std::string team;                   // "none" where the source has none
+  std::string user;
+  std::uint32_t gang_pods = 0;  // 0 = as few pods as fit the nodes
+};
+
+// Returns the rows in order of submission; rows of one instant stay in the order of the file.
+Result<std::vector<TraceJob>> read_trace(const std::string& path);
+
+// Reads a fleet: a CSV file as above, the output of `kubectl get nodes -o json` (a name that ends
+// in .json), or "80x8" for 80 nodes of 8 GPUs ("80x8:H100" names their product).
+Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
+
+// Returns the nodes of a replay from kubectl's output (kube/node/node.h): their working whole GPUs, and
+// no taints, since pods of a trace tolerate none. It leaves out nodes without whole GPUs, with
+// shared ones, and nodes that take no work now (cordoned, not ready, not fit). Errors: as
+// read_kube_nodes(), or no node is left; the field names the node.
+Result<std::vector<NodeSpec>> nodes_to_replay(std::string_view json);
+
+// Reads `team,share` or `team,gpus`: a team and a number with up to three decimals, in thousandths.
+// Either the column is named `value_column` (or its plural), or the file has two columns.
+Result<std::vector<std::pair<std::string, std::int64_t>>> read_team_table(
+    const std::string& path, std::string_view value_column);
+
+// Returns the team of a row as an account path: lower case, anything outside [a-z0-9_-] becomes
+// '_'.
+std::string account_name(std::string_view team);
+
+}  // namespace subak::sim

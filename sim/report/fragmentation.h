@@ -1,0 +1,58 @@
+// FGD's fragmentation F over free GPUs, followed exactly through time: only changed nodes are
+// counted again. For a node n and a typical pod shape m, the loss is the part of n's free GPUs that
+// m could not use. It is all of them if n cannot run m, else the GPUs with less free than m needs
+// of each. F_n is the mean over the shapes by popularity. The result is the time mean of sum F_n /
+// sum free.
+// Source: Weng et al., ATC'23.
+// Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/quantity.h"
+#include "model/node.h"
+#include "model/request.h"
+
+namespace subak::sim {
+
+class Fragmentation {
+ public:
+  // `requests[i]` was requested `counts[i]` times; every pod of a gang counts. Integrates over
+  // [from, to).
+  Fragmentation(const std::vector<NodeSpec>& nodes, const std::vector<GangRequest>& requests,
+                const std::vector<std::uint64_t>& counts, TimeMs from, TimeMs to);
+  // Records that a pod took GPUs of a node (`taken` > 0 per GPU of the mask) or released them (<
+  // 0). Unknown nodes are ignored.
+  void change(const std::string& node, std::uint64_t gpu_mask, MilliGpu taken, TimeMs t);
+  double now() const;           // F / free; 0 when nothing is free
+  double time_mean(TimeMs to);  // over the time in which anything was free
+
+ private:
+  struct Shape {
+    std::int64_t gpus = 0;  // whole GPUs; 0: a part of one
+    MilliGpu per_gpu = 0;   // what it needs of each
+    double popularity = 0;
+    std::vector<std::string> products;
+  };
+  struct Node {
+    std::string product;
+    std::vector<MilliGpu> free;  // by GPU
+    double f = 0;
+    MilliGpu free_total = 0;
+  };
+  void add_shapes(const GangRequest& request, std::uint64_t count);
+  void recount(Node& node);
+  void advance(TimeMs t);
+  TimeMs to_, since_;
+  std::vector<Shape> shapes_;
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, std::size_t> by_name_;  // look-up only
+  double f_ = 0;
+  MilliGpu free_ = 0;
+  double integral_ = 0, observed_ms_ = 0;
+};
+
+}  // namespace subak::sim

@@ -1,0 +1,84 @@
+// The results of a simulation, by the definitions of the manual (docs: `subak sim`):
+//   demand         integral of queued + running GPUs of an account
+//   received       integral of running GPUs
+//   entitled       quota first, then max-min by shares of the total received, none above its demand
+//   jain           mean over windows of Jain's index of received / entitled, over accounts with
+//                  demand
+//   kept_idle      integral of the free GPUs on nodes that were reserved for jobs (patience)
+//   kept_beside    the most of these that other waiting jobs could have used: jobs without reserved
+//                  nodes, by their sizes alone; a job larger than the idle GPUs counts 0
+//   max_deviation  largest |received - entitled| / (capacity x window)
+// Windows are whole hours, days and weeks from A on. A window that does not end by B is left out
+// (without a whole one there is no figure). Waits, sizes and slowdown cover jobs submitted in [A,
+// B). Jobs still queued at B wait on, with no new job behind them.
+// Threads: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/read/workload.h"
+#include "sim/report/eta_result.h"
+#include "sim/report/timeline.h"
+
+namespace subak::sim {
+
+struct Spread {
+  std::size_t jobs = 0;
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0;  // nearest rank
+};
+Spread spread(std::vector<double> values);
+
+// The classes of job size, by GPUs: "1", "2-4", "5-8", "9-16", "17-64", "65+".
+inline constexpr std::array<const char*, 6> kSizeClasses{"1", "2-4", "5-8", "9-16", "17-64", "65+"};
+std::size_t size_class(MilliGpu milligpu);
+
+struct ByWindow {
+  std::optional<double> hour, day, week;
+};
+
+struct TeamResult {
+  std::string team;
+  std::int64_t shares = 0;
+  MilliGpu quota = 0;
+  std::size_t jobs = 0;
+  // `entitled_gpu_h` treats [A, B) as one window.
+  double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;
+  double wait_mean_s = 0;
+};
+
+struct SimResult {
+  std::string policy;
+  std::size_t jobs = 0, finished = 0, unplaceable = 0;
+  std::size_t warm = 0;  // ran at A; not among `jobs`
+  Spread wait_s;
+  std::array<Spread, kSizeClasses.size()> wait_by_size;
+  Spread bounded_slowdown;  // max(1, (wait + run) / max(run, 10 s))
+  double utilisation = 0;   // received / capacity over [A, B)
+  ByWindow jain, max_deviation;
+  double fragmentation = 0;
+  std::optional<EtaResult> eta;  // none: no job got a start estimate
+  double kept_idle_gpu_h = 0;    // free on nodes reserved for jobs, integrated over [A, B)
+  double kept_beside_gpu_h = 0;
+  double wall_s = 0, sim_speedup = 0;
+  std::vector<TeamResult> teams;  // as in the workload
+  // For plots: per team and hour, and every wait.
+  std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;  // GPUs
+  std::vector<double> waits_s;                                                          // sorted
+};
+
+// The start and end of one job; start < 0: it never started.
+struct JobFate {
+  TimeMs start_ms = -1;
+  TimeMs end_ms = -1;
+};
+
+// Computes everything except wall clock, speed and fragmentation. `fates` is by job of the
+// workload.
+SimResult make_result(const Workload& workload, const Timeline& timeline,
+                      const std::vector<JobFate>& fates);
+
+}  // namespace subak::sim

@@ -1,0 +1,198 @@
+// The oracle's checks of gangs that come back, and of gates.
+#include <algorithm>
+
+#include "tests/oracle/oracle.h"
+
+namespace subak::sim {
+namespace {
+
+std::string name(JobId id) { return text::job_id_text(id); }
+
+bool waits(JobState state) {
+  return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
+}
+
+}  // namespace
+
+bool Oracle::is_whole(const Job& j) {
+  if (j.gang_size == 0 || j.pods.size() < j.gang_size) return false;
+  return std::all_of(j.pods.begin(), j.pods.begin() + j.gang_size, [](const Pod& p) {
+    return (p.live || p.expected) && p.gate == PodGate::kClosed;
+  });
+}
+
+std::vector<Oracle::Pod>::const_iterator Oracle::ranks_end(const Job& j) {
+  return j.pods.begin() +
+         static_cast<std::ptrdiff_t>(std::min<std::size_t>(j.gang_size, j.pods.size()));
+}
+
+std::size_t Oracle::live(const Job& j) {
+  return static_cast<std::size_t>(
+      std::count_if(j.pods.begin(), j.pods.end(), [](const Pod& p) { return p.live; }));
+}
+
+// True for a pod that its gang's start left behind: it starts with the hold that it had.
+bool Oracle::keeps_place(const Job& j) const { return !in_pass_ && j.attempt == 0 && j.apart; }
+
+void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
+  if (options_.judge_order) judge_order(j);
+  judge_place(j, f);
+  judge_kept(j, f);
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    const NodeId node = f.slots[rank].node;
+    if (barred(node, shape_of(j, rank)) || refused(f.id, node)) {
+      wrong(name(f.id) + "/" + std::to_string(rank) +
+            " was sent where it was turned away too lately");
+    }
+  }
+  if (j.origin == JobOrigin::kPods && !is_whole(j)) wrong(name(f.id) + " started in part");
+}
+
+void Oracle::on(const fact::PodSeated& f) {
+  Job* const j = job(f.job);
+  if (f.from >= j->pods.size() || !j->pods[f.from].live || j->pods[f.rank].live) {
+    return wrong(name(f.job) + " seats nobody, or on somebody");
+  }
+  if (!waits(j->state)) wrong(name(f.job) + " changes its members while it has a place");
+  j->pods[f.rank] = j->pods[f.from];
+  j->pods[f.from].live = false;
+}
+
+void Oracle::on(const fact::PodsRanked& f) {
+  Job* const j = job(f.job);
+  if (!waits(j->state)) wrong(name(f.job) + " changes its ranks while it has a place");
+  const std::vector<Pod> before = j->pods;
+  std::set<std::uint32_t> left, taken;
+  for (const fact::PodsRanked::Move& m : f.moves) {
+    if (m.from >= before.size() || m.rank >= j->gang_size || !before[m.from].live) {
+      return wrong(name(f.job) + " ranks nobody, or beyond its size");
+    }
+    left.insert(m.from);
+    taken.insert(m.rank);
+    j->pods[m.rank] = before[m.from];
+  }
+  if (left != taken || left.size() != f.moves.size()) wrong(name(f.job) + " ranks two as one");
+}
+
+void Oracle::on(const fact::PodGated& f) {
+  Job* const j = job(f.job);
+  Pod& pod = j->pods[f.rank];
+  if (gates_left(pod.gate, f.gate) != f.gate) wrong(name(f.job) + " got a gate that it had not");
+  pod.gate = f.gate;
+}
+
+void Oracle::on(const fact::JobAssigned& f) {
+  Job* const j = job(f.id);
+  if (j->leaf != kUnassigned && !j->awaits_resume) wrong(name(f.id) + " had an account");
+  if (f.awaits_resume && !drains(f.leaf)) wrong(name(f.id) + " awaits what is not to come");
+  const bool had = j->leaf == f.leaf;
+  j->leaf = f.leaf;
+  j->awaits_resume = f.awaits_resume;
+  if (had) return;
+  for (Slot& s : slots_) {
+    if (s.job != f.id) continue;
+    if (s.at.milligpu > 0 && s.charged_to != now_) wrong(name(f.id) + " has others pay its past");
+    s.leaf = f.leaf;
+    end_use(f.id, s.rank, now_);
+    begin_use(f.leaf, s.at.milligpu, now_, f.id, s.rank);
+  }
+}
+
+// As the engine's, without patterns.
+bool Oracle::in_system_namespace(const Job& j) const {
+  const auto& system = policy_.system_namespaces;
+  const std::string ns = j.name.substr(0, j.name.find('/'));
+  return std::find(system.begin(), system.end(), ns) != system.end();
+}
+
+void Oracle::on(const fact::GangEmptied& f) {
+  Job* const j = job(f.id);
+  if (live(*j) > 0) wrong(name(f.id) + " is said to be empty");
+  j->until = f.until_ms;
+}
+
+void Oracle::on(const fact::GangResized& f) {
+  Job* const j = job(f.id);
+  if (!waits(j->state)) wrong(name(f.id) + " has another size while it has a place");
+  for (std::size_t rank = f.size; rank < j->pods.size(); ++rank) j->pods[rank].expected = false;
+  j->gang_size = f.size;
+}
+
+void Oracle::on(const fact::PodsExpected& f) {
+  Job* const j = job(f.job);
+  if (!waits(j->state)) wrong(name(f.job) + " expects somebody though it has a place");
+  std::uint32_t rank = f.first;
+  for (const PodGroup& group : f.groups) {
+    for (std::uint32_t i = 0; i < group.count; ++i, ++rank) {
+      if (j->pods.size() <= rank) j->pods.resize(rank + 1);
+      if (rank == 0) wrong(name(f.job) + " expects the first of all");
+      if (j->pods[rank].live) continue;
+      j->pods[rank] = {group.shape, false, false, PodGate::kClosed, false, true};
+    }
+  }
+}
+
+// Decides whether the job waits again, from its pods.
+void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
+  // The deletion of a pod does not cancel its job.
+  const bool deleted = f.cause == Cause::kCancelled && j.stop != Cause::kCancelled;
+  bool again = comes_back(f.cause) || (deleted && live(j) > 0);
+  if (j.stop != Cause::kNone && !comes_back(j.stop)) again = false;
+  if (j.origin == JobOrigin::kApi) {
+    again = again && f.cause != Cause::kFinished && f.cause != Cause::kFailed &&
+            f.cause != Cause::kVanished;
+  } else if (j.origin != JobOrigin::kPods) {
+    again = false;
+  } else if (live(j) == 0) {
+    const bool remade =
+        std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.controlled; });
+    const bool alone = f.cause == Cause::kUnschedulable && !j.owner.empty();
+    again = again && (j.gang || alone) && remade && f.cause != Cause::kFinished;
+  }
+  if (again == (f.to == JobState::kDone)) {
+    wrong(name(f.id) + (again ? " is done though it could wait again" : " waits for nobody"));
+  }
+}
+
+// A person may end anything, and so may the job's own time limit if its account enforces it. Subak
+// never ends a pod that can still be placed.
+void Oracle::judge_effect(const Effect& effect) {
+  if (effect.kind != EffectKind::kEvict || effect.cause == Cause::kCancelled) return;
+  if (effect.cause == Cause::kTimeLimit) return;
+  const Job* const j = job(effect.job);
+  if (j == nullptr || j->origin != JobOrigin::kPods) return;
+  for (const EffectPod& pod : effect.pods) {
+    if (is_closed(j->pods[pod.rank].gate)) wrong(name(j->id) + " has a closed gate evicted");
+    if (!j->pods[pod.rank].controlled)
+      wrong(name(j->id) + " has a pod evicted that nobody remakes");
+  }
+}
+
+// Between two inputs exactly the jobs that could wait are queued.
+void Oracle::judge_gangs() {
+  for (const Job& j : jobs_) {
+    if (j.origin != JobOrigin::kPods) continue;
+    const bool agree =
+        std::none_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.disputed; });
+    const bool whole = is_whole(j) && agree && j.leaf != kUnassigned && !j.awaits_resume;
+    if (j.awaits_resume && waits(j.state) && !drains(j.leaf)) {
+      wrong(name(j.id) + " awaits what has come");
+    }
+    if (j.state == JobState::kQueued && !whole) wrong(name(j.id) + " is queued in part");
+    if (j.state == JobState::kIncomplete && whole) wrong(name(j.id) + " is whole and not queued");
+    const bool room =
+        std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return !p.live; });
+    const bool more = std::any_of(ranks_end(j), j.pods.end(), [](const Pod& p) { return p.live; });
+    for (std::uint32_t rank = 0; rank < j.pods.size(); ++rank) {
+      const bool kept = j.pods[rank].expected && slot(j.id, rank) != nullptr;
+      if (kept && (j.state != JobState::kStarting || live(j) == 0)) {
+        wrong(name(j.id) + " keeps a place for nobody");
+      }
+    }
+    if (waits(j.state) && room && more)
+      wrong(name(j.id) + " lets a member wait behind a free rank");
+    if (waits(j.state) && live(j) == 0 && j.until == 0) wrong(name(j.id) + " waits for nobody");
+  }
+}
+
+}  // namespace subak::sim

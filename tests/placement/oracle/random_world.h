@@ -1,0 +1,31 @@
+// Random fleets and requests from a seed, the same in every build (own integer mapping).
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "placement/fleet/fleet.h"
+
+namespace subak::naive {
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n));
+  }
+  bool chance(int percent) { return below(100) < percent; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// Node `id` of a mixed fleet: HGX, 2x4 PCIe, NVL racks, MIG, time-sliced and CPU nodes. The kind is
+// a function of the id alone, so that an edit changes sizes and conditions but not what a GPU is.
+// `depth`: how many levels it may name.
+NodeSpec random_node(Dice& dice, std::uint32_t id, std::size_t depth = 1);
+
+// A gang of one shape (or, with `mixed`, perhaps of two).
+GangRequest random_request(Dice& dice, bool mixed);
+
+}  // namespace subak::naive

@@ -1,0 +1,32 @@
+// An API server that answers each call at once, as the test says, and keeps what it was asked.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/edge/client/client.h"
+
+namespace subak {
+
+class AnswersAtOnce final : public KubeApi {
+ public:
+  bool call(KubeCall call, Answered answered) override {
+    calls.push_back(std::move(call));
+    const std::optional<CallAnswer> once = std::exchange(next, std::nullopt);
+    answered(once.value_or(answer), body);
+    return true;
+  }
+  WatchId watch(std::string, WatchStream::Take, Ended) override { return 0; }
+  void stop(WatchId) override {}
+  void turn(DurationMs) override {}
+  void wake() override {}
+
+  std::vector<KubeCall> calls;
+  CallAnswer answer;
+  std::optional<CallAnswer> next;  // instead of `answer`, once
+  std::string body;
+};
+
+}  // namespace subak

@@ -1,0 +1,140 @@
+// What the edge has seen of a played cluster, and what it would write next, without any I/O.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/plan.h"
+
+namespace subak {
+
+inline constexpr TimeMs kNow = 1'000'000;
+
+struct PodText {
+  std::string uid;
+  int version = 1;
+  bool gated = true;
+  std::string node{}, owner{}, phase = "Pending", more_gates{}, meta{}, status{};
+  int gang = 1;
+};
+
+inline std::string text_of(const PodText& p) {
+  std::string gates = p.gated ? R"({"name":"subak.gpu/queue"})" : "";
+  gates += p.more_gates;
+  const std::string owner =
+      p.owner.empty()
+          ? ""
+          : R"(,"ownerReferences":[{"controller":true,"apiVersion":"batch/v1","kind":"Job","name":"j","uid":")" +
+                p.owner + "\"}]";
+  const std::string labels = p.gang > 1
+                                 ? R"(,"labels":{"subak.gpu/job":"g","subak.gpu/gang-size":")" +
+                                       std::to_string(p.gang) + "\"}"
+                                 : "";
+  return R"({"metadata":{"uid":")" + p.uid + R"(","namespace":"a","name":"p)" + p.uid +
+         R"(","resourceVersion":")" + std::to_string(p.version) + "\"" + owner + labels + p.meta +
+         R"(},"spec":{"nodeName":")" + p.node + R"(","schedulingGates":[)" + gates +
+         R"(],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]},)" +
+         R"("status":{"phase":")" + p.phase + "\"" + p.status + "}}";
+}
+
+class Kube : public ::testing::Test {
+ protected:
+  void see(const PodText& pod, WatchKind kind = WatchKind::kModified) {
+    see_text(text_of(pod), kind);
+  }
+  void see_text(const std::string& text, WatchKind kind = WatchKind::kModified) {
+    WatchEvent event;
+    event.kind = kind;
+    event.object = parser_.parse(text);
+    cards.see_pod(event, monotonic);
+  }
+  void see_answered(const PodText& pod) {
+    cards.see_answered_pod(parser_.parse(text_of(pod)), monotonic);
+  }
+  void see_node(const std::string& name, WatchKind kind = WatchKind::kModified,
+                const std::string& more = "") {
+    WatchEvent event;
+    event.kind = kind;
+    event.object = parser_.parse(R"({"metadata":{"name":")" + name + "\"}" + more + "}");
+    event.resource_version = json::text(event.object, "version");
+    cards.see_node(event, kNow);
+  }
+  void see_job(const std::string& uid, int parallelism, bool suspended = false,
+               const std::string& mark = "") {
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    const std::string notes =
+        mark.empty() ? "" : R"(,"annotations":{"subak.gpu/suspended":")" + mark + "\"}";
+    event.object = parser_.parse(R"({"metadata":{"uid":")" + uid +
+                                 R"(","namespace":"a","name":"j","resourceVersion":"5")" + notes +
+                                 R"(},"spec":{"parallelism":)" + std::to_string(parallelism) +
+                                 R"(,"suspend":)" + (suspended ? "true" : "false") + "}}");
+    cards.see_owner(event, kJobsPath);
+  }
+  void see_owner(const std::string& text) {
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    event.object = parser_.parse(text);
+    cards.see_owner(event, kJobsPath);
+  }
+  // An Indexed Job "j" of uid I, all its indexes at once. `more`: of its spec, with a comma behind it.
+  static std::string indexed(int pods, const std::string& more, const std::string& status = "{}") {
+    const std::string n = std::to_string(pods);
+    return R"({"metadata":{"uid":"I","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":)" +
+           n + R"(,"completions":)" + n + "," + more +
+           R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},"status":)" +
+           status + "}";
+  }
+  void see_answered_owner(const std::string& text) {
+    cards.see_answered_owner(parser_.parse(text), kJobsPath);
+  }
+  std::vector<std::string> told() {
+    std::vector<std::string> out;
+    while (auto news = cards.next(Cards::kAllPodsKnown)) {
+      out.push_back(
+          std::visit([](const auto& body) { return std::string(body.kName); }, news->body) + " " +
+          news->uid);
+      cards.answered(news->uid);
+    }
+    return out;
+  }
+  void want(EffectKind kind, std::uint32_t job, const std::vector<std::string>& uids,
+            Cause cause = Cause::kNone) {
+    Wanted& wanted = jobs[JobId(ClusterId(1), job)];
+    wanted.order = ++order_;
+    const TimeMs until = kind == EffectKind::kOpenGate ? kNow + 1000 : 0;
+    wanted.effect = {kind, ClusterId(1), JobId(ClusterId(1), job), 1, until, cause, {}, 0, {}};
+    for (const std::string& uid : uids) {
+      EffectPod& pod = wanted.effect.pods.emplace_back();
+      pod.uid = uid;
+      pod.node = "n1";
+    }
+  }
+  std::vector<std::string> plan(std::size_t most = 100, TimeMs now = kNow) {
+    fence.prune(cards);
+    last = plan_writes(jobs, fence, cards, attempts, now, monotonic, most);
+    std::vector<std::string> out;
+    for (const KubeWrite& w : last.writes) {
+      out.push_back(std::string(enum_name(w.kind)) + " " + w.uid);
+    }
+    return out;
+  }
+
+  Cards cards{"east", {}, default_other_schedulers()};
+  WantedJobs jobs;
+  Fence fence;
+  Attempts attempts;
+  Plan last;
+  std::int64_t monotonic = 50'000;
+  int version_ = 100;  // of the next pod that is seen
+
+ private:
+  simdjson::dom::parser parser_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace subak
