@@ -92,7 +92,7 @@ class Purity(unittest.TestCase):
     def test_one_file_reads_the_clock(self):
         text = "auto t = std::chrono::steady_clock::now();"
         self.assertEqual(len(complaints("purity", {"server/api/a.cc": text})), 1)
-        self.assertEqual(complaints("purity", {"server/runtime/clock.cc": text}), [])
+        self.assertEqual(complaints("purity", {"server/runtime/clock/clock.cc": text}), [])
         self.assertEqual(complaints("purity", {"server/api/a.cc": "// clock: gRPC's deadline\n" + text}), [])
         self.assertNotEqual(complaints("purity", {"core/a.cc": "// clock: no\n" + text}), [])
         self.assertEqual(complaints("purity", {"server/api/a.cc": "throw std::bad_alloc();"}), [])
@@ -214,6 +214,34 @@ class Workflow(unittest.TestCase):
         self.assertEqual(len(self.of("  - uses: actions/checkout@v4")), 1)
         self.assertEqual(len(self.of("  - run: make test && curl x")), 1)
         self.assertEqual(len(self.of("  - run: |", "      make test")), 2)
+
+
+class Rooms(unittest.TestCase):
+    CODE = {"queue/a.h": '#include "core/b.h"\n', "core/b.h": "\n"}
+
+    def test_says_what_it_uses(self):
+        fine = {"core/README.md": "# core: x\n\nUses: nothing of this tree\n", "queue/README.md": "# q\n\nUses: `core`\n"}
+        self.assertEqual(complaints("rooms", {**self.CODE, **fine}), [])
+        wrong = {**fine, "queue/README.md": "# q\n\nUses: `core`, `model`\n"}
+        self.assertEqual(len(complaints("rooms", {**self.CODE, **wrong})), 1)
+        self.assertEqual(len(complaints("rooms", self.CODE)), 2)
+        long = {**fine, "core/README.md": "x\n" * 10 + "Uses: nothing of this tree\n"}
+        self.assertEqual(len(complaints("rooms", {**self.CODE, **long})), 1)
+
+    def test_no_circle(self):
+        circle = {**self.CODE, "core/b.h": '#include "queue/a.h"\n'}
+        found = complaints("rooms", circle)
+        self.assertEqual(found, ["a circle of rooms: core uses queue uses core"])
+
+    def test_the_drawing_is_that_of_the_includes(self):
+        import rooms
+
+        graph = {"core": set(), "queue": {"core"}, "engine": {"core", "queue"}}
+        self.assertEqual(rooms.floors(graph), [["core"], ["queue"], ["engine"]])
+        self.assertEqual(rooms.reduced(graph)["engine"], {"queue"})
+        drawn = rooms.drawing(graph)
+        self.assertEqual(drawn.count("<line"), 2)
+        self.assertNotEqual(drawn, rooms.drawing({**graph, "queue": set()}))
 
 
 if __name__ == "__main__":
