@@ -6,9 +6,8 @@ namespace subak::cli {
 
 void add_kube(Command& command, KubeOptions& options) {
   command.option("--kubeconfig", options.kubeconfig,
-                 "how the API server is reached, as an operator; default ~/.kube/config", "FILE",
-                 "KUBECONFIG");
-  command.option("--context", options.context, "of the kubeconfig; default its current one",
+                 "kubeconfig of an operator; default ~/.kube/config", "FILE", "KUBECONFIG");
+  command.option("--context", options.context, "context of the kubeconfig; default its current one",
                  "NAME");
 }
 

@@ -16,10 +16,10 @@ constexpr char kAbout[] =
 
 void add_global_options(Command root, GlobalOptions& options) {
   root.option("--server", options.server.server,
-              "where subakd listens; several with commas between, of which one leads",
+              "address of subakd; of several replicas, name all with commas between",
               "HOST:PORT|unix:FILE[,...]", "SUBAK_SERVER");
   root.option("--token-file", options.server.token_file,
-              "file with your token, where the service asks for one", "FILE", "SUBAK_TOKEN_FILE");
+              "file with your token, if the service wants one", "FILE", "SUBAK_TOKEN_FILE");
   root.option("--tls-ca", options.server.tls_ca,
               "CA of the server's certificate, PEM; loopback is plain text without it", "FILE",
               "SUBAK_TLS_CA");
@@ -82,13 +82,13 @@ int run_cli(const std::vector<std::string>& arguments, const Screen& screen) {
 }
 
 void add_limit(Command& command, ListOptions& options) {
-  command.option("--limit", options.limit, "at most so many rows (0: all)", "N");
+  command.option("--limit", options.limit, "show at most N rows (0: all)", "N");
 }
 
 void add_watch(Command& command, WatchOptions& options) {
   command.flag("--watch", options.watch,
                "show it again every --interval seconds, until interrupted");
-  command.option("--interval", options.interval, "seconds between two drawings", "S");
+  command.option("--interval", options.interval, "seconds between two updates", "S");
 }
 
 void add_reason(Command& command, EditOptions& options) {

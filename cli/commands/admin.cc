@@ -352,19 +352,18 @@ void add_backup(Command admin) {
 
 void add_restore(Command admin) {
   auto o = std::make_shared<RestoreCommand>();
-  Command c = admin.add("restore", "put a backup in the place of the store; stop subakd first");
+  Command c = admin.add("restore", "replace the store by a backup; stop subakd first");
   c.argument("FILE", o->file, "a backup, or the state file of a stopped subakd");
   c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR|URI");
-  c.flag("--force", o->force, "put the store that is there aside");
-  c.option("--until", o->until, "without what came after that fact, or after that time",
-           "SEQ|TIME");
+  c.flag("--force", o->force, "move an existing store aside");
+  c.option("--until", o->until, "leave out what came after this fact or time", "SEQ|TIME");
   c.run([o](Session& s) { return restore(s, *o); });
 }
 
 void add_finalize(Command admin) {
   auto o = std::make_shared<StepCommand>();
   Command c =
-      admin.add("finalize", "end an upgrade: from now on the program before cannot read the store");
+      admin.add("finalize", "end an upgrade: from now on older versions cannot read the store");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return finalize(s, *o); });
@@ -372,7 +371,7 @@ void add_finalize(Command admin) {
 
 void add_accept_clock(Command admin) {
   auto o = std::make_shared<StepCommand>();
-  Command c = admin.add("accept-clock", "take over a wall clock that the service does not believe");
+  Command c = admin.add("accept-clock", "accept a wall clock that the service does not trust");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only; shows both times");
   c.run([o](Session& s) { return accept_clock(s, *o); });
@@ -382,9 +381,8 @@ void add_accept_loss(Command admin) {
   auto o = std::make_shared<LossCommand>();
   Command c =
       admin.add("accept-loss",
-                "take what a replica knows and the database lacks for lost; name one --server");
-  c.required_option("--until", o->until, "the database's last fact: what is after it is lost",
-                    "SEQ");
+                "give up facts that a replica knows and the database lacks; name one --server");
+  c.required_option("--until", o->until, "the database's last fact: later ones are lost", "SEQ");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only; shows what would be lost");
   c.run([o](Session& s) { return accept_loss(s, *o); });
@@ -394,7 +392,7 @@ void add_accept_loss(Command admin) {
 
 void add_admin(Command root) {
   Command admin =
-      root.add("admin", "look after the service: backup, restore, upgrade, clock, loss");
+      root.add("admin", "operate the service: backup, restore, upgrade, clock, data loss");
   add_backup(admin);
   add_restore(admin);
   add_finalize(admin);

@@ -173,7 +173,7 @@ void add_audit(Command root) {
   auto o = std::make_shared<AuditCommand>();
   Command c = root.add("audit", "who changed what, when and why; newest first");
   c.option("--subject", o->subject, "only about this account, job, node or cluster", "NAME");
-  c.option("--limit", o->list.limit, "at most so many rows (0: all)", "N");
+  c.option("--limit", o->list.limit, "show at most N rows (0: all)", "N");
   c.run([o](Session& s) {
     v1::ListAuditRequest request;
     request.set_subject(o->subject);

@@ -197,7 +197,7 @@ void add_pages(Command cluster, const std::string& name, const std::string& help
                void (*after)(Session&, const Answer&) = nullptr) {
   auto o = std::make_shared<PageCommand>();
   Command c = cluster.add(name, help);
-  c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
+  c.option("--cluster", o->cluster, "which cluster; needed if there are several", "NAME");
   add_watch(c, o->watch);
   c.run([o, method, rows, table, after](Session& s) {
     return repeat(s, o->watch.seconds(), [&] {

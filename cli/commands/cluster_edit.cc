@@ -135,8 +135,9 @@ int import(Session& s, const ImportCommand& o) {
 void add_import(Command cluster) {
   auto o = std::make_shared<ImportCommand>();
   o->edit.reason = "cluster import";
-  Command c = cluster.add("import", "replace the fleet of a cluster that no watch keeps");
-  c.option("--cluster", o->cluster, "which; made (in observe) if it does not exist", "NAME");
+  Command c = cluster.add("import", "replace the nodes of a cluster that Subak does not watch");
+  c.option("--cluster", o->cluster,
+           "cluster to import into; created in mode observe if it does not exist", "NAME");
   c.option("-f,--file", o->file, "output of kubectl get nodes -o json; - is standard input",
            "nodes.json");
   c.option("--nodes", o->fleet,
@@ -147,7 +148,8 @@ void add_import(Command cluster) {
   c.list_option("--gpu-kinds", o->nodes.extra_gpus,
                 "resources that count as GPUs, as in the configuration", "RESOURCE,...");
   c.list_option("--fatal-conditions", o->nodes.fatal_conditions,
-                "node conditions that keep new work away, instead of those known", "TYPE,...");
+                "node conditions that keep new pods off a node, instead of the built-in ones",
+                "TYPE,...");
   c.option("--reason", o->edit.reason, "why; the audit log keeps it", "TEXT");
   add_request_id(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
@@ -207,12 +209,13 @@ int set_mode(Session& s, const ModeCommand& o) {
 
 void add_mode(Command cluster) {
   auto o = std::make_shared<ModeCommand>();
-  Command c = cluster.add("mode", "observe, warn or enforce; going to enforce adopts what runs");
+  Command c =
+      cluster.add("mode", "set a cluster to observe, warn or enforce; enforce adopts running pods");
   c.argument("CLUSTER", o->cluster, "its name");
   c.optional_argument("MODE", o->mode, "observe, warn or enforce");
-  c.list_option("--namespace", o->namespaces, "exceptions; NAMESPACE=default takes one away",
-                "NAMESPACE=MODE");
-  c.flag("--create", o->create, "make the cluster if there is none of this name");
+  c.list_option("--namespace", o->namespaces,
+                "modes of single namespaces; NAMESPACE=default removes one", "NAMESPACE=MODE");
+  c.flag("--create", o->create, "create the cluster if it does not exist");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return set_mode(s, *o); });
@@ -226,7 +229,7 @@ struct DeleteCommand {
 
 void add_delete(Command cluster) {
   auto o = std::make_shared<DeleteCommand>();
-  Command c = cluster.add("delete", "remove a cluster in which nothing lives, with its nodes");
+  Command c = cluster.add("delete", "remove a cluster without live jobs, with its nodes");
   c.argument("CLUSTER", o->cluster, "its name");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
@@ -301,16 +304,18 @@ void undrain(Session& s, const DrainCommand& o) {
 
 void add_drains(Command cluster) {
   auto o = std::make_shared<DrainCommand>();
-  Command begin = cluster.add("drain", "nothing new is placed on the nodes");
-  Command end = cluster.add("undrain", "the nodes may be used again");
+  Command begin = cluster.add("drain", "place nothing new on nodes");
+  Command end = cluster.add("undrain", "use drained nodes again");
   for (Command c : {begin, end}) {
-    c.arguments("NODE", o->nodes,
-                "node names, one after another; the first that is refused ends it");
-    c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
+    c.arguments("NODE", o->nodes, "node names; the command stops at the first that is refused");
+    c.option("--cluster", o->cluster, "cluster of the nodes; needed if there are several", "NAME");
   }
   begin.option("--from", o->from,
-               "when it begins, or 4h from now; until then only what ends before", "TIME");
-  begin.option("--until", o->until, "when it ends by itself, or 4h from now", "TIME");
+               "when the drain begins: a time, or a duration from now such as 4h; until then only "
+               "jobs that end before it start",
+               "TIME");
+  begin.option("--until", o->until,
+               "when the drain ends by itself: a time, or a duration from now such as 4h", "TIME");
   for (Command c : {begin, end}) add_reason(c, o->edit);
   begin.run([o](Session& s) {
     drain(s, *o);

@@ -242,8 +242,7 @@ std::string fish_script(const CommandInfo& root) {
 }  // namespace
 
 void add_completion(Command root, const Parser& parser) {
-  Command completion =
-      root.add("completion", "a script that completes subak's words in your shell");
+  Command completion = root.add("completion", "print a completion script for your shell");
   const std::pair<const char*, std::string (*)(const CommandInfo&)> shells[] = {
       {"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
   for (const auto& [name, script] : shells) {

@@ -146,34 +146,38 @@ void add_install(Command root) {
   o->manifests.user = defaults.own_user;
   o->manifests.break_glass_group = defaults.break_glass_group;
   Command c = root.add("install", "manifests for a Kubernetes cluster, for kubectl apply -f -");
-  c.flag("--print", o->print, "onto standard output; nothing else is done");
+  c.flag("--print", o->print, "print the manifests to standard output; do nothing else");
   c.option(
       "--keys", o->keys,
-      "makes a certificate and a token for a service in the cluster, and says how they get there; "
-      "what is in the folder is kept",
+      "write a certificate and a token for a service in the cluster to this folder, and print how "
+      "to install them; existing files stay",
       "DIR");
-  c.option("--cluster", o->manifests.cluster, "its name in Subak; default main", "NAME");
+  c.option("--cluster", o->manifests.cluster, "the cluster's name in Subak; default main", "NAME");
   c.option("--url", o->manifests.url,
-           "the webhook as kube-apiserver reaches it; default the service in the cluster",
+           "address of the webhook for kube-apiserver; default the service in the cluster",
            "https://HOST:PORT");
-  c.option("--ca", o->ca_file, "who vouches for its certificate, PEM; several at a change", "FILE");
-  c.option("--as", o->manifests.user, "the user as whom the service is known there", "USER");
+  c.option("--ca", o->ca_file, "CA of the webhook's certificate, PEM; several while the CA changes",
+           "FILE");
+  c.option("--as", o->manifests.user, "the service's user name in that cluster", "USER");
   c.option("--break-glass-group", o->manifests.break_glass_group,
-           "who may take the gate away by hand, as in the configuration", "GROUP");
+           "the group that may remove the gate by hand, as in the configuration", "GROUP");
   c.list_option("--gpu-kinds", o->manifests.gpu_kinds,
                 "resources that count as GPUs, as in the configuration", "RESOURCE,...");
-  c.option("--image", o->manifests.image, "of the service, to run it in the cluster", "IMAGE");
+  c.option("--image", o->manifests.image, "image of the service, to run it in the cluster",
+           "IMAGE");
   c.option("--state", o->manifests.state,
-           "of that service, in a database: several pods, one of which leads",
+           "database of that service, which then has several pods; one of them leads",
            "postgres://USER@HOST/DATABASE");
-  c.option("--replicas", o->manifests.replicas, "so many, with --state; default 2", "N");
-  c.option(
-      "--kubernetes", o->kubernetes,
-      "oldest version of the API server; default 1.30. From 1.36 on it sets the gate by itself",
-      "VERSION");
-  c.list_option("--only", o->only, "of access, service, webhooks, policies", "PART,...");
+  c.option("--replicas", o->manifests.replicas, "number of these pods, with --state; default 2",
+           "N");
+  c.option("--kubernetes", o->kubernetes,
+           "oldest version of the API servers; default 1.30. From 1.36 on the API server itself "
+           "sets the gate",
+           "VERSION");
+  c.list_option("--only", o->only, "print only some parts: access, service, webhooks, policies",
+                "PART,...");
   c.details(
-      "Nothing is held up by what is printed until a namespace has the label\n"
+      "The manifests hold up no pods until a namespace has the label\n"
       "subak.gpu/managed=warn (warnings) or =true (its GPU pods queue).");
   c.run([o](Session& s) { return install(s, *o); });
 }

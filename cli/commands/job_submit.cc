@@ -223,30 +223,31 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--gpus-per-pod", f.gpus_per_pod, "GPUs of each pod: whole ones, or a part of one",
            "GPUS");
   c.option("--mig", f.mig, "MIG slices of each pod", "PROFILE[=N]");
-  c.option("--shared", f.shared, "replicas of time-sliced GPUs of each pod", "N");
-  c.list_option("--product", f.products, "GPU products that will do; short names resolve: H100",
+  c.option("--shared", f.shared, "replicas of time-sliced GPUs for each pod", "N");
+  c.list_option("--product", f.products, "GPU products to choose from; short names work: H100",
                 "A,B");
-  c.option("--topology", f.topology,
-           "any, node, nvlink, nvlink-exclusive, rack; prefer: in front makes it a wish",
-           "[prefer:]T");
+  c.option(
+      "--topology", f.topology,
+      "what the GPUs share: any, node, nvlink, nvlink-exclusive or rack; prefer:T is a wish only",
+      "[prefer:]T");
   c.option("--segment", f.segment, "each N pods share one domain of --topology", "N");
-  c.flag("--balanced", f.balanced,
-         "in even parts, each in an NVLink domain of its own, as few as will do");
-  c.option("--spare", f.spare, "nodes of each NVLink domain that are left for replacements", "N");
-  c.flag("--mixed-products", f.mixed_products,
-         "GPUs of several products will do, where one has too few");
+  c.flag("--balanced", f.balanced, "split the job evenly over as few NVLink domains as possible");
+  c.option("--spare", f.spare, "nodes of each NVLink domain to leave free for replacements", "N");
+  c.flag("--mixed-products", f.mixed_products, "use several GPU products if one has too few GPUs");
   c.flag("--compute-domain", f.compute_domain,
-         "its pods use a ComputeDomain: in an NVLink domain there are few such jobs");
+         "its pods use a ComputeDomain; few such jobs share an NVLink domain");
   c.option("--cpus-per-pod", f.cpus, "CPUs of each pod, as in Kubernetes: 8, 500m", "QUANTITY");
   c.option("--memory-per-pod", f.memory, "memory of each pod, as in Kubernetes: 64Gi", "QUANTITY");
   c.list_option("--selector", f.pod.selectors, "labels that the node must have", "KEY=VALUE");
   c.repeated_option("--affinity", f.pod.affinity,
-                    "labels as kubectl selects them: 'zone in (a,b),!spot'; given again: or",
+                    "node labels as kubectl -l selects them: 'zone in (a,b),!spot'; if given "
+                    "again, one must match",
                     "TERM");
-  c.list_option("--toleration", f.pod.tolerations, "taints that do not keep it away; *: any",
+  c.list_option("--toleration", f.pod.tolerations, "node taints that its pods tolerate; *: all",
                 "KEY[=VALUE][:EFFECT]");
   c.list_option("--resource", f.pod.resources, "other resources of each pod", "NAME=N");
-  c.list_option("--host-port", f.pod.host_ports, "ports of the node", "[ADDRESS:]PORT[/UDP]");
+  c.list_option("--host-port", f.pod.host_ports, "ports of the node that each pod uses",
+                "[ADDRESS:]PORT[/UDP]");
   c.option("--time-limit", f.time_limit,
            "how long it will run at most: 4h, 2d12h; for planning only", "DURATION");
 }
@@ -263,16 +264,17 @@ v1::JobSpec job_spec_of(const SubmitFlags& flags) {
 void add_job_submit(Command job) {
   auto o = std::make_shared<SubmitCommand>();
   SubmitFlags& f = o->flags;
-  Command c =
-      job.add("submit", "queue a job; --gpus alone makes one pod up to 8 GPUs, pods of 8 above");
-  c.option("--account", f.account, "whose job it is (required)", "PATH");
-  c.option("--user", f.user, "user below the account; made on first use", "NAME");
+  Command c = job.add(
+      "submit",
+      "queue a job; --gpus alone makes one pod for up to 8 GPUs, and pods of 8 GPUs above that");
+  c.option("--account", f.account, "account that the job belongs to (required)", "PATH");
+  c.option("--user", f.user, "user below the account; created on first use", "NAME");
   add_gang_options(c, f);
-  c.option("-f,--file", o->file, "all of it as JSON, for gangs of unlike pods; - is standard input",
-           "JOB.json");
+  c.option("-f,--file", o->file,
+           "the whole job as JSON, for gangs of different pods; - is standard input", "JOB.json");
   c.option("--priority", f.priority, "order within the account, higher first", "N");
-  c.option("--name", f.name, "a name for people", "TEXT");
-  c.option("--cluster", f.cluster, "in which cluster; needed if there are several", "NAME");
+  c.option("--name", f.name, "a name to recognise the job by", "TEXT");
+  c.option("--cluster", f.cluster, "cluster to run in; needed if there are several", "NAME");
   c.option("--request-id", o->request_id, "makes a retry safe: the same id again submits nothing",
            "ID");
   c.flag("--held", f.held, "submit it on hold");

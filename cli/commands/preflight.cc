@@ -71,8 +71,8 @@ void add_preflight(Command root) {
   o->user = AdmissionConfig().own_user;
   Command c = root.add("preflight", "what would clash with Subak in a cluster; changes nothing");
   add_kube(c, o->kube);
-  c.option("--cluster", o->cluster, "its name in Subak; default the only one", "NAME");
-  c.option("--as", o->user, "the user as whom the service is known there", "USER");
+  c.option("--cluster", o->cluster, "the cluster's name in Subak; default the only one", "NAME");
+  c.option("--as", o->user, "the service's user name in that cluster", "USER");
   c.details("Exit code 1 if there is a blocker.");
   c.run([o](Session& s) { return preflight(s, *o); });
 }

@@ -120,7 +120,7 @@ void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   }
   for (const std::string& cluster : answer.partial_clusters()) {
     s.say("not all pods of cluster " + cluster +
-          " are known: nobody follows it, its list is under way, or too many wait");
+          " are known: Subak does not follow it, its list is under way, or too many wait");
   }
 }
 
@@ -154,7 +154,7 @@ void add_queue(Command root) {
   Command c = root.add("queue", "all waiting jobs, the next one first, and what each waits for");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
   c.flag("--would", o->would,
-         "as if every namespace were enforced, and what the next pass would start");
+         "the queue as if every namespace were enforced, and what the next pass would start");
   add_limit(c, o->list);
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); }); });

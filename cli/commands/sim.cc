@@ -19,23 +19,25 @@ void add_workload(Command& c, sim::SimOptions& o) {
                     "N.csv");
   c.option("--from-day", o.from_day, "first day of the window", "A");
   c.option("--to-day", o.to_day, "end of the window", "B");
-  c.option("--half-life", o.half_life, "of usage", "DURATION");
-  c.option("--patience", o.patience, "the wait after which nodes are kept for a job", "DURATION");
-  c.option("--reserve-jobs", o.reserve_jobs, "jobs that nodes are kept for at the same time", "N");
-  c.option("--weights", o.weights, "team,share", "W.csv");
-  c.option("--quota", o.quota, "team,gpus", "Q.csv");
-  c.option("--load", o.load, "divides submit times by X", "X");
-  c.option("--teams", o.teams, "spread the rows over N teams by seed", "random:N");
-  c.flag("--limits", o.limits, "give each job a time limit by seed");
-  c.option("--short-limits", o.short_limits, "with --limits: too short for P % of teams and sizes",
-           "P");
-  c.option("--eta", o.eta, "tell about N jobs their start when they come; 0: none", "N");
-  c.option("--run-times", o.run_times, "by which starts are told: predicted, limits or exact",
-           "WHICH");
-  c.option("--seed", o.seed, "seed of what is random", "S");
-  c.choice("--charge-end", o.charge_end, "usage-tick: charge the rest when a job ends",
-           {"yes", "no"});
-  c.option("--plot", o.plot, "SVG plots into this folder", "DIR");
+  c.option("--half-life", o.half_life, "half-life of past usage", "DURATION");
+  c.option("--patience", o.patience, "how long a job waits before nodes may be reserved for it",
+           "DURATION");
+  c.option("--reserve-jobs", o.reserve_jobs, "most jobs with reserved nodes at the same time", "N");
+  c.option("--weights", o.weights, "CSV of team,share", "W.csv");
+  c.option("--quota", o.quota, "CSV of team,gpus", "Q.csv");
+  c.option("--load", o.load, "divide submit times by X: above 1 is more load", "X");
+  c.option("--teams", o.teams, "spread the jobs over N teams at random", "random:N");
+  c.flag("--limits", o.limits, "give each job a random time limit");
+  c.option("--short-limits", o.short_limits,
+           "with --limits: limits are too short for P % of teams and sizes", "P");
+  c.option("--eta", o.eta, "estimate the start of about N jobs when they are submitted; 0: none",
+           "N");
+  c.option("--run-times", o.run_times,
+           "run times that the estimates use: predicted, limits or exact", "WHICH");
+  c.option("--seed", o.seed, "seed of all random choices", "S");
+  c.choice("--charge-end", o.charge_end,
+           "with usage-tick: charge the remaining usage when a job ends", {"yes", "no"});
+  c.option("--plot", o.plot, "write SVG plots to this folder", "DIR");
 }
 
 void add_run_and_compare(Command& sim) {
@@ -61,8 +63,8 @@ void add_run_and_compare(Command& sim) {
   c.list_option("--policies", many->policies, "orders to compare", "a,b,c");
   c.list_option(
       "--backfill", many->backfill,
-      "what is kept for whom: none, easy (nodes for the first that does not fit), reserve "
-      "(as configured), all",
+      "which jobs get reserved nodes: none, easy (the first that does not fit), reserve (as "
+      "configured), all",
       "a,b,c");
   c.run([many](Session& s) {
     if (many->policies.empty() && !many->backfill.empty()) many->policies = {"target-share"};
@@ -77,7 +79,7 @@ void add_run_and_compare(Command& sim) {
 }  // namespace
 
 void add_sim(Command root) {
-  Command sim = root.add("sim", "without a service: replay job traces, compare policies");
+  Command sim = root.add("sim", "replay job traces and compare policies; needs no service");
   add_run_and_compare(sim);
   auto share = std::make_shared<sim::ShareOptions>();
   Command h = sim.add("share", "the fair-share factors of a tree in a file");
@@ -91,8 +93,8 @@ void add_sim(Command root) {
   Command t =
       sim.add("toy", "a small made-up fleet that is always full: how evenly each policy shares it");
   t.option("--days", toy->days,
-           "days that are measured, 5; a day, also before, takes 1 to 2 minutes", "D");
-  t.option("--warm-up-days", toy->warm_up_days, "days before them, 7", "D");
+           "days to measure, default 5; each day, also of warm-up, takes 1 to 2 minutes", "D");
+  t.option("--warm-up-days", toy->warm_up_days, "days to run before those, default 7", "D");
   t.option("--seed", toy->seed, "seed of job lengths", "S");
   t.run([toy](Session& s) {
     if (s.form() != Form::kTable && s.form() != Form::kWide) {

@@ -126,7 +126,7 @@ void print_status(Session& s, const v1::Status& status) {
 
 void add_status(Command root) {
   auto o = std::make_shared<WatchOptions>();
-  Command c = root.add("status", "how the service is: store, clusters, jobs, ledger");
+  Command c = root.add("status", "state of the service: store, clusters, jobs, ledger");
   add_watch(c, *o);
   c.run([o](Session& s) {
     return repeat(s, o->seconds(), [&s] {

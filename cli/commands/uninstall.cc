@@ -151,8 +151,9 @@ class Leaving {
       made += pod.is_made;
       if (!pod.is_made) must_be_done(delete_pod(api_, pod));
     }
-    s_.say("deleted " + number(traces_.pods.size() - made, "pod that nobody makes again") + "; " +
-           number(made, "pod") + " of Jobs and their like stay gated: delete what makes them");
+    s_.say("deleted " + number(traces_.pods.size() - made, "pod that no controller creates again") +
+           "; " + number(made, "pod") +
+           " of Jobs and their like stay gated: delete what makes them");
   }
 
   void resume_owners() {
@@ -192,18 +193,19 @@ int uninstall(Session& s, const UninstallCommand& o) {
 
 void add_uninstall(Command root) {
   auto o = std::make_shared<UninstallCommand>();
-  Command c =
-      root.add("uninstall", "leaves a cluster: policies and webhooks first, then the queue");
+  Command c = root.add("uninstall",
+                       "remove Subak from a cluster: policies and webhooks first, then the queue");
   add_kube(c, o->kube);
-  c.option("--cluster", o->cluster, "its name in Subak; default the only one", "NAME");
+  c.option("--cluster", o->cluster, "the cluster's name in Subak; default the only one", "NAME");
   c.choice(
       "--queued", o->queued,
-      "what becomes of pods that wait: release them in share order (default), keep them gated, or "
-      "delete those that nobody makes again",
+      "what happens to waiting pods: release them in share order (default), keep them gated, or "
+      "delete those that no controller creates again",
       {"release", "keep", "delete"});
-  c.option("--rate", o->rate, "pods released a second where the service is dead; default 20", "N");
-  c.flag("--dry-run", o->dry_run, "say what there is, and change nothing");
-  c.details("Works while the service is dead. Exit code 1 if a pod with our gate is left.");
+  c.option("--rate", o->rate, "pods to release a second while the service is dead; default 20",
+           "N");
+  c.flag("--dry-run", o->dry_run, "show what there is, change nothing");
+  c.details("Works while the service is dead. Exit code 1 if a pod with Subak's gate is left.");
   c.run([o](Session& s) { return uninstall(s, *o); });
 }
 

@@ -19,7 +19,7 @@ struct Window {
 void add_window(Command& c, Window& w) {
   c.option("--account", w.account, "only what this account and those below it pay", "PATH");
   c.option("--from", w.from, "a day (from 00:00 UTC), a time, or 7d for that long ago", "TIME");
-  c.option("--to", w.to, "as --from", "TIME");
+  c.option("--to", w.to, "the end, written as --from", "TIME");
 }
 
 template <class Request>
@@ -158,8 +158,8 @@ void print_heading(Session& s, const Window& window, const v1::ReportUsageReques
 
 void add_report(Command usage) {
   auto o = std::make_shared<ReportCommand>();
-  Command c = usage.add(
-      "report", "GPU-hours by account; what has not ended yet stands in a column of its own");
+  Command c = usage.add("report",
+                        "GPU-hours by account; usage that has not ended is in a column of its own");
   add_window(c, o->window);
   c.list_option("--by", o->by, "one line for each user, product, day or state", "A,B");
   c.run([o](Session& s) {
@@ -249,7 +249,7 @@ void print_verdict(Session& s, const v1::VerifyUsageResponse& a, bool good) {
 }
 
 void add_verify(Command usage) {
-  usage.add("verify", "check the books: add up the whole ledger again; exit 1 if they do not close")
+  usage.add("verify", "check the ledger: add all of it up again; exit 1 if it does not balance")
       .run([](Session& s) {
         const auto answer =
             s.call<v1::VerifyUsageResponse>("UsageService/VerifyUsage", v1::VerifyUsageRequest());

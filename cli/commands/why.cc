@@ -48,7 +48,7 @@ void print_head(Session& s, const v1::Explanation& e) {
             << age_text(now_ms() - to_ms(job.submit_time())) << '\n';
   }
   if (job.has_until() && job.state() == v1::JOB_STATE_STARTING) {
-    s.out() << "its place is kept until " << time_text(job.until())
+    s.out() << "its GPUs are held until " << time_text(job.until())
             << ": its pods must be bound by then\n";
   }
   print_end(s, job);
@@ -86,14 +86,14 @@ void print_start(Session& s, const v1::ExpectedStart& start) {
 // Prints its reserved nodes, now or later, and its start estimate.
 void print_outlook(Session& s, const v1::Explanation& e) {
   if (e.kept_node_count() > 0) {
-    s.out() << "\nnodes that are kept for it until it starts:";
+    s.out() << "\nnodes reserved for it until it starts:";
     for (const std::string& node : e.kept_nodes()) s.out() << ' ' << printable(node);
     const int more = e.kept_node_count() - e.kept_nodes_size();
     if (more > 0) s.out() << " and " << more << " more";
     s.out() << '\n';
   } else if (e.has_patience_until()) {
     s.out() << "\npatience until " << time_text(e.patience_until())
-            << ":\nif it does not fit in its turn then, nodes may be kept for it\n";
+            << ":\nif it does not fit in its turn then, nodes may be reserved for it\n";
   }
   if (!e.no_estimate().empty()) {
     s.out() << "\nno estimate of its start yet:\n" << printable(e.no_estimate()) << '\n';
@@ -159,7 +159,7 @@ void print_alternatives(Session& s, const v1::Explanation& e) {
     s.out() << "\nno change of topology, segments, product or time limit would start it sooner\n";
     return;
   }
-  s.out() << "\nsubmitted anew it would start sooner with\n";
+  s.out() << "\nsubmitted again, it would start sooner with\n";
   for (const auto& a : e.alternatives()) {
     s.out() << "  " << printable(a.change()) << ": around " << time_text(a.start()) << '\n';
   }
@@ -183,9 +183,9 @@ void explain(Session& s, const WhyCommand& o) {
 
 void add_why(Command root) {
   auto o = std::make_shared<WhyCommand>();
-  Command c = root.add("why", "why a job waits: all that is in its way, and who comes before it");
+  Command c = root.add("why", "why a job waits: all that is in its way, and what comes before it");
   c.argument("JOB", o->job, "such as 1-42");
-  c.flag("--alternatives", o->alternatives, "also changes of it that would start it sooner");
+  c.flag("--alternatives", o->alternatives, "also changes to the job that would start it sooner");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { explain(s, *o); }); });
 }

@@ -95,7 +95,7 @@ void show_plan(Session& s, const PlanCommand& o) {
     const auto rows = static_cast<std::size_t>(sizes.rows);
     print_plan(s, plan, rows, o.lanes != kUnsaid || plan_lines(plan) <= rows);
     s.out() << '\n';
-    if (plan.jobs().empty()) return s.say("nobody holds GPUs, and nobody is to come");
+    if (plan.jobs().empty()) return s.say("no job holds GPUs, and none is to start");
   }
   const std::vector<int> shown = plan_jobs_shown(plan, static_cast<std::size_t>(sizes.jobs));
   s.show(plan, [&] { return plan_job_table(plan, shown); });
@@ -112,20 +112,23 @@ void add_plan(Command root) {
   c.option("--cluster", o->cluster, "only this one", "NAME");
   c.option("--domain", o->domain, "only the NVLink domain, rack or node of this name", "NAME");
   c.option("--until", o->until,
-           "how far to look: 12h ahead, or a time; else until most have ended, at most 24h",
+           "how far to look: a duration such as 12h, or a time; default until most jobs have "
+           "ended, at most 24h",
            "DURATION|TIME");
   c.option("--rows", o->rows,
-           "rows of the picture, 15 if not said; domains that do the same share one, and if these "
-           "are more, all of a rack or product do",
+           "rows of the chart, default 15; domains with the same jobs share one, and if these are "
+           "more, all domains of a rack or product do",
            "N");
-  c.option("--lanes", o->lanes,
-           "jobs of each kind that have a line of their own in a row, 3 if not said; without this "
-           "a row is one line where all lines are more than --rows",
-           "N");
-  c.option("--jobs", o->jobs, "jobs in the list below, 15 if not said", "N");
+  c.option(
+      "--lanes", o->lanes,
+      "jobs of each kind with a line of their own in a row, default 3. Without this option, a row "
+      "is one line if all lines are more than --rows",
+      "N");
+  c.option("--jobs", o->jobs, "jobs in the list below the chart, default 15", "N");
   c.flag("--all", o->all,
-         "as many rows and jobs as the service tells at once: 200 and 1000 of each kind");
-  c.option("--file", o->file, "where the picture of --output svg goes; else to the screen", "FILE");
+         "as many as the service sends at once: 200 rows, and 1000 jobs of each kind");
+  c.option("--file", o->file, "where to write the chart of --output svg; default standard output",
+           "FILE");
   c.draws();
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_plan(s, *o); }); });

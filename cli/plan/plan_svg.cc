@@ -220,7 +220,7 @@ class Picture {
     text("weak", {12, 50}, plan_head(plan_), 12);
     const std::pair<const char*, const char*> legend[] = {
         {"runs", "held by a job, until it is predicted to end"},
-        {"idle", "kept for a job, and idle"},
+        {"idle", "reserved for a job, and idle"},
         {"forecast", "a job that waits, as forecast"},
         {"closed", "closed"},
         {"free", "free"}};
@@ -312,7 +312,7 @@ class Picture {
            12);
       y += kFoot;
     }
-    text("weak", {12, y}, "As predicted, with nobody new: who comes later moves what is forecast.",
+    text("weak", {12, y}, "As predicted, without new jobs: later submissions change the forecast.",
          11);
   }
 

@@ -142,8 +142,8 @@ class Judge {
       }
     }
     if (!gates.empty()) {
-      say(Level::kWarning, "pods wait for somebody else's gate too", some(gates),
-          "one queue a namespace: end the other there, or leave the namespace in observe");
+      say(Level::kWarning, "pods also wait for another controller's gate", some(gates),
+          "use one queue in a namespace: remove the other, or leave the namespace in observe");
     }
     if (!schedulers.empty()) {
       say(Level::kWarning, "pods name another scheduler, which enforce refuses if it is a queue",
@@ -231,7 +231,7 @@ class Judge {
     for (const auto& [ns, value] : c_.namespaces) {
       if (value != "true" && value != "warn") {
         say(Level::kWarning, "the label subak.gpu/managed is neither true nor warn",
-            ns + " (" + value + ")", "nobody is asked about its pods");
+            ns + " (" + value + ")", "the API server does not ask Subak about its pods");
       }
     }
     if (!s_.asked) {
@@ -278,7 +278,8 @@ class Judge {
       }
     }
     if (!open.empty()) {
-      say(Level::kWarning, "enforce without the label: nobody is asked about their pods",
+      say(Level::kWarning,
+          "enforce without the label: the API server does not ask Subak about their pods",
           some(open), "kubectl label namespace NAME subak.gpu/managed=true");
     }
     if (!foreign.empty()) {

@@ -285,7 +285,7 @@ class Preflight(Case):
         self.run_subak("account", "set", "ml", "--namespaces", "team-a,team-b", "--reason", "test")
         self.run_subak("cluster", "mode", "main", "enforce", "--reason", "test")
         self.assertEqual(self.level_of("no account names"), set())
-        self.assertEqual(self.level_of("nobody is asked about their pods"), {"warning"})
+        self.assertEqual(self.level_of("the API server does not ask Subak about their pods"), {"warning"})
 
 
 class Suggest(Case):

@@ -244,7 +244,8 @@ TEST(Preflight, LabelsModesAndAccountsBelongTogether) {
   EXPECT_TRUE(says(findings, Level::kWarning, "no account names nobody"));
   EXPECT_TRUE(says(findings, Level::kWarning, "lax (observe)"));
   EXPECT_TRUE(says(findings, Level::kWarning, "typo (yes)"));
-  EXPECT_TRUE(says(findings, Level::kWarning, "nobody is asked about their pods open"));
+  EXPECT_TRUE(
+      says(findings, Level::kWarning, "the API server does not ask Subak about their pods open"));
   EXPECT_TRUE(says(findings, Level::kNote, "lax (2 pods)"));
   EXPECT_TRUE(says(judge(c, ServiceFacts()), Level::kNote, "was not asked"));
 }

@@ -192,7 +192,7 @@ int diff(Session& s, const ApplyCommand& o) {
 
 void add_account_files(Command account) {
   auto o = std::make_shared<ApplyCommand>();
-  Command c = account.add("apply", "make the accounts as a YAML file says");
+  Command c = account.add("apply", "change the accounts to match a YAML file");
   c.details(kFileForm);
   c.required_option("-f,--file", o->file, "a YAML file; - is standard input", "FILE");
   c.flag("--prune", o->prune, "delete accounts that the file does not name, with their users");
@@ -201,10 +201,10 @@ void add_account_files(Command account) {
   c.run([o](Session& s) { return apply(s, *o); });
 
   auto d = std::make_shared<ApplyCommand>();
-  Command e = account.add("diff", "what apply would change; exit 1 if it is anything");
+  Command e = account.add("diff", "show what apply would change; exit 1 if there are changes");
   e.details(kFileForm);
   e.required_option("-f,--file", d->file, "a YAML file; - is standard input", "FILE");
-  e.flag("--prune", d->prune, "accounts that the file does not name count too");
+  e.flag("--prune", d->prune, "also show accounts that --prune of apply would delete");
   e.run([d](Session& s) { return diff(s, *d); });
 }
 

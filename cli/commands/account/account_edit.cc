@@ -63,7 +63,8 @@ int set_account(Session& s, const SetCommand& o) {
 
 void add_set(Command account) {
   auto o = std::make_shared<SetCommand>();
-  Command c = account.add("set", "make or change an account; what you do not name stays as it is");
+  Command c = account.add(
+      "set", "create or change an account; fields that you do not name stay as they are");
   c.argument("PATH", o->path, "such as ml.vision, or ml.vision/ana for a user");
   c.option("--shares", o->shares, "its weight among its siblings: 3 beside 1 is three quarters",
            "N");
@@ -76,10 +77,10 @@ void add_set(Command account) {
   c.option("--lend", o->lend,
            "has no effect yet: the most of its quota that others may use, none or unlimited",
            "GPUS");
-  c.option("--namespaces", o->namespaces, "its Kubernetes namespaces, all of them, or none",
+  c.option("--namespaces", o->namespaces, "the full list of its Kubernetes namespaces, or none",
            "A,B,CLUSTER/C");
   c.option("--time-limits", o->time_limits,
-           "enforced: its jobs are ended once they have had theirs; advised; or inherit", "WORD");
+           "enforced (Subak ends its jobs at their time limit), advised, or inherit", "WORD");
   add_edit_options(c, o->options);
   c.run([o](Session& s) { return set_account(s, *o); });
 }
@@ -103,7 +104,7 @@ void add_switch(Command account, const std::string& name, const std::string& hel
 void add_delete(Command account) {
   auto o = std::make_shared<SwitchCommand>();
   Command c = account.add(
-      "delete", "delete an account that has no accounts, users and jobs; its history stays");
+      "delete", "delete an account without accounts, users and jobs below it; its history stays");
   c.argument("PATH", o->wish.path, "not the root");
   add_edit_options(c, o->options);
   c.run([o](Session& s) {
@@ -133,7 +134,7 @@ std::string title_of(const std::string& path, const v1::EditAccountResponse& ans
 void add_edit_options(Command& command, AccountEditOptions& options) {
   add_reason(command, options.edit);
   command.option("--revision", options.revision,
-                 "do it only if this is still the account's revision", "N");
+                 "make the change only if the account still has this revision", "N");
   command.flag("--dry-run", options.dry_run, "show what would change, change nothing");
 }
 

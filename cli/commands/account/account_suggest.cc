@@ -15,8 +15,8 @@ constexpr char kDetails[] =
     "Reads namespaces, pods and ResourceQuotas, and changes nothing. Each namespace with pods or\n"
     "quotas of GPUs gets an account with one share. Edit the file, then:\n"
     "  subak account apply -f FILE --reason TEXT --dry-run\n"
-    "Namespaces that an account names, or that have the label subak.gpu/account, are kept as they\n"
-    "are; without a service nobody knows the former.\n";
+    "Namespaces that an account names, or that have the label subak.gpu/account, stay as they\n"
+    "are. The command learns from the service which namespaces accounts name.\n";
 
 struct SuggestCommand {
   KubeOptions kube;
@@ -77,17 +77,19 @@ int suggest_accounts(Session& s, const SuggestCommand& o) {
 
 void add_account_suggest(Command account) {
   auto o = std::make_shared<SuggestCommand>();
-  Command c = account.add("suggest", "a file for apply, made of a Kubernetes cluster's namespaces");
+  Command c =
+      account.add("suggest", "print a file for apply, made from a Kubernetes cluster's namespaces");
   c.details(kDetails);
   add_kube(c, o->kube);
   c.option("--cluster", o->options.cluster,
-           "its name in Subak: accounts name the namespaces of it alone; default of every cluster",
+           "the cluster's name in Subak: accounts get its namespaces only; default every cluster",
            "NAME");
   c.option("--group-by", o->options.group_key,
-           "label of namespaces, such as team: those of one value come below one account", "LABEL");
-  c.flag("--all", o->options.all, "namespaces without GPUs too, but for those of the system");
+           "namespace label, such as team: namespaces with the same value go below one account",
+           "LABEL");
+  c.flag("--all", o->options.all, "also namespaces without GPUs, except system namespaces");
   c.flag("--limits", o->options.limits,
-         "ResourceQuotas of whole GPUs become limits; else they are comments");
+         "turn ResourceQuotas of whole GPUs into limits; without it they are comments");
   c.list_option("--gpu-kinds", o->options.gpu_kinds,
                 "resources that count as GPUs, as in the configuration", "RESOURCE,...");
   c.run([o](Session& s) { return suggest_accounts(s, *o); });
