@@ -55,7 +55,7 @@ std::optional<Error> check_callers(const Config& config) {
     return std::nullopt;
   }
   return Error{ErrorCode::kInvalid, "loopbackAdmin", "false",
-               "want a tokens file or a grpcSocket: nobody could call"};
+               "want a tokens file or a grpcSocket: no client could call"};
 }
 
 // Beyond loopback, every change needs an authenticated caller, and no secret travels unencrypted.
@@ -92,7 +92,7 @@ std::optional<Error> check_follow(const Config& config) {
   if ((address && address->loopback()) || !config.follow_token.empty()) return std::nullopt;
   return wrong(
       "follow", config.follow,
-      "want followToken beside it: beyond loopback a leader answers nobody without a token");
+      "want followToken beside it: beyond loopback a leader refuses calls without a token");
 }
 
 // The keys that a webhook-only replica accepts. The others belong to the leader or need a state.

@@ -62,7 +62,7 @@ void declare(CLI::App& app, Flags& flags) {
         return file.empty() ? std::string("was \"\", want a file that can be read") : std::string();
       });
   app.add_flag("--check-config", flags.check_only,
-               "read the configuration, say what is wrong, leave");
+               "check the configuration, print what is wrong, and exit");
   app.add_flag("--version", flags.version, "print the version");
   flags.values.resize(settings().size());
   for (std::size_t i = 0; i < settings().size(); ++i) {
