@@ -43,7 +43,7 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
   MilliGpu below = 0;
   for (AccountId id = leaf; id;) {
     AccountNode& node = at(id);
-    must(!node.removed, "nobody holds anything of an account that went");
+    must(!node.removed, "a removed account holds nothing");
     if (delta != 0) {
       ++node.changes;
       node.usage.change_rate(clock_, delta, instant);

@@ -107,9 +107,8 @@ void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, 
   }
   // The owner of a Job's pods may state it, which is known once the pod exists.
   if (lacks_gang_size(pod) && pod.owner.kind != "Job") {
-    d.warn(
-        "nobody says how many pods start together with this one: it is held until the annotation " +
-        std::string(names::kGangSize) + ": \"N\" is on its template");
+    d.warn("the size of this pod's gang is unknown: the pod is held until the annotation " +
+           std::string(names::kGangSize) + ": \"N\" is on its template");
   }
   warn_of_alignment(pod, d);
   for (const Text key : pod.unknown_keys) {

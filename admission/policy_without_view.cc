@@ -27,7 +27,7 @@ Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
   if (!may_take_gpus(config, pod)) return policy::untouched(Because::kNoGpu);
   Decision d = policy::untouched(Because::kNoView);
   if (!pod.node_name.empty()) {
-    d.warn(std::string(kWhy) + "nobody has judged that this pod names its node");
+    d.warn(std::string(kWhy) + "this pod names its node, and that is not checked");
     return d;
   }
   if (endpoint == Endpoint::kMutate) d.patch = policy::pod_patch(review, pod, "");

@@ -56,7 +56,7 @@ std::optional<Error> check_gang(const Pod& pod) {
       ErrorCode::kInvalid, "shape",
       std::to_string(each) + " bytes in each of " + std::to_string(pod.gang.size) + " pods",
       "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
-          " bytes in the whole gang as it is stored: fewer selectors, tolerations, ports "
+          " bytes in all pods of the gang, as stored: fewer selectors, tolerations, ports "
           "or pods"};
 }
 

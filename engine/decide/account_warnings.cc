@@ -72,7 +72,7 @@ class Warnings {
       about_limit(above.limit, "the limit of " + (above.path.empty() ? "the root" : above.path));
     }
     if (spec_.shares == 0 && total_of(spec_.quota) > 0) {
-      say("shares: 0 beside a quota: beyond its quota the account gets only what nobody else "
+      say("shares: 0 beside a quota: beyond its quota the account gets only what no other account "
           "wants");
     }
   }

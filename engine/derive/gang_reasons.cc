@@ -19,7 +19,8 @@ Reason reason(ReasonToken token, std::string subject) {
 // The pods of a gang of unknown size stay gated: started one by one, two such gangs could deadlock.
 Reason unsized_gang(const state::Job& job) {
   Reason r = reason(ReasonToken::kGangIncomplete, job.name);
-  r.detail = "nobody says how many pods of " + job.name + " start together: write the annotation " +
+  r.detail = "the number of pods of " + job.name +
+             " that start together is unknown: write the annotation " +
              std::string(names::kGangSize) + ": \"N\" on its pod templates";
   r.have = static_cast<std::int64_t>(job.pods_live());
   r.need = r.have + 1;  // more than there are

@@ -71,7 +71,7 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
   r.detail = "the cluster's scheduler finds no way" + names;
   if (job.backoff != nullptr) r.detail += ": " + job.backoff->words;
   if (job.state == JobState::kIncomplete) {
-    r.detail += "; its pods are made anew";
+    r.detail += "; its pods are created again";
     again_ms = job.backed_off_until(s.now());
   }
   if (again_ms > s.now()) r.detail += "; it is tried again at " + format_time(again_ms);
@@ -109,7 +109,7 @@ std::string turned_away(const State& s, const state::Job& job) {
                                     [&](const PodGroup& g) { return g.shape == bar.shape; });
       if (!mine || shown == kMostNodes) continue;
       ++shown;
-      text += "; " + s.fleet().node(node)->name + " turned such a pod away " +
+      text += "; " + s.fleet().node(node)->name + " rejected such a pod " +
               (bar.times == 1 ? "once" : std::to_string(bar.times) + " times in a row") +
               " and is tried again at " + format_time(bar.until_ms);
     }
@@ -412,7 +412,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
                            : pod.products.empty()    ? kAnyProduct
                                                      : pod.products.front();
-  Reason r = reason(ReasonToken::kWaitingForCapacity, kind, "no place is free for it now");
+  Reason r = reason(ReasonToken::kWaitingForCapacity, kind, "there is no placement for it now");
   r.need = s.jobs().least_milligpu(job);
   return r;
 }

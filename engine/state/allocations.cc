@@ -99,7 +99,7 @@ void Allocations::bind(const Job& job, std::uint32_t rank, TimeMs now) {
 
 void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   Pod& pod = job.pods.at(rank);
-  must(pod.holds_slot() && at <= now, "what is given back was taken before");
+  must(pod.holds_slot() && at <= now, "a released hold was taken before");
   const NodeId node = pod.slot.node;
   const Totals before = totals_of(tree_);
   fleet_.give(pod.shape, pod.shape_rank, pod.slot, job.id, at);
@@ -114,7 +114,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
     tree_.release(job.leaf, fleet_.product_of(node), amount, pod.is_bound(), at);
     must(totals_of(tree_) == Totals{before.held - (pod.is_bound() ? 0 : amount),
                                     before.running - (pod.is_bound() ? amount : 0)},
-         "the tree lets go of what was given back");
+         "the tree releases the same amount");
     advance_tick(now);
     if (tick_) tick_->job_end(job.leaf, pod.slot.milligpu, job.run().started_ms, at);
   }
@@ -169,7 +169,7 @@ void Allocations::assign(const Job& job, TimeMs now) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const Pod& pod = job.pods[rank];
     if (!pod.holds_slot() || !counts(job, pod.slot)) continue;
-    must(pod.since_ms == now, "what it held before is charged to nobody");
+    must(pod.since_ms == now, "what it held before is not charged yet");
     tree_.hold(job.leaf, fleet_.product_of(pod.slot.node), pod.slot.milligpu, now);
     (pod.is_bound() ? added.running : added.held) += pod.slot.milligpu;
     if (pod.is_bound()) bind(job, rank, now);

@@ -28,7 +28,7 @@ void State::on(const fact::ClusterSet& f) {
 }
 
 void State::on(const fact::ClusterRemoved& f) {
-  must(clusters_.at(f.id).reservations.empty(), "a cluster that goes keeps nodes for nobody");
+  must(clusters_.at(f.id).reservations.empty(), "a removed cluster has no reservations");
   clusters_.apply(f);
   pending_.forget(f.id);
   pass_due_ = true;
@@ -65,7 +65,7 @@ void State::on(const fact::NodeSet& f) {
 void State::on(const fact::NodeRemoved& f) {
   const NodeSpec* const spec = fleet_.node(f.id);
   must(spec != nullptr, "the node that goes is there");
-  must(allocations_.on(f.id).empty(), "nobody holds anything on a node that goes");
+  must(allocations_.on(f.id).empty(), "a removed node has no holds");
   nodes_.remove(fleet_.cluster_of(f.id), spec->name);
   if (const auto bars = bars_.all().find(f.id); bars != bars_.all().end()) {
     for (const fact::NodeBarred& bar : bars->second) fleet_.lift_bar(f.id, bar.shape);
@@ -139,7 +139,7 @@ void State::on(const fact::Charged& f) {
 }
 
 void State::on(const fact::Reserved& f) {
-  must(jobs_.at(f.job).state == JobState::kQueued, "whom nodes are kept for is queued");
+  must(jobs_.at(f.job).state == JobState::kQueued, "a job with reserved nodes is queued");
   clusters_.apply(f);
   keep_nodes();
   pass_due_ = true;
@@ -167,12 +167,12 @@ void State::on(const fact::NodeBilled& f) {
 }
 
 void State::on(const fact::NodeBarred& f) {
-  must(fleet_.node(f.node) != nullptr, "a node that is barred is there");
-  must(!f.barred || restoring_ || f.until_ms >= now_, "a bar ends after it begins");
+  must(fleet_.node(f.node) != nullptr, "a node in backoff exists");
+  must(!f.barred || restoring_ || f.until_ms >= now_, "a node backoff ends after it begins");
   bars_.apply(f);
   if (!f.job) {
     f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
-    must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its bars");
+    must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its node backoffs");
   }
   pass_due_ = true;
 }

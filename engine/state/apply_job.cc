@@ -57,7 +57,7 @@ void State::on(const fact::PodAdded& f) {
 void State::on(const fact::PodsExpected& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
-       "who is expected is so while the gang is not whole");
+       "pods are expected only while the gang is incomplete");
   open_gang(job);
   std::uint32_t rank = f.first;
   for (const PodGroup& group : f.groups) {
@@ -86,7 +86,7 @@ void State::on(const fact::PodChanged& f) {
 void State::on(const fact::PodSeated& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
-       "ranks are taken while a gang is not whole");
+       "ranks are taken only while a gang is incomplete");
   open_gang(job);
   jobs_.seat_pod(job, f.from, f.rank);
   clusters_.move_mark(f.job.cluster(), {f.job, f.from}, {f.job, f.rank});
@@ -95,7 +95,7 @@ void State::on(const fact::PodSeated& f) {
 void State::on(const fact::PodsRanked& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
-       "ranks change while a gang is not whole");
+       "ranks change only while a gang is incomplete");
   open_gang(job);
   jobs_.rank_pods(job, f.moves);
   clusters_.move_marks(f.job, f.moves);
@@ -119,7 +119,7 @@ void State::on(const fact::GangResized& f) {
 
 void State::on(const fact::GangEmptied& f) {
   Job& job = jobs_.writable(f.id);
-  must(job.state == JobState::kIncomplete && job.pods_live() == 0, "nobody of the gang is left");
+  must(job.state == JobState::kIncomplete && job.pods_live() == 0, "no pod of the gang is left");
   jobs_.set_deadline(job, f.until_ms);
 }
 
@@ -164,8 +164,8 @@ void State::on(const fact::JobAdopted& f) {
 void State::on(const fact::AttemptStarted& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt + 1, "attempts are counted one by one");
-  must(!f.slots.empty() && f.slots.size() == job.gang_size, "a whole gang starts");
-  must(job.pods_holding() == 0, "who starts holds nothing yet");
+  must(!f.slots.empty() && f.slots.size() == job.gang_size, "all pods of a gang start together");
+  must(job.pods_holding() == 0, "a job that starts holds nothing yet");
   must(f.until_ms >= now_, "a hold ends after it begins");
   job.make_run().started_ms = now_;
   job.overruns = 0;
@@ -182,7 +182,7 @@ void State::on(const fact::AttemptStarted& f) {
     allocations_.take(job, rank, f.slots[rank], now_);
   }
   jobs_.set_deadline(job, f.until_ms);
-  must(job.pods_holding() == job.gang_size, "a whole gang has its place");
+  must(job.pods_holding() == job.gang_size, "all pods of the gang have a hold");
 }
 
 void State::on(const fact::DeadlinePassed& f) {
@@ -233,7 +233,8 @@ void State::on(const fact::RefusalsForgotten& f) {
 void State::on(const fact::AttemptEnded& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && f.cause != Cause::kNone, "an attempt ends once, of a cause");
-  must(job.active() || job.state == JobState::kRunning, "who ends had a place or was asked to");
+  must(job.active() || job.state == JobState::kRunning,
+       "an attempt that ends had a hold or was asked to end");
   must(f.to == JobState::kDone || is_waiting(f.to), "who has no attempt waits, or is done");
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     must(!job.pods[rank].is_bound(), "nothing of an attempt that ended is bound");
@@ -263,7 +264,7 @@ void State::wait_again(Job& job) {
 }
 
 void State::give_place_back(Job& job, std::uint32_t rank) {
-  must(is_charged(job.pods[rank], now_), "what is given back is charged up to then");
+  must(is_charged(job.pods[rank], now_), "a released hold is charged up to then");
   allocations_.give(job, rank, now_, now_);
   job.pods[rank].state = PodState::kWaiting;
   pass_due_ = true;
@@ -271,9 +272,9 @@ void State::give_place_back(Job& job, std::uint32_t rank) {
 
 void State::on(const fact::PlaceLost& f) {
   Job& job = jobs_.writable(f.job);
-  must(job.active(), "who loses a place has an attempt");
-  must(job.pods.at(f.rank).state == PodState::kHeld, "who loses a place was on its way there");
-  must(f.cause != Cause::kNone, "a place is lost of a cause");
+  must(job.active(), "a pod that loses its hold has an attempt");
+  must(job.pods.at(f.rank).state == PodState::kHeld, "a pod that loses its hold was not bound");
+  must(f.cause != Cause::kNone, "a lost hold has a cause");
   if (job.cause == Cause::kNone) job.cause = f.cause;
   give_place_back(job, f.rank);
 }
@@ -326,7 +327,7 @@ void State::on(const fact::PodGone& f) {
   must(job.state != JobState::kDone, "a pod that goes is of a live job");
   must(f.at_ms <= now_, "who is gone went before");
   if (job.pods.at(f.rank).holds_slot()) {
-    must(is_charged(job.pods[f.rank], f.at_ms), "what is given back is charged up to then");
+    must(is_charged(job.pods[f.rank], f.at_ms), "a released hold is charged up to then");
     allocations_.give(job, f.rank, f.at_ms, now_);
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;

@@ -273,7 +273,7 @@ void Explainer::conditions(const Demand& d) {
   };
   say(closed, " are not ready, cordoned or drained");
   say(unfit, " are not fit (" + first_unfit + ")");
-  say(turned_away, " turned such a pod away lately");
+  say(turned_away, " rejected such a pod lately");
   Reason& r = add(ReasonToken::kNodeConditions, kind_text(pod), all, all - bad, std::move(detail));
   r.blockers = std::move(names);
 }
@@ -287,7 +287,7 @@ void Explainer::reserved() {
   }
   std::string detail;
   if (!keepers_.empty()) {
-    detail = gpus_text(kept) + " free GPUs are kept for " + keepers_.front() +
+    detail = gpus_text(kept) + " free GPUs are reserved for " + keepers_.front() +
              (keepers_.size() > 1 ? " and others" : "") + ", which has waited longer";
   }
   if (left > 0) {

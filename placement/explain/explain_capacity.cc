@@ -107,11 +107,11 @@ std::string Explainer::not_for_it(const Demand& d) const {
     out += (out.empty() ? "; free, but not for it: " : ", ") + gpus_text(milli) + ' ' + where;
   };
   add(d.tainted, "on nodes with taints that it does not tolerate");
-  add(d.closed, "on nodes that are not ready, cordoned or drained, or turned such a pod away");
+  add(d.closed, "on nodes that are not ready, cordoned or drained, or rejected such a pod");
   add(d.spare, "on nodes that gangs keep for replacements");
   add(d.computed, "beside gangs with a ComputeDomain");
   if (d.left > 0) add(d.left, left_text(d));
-  add(d.kept, "kept for " + (keepers_.empty() ? "another job" : keepers_.front()));
+  add(d.kept, "reserved for " + (keepers_.empty() ? "another job" : keepers_.front()));
   return out;
 }
 
@@ -367,8 +367,8 @@ void Explainer::lacking(const std::string& resource) {
   }
   std::string detail = "GPUs are free, but the nodes that have them lack " + resource;
   if (by_policy) {
-    detail = "its pods without GPUs would find a place, but what is left of " + resource +
-             " is kept for GPUs that are free (" +
+    detail = "its pods without GPUs would fit, but what is left of " + resource +
+             " is reserved for free GPUs (" +
              (column != nullptr ? column->setting : "cpuPerGpu, memoryPerGpu") + ")";
   } else if (column != nullptr) {
     detail += ": a pod asks for " + amount_text(resource, need) + ", at most " +

@@ -156,7 +156,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
   const Hold* hold = n.load.find(shape, rank, slot, owner);
-  must(hold != nullptr, "what is given back was taken");
+  must(hold != nullptr, "a released hold exists");
   const Shape& s = impl_->shape(shape);
   const PodShape& pod = *impl_->pods_of(s, rank).shape;
   const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
@@ -165,7 +165,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   impl_->refresh(slot.node);
   respare(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);
-  must(n.levels.allocated == before.allocated - slot.milligpu, "what is given back is free");
+  must(n.levels.allocated == before.allocated - slot.milligpu, "what is released is free");
   must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");
   if (kept != kNoArea) {
     impl_->hold_whole(kept, false);

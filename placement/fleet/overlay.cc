@@ -152,7 +152,7 @@ Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const
       return Error{ErrorCode::kNotFound, field,
                    text::job_id_text(a.owner) + " rank " + std::to_string(a.rank) + " on node " +
                        std::to_string(a.slot.node.value),
-                   "an allocation that is held in this picture, each once"};
+                   "an allocation that is held in this snapshot, each once"};
     }
     if (overlay.nodes() > limits::kMaxPictureNodes) {
       return Error{ErrorCode::kExhausted, field, std::to_string(overlay.nodes()) + " nodes",

@@ -7,7 +7,7 @@
 namespace subak {
 
 void KeptNodes::keep(std::span<const NodeId> nodes, JobId owner, bool computes) {
-  assert(owner && "nodes are kept for somebody");
+  assert(owner && "reserved nodes have an owner");
   ++version_;
   for (const NodeId id : nodes) {
     if (owner_of(id)) continue;

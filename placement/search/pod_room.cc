@@ -12,7 +12,7 @@ bool has_room_there(const Fleet& fleet, const Allocation& held) {
   const PodShape& pod = *impl.pods_of(impl.shape(held.shape), held.rank).shape;
   Load load = n->load;
   const Hold* hold = load.find(held.shape, held.rank, held.slot, held.owner);
-  must(hold != nullptr, "what would be given back is held");
+  must(hold != nullptr, "the hold to release exists");
   load.remove(hold, pod);
   return fits(n->spec, left_on(n->spec, n->empty, load, 0, {}, nullptr), pod, kAllGpus, kOnlyGpus);
 }

@@ -97,7 +97,7 @@ TEST_F(AccountWarnings, SharesZeroBesideAQuota) {
   spec.shares = 0;
   EXPECT_EQ(set(spec),
             Texts{"shares: 0 beside a quota: beyond its quota the account gets only what "
-                  "nobody else wants"});
+                  "no other account wants"});
   spec.held = true;  // no word about what this edit leaves as it was
   EXPECT_EQ(set(spec), Texts());
 }

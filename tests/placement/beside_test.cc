@@ -197,10 +197,9 @@ TEST(Beside, TheEmptyFleetKeepsNothing) {
   EXPECT_EQ(r->need, 4000);
   EXPECT_EQ(r->have, 0);
   EXPECT_EQ(r->blockers, std::vector<std::string>{"n1"});
-  EXPECT_EQ(
-      r->detail,
-      "its pods without GPUs would find a place, but what is left of cpu is kept for GPUs that are "
-      "free (cpuPerGpu)");
+  EXPECT_EQ(r->detail,
+            "its pods without GPUs would fit, but what is left of cpu is reserved for free GPUs "
+            "(cpuPerGpu)");
 }
 
 TEST(Beside, ALauncherWithoutPlaceSaysWhy) {

@@ -315,8 +315,8 @@ TEST(Rules, FreeMeansFreeForThisJob) {
   });
   ASSERT_NE(capacity, reasons.end());
   EXPECT_EQ(capacity->have, 4000);
-  for (const char* named :
-       {"8 on nodes with taints", "8 on nodes that are not ready, cordoned", "8 kept for 1-7"}) {
+  for (const char* named : {"8 on nodes with taints", "8 on nodes that are not ready, cordoned",
+                            "8 reserved for 1-7"}) {
     EXPECT_NE(capacity->detail.find(named), std::string::npos) << capacity->detail;
   }
 }

@@ -112,7 +112,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   const bool unseen = pod.state == PodState::kWaiting && pod.uid.empty();
   if (pod.state == PodState::kGone || unseen) {
     return d.refuse({ErrorCode::kPrecondition, "pod", text::job_id_text(job.id),
-                     "the pod holds no place that it could be bound to"},
+                     "the pod has no hold, so it cannot be bound"},
                     job.name);
   }
   const NodeId node = d.s.nodes().find(job.id.cluster(), node_name);
@@ -142,7 +142,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   }
   const RowClock clock = at == said.at ? said.clock : RowClock::kService;
   charge(d, job, rank, at, UsageState::kHeld, job.leaf, clock);
-  // A pod that nobody let go before is not there before its hold: then one of the two clocks was set.
+  // A pod that was never released before cannot exist before its hold. Otherwise a clock was set.
   const bool first = pod.uid.empty() || job.attempt == 1;
   const TimeMs seen_ms = said.sign.seen_ms;
   const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
@@ -255,7 +255,7 @@ void decide(Decision& d, const in::PodSeen& i) {
   if (pod.gang_size == 0 && pod.gang.empty()) {
     return d.refuse({ErrorCode::kInvalid, "pod.gang_size", std::to_string(pod.gang_size),
                      "want 1 to " + std::to_string(limits::kMaxPodsPerJob) +
-                         ", or 0 beside the name of a gang whose size nobody says"},
+                         ", or 0 beside the name of a gang of unknown size"},
                     pod.uid);
   }
   if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);

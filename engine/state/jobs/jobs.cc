@@ -170,7 +170,7 @@ std::unique_ptr<OfPods> Jobs::said_by_pods(const fact::JobCreated& f) {
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   const auto [it, added] = by_id_.try_emplace(f.id);
   must(added && static_cast<bool>(f.id), "a new job has a new number");
-  must(f.leaf == kUnassigned || tree_.exists(f.leaf), "a job is somebody's, or nobody's");
+  must(f.leaf == kUnassigned || tree_.exists(f.leaf), "a job has an existing account, or none");
   must(static_cast<bool>(shape) == (f.origin == JobOrigin::kApi), "an API job says all at once");
   ids_.add(f.id);
   Job& job = it->second;
@@ -230,8 +230,9 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
 void Jobs::fill_place(const fact::PodAdded& f) {
   Job& job = writable(f.job);
   Pod& pod = job.pods.at(f.rank);
-  must(job.state == JobState::kStarting && pod.is_expected(), "a place was kept for who comes");
-  must(!f.uid.empty() && !f.bound && f.dispute.empty(), "who comes to a place waits for its gate");
+  must(job.state == JobState::kStarting && pod.is_expected(), "an expected pod has a hold");
+  must(!f.uid.empty() && !f.bound && f.dispute.empty(),
+       "a pod that comes to its hold has a closed gate");
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
@@ -247,7 +248,7 @@ void Jobs::expect_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   if (job.pods.size() <= rank) job.pods.resize(rank + 1);
   unsettle(job.pods);
   Pod& pod = job.pods[rank];
-  must(!pod.is_live(), "nobody is expected where somebody is");
+  must(!pod.is_live(), "no pod is expected at the rank of a live pod");
   pod = Pod{};
   pod.gate = PodGate::kClosed;
   pod.shape = std::move(shape);
@@ -269,7 +270,7 @@ void Jobs::change_request(Job& job, ShapeUse shape) {
 }
 
 void Jobs::complete_gang(Job& job, ShapeUse shape) {
-  must(static_cast<bool>(shape), "a whole gang has a shape");
+  must(static_cast<bool>(shape), "a complete gang has a shape");
   must(fleet_.request(shape).pods() == job.gang_size, "a shape has a rank for each pod");
   job.shape = std::move(shape);
   for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {

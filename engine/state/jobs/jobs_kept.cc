@@ -131,7 +131,8 @@ bool Jobs::gather(const fact::JobKept& f) {
 Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   const auto [it, added] = by_id_.try_emplace(f.job.id);
   must(added, "a checkpoint has each job once");
-  must(f.job.leaf == kUnassigned || tree_.exists(f.job.leaf), "a job is somebody's, or nobody's");
+  must(f.job.leaf == kUnassigned || tree_.exists(f.job.leaf),
+       "a job has an existing account, or none");
   ids_.add(f.job.id);
   Job& job = it->second;
   job.id = f.job.id;

@@ -78,13 +78,13 @@ std::vector<NodeBarred> Bars::ended(TimeMs now) const {
 }
 
 NodeBarred Bars::first() const {
-  must(!ends_.empty(), "there is a bar");
+  must(!ends_.empty(), "there is a node backoff");
   return ended(*ends_.begin()).front();
 }
 
 void Bars::apply(const NodeBarred& f) {
-  must(static_cast<bool>(f.node), "a bar is of a node");
-  must(!f.barred || f.times > 0, "who is barred turned a pod away");
+  must(static_cast<bool>(f.node), "a backoff has a node");
+  must(!f.barred || f.times > 0, "a node in backoff rejected a pod");
   std::vector<NodeBarred>& bars = by_node_[f.node];
   const auto it = std::find_if(bars.begin(), bars.end(), [&](const NodeBarred& b) {
     return b.job == f.job && b.shape == f.shape;

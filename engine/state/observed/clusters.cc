@@ -271,9 +271,9 @@ void Clusters::check() const {
     must(!removed_.contains(id), "a removed cluster's number is not used again");
     std::set<NodeId> kept;
     for (const Reservation& r : c.reservations) {
-      must(r.job.cluster() == id && !r.nodes.empty(), "a cluster keeps nodes for its own jobs");
+      must(r.job.cluster() == id && !r.nodes.empty(), "a cluster reserves nodes for its own jobs");
       for (const NodeId node : r.nodes)
-        must(kept.insert(node).second, "a node is kept for one job");
+        must(kept.insert(node).second, "a node is reserved for one job");
     }
   }
   for (const auto& [id, marks] : lists_) must(all_.contains(id), "a list is of a cluster");
