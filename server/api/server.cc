@@ -85,8 +85,9 @@ std::optional<Error> check_options(const ApiOptions& options) {
                         "want tlsCert and tlsKey: beyond loopback gRPC is served over TLS only");
   }
   if (options.token_file.empty()) {
-    return option_error("listenGrpc", options.address,
-                        "want a token file: beyond loopback nobody changes anything anonymously");
+    return option_error(
+        "listenGrpc", options.address,
+        "want a token file: beyond loopback only callers with a token may make changes");
   }
   return std::nullopt;
 }

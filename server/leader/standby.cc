@@ -153,7 +153,7 @@ Result<Standby::Begun> Standby::follow() {
 Error Standby::gone() const {
   return {ErrorCode::kPrecondition, "store.facts",
           "what this replica knew is not in " + ports_.store.describe() + " any more",
-          "want a database that keeps what it has: this process begins anew"};
+          "want a database that keeps what it has: this process starts over"};
 }
 
 void Standby::start() {

@@ -51,7 +51,7 @@ Events::Events()
           histogram(registry_, "subak_scheduling_pass_seconds", "Duration of a scheduling pass.")
               .Add({}, Bounds{1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1})),
       placements_(counter(registry_, "subak_placements_total",
-                          "Jobs that got a place, by the topology they asked for.")),
+                          "Jobs that got a placement, by the topology they asked for.")),
       reservations_expired_(counter(registry_, "subak_reservations_expired_total",
                                     "Attempts that ended because not all was bound in time.")
                                 .Add({})),
@@ -70,10 +70,9 @@ Events::Events()
                               "than at the look before.")
                           .Add({})),
       wait_seconds_(histogram(registry_, "subak_job_wait_seconds",
-                              "From submission until the whole gang had its place.")),
+                              "From submission until all pods of the gang had a placement.")),
       eta_error_seconds_(histogram(registry_, "subak_eta_error_seconds",
-                                   "How far jobs started from the start that they were told "
-                                   "first.")
+                                   "How far jobs started from their first start estimate.")
                              .Add({}, wait_bounds())),
       commit_seconds_(
           histogram(registry_, "subak_store_commit_seconds", "Duration of a durable commit.")

@@ -117,7 +117,7 @@ void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   for (const Survey::OfCluster& c : live) {
     out.sample({{"cluster", engine.cluster_name(c.id)}}, c.fragmentation);
   }
-  out.gauge("subak_kept_idle_milligpu", "Free and kept for the job that has waited longest.");
+  out.gauge("subak_kept_idle_milligpu", "Free on nodes that are reserved for jobs.");
   for (const Survey::OfCluster& c : live) {
     out.sample({{"cluster", engine.cluster_name(c.id)}}, c.kept_idle);
   }

@@ -19,7 +19,7 @@ void write_jobs(Families& out, const View& view) {
     const auto name = static_cast<JobState>(state);
     if (name != JobState::kDone) out.sample({{"state", enum_name(name)}}, view.jobs[state]);
   }
-  out.gauge("subak_pods_beyond_gang_size", "Pods that their gang has no place for by its size.");
+  out.gauge("subak_pods_beyond_gang_size", "Gated pods beyond the size of their gang.");
   out.sample({}, view.pods_beyond_gang);
   out.counter("subak_ledger_rows_total", "Rows of the books.");
   out.sample({}, view.ledger_rows);

@@ -363,7 +363,7 @@ void Follower::Impl::begin_picture() {
   pictured_ms = options.monotonic_ms();
   engine.copy_queue(copied);
   picture_thread = std::thread([this] {
-    name_thread("queue picture");
+    name_thread("queue snapshot");
     auto fresh = std::make_shared<const QueuePicture>(copied.make());
     {
       const std::lock_guard lock(mutex);
@@ -456,7 +456,7 @@ void Follower::Impl::write_checkpoint(std::uint64_t seq, const PackedFacts& fact
   name_thread("checkpoint");
   const std::optional<Error> error = store.write_checkpoint(seq, facts);
   const std::optional<Error> lost = error ? std::nullopt : store.write_told(told);
-  if (lost) log::warn("told starts not kept", {{"seq", seq}, {"error", lost->message()}});
+  if (lost) log::warn("start estimates not stored", {{"seq", seq}, {"error", lost->message()}});
   written(seq, error);
 }
 

@@ -47,7 +47,7 @@ std::string Forecaster::kept(std::uint64_t seq) const {
 
 std::uint64_t Forecaster::restore(const Result<std::string>& kept) {
   if (kept.ok() && kept->empty()) {
-    log::info("no told starts are kept: their intervals are wide until some have come");
+    log::info("no start estimates are stored: intervals are wide until some jobs have started");
     return 0;
   }
   const Result<ToldKept> read = kept.ok() ? codec::decode_told(*kept) : kept.error();

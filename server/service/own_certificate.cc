@@ -55,7 +55,7 @@ Result<CertificateFiles> OwnCertificate::begin() {
     log::warn("the webhook's certificate is not for the address it listens on",
               {{"address", name},
                {"certificate", now->files.cert},
-               {"do", "delete " + directory_ + " and restart, then register the webhook anew"}});
+               {"do", "delete " + directory_ + " and restart, then register the webhook again"}});
   }
   return std::move(now).value().files;
 }

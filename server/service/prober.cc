@@ -69,7 +69,7 @@ void Prober::look(Asked& asked) {
   if (!asked.judge.dead()) return;
   const Error error{ErrorCode::kPrecondition, asked.what.name, result.detail,
                     "want a listener that accepts"};
-  log::error("a listener lets nobody in; the service ends", {{"error", error.message()}});
+  log::error("a listener accepts no connections; the service ends", {{"error", error.message()}});
   if (dead_) dead_(error);
 }
 

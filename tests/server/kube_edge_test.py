@@ -182,7 +182,7 @@ class Enforce(Edge):
             self.assertNotIn("follows:", self.subak("status"))
             self.end(signal.SIGTERM)
         with open(self.path("log"), encoding="utf-8") as log:
-            self.assertEqual(log.read().count("does not say as whom it knows this service"), 3)
+            self.assertEqual(log.read().count("does not say which user this service is"), 3)
         self.start()
         until(lambda: known_as() == "me", "who it is, in the status")
 

@@ -140,7 +140,7 @@ grpc::Status shutting_down() {
 grpc::Status not_leader(const Lead& lead) {
   Metadata metadata{{"epoch", std::to_string(lead.epoch)}};
   if (!lead.address.empty()) metadata["leader"] = lead.address;
-  const std::string who = lead.holder.empty()    ? "nobody leads just now"
+  const std::string who = lead.holder.empty()    ? "no replica leads just now"
                           : lead.address.empty() ? lead.holder + " leads"
                                                  : lead.holder + " at " + lead.address + " leads";
   return unavailable("this replica does not lead; " + who, "NOT_LEADER", metadata, false);

@@ -126,7 +126,7 @@ Credentials::Changed Credentials::watch_plugin(TimeMs now_ms) {
   }
   if (!ended) {
     return bad("ends within " + format_duration(limits::kExecPluginMs) +
-               ": it was killed; does it wait for somebody to type?");
+               ": it was killed; does it wait for input?");
   }
   if (plugin->exit_code() != 0) {
     return bad("ends well: its exit code was " + std::to_string(plugin->exit_code()) +

@@ -110,7 +110,7 @@ void Edge::Impl::ask_who(const std::string& uid) {
                 ? read_known_as(body)
                 : Error{ErrorCode::kInvalid, "SelfSubjectReview", "", answer.message};
         if (!user) {
-          log::warn("the API server does not say as whom it knows this service",
+          log::warn("the API server does not say which user this service is",
                     {{"cluster", options.cluster}, {"error", user.error().message()}});
         }
         known_as = user ? *user : std::string();

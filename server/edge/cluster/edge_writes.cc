@@ -106,9 +106,10 @@ void Edge::Impl::say_end_refused(const KubeWrite& write, const std::string& word
     if (uid.empty() && cards.find_gpu_pod(pod.uid) != nullptr) uid = pod.uid;
   }
   if (uid.empty() || !say_refused(uid, Cause::kEvictRefused, words)) return;
-  const std::string note = "job " + text::job_id_text(write.job) + " is taken back (" +
-                           std::string(enum_name(write.cause)) + "), and it is refused: " + words +
-                           "; its GPUs are kept for it until its pods go, and it is asked again";
+  const std::string note = "Subak ends job " + text::job_id_text(write.job) + " (" +
+                           std::string(enum_name(write.cause)) +
+                           "), and this is refused: " + words +
+                           "; the job keeps its GPUs until its pods are gone, and Subak asks again";
   of_pod ? tell_pod(write.uid, "EvictRefused", "Evict", note, true)
          : tell_owner(write.uid, "EvictRefused", "Suspend", note, true);
 }
@@ -119,8 +120,8 @@ void Edge::Impl::give_up(const std::string& uid, JobId job, Cause cause, const s
   const bool scheduler = cause == Cause::kUnschedulable;
   tell_pod(
       uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
-      (scheduler ? "the scheduler finds no way to its place: " : "its gate cannot be opened: ") +
-          words + "; the place is given back",
+      (scheduler ? "the scheduler finds no way to its node: " : "its gate cannot be opened: ") +
+          words + "; the hold is released",
       true);
   if (job) wanted.erase(job);
   planned.clear();
@@ -149,7 +150,7 @@ void Edge::Impl::write() {
 
 void Edge::Impl::mark_refused(const KubeWrite& write, const std::string& words) {
   fence.give_up(write.uid);
-  log::warn("a pod that lost its place takes no mark: an earlier word may still open its gate",
+  log::warn("cannot mark a pod whose hold was released: an earlier patch may still open its gate",
             {{"cluster", options.cluster},
              {"uid", write.uid},
              {"job", text::job_id_text(write.job)},
@@ -201,7 +202,7 @@ void Edge::Impl::write_done(const KubeWrite& write) {
       return;
     case WriteKind::kEvict:
       return tell_pod(write.uid, "TakenBack", "Evict",
-                      job + " is taken back (" + cause + "): this pod was evicted, which its " +
+                      "Subak ends " + job + " (" + cause + "): this pod was evicted, which its " +
                           "controller may count as a failure",
                       true);
     case WriteKind::kSuspend:
@@ -211,11 +212,11 @@ void Edge::Impl::write_done(const KubeWrite& write) {
                                   (write.cause == Cause::kTimeLimit ? " has had its time limit"
                                                                     : " was cancelled") +
                                   ": suspended until spec.suspend is false again"
-                            : job + " is taken back (" + cause +
+                            : "Subak ends " + job + " (" + cause +
                                   "): suspended until its pods are gone, which counts no failure",
                         true);
     case WriteKind::kResume:
-      return tell_owner(write.uid, "Resumed", "Resume", "its pods are gone: they are made anew",
+      return tell_owner(write.uid, "Resumed", "Resume", "its pods are gone: they are created again",
                         false);
   }
 }

@@ -172,8 +172,8 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
   if (pod == nullptr || conditions_.contains(uid)) return;
   Reason reason;
   reason.token = ReasonToken::kGangIncomplete;
-  reason.detail = "nobody says how many pods of " + pod->gpu->owner_kind + " " +
-                  pod->gpu->owner_name + " start together: write the annotation " +
+  reason.detail = "the number of pods of " + pod->gpu->owner_kind + " " + pod->gpu->owner_name +
+                  " that start together is unknown: write the annotation " +
                   std::string(names::kGangSize) + ": \"N\" on its pod templates";
   tell({{}, uid, reason}, now_ms, true);
 }

@@ -24,7 +24,8 @@ Result<std::uint64_t> copy_history(StoreReader& from, Store& to,
   std::uint64_t last = 0;
   const auto copy_facts = [&]() -> std::optional<Error> {
     while (last < until) {
-      if (!wanted()) return Error{ErrorCode::kPrecondition, "store", "nobody wants the copy", ""};
+      if (!wanted())
+        return Error{ErrorCode::kPrecondition, "store", "the copy is no longer wanted", ""};
       const auto most = std::min<std::uint64_t>(limits::kCopiedFactsAtOnce, until - last);
       const auto facts = from.facts(last, most);
       if (!facts.ok()) return facts.error();

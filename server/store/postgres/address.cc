@@ -116,7 +116,7 @@ Result<std::string> read_password(const Address& address) {
     return refuse_file(std::strerror(errno), "want a file that subakd may read");
   }
   if ((known.st_mode & S_IRWXO) != 0) {
-    return refuse_file("everybody may use it",
+    return refuse_file("every user may use it",
                        "want a file that only subakd and its group may read");
   }
   std::string password(limits::kMaxTokenBytes + 2, '\0');

@@ -58,7 +58,7 @@ Result<Restored> restore_to_postgres(const std::string& from, const std::string&
   if (!recovered.ok()) return recovered.error();
   if (engine.digest() == done.report.state.digest) return done;
   return Error{ErrorCode::kPrecondition, address, "another state than that of " + from,
-               "want a database that keeps what is written; make it anew"};
+               "want a database that keeps what is written; create it again"};
 }
 
 }  // namespace subak

@@ -68,7 +68,7 @@ TEST(PostgresAddress, ThePasswordIsReadFromItsFile) {
   };
   EXPECT_EQ(with("one\n", 0440), "one");
   EXPECT_EQ(with("two", 0600), "two");
-  EXPECT_NE(with("two", 0644).find("everybody may use it"), std::string::npos);
+  EXPECT_NE(with("two", 0644).find("every user may use it"), std::string::npos);
   EXPECT_NE(with("", 0600).find("nothing"), std::string::npos);
   EXPECT_NE(with("two\nlines\n", 0600).find("no line"), std::string::npos);
   EXPECT_NE(with(std::string(5000, 'x'), 0600).find("no line"), std::string::npos);
