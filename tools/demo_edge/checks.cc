@@ -125,7 +125,7 @@ void check_jobs(const Story& story, const std::vector<v1::Job>& jobs, Checks& ou
   out.push_back(equal("jobs submitted once each, none doubled", api,
                       static_cast<std::int64_t>(story.jobs.size())));
   out.push_back(equal("gated pods that the service knows", pods, story.counts.gated));
-  out.push_back(equal("jobs that nobody asked for", other, 0));
+  out.push_back(equal("jobs that no client asked for", other, 0));
   out.push_back(equal("jobs that ended otherwise than they should", bad_end, 0));
 }
 

@@ -170,7 +170,7 @@ void Demo::explain_queue() {
 }
 
 bool Demo::kill_and_restart() {
-  tell("now everybody hurries, and the service gets kill -9 in the middle of it (pid %d)",
+  tell("now all clients hurry, and the service gets kill -9 in the middle of it (pid %d)",
        static_cast<int>(service_.pid()));
   const int calls = load_->submitted() + load_->created();
   load_->hurry();
@@ -242,7 +242,7 @@ bool Demo::finish() {
   const Books books = check_books(story, door_, checks_);
   const std::vector<ShareLine> shares = share_lines(story);
   check_shares(shares, story.counts.stalled_ms, checks_);
-  checks_.push_back({"the interactive job was evicted, nobody else", story.counts.evicted == 1,
+  checks_.push_back({"the interactive job was evicted, no other job", story.counts.evicted == 1,
                      std::to_string(story.counts.evicted)});
   restart_.repeated_calls = door_.repeats();
   restart_.repeated_reviews = load_->webhook_repeats();
