@@ -151,8 +151,8 @@ class Leaving {
       made += pod.is_made;
       if (!pod.is_made) must_be_done(delete_pod(api_, pod));
     }
-    s_.say("deleted " + number(traces_.pods.size() - made, "pod that no controller creates again") +
-           "; " + number(made, "pod") +
+    s_.say("deleted " + number(traces_.pods.size() - made, "pod") +
+           " that no controller creates again; " + number(made, "pod") +
            " of Jobs and their like stay gated: delete what makes them");
   }
 
