@@ -127,9 +127,9 @@ inline constexpr DurationMs kForecastIdleMs = kMinuteMs;  // if only time has pa
 inline constexpr DurationMs kForecastRest = 20;
 inline constexpr DurationMs kForecastMs = 20'000;
 inline constexpr std::size_t kForecastAtOnce = 1'000;
-// Jobs and pods copied for a forecast in one slice, some milliseconds each; the follower answers
-// reads between two slices.
-inline constexpr std::size_t kForecastCopySlice = 1'000;
+// Jobs and pods copied in one slice for a forecast or a checkpoint, some milliseconds each; the
+// follower answers reads between two slices.
+inline constexpr std::size_t kCopySlice = 1'000;
 // Changes of a job that a forecast tries to find an earlier start; the most live jobs and nodes for
 // that. More: refused.
 inline constexpr std::size_t kMaxAlternatives = 8;
@@ -370,6 +370,8 @@ inline constexpr std::size_t kMaxQueueLookedAt = 10'000;
 // background task computes it, and one snapshot serves reads this long.
 inline constexpr std::size_t kQueueOrderedAtOnce = 1'000;
 inline constexpr DurationMs kQueuePictureMs = 1'000;
+// A part of the follower's turn that takes longer is logged, since reads wait for it.
+inline constexpr DurationMs kSlowTurnMs = 200;
 inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
 // Reads wait in two lanes, cheap and expensive (`Dear`), so that no cheap read waits for an
 // expensive one. A full lane: RESOURCE_EXHAUSTED.

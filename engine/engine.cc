@@ -25,6 +25,7 @@
 #include "engine/forecast/would.h"
 #include "engine/plan/plan.h"
 #include "engine/state/state.h"
+#include "engine/state/state_copy.h"
 
 namespace subak {
 
@@ -66,19 +67,9 @@ struct Engine::Impl {
     return imagined.would.get();
   }
 
-  // Everything except the live jobs.
-  void keep_before_live(ForecastBasis& out) const;
-  void keep_after_live(std::vector<Fact>& out) const;
-
-  // A basis that is copied in slices.
-  struct GrowingBasis {
-    ForecastBasis basis;  // up to the last slice
-    std::vector<Fact> after;
-    TimeMs fact_ms = 0;
-  };
-
   State state;
-  std::optional<GrowingBasis> growing;
+  std::optional<state::StateCopy> copy;  // in progress
+  CopyFor copy_for = CopyFor::kCheckpoint;
   decide::PassMemory pass;
   mutable Search search{state.fleet()};  // has a cache, which never changes an answer
   mutable derive::ViewMemo views;
@@ -214,61 +205,50 @@ FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs 
   return derive::plan(impl_->state, asked, forecast, t);
 }
 
-void Engine::Impl::keep_before_live(ForecastBasis& out) const {
-  // The number of most of its facts.
-  out.facts.reserve(decide::live_size(state) + 2 * state.tree().next_id().value);
-  state.keep_before_live(
-      [&](fact::Body&& body) {
-        auto* const set = std::get_if<fact::PolicySet>(&body);
-        if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
-          // Ticks are not facts: the exact rule replaces them.
-          set->policy.order = OrderPolicy::kExact;
-        }
-        out.facts.push_back({0, state.fact_ms(), std::move(body)});
-      },
-      Kept::kToLookAhead);
+namespace {
+
+// Ticks are not facts: in a forecast the exact rule replaces them.
+void replace_ticks(Fact& fact) {
+  auto* const set = std::get_if<fact::PolicySet>(&fact.body);
+  if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
+    set->policy.order = OrderPolicy::kExact;
+  }
 }
 
-void Engine::Impl::keep_after_live(std::vector<Fact>& out) const {
-  state.keep_after_live(
-      [&](fact::Body&& body) {
-        out.push_back({0, state.fact_ms(), std::move(body)});
-      },
-      Kept::kToLookAhead);
-}
+}  // namespace
 
 ForecastBasis Engine::forecast_basis(TimeMs t) const {
   const State& s = impl_->state;
   ForecastBasis out{s.seq(), t, {}, derive::run_times(s, derive::ended_runs(s), t), {}};
-  impl_->keep_before_live(out);
-  s.jobs().keep_live([&](fact::Body&& body) {
-    out.facts.push_back({0, s.fact_ms(), std::move(body)});
-  });
-  impl_->keep_after_live(out.facts);
+  out.facts.reserve(decide::live_size(s) + 2 * s.tree().next_id().value);  // nearly all of them
+  s.keep(
+      [&](fact::Body&& body) {
+        out.facts.push_back({0, s.fact_ms(), std::move(body)});
+        replace_ticks(out.facts.back());
+      },
+      Kept::kToLookAhead);
   return out;
 }
 
-void Engine::begin_forecast_basis(TimeMs t) {
+ForecastBasis Engine::begin_copy(CopyFor what, TimeMs t) {
   State& s = impl_->state;
-  auto& growing = impl_->growing.emplace();
-  growing.basis = {s.seq(), t, {}, {}, derive::ended_runs(s)};
-  growing.fact_ms = s.fact_ms();
-  impl_->keep_before_live(growing.basis);
-  impl_->keep_after_live(growing.after);
-  s.begin_copy();
+  impl_->copy_for = what;
+  if (what == CopyFor::kCheckpoint) {
+    impl_->copy.emplace(s, Kept::kAll);
+    return {s.seq(), t, {}, {}, {}};
+  }
+  impl_->copy.emplace(s, Kept::kToLookAhead);
+  return {s.seq(), t, {}, {}, derive::ended_runs(s)};
 }
 
-std::optional<ForecastBasis> Engine::forecast_basis_slice(std::size_t most) {
-  must(impl_->growing.has_value(), "a basis is under way");
-  auto& [basis, after, fact_ms] = *impl_->growing;
-  const bool complete = impl_->state.copy_slice(most, [&](fact::Body&& body) {
-    basis.facts.push_back({0, fact_ms, std::move(body)});
+bool Engine::copy_slice(std::size_t most, const std::function<void(Fact&&)>& sink) {
+  must(impl_->copy.has_value(), "a copy is in progress");
+  const bool complete = impl_->copy->pass(impl_->state, most, [&](Fact&& fact) {
+    if (impl_->copy_for == CopyFor::kForecast) replace_ticks(fact);
+    sink(std::move(fact));
   });
-  if (!complete) return std::nullopt;
-  std::move(after.begin(), after.end(), std::back_inserter(basis.facts));
-  std::optional<ForecastBasis> out = std::move(basis);
-  impl_->growing.reset();
-  return out;
+  if (complete) impl_->copy.reset();
+  return complete;
 }
 
 std::vector<JobRow> Engine::queue(std::size_t most) const {

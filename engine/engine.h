@@ -46,6 +46,12 @@
 
 namespace subak {
 
+// What a copy of the state is for.
+enum class CopyFor : std::uint8_t {
+  kCheckpoint,  // the facts of Engine::checkpoint()
+  kForecast,    // those of Engine::forecast_basis()
+};
+
 class Engine {
  public:
   Engine();
@@ -106,14 +112,14 @@ class Engine {
   // Returns the input of make_forecast() at `t`, which is not before now(). Any thread may use it.
   // O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
-  // The same in slices, so that other calls need not wait for all of it. begin_forecast_basis()
-  // fixes the state in O(accounts + nodes). apply() and evolve() may come between the slices; the
-  // basis does not show their changes. It drops a basis in progress.
-  void begin_forecast_basis(TimeMs t);
-  // Copies the next slice: jobs and pods together, at most `most`. Returns the basis once it is
-  // complete; nullopt: call again. It has no run times, which make_forecast() predicts. Requires a
-  // basis in progress.
-  std::optional<ForecastBasis> forecast_basis_slice(std::size_t most);
+  // A copy in slices, so that other calls need not wait for all of it. begin_copy() fixes the state,
+  // in O(accounts + nodes + ended jobs) and one copy of the ids of jobs and requests, and drops a
+  // copy in progress. For a forecast at `t`, append the facts of the slices to its result, which
+  // has no run times: make_forecast() predicts them.
+  ForecastBasis begin_copy(CopyFor what, TimeMs t);
+  // Passes on the next slice, about `most` facts. True: the copy is complete. apply() and evolve()
+  // may come between the slices; the copy does not show their changes. Requires a copy in progress.
+  bool copy_slice(std::size_t most, const std::function<void(Fact&&)>& sink);
   // The timeline of the fleet from `t` on, which is not before now(): engine/answers/plan.h. O(jobs +
   // nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;

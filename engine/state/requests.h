@@ -96,6 +96,16 @@ class RequestLog {
       }
     }
   }
+  // Calls fn() as each() would first, and forgets that request. Requires one (asserted).
+  template <class F>
+  void take_first(F&& fn) {
+    ActorRequests& first = actors_.begin()->second;
+    const std::string text = first.text(0);
+    fn(ActorRequests::key_of(text), first.request(0));
+    first.forget_oldest();
+    if (first.size() == 0) actors_.erase(actors_.begin());
+    --size_;
+  }
 
  private:
   void forget_old(TimeMs now);

@@ -57,14 +57,12 @@ void keep_ledger(const Ledger& ledger, const Sink& sink) {
   }
 }
 
-void keep_requests(const RequestLog& requests, const Sink& sink) {
-  requests.each([&](const RequestKey& key, const RememberedRequest& r) {
-    sink(fact::RequestKept{std::string(key.id), r.at_ms, r.job, r.account, r.revision,
-                           std::string(key.actor), key.method, r.content});
-  });
-}
-
 }  // namespace
+
+fact::RequestKept kept_request(const RequestKey& key, const RememberedRequest& r) {
+  return {std::string(key.id),    r.at_ms,    r.job,    r.account, r.revision,
+          std::string(key.actor), key.method, r.content};
+}
 
 State::State(Books books) {
   tree_.set(kRootAccount, AccountSpec(), 0, 0, {}, {});
@@ -158,7 +156,13 @@ std::optional<Error> State::check_products(const std::set<std::string_view>& nam
 void State::keep(const Sink& sink, Kept what) const {
   keep_before_live(sink, what);
   jobs_.keep_live(sink);
-  keep_after_live(sink, what);
+  keep_books(sink, what);
+  if (what == Kept::kAll) {
+    requests_.each([&](const RequestKey& key, const RememberedRequest& request) {
+      sink(kept_request(key, request));
+    });
+  }
+  keep_last(sink, what);
 }
 
 void State::keep_before_live(const Sink& sink, Kept what) const {
@@ -183,14 +187,16 @@ void State::keep_before_live(const Sink& sink, Kept what) const {
   keep_accounts(tree_, sink);
 }
 
-void State::keep_after_live(const Sink& sink, Kept what) const {
+void State::keep_books(const Sink& sink, Kept what) const {
   const bool with_books = what != Kept::kToLookAhead;
   with_books ? jobs_.keep_done(sink) : jobs_.keep_needed_done(sink);
   keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
   if (with_books) keep_ledger(ledger_, sink);
-  if (what == Kept::kAll) keep_requests(requests_, sink);
+}
+
+void State::keep_last(const Sink& sink, Kept what) const {
   clusters_.keep_reservations(sink);
-  if (with_books) leap_.keep(sink);
+  if (what != Kept::kToLookAhead) leap_.keep(sink);
 }
 
 void State::check() const {

@@ -50,6 +50,13 @@ enum class Kept : std::uint8_t {
 };
 
 // The state of an engine.
+namespace state {
+class StateCopy;
+}
+
+// A remembered request as the fact of a checkpoint.
+fact::RequestKept kept_request(const RequestKey& key, const RememberedRequest& request);
+
 class State {
  public:
   explicit State(Books books = Books::kKept);
@@ -125,17 +132,16 @@ class State {
   // Passes this state on as facts that rebuild it in an empty one. O(state).
   using Sink = std::function<void(fact::Body)>;
   void keep(const Sink& sink, Kept what = Kept::kAll) const;
-  // The two parts of keep() before and after the facts of the live jobs. Not O(live jobs).
+  // The parts of keep(), in order: before the facts of the live jobs; after them, up to the requests
+  // (Kept::kAll); and after those. Not O(live jobs).
   void keep_before_live(const Sink& sink, Kept what) const;
-  void keep_after_live(const Sink& sink, Kept what) const;
-  // The facts of the live jobs in slices (state/jobs.h). They are those of begin_copy(), even if
-  // jobs change in between.
-  void begin_copy() { jobs_.begin_copy(); }
-  bool copy_slice(std::size_t most, const Sink& sink) { return jobs_.copy_slice(most, sink); }
+  void keep_books(const Sink& sink, Kept what) const;
+  void keep_last(const Sink& sink, Kept what) const;
   // Asserts all invariants of the parts and between them. O(state).
   void check() const;
 
  private:
+  friend class state::StateCopy;  // begins a copy of the live jobs
   // apply_fleet.cc: clusters, nodes, accounts, policy, books
   void on(const fact::ClusterSet& f);
   void on(const fact::ClusterRemoved& f);

@@ -12,10 +12,9 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "server/codec/codec.h"
-#include "server/codec/packed_facts.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
+#include "server/runtime/checkpointer.h"
 #include "server/runtime/clock/clock.h"
 #include "server/runtime/forecaster.h"
 
@@ -50,6 +49,11 @@ struct Follower::Impl {
     of_starts.wake = [this] { wake_up(); };
     of_starts.on_start = options.on_told_start;
     forecaster = std::make_unique<Forecaster>(std::move(of_starts));
+    const auto on_written = [this](std::uint64_t seq, const std::optional<Error>& error) {
+      written(seq, error);
+    };
+    checkpointer = std::make_unique<Checkpointer>(
+        Checkpointer::Options{options.stepped, options.checkpoint_every, on_written}, store);
   }
 
   std::optional<Error> start();
@@ -64,14 +68,17 @@ struct Follower::Impl {
   bool wait();  // false: the end
   bool turn();  // false: the end
   bool has_work() const {
-    return behind || !batches.empty() || !cheap.empty() || !dear.empty() || made || !due.empty() ||
-           forecaster->is_ready();
+    return behind || checkpointer->is_copying() || !batches.empty() || !cheap.empty() ||
+           !dear.empty() || made || !due.empty() || forecaster->is_ready();
   }
   void wake_up() {
     { const std::lock_guard lock(mutex); }  // not between a check of has_work() and the wait
     wake.notify_all();
   }
-  void serve(const std::vector<Cheap>& asked, std::optional<DearOne> turn_of);
+  void serve_cheap(const std::vector<Cheap>& asked);
+  void serve_dear(std::optional<DearOne> turn_of);
+  template <class F>
+  void timed(const char* part, F run_part);
   void answer(DearOne one);
   bool pictured();
   void begin_picture();
@@ -80,11 +87,7 @@ struct Follower::Impl {
   bool catch_up();
   void compare(const std::array<std::uint64_t, 2>& digest);
   bool may_write() const { return !options.may_write || options.may_write(); }
-  bool checkpoint_due() const;
-  void begin_checkpoint();
-  void write_checkpoint(std::uint64_t seq, const PackedFacts& facts, std::string_view told);
   void written(std::uint64_t seq, const std::optional<Error>& error);
-  void end_checkpoint();
   void fail(const Error& error);
 
   FollowerOptions options;
@@ -106,10 +109,6 @@ struct Follower::Impl {
   // Used by the follower's thread alone.
   std::unique_ptr<StoreReader> reader;
   Engine engine;
-  std::uint64_t checkpoint_seq = 0;   // of the newest, written or being written
-  std::uint64_t checkpoint_size = 0;  // its facts
-  std::atomic<bool> writing = false;  // the checkpoint thread runs
-  std::thread checkpoint_thread;
   std::shared_ptr<const QueuePicture> picture;  // the newest
   DurationMs pictured_ms = 0;                   // when its copy was taken
   bool making = false;                          // the next one, on the other thread
@@ -117,6 +116,7 @@ struct Follower::Impl {
   std::deque<DearOne> due;                      // reads that it can answer: one per turn
   QueueCopy copied;                             // used by picture_thread while it runs
   std::unique_ptr<Forecaster> forecaster;
+  std::unique_ptr<Checkpointer> checkpointer;
   std::thread picture_thread;
   std::thread thread;
 };
@@ -242,11 +242,13 @@ void Follower::Impl::run() {
 
 void Follower::Impl::finish() {
   end_picture();
-  end_checkpoint();
-  const bool is_newer = !stats.failed && engine.seq() > checkpoint_seq;
+  checkpointer->finish_copy(engine);
+  checkpointer->wait();
+  const bool is_newer = !stats.failed && engine.seq() > checkpointer->seq();
   if (options.checkpoint_on_stop && is_newer && may_write()) {
-    begin_checkpoint();
-    end_checkpoint();
+    checkpointer->begin(engine, forecaster->kept(engine.seq()));
+    checkpointer->finish_copy(engine);
+    checkpointer->wait();
   }
 }
 
@@ -260,8 +262,8 @@ bool Follower::Impl::recover() {
     fail(recovered.error());
     return false;
   }
-  checkpoint_seq = recovered->checkpoint_seq;
-  checkpoint_size = recovered->checkpoint_facts;
+  const std::uint64_t checkpoint_seq = recovered->checkpoint_seq;
+  checkpointer->found(checkpoint_seq, recovered->checkpoint_facts);
   forecaster->go_on(engine, told_seq >= checkpoint_seq && told_seq <= engine.seq());
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
@@ -302,25 +304,44 @@ bool Follower::Impl::turn() {
     if (due.empty()) dear_one = dear.take();
     from_store = behind;
   }
-  for (const Released& batch : released) evolve(batch);
+  timed("facts", [&] {
+    for (const Released& batch : released) evolve(batch);
+  });
   if (from_store && !catch_up()) return false;
-  serve(asked, std::move(dear_one));
-  forecaster->turn(engine);
-  if (checkpoint_due()) begin_checkpoint();
+  timed("cheap reads", [&] { serve_cheap(asked); });
+  timed("an expensive read", [&] { serve_dear(std::move(dear_one)); });
+  timed("the forecast's copy", [&] { forecaster->turn(engine, !checkpointer->is_copying()); });
+  timed("a checkpoint's copy", [&] {
+    if (checkpointer->is_copying()) return checkpointer->copy_slice(engine);
+    if (forecaster->is_copying() || !checkpointer->is_due(engine) || !may_write()) return;
+    checkpointer->begin(engine, forecaster->kept(engine.seq()));
+  });
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
   stats.forecasts = forecaster->made();
   return true;
 }
 
-void Follower::Impl::serve(const std::vector<Cheap>& asked, std::optional<DearOne> turn_of) {
+// Logs a part of a turn in which other reads waited for long.
+template <class F>
+void Follower::Impl::timed(const char* part, F run_part) {
+  const DurationMs began_ms = options.monotonic_ms();
+  run_part();
+  const DurationMs took_ms = options.monotonic_ms() - began_ms;
+  if (took_ms < limits::kSlowTurnMs) return;
+  log::info("reads waited", {{"for", part}, {"ms", took_ms}, {"seq", engine.seq()}});
+}
+
+void Follower::Impl::serve_cheap(const std::vector<Cheap>& asked) {
+  if (asked.empty()) return;
   for (const Cheap& one : asked) {
     one.read ? one.read(engine) : one.of_starts(engine, forecaster->newest(engine));
   }
-  if (!asked.empty()) {
-    const std::lock_guard lock(mutex);
-    stats.reads_answered += asked.size();
-  }
+  const std::lock_guard lock(mutex);
+  stats.reads_answered += asked.size();
+}
+
+void Follower::Impl::serve_dear(std::optional<DearOne> turn_of) {
   if (!due.empty()) {
     DearOne one = std::move(due.front());
     due.pop_front();
@@ -381,7 +402,7 @@ void Follower::Impl::end_picture() {
   making = false;
   for (DearOne& one : parked) due.push_back(std::move(one));
   parked.clear();
-  while (!due.empty()) serve({}, std::nullopt);
+  while (!due.empty()) serve_dear(std::nullopt);
 }
 
 void Follower::Impl::evolve(const Released& batch) {
@@ -423,46 +444,7 @@ void Follower::Impl::compare(const std::array<std::uint64_t, 2>& digest) {
   if (options.on_digest_mismatch) options.on_digest_mismatch();
 }
 
-// While one checkpoint is being written the next waits, so that reads do not.
-bool Follower::Impl::checkpoint_due() const {
-  if (options.checkpoint_every == 0 || writing) return false;
-  const bool is_due =
-      engine.seq() - checkpoint_seq >= std::max(options.checkpoint_every, checkpoint_size / 2);
-  return is_due && may_write();
-}
-
-// Makes the facts here, with the engine. The checkpoint thread writes them while reads go on.
-void Follower::Impl::begin_checkpoint() {
-  end_checkpoint();
-  PackedFacts facts;
-  std::optional<Error> error;
-  engine.checkpoint([&](const Fact& fact) {
-    if (!facts.add(fact)) error = codec::refusal(fact.body, kFactVersion);
-  });
-  checkpoint_seq = engine.seq();
-  checkpoint_size = facts.size();
-  if (error) return written(checkpoint_seq, error);
-  std::string told = forecaster->kept(engine.seq());
-  writing = true;
-  if (options.stepped) return write_checkpoint(checkpoint_seq, facts, told);
-  checkpoint_thread =
-      std::thread([this, seq = checkpoint_seq, packed = std::move(facts), bytes = std::move(told)] {
-        write_checkpoint(seq, packed, bytes);
-      });
-}
-
-void Follower::Impl::write_checkpoint(std::uint64_t seq, const PackedFacts& facts,
-                                      std::string_view told) {
-  name_thread("checkpoint");
-  const std::optional<Error> error = store.write_checkpoint(seq, facts);
-  const std::optional<Error> lost = error ? std::nullopt : store.write_told(told);
-  if (lost) log::warn("start estimates not stored", {{"seq", seq}, {"error", lost->message()}});
-  written(seq, error);
-}
-
 void Follower::Impl::written(std::uint64_t seq, const std::optional<Error>& error) {
-  if (error) log::warn("checkpoint not written", {{"seq", seq}, {"error", error->message()}});
-  writing = false;
   const std::lock_guard lock(mutex);
   if (error) {
     ++stats.checkpoint_failures;
@@ -470,10 +452,6 @@ void Follower::Impl::written(std::uint64_t seq, const std::optional<Error>& erro
     ++stats.checkpoints;
     stats.checkpoint_seq = seq;
   }
-}
-
-void Follower::Impl::end_checkpoint() {
-  if (checkpoint_thread.joinable()) checkpoint_thread.join();
 }
 
 void Follower::Impl::fail(const Error& error) {

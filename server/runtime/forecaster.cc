@@ -7,12 +7,24 @@
 #include <variant>
 
 #include "core/limits.h"
+#include "core/must.h"
+#include "server/codec/codec.h"
 #include "server/codec/told.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 
 namespace subak {
 namespace {
+
+void unpack(const PackedFacts& packed, std::vector<Fact>& facts) {
+  facts.reserve(packed.size());
+  PackedFacts::Cursor cursor(packed);
+  for (PackedFacts::Row row; cursor.next(row);) {
+    Result<fact::Body> body = codec::decode(row.kind, row.body);
+    must(body.ok(), "a packed fact can be read");
+    facts.push_back({0, row.time_ms, *std::move(body)});
+  }
+}
 
 bool is_small(const Engine& engine) { return engine.live_size() <= limits::kForecastAtOnce; }
 
@@ -97,7 +109,7 @@ TimeMs Forecaster::now(const Engine& engine) const {
   return options_.now_ms ? std::max(engine.now(), options_.now_ms()) : engine.now();
 }
 
-void Forecaster::turn(Engine& engine) {
+void Forecaster::turn(Engine& engine, bool may_copy) {
   if (ready_) {
     thread_.join();
     ready_ = false;
@@ -106,7 +118,8 @@ void Forecaster::turn(Engine& engine) {
   }
   if (copying_) return copy_slice(engine);
   if (due_in(engine) != 0) return;
-  is_small(engine) ? make_at_once(engine) : begin(engine);
+  if (is_small(engine)) return make_at_once(engine);
+  if (may_copy) begin(engine);
 }
 
 void Forecaster::make_at_once(const Engine& engine) {
@@ -117,26 +130,33 @@ void Forecaster::make_at_once(const Engine& engine) {
 void Forecaster::begin(Engine& engine) {
   making_ = copying_ = true;
   begun_ms_ = options_.monotonic_ms();
-  engine.begin_forecast_basis(now(engine));
+  copy_ = {engine.begin_copy(CopyFor::kForecast, now(engine)), {}, false};
 }
 
 void Forecaster::copy_slice(Engine& engine) {
-  auto basis = engine.forecast_basis_slice(limits::kForecastCopySlice);
-  if (!basis) return;
+  const bool complete = engine.copy_slice(limits::kCopySlice, [&](Fact&& fact) {
+    if (!copy_.facts.add(fact)) copy_.lost = true;
+  });
+  if (!complete) return;
   copying_ = false;
-  make_beside(*std::move(basis));
+  if (!copy_.lost) return make_beside();
+  log::warn("no forecast: a fact of the state cannot be stored", {{"seq", copy_.basis.seq}});
+  making_ = false;
+  made_ms_ = options_.monotonic_ms();
 }
 
-// The follower joins the thread once `ready_` is set. Freeing a large basis takes a second, so that
-// comes first.
-void Forecaster::make_beside(ForecastBasis copied) {
-  thread_ = std::thread([this, of = std::move(copied)]() mutable {
+// The facts go to the thread packed, in large blocks. As records they are millions of small pieces
+// of the follower's memory: once another thread has freed those, the follower's next large
+// allocation takes a third of a second.
+void Forecaster::make_beside() {
+  thread_ = std::thread([this, basis = std::move(copy_.basis),
+                         packed = std::move(copy_.facts)]() mutable {
     name_background_thread("forecast");
     const DurationMs until = options_.monotonic_ms() + limits::kForecastMs;
-    {
-      const ForecastBasis basis = std::move(of);
-      result_ = make_forecast(basis, [&] { return !stop_ && options_.monotonic_ms() < until; });
-    }
+    unpack(packed, basis.facts);
+    packed = {};
+    result_ = make_forecast(basis, [&] { return !stop_ && options_.monotonic_ms() < until; });
+    basis = {};  // the follower joins this thread once `ready_` is set, and freeing takes a second
     ready_ = true;
     options_.wake();
   });

@@ -14,6 +14,7 @@
 
 #include "engine/engine.h"
 #include "engine/forecast/told_starts.h"
+#include "server/codec/packed_facts.h"
 
 namespace subak {
 
@@ -50,8 +51,8 @@ class Forecaster {
   void go_on(const Engine& engine, bool whole);
 
   // Takes over a finished forecast, and begins the next one if it is due. If a copy is in progress,
-  // it copies one slice of the engine's state.
-  void turn(Engine& engine);
+  // it copies one slice of the engine's state. It begins a copy only if `may_copy` is set.
+  void turn(Engine& engine, bool may_copy = true);
   // True while a copy is in progress: call turn() again at once.
   bool is_copying() const { return copying_; }
   // True if a finished forecast waits.
@@ -74,7 +75,7 @@ class Forecaster {
   void take(Forecast forecast);
   void begin(Engine& engine);
   void copy_slice(Engine& engine);
-  void make_beside(ForecastBasis basis);
+  void make_beside();
   void make_at_once(const Engine& engine);
   TimeMs now(const Engine& engine) const;
   bool is_of(const Engine& engine) const { return starts_.forecast->seq() == engine.seq(); }
@@ -87,6 +88,12 @@ class Forecaster {
   DurationMs begun_ms_ = 0;
   bool making_ = false;   // from the first slice of the copy on
   bool copying_ = false;  // the copy is not complete yet
+  struct Copy {
+    ForecastBasis basis;  // without its facts
+    PackedFacts facts;    // those of the slices so far
+    bool lost = false;    // some fact could not be packed
+  };
+  Copy copy_;
   std::atomic<bool> ready_ = false, stop_ = false;
   Forecast result_;  // the thread's, until it is ready
   std::thread thread_;

@@ -178,7 +178,7 @@ TEST_F(ForecasterTest, ALargeStateIsCopiedInSlices) {
   fleet(static_cast<int>(limits::kForecastAtOnce) + 1);
   const JobId first = submit();
   const JobId second = submit();
-  for (std::size_t i = 0; i < 2 * limits::kForecastCopySlice; ++i) submit();
+  for (std::size_t i = 0; i < 2 * limits::kCopySlice; ++i) submit();
   forecaster->turn(engine);
   forecaster->turn(engine);
   ASSERT_TRUE(forecaster->is_copying());
@@ -203,7 +203,7 @@ TEST_F(ForecasterTest, OneThatIsUnderWayEndsWithIt) {
 TEST_F(ForecasterTest, ACopyThatIsUnderWayEndsWithIt) {
   make(false);
   fleet(static_cast<int>(limits::kForecastAtOnce) + 1);
-  for (std::size_t i = 0; i < 2 * limits::kForecastCopySlice; ++i) submit();
+  for (std::size_t i = 0; i < 2 * limits::kCopySlice; ++i) submit();
   forecaster->turn(engine);
   forecaster->turn(engine);
   ASSERT_TRUE(forecaster->is_copying());

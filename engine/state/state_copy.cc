@@ -1,0 +1,50 @@
+#include "engine/state/state_copy.h"
+
+#include <string>
+#include <utility>
+
+namespace subak::state {
+namespace {
+
+State::Sink into(std::vector<fact::Body>& facts) {
+  return [&facts](fact::Body body) { facts.push_back(std::move(body)); };
+}
+
+}  // namespace
+
+StateCopy::StateCopy(State& state, Kept what) : fact_ms_(state.fact_ms()) {
+  state.keep_before_live(into(before_.facts), what);
+  state.keep_books(into(books_.facts), what);
+  if (what == Kept::kAll) requests_ = state.requests();
+  state.keep_last(into(last_.facts), what);
+  state.jobs_.begin_copy();
+}
+
+bool StateCopy::pass(State& state, std::size_t most, const Sink& sink) {
+  if (!pass(before_, most, sink)) return false;
+  if (!live_passed_) {
+    live_passed_ = state.jobs_.copy_slice(most, [&](fact::Body&& body) {
+      sink({0, fact_ms_, std::move(body)});
+    });
+    return false;
+  }
+  return pass(books_, most, sink) && pass_requests(most, sink) && pass(last_, most, sink);
+}
+
+bool StateCopy::pass(Made& made, std::size_t& most, const Sink& sink) const {
+  for (; made.next < made.facts.size() && most > 0; ++made.next, --most) {
+    sink({0, fact_ms_, std::move(made.facts[made.next])});
+  }
+  return made.next == made.facts.size();
+}
+
+bool StateCopy::pass_requests(std::size_t& most, const Sink& sink) {
+  for (; requests_.size() > 0 && most > 0; --most) {
+    requests_.take_first([&](const RequestKey& key, const RememberedRequest& request) {
+      sink({0, fact_ms_, kept_request(key, request)});
+    });
+  }
+  return requests_.size() == 0;
+}
+
+}  // namespace subak::state

@@ -1,0 +1,42 @@
+// The facts of a state at one instant, passed on in slices while the state goes on. A checkpoint and
+// a forecast use it, so that reads need not wait for all of a large state. Threads: none.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "core/quantity.h"
+#include "engine/state/requests.h"
+#include "engine/state/state.h"
+#include "model/fact.h"
+
+namespace subak::state {
+
+class StateCopy {
+ public:
+  using Sink = std::function<void(Fact&&)>;
+
+  // Fixes the instant. O(accounts + nodes + ended jobs), and one copy of the ids of all jobs and
+  // requests. The state has one copy in progress at most: a newer one takes its place.
+  StateCopy(State& state, Kept what);
+  // Passes on the next facts, about `most`, all with number 0: together those of State::keep() at
+  // the instant, in its order. True: the copy is complete. `state` is that of the constructor.
+  bool pass(State& state, std::size_t most, const Sink& sink);
+
+ private:
+  // Facts that were made at the instant.
+  struct Made {
+    std::vector<fact::Body> facts;
+    std::size_t next = 0;
+  };
+  bool pass(Made& made, std::size_t& most, const Sink& sink) const;
+  bool pass_requests(std::size_t& most, const Sink& sink);
+
+  TimeMs fact_ms_;
+  Made before_, books_, last_;  // before the live jobs; between them and the requests; at the end
+  bool live_passed_ = false;
+  RequestLog requests_;  // of the instant; those that were passed on are gone
+};
+
+}  // namespace subak::state

@@ -1,0 +1,72 @@
+#include "server/runtime/checkpointer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "server/codec/codec.h"
+#include "server/log/log.h"
+#include "server/log/thread_name.h"
+
+namespace subak {
+
+Checkpointer::Checkpointer(Options options, Store& store)
+    : options_(std::move(options)), store_(store) {}
+
+void Checkpointer::found(std::uint64_t seq, std::uint64_t size) {
+  seq_ = seq;
+  size_ = size;
+}
+
+// While one checkpoint is being written the next waits, so that reads do not.
+bool Checkpointer::is_due(const Engine& engine) const {
+  if (options_.every == 0 || copy_ || writing_) return false;
+  return engine.seq() - seq_ >= std::max(options_.every, size_ / 2);
+}
+
+void Checkpointer::begin(Engine& engine, std::string told) {
+  seq_ = engine.seq();
+  copy_ = Copy{seq_, {}, std::move(told), std::nullopt};
+  engine.begin_copy(CopyFor::kCheckpoint, engine.now());
+  if (options_.stepped) finish_copy(engine);
+}
+
+void Checkpointer::copy_slice(Engine& engine) {
+  must(copy_.has_value(), "a copy is in progress");
+  const bool complete = engine.copy_slice(limits::kCopySlice, [&](Fact&& fact) {
+    if (!copy_->facts.add(fact)) copy_->error = codec::refusal(fact.body, kFactVersion);
+  });
+  if (!complete) return;
+  wait();
+  Copy made = *std::exchange(copy_, std::nullopt);
+  size_ = made.facts.size();
+  if (options_.stepped) return write(made);
+  writing_ = true;
+  thread_ = std::thread([this, copy = std::move(made)] {
+    name_thread("checkpoint");
+    write(copy);
+  });
+}
+
+void Checkpointer::finish_copy(Engine& engine) {
+  while (copy_) copy_slice(engine);
+}
+
+void Checkpointer::wait() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Checkpointer::write(const Copy& copy) {
+  std::optional<Error> error = copy.error;
+  if (!error) error = store_.write_checkpoint(copy.seq, copy.facts);
+  if (error) {
+    log::warn("checkpoint not written", {{"seq", copy.seq}, {"error", error->message()}});
+  } else if (const auto lost = store_.write_told(copy.told)) {
+    log::warn("start estimates not stored", {{"seq", copy.seq}, {"error", lost->message()}});
+  }
+  writing_ = false;
+  options_.on_written(copy.seq, error);
+}
+
+}  // namespace subak
