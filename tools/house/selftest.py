@@ -244,5 +244,19 @@ class Rooms(unittest.TestCase):
         self.assertNotEqual(drawn, rooms.drawing({**graph, "queue": set()}))
 
 
+class Links(unittest.TestCase):
+    def test_leads_to_a_file_and_a_heading(self):
+        docs = {
+            "docs/a.md": "# One `thing`, two\n\n## Again\n\n## Again\n",
+            "README.md": "[a](docs/a.md#one-thing-two) [b](docs/a.md#again-1) [c](#here) [d](https://x.y)\n\n# Here\n",
+        }
+        self.assertEqual(complaints("links", docs), [])
+        for wrong in ("[x](docs/b.md)", "[x](docs/a.md#two)", "![x](img/x.svg)", "[x](#there)"):
+            found = complaints("links", {**docs, "docs/c.md": f"text\n\n{wrong}\n"})
+            self.assertEqual(len(found), 1, wrong)
+            self.assertTrue(found[0].startswith("docs/c.md:3: "), found)
+        self.assertEqual(complaints("links", {"docs/c.md": "```\n[x](nowhere)\n```\n`[x](nowhere)`\n"}), [])
+
+
 if __name__ == "__main__":
     unittest.main()
