@@ -31,7 +31,7 @@ done
 dpkg-deb -x "$deb" "$at/deb"
 "$at/deb/usr/bin/subak" version | grep -q '^subak ' || fail "subak does not run"
 for file in lib/systemd/system/subakd.service etc/subak/subak.yaml usr/share/bash-completion/completions/subak \
-  usr/share/subak/kubernetes/webhooks.yaml usr/share/doc/subak/install.md usr/share/doc/subak/workloads.md; do
+  usr/share/subak/kubernetes/webhooks.yaml usr/share/doc/subak/docs/install.md usr/share/doc/subak/docs/img/flow.svg; do
   [ -s "$at/deb/$file" ] || fail "no /$file in the package"
 done
 grep -q "subak-$(dpkg-deb -f "$deb" Version)-rootfs.tar.gz" "$at/out/Containerfile" || fail "Containerfile names another version"
