@@ -22,10 +22,15 @@ for package in "$@"; do
   elif grep -qx -- "$package" "$here/installed"; then echo "installed $package"
   fi
 done""",
-    "dpkg": '[ "$1" != --audit ] || cat "$here/half"',
+    # dpkg cannot configure what stands in `unmet`, until apt-get has fetched its dependencies.
+    "dpkg": """
+if [ "$1" = --audit ]; then cat "$here/half"; fi
+if [ "$1" = --configure ] && [ -s "$here/unmet" ]; then echo "dependency problems" >&2; exit 1; fi""",
     "apt-cache": '[ -e "$here/lists" ]',
     "apt-get": """
 if [ "$1" = update ]; then touch "$here/lists"; fi
+if [[ "$*" == *--fix-broken* ]]; then [ -e "$here/lists" ] || exit 100; : >"$here/unmet"; exit 0; fi
+if [ "$1" = install ] && [ -s "$here/unmet" ]; then echo "E: unmet dependencies" >&2; exit 100; fi
 if [ "$1" = install ] && [ -e "$here/refuses" ]; then echo "E: no such mirror" >&2; exit 100; fi""",
     "sudo": '"$@"',
 }
@@ -46,7 +51,7 @@ class Setup(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(f'#!/bin/bash\nhere={self.folder}\necho "{name} $*" >>"$here/calls"\n{body}\n')
             os.chmod(path, 0o755)
-        for name in ("half", "installed", "calls"):
+        for name in ("half", "installed", "unmet", "calls"):
             self.write(name, [])
         self.write("lists", [])
 
@@ -91,6 +96,18 @@ class Setup(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.calls("apt-get")[-1][-1], "libpq-dev")
         self.assertIn(["dpkg", "--configure", "-a"], self.calls("dpkg"))
+
+    def test_an_unpacked_package_gets_its_dependencies(self):
+        wanted = self.wanted()
+        for lists in (True, False):
+            self.write("installed", wanted)
+            self.write("half", ["libyaml-cpp-dev"])
+            self.write("unmet", ["libyaml-cpp-dev"])
+            if not lists:
+                os.remove(os.path.join(self.folder, "lists"))
+            done = self.setup()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.calls("apt-get")[-1][-1], "libyaml-cpp-dev")
 
     def test_missing_package_lists_are_fetched_first(self):
         os.remove(os.path.join(self.folder, "lists"))
