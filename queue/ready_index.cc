@@ -6,6 +6,8 @@
 namespace subak::ready {
 namespace {
 
+constexpr std::size_t kFewEdits = 64;  // more of them: reading the whole tree is as quick
+
 bool cheaper(const KindCount& a, const KindCount& b) {
   return a.milligpu != b.milligpu ? a.milligpu < b.milligpu : a.kind < b.kind;
 }
@@ -253,13 +255,24 @@ void Index::sync(const AccountTree& tree) {
   sync_costs();
   if (summaries_of_ == &tree && summaries_version_ == tree.structure_version()) return;
   ++epoch_;
+  const bool up_to_date = summaries_of_ == &tree && read_edits(tree);
   summaries_of_ = &tree;
   summaries_version_ = tree.structure_version();
+  if (up_to_date) return;
   nodes_.resize(std::max<std::size_t>(nodes_.size(), tree.next_id().value));
   summaries_.resize(nodes_.size());
   children_.clear();
   const std::vector<AccountId> order = tree.preorder();
-  for (const AccountId id : order) read_summary(tree.node(id));
+  for (const AccountId id : order) {
+    const AccountNode& node = tree.node(id);
+    NodeSummary& summary = summaries_[id.value];
+    read_summary(node);
+    summary.parent = node.parent;
+    summary.first_child = static_cast<std::uint32_t>(children_.size());
+    summary.child_count = static_cast<std::uint32_t>(node.children.size());
+    summary.held_below = false;
+    children_.insert(children_.end(), node.children.begin(), node.children.end());
+  }
   for (std::size_t i = order.size(); i-- > 0;) {  // children before parents
     const NodeSummary& summary = summaries_[order[i].value];
     if (summary.parent && (summary.held || summary.held_below)) {
@@ -268,17 +281,38 @@ void Index::sync(const AccountTree& tree) {
   }
 }
 
+bool Index::read_edits(const AccountTree& tree) {
+  const std::span<const AccountId> edited = tree.edited_since(summaries_version_);
+  if (edited.size() > kFewEdits) return false;
+  const auto has_same_children = [&](AccountId id) {
+    return !id || summaries_[id.value].child_count == tree.node(id).children.size();
+  };
+  for (const AccountId id : edited) {
+    if (id.value >= summaries_.size()) return false;
+    const AccountNode& node = tree.node(id);
+    if (node.removed || node.parent != summaries_[id.value].parent) return false;
+    if (!has_same_children(id) || !has_same_children(node.parent)) return false;
+  }
+  for (const AccountId id : edited) read_summary(tree.node(id));
+  for (const AccountId id : edited) {
+    for (AccountId up = tree.node(id).parent; up; up = summaries_[up.value].parent) {
+      const auto below = children(up);
+      const bool held_below = std::any_of(below.begin(), below.end(), [&](AccountId child) {
+        return summary(child).held || summary(child).held_below;
+      });
+      if (held_below == summary(up).held_below) break;
+      summaries_[up.value].held_below = held_below;
+    }
+  }
+  return true;
+}
+
 void Index::read_summary(const AccountNode& node) {
   NodeSummary& summary = summaries_[node.id.value];
   summary.shares = static_cast<double>(node.spec.shares);
   summary.quota = node.quota_total;
-  summary.parent = node.parent;
-  summary.first_child = static_cast<std::uint32_t>(children_.size());
-  summary.child_count = static_cast<std::uint32_t>(node.children.size());
-  children_.insert(children_.end(), node.children.begin(), node.children.end());
   summary.user = node.spec.user;
   summary.held = node.spec.held;
-  summary.held_below = false;
   summary.any_only = std::none_of(node.quota.begin(), node.quota.end(),
                                   [](const auto& q) { return q.first != ProductId(); });
   summary.own_quota = !node.spec.quota.empty();

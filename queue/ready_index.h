@@ -116,7 +116,10 @@ class Index {
   void set_least_next(AccountId id);
   void release_kind(std::uint32_t number);
   void compact(Kind& kind);
-  void read_summary(const AccountNode& node);
+  // Updates the summaries of the nodes that were edited since the last sync(). False: nodes came or
+  // went, or too many were edited; then all summaries must be made again.
+  bool read_edits(const AccountTree& tree);
+  void read_summary(const AccountNode& node);  // without its parent and children
   void place_line(TreeNode& node, std::size_t at);
   void check_node(AccountId id) const;
 

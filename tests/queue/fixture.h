@@ -36,7 +36,7 @@ class ReadyFixture : public ::testing::Test {
       quota = {{ProductId(), account.quota}};
     }
     AccountId id = tree_.find(account.path);
-    if (!id) id = tree_.next_id();
+    if (!id) id = tree_.id_for(account.path);
     tree_.set(id, spec, 1, now_, quota, {});
     return id;
   }

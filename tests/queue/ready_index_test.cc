@@ -1,5 +1,9 @@
 #include "queue/ready_index.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "fixture.h"
 
 namespace subak::ready {
@@ -43,6 +47,45 @@ TEST_F(IndexTest, TombstonesStayWithinHalfOfTheJobs) {
   index_.trim(kind);
   EXPECT_EQ(index_.jobs()[index_.kind(kind).by_age.front()].id, JobId(first));
   index_.check_invariants();
+}
+
+// After random edits the summaries are those of an index that reads the whole tree.
+TEST_F(IndexTest, EditsGiveTheSummariesOfTheWholeTree) {
+  std::uint64_t random = 1;
+  const auto below = [&](std::uint64_t n) {
+    random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (random >> 33) % n;
+  };
+  std::vector<std::string> paths{"a", "b", "a.a", "a.b", "a.b.a", "a.b.b", "b.a", "b.a/u"};
+  for (const std::string& path : paths) set({path});
+  index_.sync(tree_);
+  for (int round = 0; round < 3000; ++round) {
+    for (std::uint64_t edits = 1 + below(3); edits > 0; --edits) {
+      const std::string& path = paths[below(paths.size())];
+      if (below(20) == 0 && path.size() > 3 && id(path)) {
+        tree_.remove(id(path), now_);
+        continue;
+      }
+      const std::string parent = path.substr(0, path.find_last_of("./"));
+      if (path.size() > 1 && !id(parent)) continue;
+      set({path, static_cast<std::int64_t>(1 + below(9)),
+           below(3) == 0 ? static_cast<MilliGpu>(1000 * below(5)) : 0, below(3) == 0});
+    }
+    index_.sync(tree_);
+    Index fresh([](ShapeId) { return ShapeCost{1000, {}}; });
+    fresh.sync(tree_);
+    for (const AccountId id : tree_.preorder()) {
+      const NodeSummary &a = index_.summary(id), &b = fresh.summary(id);
+      ASSERT_EQ(a.shares, b.shares) << round;
+      ASSERT_EQ(a.quota, b.quota) << round;
+      ASSERT_EQ(a.parent, b.parent) << round;
+      ASSERT_EQ(a.held, b.held) << round;
+      ASSERT_EQ(a.held_below, b.held_below) << round;
+      ASSERT_EQ(a.own_quota, b.own_quota) << round;
+      ASSERT_EQ(a.any_only, b.any_only) << round;
+      ASSERT_TRUE(std::ranges::equal(index_.children(id), fresh.children(id))) << round;
+    }
+  }
 }
 
 TEST_F(IndexTest, SummariesFollowTheTree) {
