@@ -21,4 +21,38 @@ inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amount
   return it == amounts.end() ? 0 : it->second;
 }
 
+// Allocation of one product at one node, split by what it is.
+struct ProductLevel {
+  ProductId product;
+  MilliGpu held = 0;     // reserved, not yet bound
+  MilliGpu running = 0;  // bound
+  MilliGpu total() const { return held + running; }
+};
+
+// An amount of one product, or of kOfAny: a demand whose product is not known yet.
+using ProductDemand = std::pair<ProductId, MilliGpu>;
+
+// Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
+// product covers GPUs of that product, and the quota of any product covers what is left. `demand`
+// has each product once. This is the one formula of what is within a quota.
+inline MilliGpu uncovered(std::span<const ProductDemand> quota,
+                          std::span<const ProductLevel> levels,
+                          std::span<const ProductDemand> demand) {
+  MilliGpu rest = 0;
+  const auto count = [&](ProductId product, MilliGpu amount) {
+    const MilliGpu own = product == kOfAny ? 0 : amount_of(quota, product);
+    rest += std::max<MilliGpu>(0, amount - own);
+  };
+  for (const ProductLevel& level : levels) {
+    count(level.product, level.total() + amount_of(demand, level.product));
+  }
+  for (const auto& [wanted, amount] : demand) {
+    const bool counted =
+        std::any_of(levels.begin(), levels.end(),
+                    [product = wanted](const ProductLevel& l) { return l.product == product; });
+    if (!counted) count(wanted, amount);
+  }
+  return std::max<MilliGpu>(0, rest - amount_of(quota, kOfAny));
+}
+
 }  // namespace subak

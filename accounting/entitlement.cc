@@ -21,26 +21,8 @@ MilliGpu held_of(const Rules& rules, ProductId product) {
   return it == rules.levels.end() ? 0 : it->total();
 }
 
-// Returns the part of the account's holds (if `with_held`) and the demand that no quota covers.
-MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand, bool with_held) {
-  MilliGpu rest = 0;
-  const auto count = [&](ProductId product, MilliGpu amount) {
-    const MilliGpu own = product == kOfAny ? 0 : amount_of(rules.quota, product);
-    rest += std::max<MilliGpu>(0, amount - own);
-  };
-  if (with_held) {
-    for (const ProductLevel& level : rules.levels) {
-      count(level.product, level.total() + amount_of(demand, level.product));
-    }
-  }
-  for (const auto& [product, amount] : demand) {
-    const bool counted = with_held && std::any_of(rules.levels.begin(), rules.levels.end(),
-                                                  [&, p = product](const ProductLevel& l) {
-                                                    return l.product == p;
-                                                  });
-    if (!counted) count(product, amount);
-  }
-  return std::max<MilliGpu>(0, rest - amount_of(rules.quota, kOfAny));
+MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand) {
+  return uncovered(rules.quota, rules.levels, demand);
 }
 
 // Calls fn(Binding) for all rules that bind at one account until it returns true; true if it did.
@@ -104,9 +86,9 @@ class Judge {
                    std::max<MilliGpu>(0, all - rules.alloc),
                    std::max<MilliGpu>(0, rules.alloc - quota), most, never, true});
     }
-    const MilliGpu now = uncovered(rules, {}, true);
-    const MilliGpu then = uncovered(rules, amounts_, true);
-    const MilliGpu alone = uncovered(rules, amounts_, false);
+    const MilliGpu now = uncovered(rules, {});
+    const MilliGpu then = uncovered(rules, amounts_);
+    const MilliGpu alone = uncovered(rules.quota, {}, amounts_);
     const MilliGpu beyond = (ever() ? alone : then) - most;
     // GPUs borrowed before the rule existed do not stop a demand that quota covers.
     if (beyond <= 0 || then == now) return false;
@@ -139,8 +121,8 @@ auto keep_in(std::optional<Binding>& first) {
 
 bool is_covered(const AccountNode& node, std::span<const ProductDemand> amounts) {
   const Rules rules = rules_of(node);
-  if (amount_of(amounts, kOfAny) == 0) return uncovered(rules, amounts, true) == 0;
-  return rules.alloc + sum_of(amounts) <= node.quota_total && uncovered(rules, {}, true) == 0;
+  if (amount_of(amounts, kOfAny) == 0) return uncovered(rules, amounts) == 0;
+  return rules.alloc + sum_of(amounts) <= node.quota_total && uncovered(rules, {}) == 0;
 }
 
 // --- promises ------------------------------------------------------------------------------------

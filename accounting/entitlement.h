@@ -32,8 +32,6 @@
 
 namespace subak {
 
-using ProductDemand = std::pair<ProductId, MilliGpu>;  // product none: not known yet
-
 // An amount wanted below `leaf`: each product once, amounts >= 0.
 struct Demand {
   AccountId leaf;

@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "accounting/amounts.h"
 #include "accounting/decay.h"
 #include "core/error.h"
 #include "core/ids.h"
@@ -90,14 +91,6 @@ struct AccountSpec {
     v(11, "time_limits", time_limits);
   }
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
-};
-
-// Allocation of one product at one node, split by what it is.
-struct ProductLevel {
-  ProductId product;
-  MilliGpu held = 0;     // reserved, not yet bound
-  MilliGpu running = 0;  // bound
-  MilliGpu total() const { return held + running; }
 };
 
 // One node with its state. Ids index a dense vector; children are ordered by id. Jobs may sit at

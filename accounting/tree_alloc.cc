@@ -109,21 +109,8 @@ GpuTime AccountTree::usage_undecayed(AccountId id, TimeMs t) const {
 MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
                               MilliGpu extra) const {
   if (node.quota.empty()) return 0;
-  MilliGpu covered = 0;
-  MilliGpu rest = 0;
-  bool seen = false;
-  const auto count = [&](ProductId product, MilliGpu amount) {
-    const MilliGpu own = product == kOfAny ? 0 : std::min(amount, amount_of(node.quota, product));
-    covered += own;
-    rest += amount - own;
-  };
-  for (const ProductLevel& level : node.levels) {
-    const bool same = level.product == extra_product;
-    seen |= same;
-    count(level.product, level.total() + (same ? extra : 0));
-  }
-  if (!seen) count(extra_product, extra);
-  return covered + std::min(rest, amount_of(node.quota, kOfAny));
+  const ProductDemand more{extra_product, extra};
+  return node.alloc() + extra - uncovered(node.quota, node.levels, {&more, 1});
 }
 
 void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,
