@@ -45,6 +45,7 @@ struct SetCluster {
     v(4, "reason", reason);
     v(5, "validate_only", validate_only);
     v(6, "must_exist", must_exist);
+    v(7, "unchanged", unchanged);
     v(7, "replaces", replaces);
   }
 };
@@ -112,8 +113,28 @@ struct SetPolicy {
   }
 };
 
-// Creates an account (revision 0, or the account does not exist) or replaces one. A `revision`
-// other than 0 must be the current one.
+// The fields of an account that an edit leaves as they are. An account that the edit creates has
+// the defaults in them.
+struct UnchangedFields {
+  bool shares = false, quota = false, limit = false, borrow = false, lend = false;
+  bool namespaces = false, held = false, draining = false, time_limits = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "shares", shares);
+    v(2, "quota", quota);
+    v(3, "limit", limit);
+    v(4, "borrow", borrow);
+    v(5, "lend", lend);
+    v(6, "namespaces", namespaces);
+    v(7, "held", held);
+    v(8, "draining", draining);
+    v(9, "time_limits", time_limits);
+  }
+  friend bool operator==(const UnchangedFields&, const UnchangedFields&) = default;
+};
+
+// Creates an account (revision 0, or the account does not exist) or changes one. A `revision` other
+// than 0 must be the current one.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
   AccountSpec spec;
@@ -122,6 +143,7 @@ struct SetAccount {
   bool validate_only = false;
   bool must_create = false;  // refuse if the account exists
   bool must_exist = false;   // refuse if it does not
+  UnchangedFields unchanged;
   template <class V>
   void fields(V& v) {
     v(1, "spec", spec);

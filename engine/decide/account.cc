@@ -57,16 +57,32 @@ std::optional<Error> check_products(const Decision& d, const AccountSpec& spec) 
   return d.s.check_products(products);
 }
 
+// What an edit makes of the account as it is.
+AccountSpec edited(const AccountSpec& now, const in::SetAccount& i) {
+  AccountSpec spec = i.spec;
+  const in::UnchangedFields& same = i.unchanged;
+  if (same.shares) spec.shares = now.shares;
+  if (same.quota) spec.quota = now.quota;
+  if (same.limit) spec.limit = now.limit;
+  if (same.borrow) spec.borrow = now.borrow;
+  if (same.lend) spec.lend = now.lend;
+  if (same.namespaces) spec.namespaces = now.namespaces;
+  if (same.held) spec.held = now.held;
+  if (same.draining) spec.draining = now.draining;
+  if (same.time_limits) spec.time_limits = now.time_limits;
+  return spec;
+}
+
 }  // namespace
 
 void decide(Decision& d, const in::SetAccount& i) {
-  AccountSpec spec = i.spec;
+  const AccountId old = d.s.tree().find(i.spec.path);
+  AccountSpec spec = edited(old ? d.s.tree().node(old).spec : AccountSpec(), i);
   sort_amounts(spec.quota);
   sort_amounts(spec.limit);
   std::sort(spec.namespaces.begin(), spec.namespaces.end());
   if (auto error = d.s.tree().check(spec)) return d.refuse(*error, spec.path);
   if (auto error = check_products(d, spec)) return d.refuse(*error, spec.path);
-  const AccountId old = d.s.tree().find(spec.path);
   if (old && i.must_create) {
     return d.refuse({ErrorCode::kExists, "path", spec.path, "this account exists"}, spec.path);
   }

@@ -30,10 +30,8 @@ void check_wish(const cli::AccountWish& wish) {
   v1::UpdateAccountRequest request;
   cli::put_wish(wish, "there: ", &request);
   api::Check check;
-  const api::AccountMask mask = api::get_mask(check, request);
-  AccountSpec spec;
-  spec.path = wish.path;
-  api::get(check, request.account(), mask, &spec);
+  const in::UnchangedFields unchanged = api::get_unchanged(check, request);
+  const AccountSpec spec = api::get(check, request.account(), unchanged);
   if (!check.ok()) return fuzz::check_error(check.error());
   v1::Account shown;
   api::put(spec, 1, &shown);

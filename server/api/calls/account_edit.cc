@@ -1,83 +1,22 @@
 #include "server/api/calls/account_edit.h"
 
+#include <string>
 #include <utility>
+
+#include "server/api/convert/convert.h"
 
 namespace subak::api {
 namespace {
 
-constexpr int kMaxAttempts = 4;
-
-Error no_account(const std::string& path) {
-  return {ErrorCode::kNotFound, "path", path, "there is no such account"};
-}
-
-}  // namespace
-
-Call::Reactor* AccountEdit::run() {
-  ++attempts_;
-  return call_.read_then([self = shared_from_this()](const Engine& engine) { self->read(engine); });
-}
-
-void AccountEdit::read(const Engine& engine) {
-  const std::string& path = order_.account->path();
-  const AccountTree& tree = engine.accounts();
-  const AccountId id = tree.find(path);
-  // A repeated request must get its first answer, whatever happened to the account since.
-  const bool may_be_repeated = !order_.asked.request_id.empty() && !order_.validate_only;
-  if (!id && !order_.may_create && !may_be_repeated) {
-    call_.fail(no_account(path));
-    return;
-  }
-  in::SetAccount body;
-  if (id && !order_.must_create) body.spec = tree.node(id).spec;
-  body.spec.path = path;
-  body.spec.user = path.find('/') != std::string::npos;
-  Check check;
-  {
-    const auto scope = check.in("account");
-    get(check, *order_.account, order_.mask, &body.spec);
-  }
-  if (!check.ok()) {
-    call_.fail(check.error());
-    return;
-  }
-  if (const std::string beyond = beyond_subtree(engine); !beyond.empty()) {
-    call_.deny(path, beyond);
-    return;
-  }
-  body.must_create = order_.must_create || (!id && order_.may_create);
-  body.must_exist = !order_.may_create;
-  body.revision = order_.revision != 0 ? order_.revision : id ? tree.node(id).revision : 0;
-  if (order_.must_create) body.revision = 0;
-  body.reason = order_.reason;
-  body.validate_only = order_.validate_only;
-  call_.post_then(std::move(body), order_.asked,
-                  [self = shared_from_this()](const Reply& reply) { self->answered(reply); });
-}
-
-void AccountEdit::answered(const Reply& reply) {
-  const bool overtaken =
-      reply.error && order_.revision == 0 && !order_.must_create &&
-      (reply.error->code == ErrorCode::kConflict || reply.error->code == ErrorCode::kExists);
-  if (overtaken && attempts_ < kMaxAttempts) {
-    run();
-  } else {
-    finish_account_edit(call_, reply, out_);
-  }
-}
-
+// Names the part of a team admin's edit that reaches beyond the subtree. Empty: there is none.
 // Namespaces decide in the whole fleet which account a pod belongs to. A quota below an account
 // without a quota of its own raises the guarantee of that account. So it needs a quota in between
 // that bounds it.
-std::string AccountEdit::beyond_subtree(const Engine& engine) const {
-  const Caller& caller = call_.caller();
-  if (caller.is_admin()) return "";
-  if (order_.mask.namespaces && order_.account->namespaces_size() > 0) {
-    return "want an admin to name namespaces";
-  }
-  if (!order_.mask.quota || order_.account->quota_size() == 0) return "";
-  const AccountTree& tree = engine.accounts();
-  std::string above = order_.account->path();
+std::string beyond_subtree(const Caller& caller, const in::SetAccount& edit,
+                           const AccountTree& tree) {
+  if (!edit.spec.namespaces.empty()) return "want an admin to name namespaces";
+  if (edit.spec.quota.empty()) return "";
+  std::string above = edit.spec.path;
   while (above != caller.subtree) {
     const auto end = above.find_last_of("./");
     above.resize(end == std::string::npos ? 0 : end);
@@ -86,6 +25,27 @@ std::string AccountEdit::beyond_subtree(const Engine& engine) const {
     if (above.empty()) break;
   }
   return "want an admin to set a quota here, or first a quota of " + caller.subtree;
+}
+
+Call::Reactor* post(const Call& call, in::SetAccount edit, const Asked& asked,
+                    v1::EditAccountResponse* out) {
+  return call.post_then(std::move(edit), asked,
+                        [call, out](const Reply& reply) { finish_account_edit(call, reply, out); });
+}
+
+}  // namespace
+
+Call::Reactor* edit_account(const Call& call, in::SetAccount edit, const Asked& asked,
+                            v1::EditAccountResponse* out) {
+  if (call.caller().is_admin()) return post(call, std::move(edit), asked, out);
+  return call.read_then([call, edit = std::move(edit), asked, out](const Engine& engine) {
+    const std::string beyond = beyond_subtree(call.caller(), edit, engine.accounts());
+    if (beyond.empty()) {
+      post(call, edit, asked, out);
+    } else {
+      call.deny(edit.spec.path, beyond);
+    }
+  });
 }
 
 void finish_account_edit(const Call& call, const Reply& reply, v1::EditAccountResponse* out) {

@@ -113,26 +113,39 @@ AccountService::Reactor* AccountService::ListShares(Context* context,
   });
 }
 
+namespace {
+
+AccountSpec get_account(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged) {
+  const auto scope = check.in("account");
+  return get(check, in, unchanged);
+}
+
+// Refuses an edit outside the subtree of a team admin.
+Call::Reactor* edit_below(const Call& call, in::SetAccount edit, const Asked& asked,
+                          v1::EditAccountResponse* out) {
+  if (!call.caller().may_edit_account(edit.spec.path)) {
+    return call.deny(edit.spec.path, "want an account below " + call.caller().subtree);
+  }
+  return edit_account(call, std::move(edit), asked, out);
+}
+
+}  // namespace
+
 AccountService::Reactor* AccountService::CreateAccount(Context* context,
                                                        const v1::CreateAccountRequest* in,
                                                        v1::EditAccountResponse* out) {
   Call call(shared_, context);
   if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   Check check;
-  AccountEdit::Order order;
-  order.account = &in->account();
-  order.mask = full_mask();
-  order.reason = get_reason(check, in->reason(), true);
+  in::SetAccount edit;
+  edit.must_create = true;
+  edit.reason = get_reason(check, in->reason(), true);
   check.name("request_id", in->request_id(), false);
-  order.asked = asked(*in);
-  order.validate_only = in->validate_only();
-  order.must_create = order.may_create = true;
+  edit.validate_only = in->validate_only();
   check.name("account.path", in->account().path(), true);
+  if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
   if (!check.ok()) return call.fail(check.error());
-  if (!call.caller().may_edit_account(in->account().path())) {
-    return call.deny(in->account().path(), "want an account below " + call.caller().subtree);
-  }
-  return std::make_shared<AccountEdit>(call, std::move(order), out)->run();
+  return edit_below(call, std::move(edit), asked(*in), out);
 }
 
 AccountService::Reactor* AccountService::UpdateAccount(Context* context,
@@ -141,24 +154,20 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   Call call(shared_, context);
   if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   Check check;
-  AccountEdit::Order order;
-  order.account = &in->account();
+  in::SetAccount edit;
   {
     const auto scope = check.in("update_mask");
-    order.mask = get_mask(check, *in);
+    edit.unchanged = get_unchanged(check, *in);
   }
-  order.revision = check.number("revision", in->revision(), 0, INT64_MAX);
-  order.reason = get_reason(check, in->reason(), true);
+  edit.revision = check.number("revision", in->revision(), 0, INT64_MAX);
+  edit.reason = get_reason(check, in->reason(), true);
   check.name("request_id", in->request_id(), false);
-  order.asked = asked(*in);
-  order.validate_only = in->validate_only();
-  order.may_create = in->allow_missing();
+  edit.validate_only = in->validate_only();
+  edit.must_exist = !in->allow_missing();
   check.name("account.path", in->account().path(), false);
+  if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
   if (!check.ok()) return call.fail(check.error());
-  if (!call.caller().may_edit_account(in->account().path())) {
-    return call.deny(in->account().path(), "want an account below " + call.caller().subtree);
-  }
-  return std::make_shared<AccountEdit>(call, std::move(order), out)->run();
+  return edit_below(call, std::move(edit), asked(*in), out);
 }
 
 AccountService::Reactor* AccountService::DeleteAccount(Context* context,

@@ -47,14 +47,10 @@ std::string path_of(const AccountTree& tree, AccountId id);
 
 // --- accounts (convert_account.cc) ---------------------------------------------------------------
 void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out);
-// The fields to read from `in` into `spec`; "*" names all.
-struct AccountMask {
-  bool shares = false, quota = false, limit = false, borrow = false, lend = false;
-  bool namespaces = false, held = false, draining = false, time_limits = false;
-};
-AccountMask get_mask(Check& check, const v1::UpdateAccountRequest& in);
-AccountMask full_mask();
-void get(Check& check, const v1::Account& in, const AccountMask& mask, AccountSpec* spec);
+// The fields that an update leaves as they are: those that its mask does not name.
+in::UnchangedFields get_unchanged(Check& check, const v1::UpdateAccountRequest& in);
+// The path, and all fields that are not unchanged.
+AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged);
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out);
 
 // --- what a job asks for (convert_request.cc) ----------------------------------------------------

@@ -23,32 +23,33 @@ std::optional<std::int64_t> borrow_milligpu(const std::string& text) {
 
 struct MaskField {
   const char* name;
-  bool AccountMask::*flag;
+  bool in::UnchangedFields::*flag;
 };
 constexpr MaskField kMaskFields[] = {
-    {"shares", &AccountMask::shares},
-    {"quota", &AccountMask::quota},
-    {"limit", &AccountMask::limit},
-    {"borrow_milligpu", &AccountMask::borrow},
-    {"lend_milligpu", &AccountMask::lend},
-    {"namespaces", &AccountMask::namespaces},
-    {"held", &AccountMask::held},
-    {"draining", &AccountMask::draining},
-    {"time_limits", &AccountMask::time_limits},
+    {"shares", &in::UnchangedFields::shares},
+    {"quota", &in::UnchangedFields::quota},
+    {"limit", &in::UnchangedFields::limit},
+    {"borrow_milligpu", &in::UnchangedFields::borrow},
+    {"lend_milligpu", &in::UnchangedFields::lend},
+    {"namespaces", &in::UnchangedFields::namespaces},
+    {"held", &in::UnchangedFields::held},
+    {"draining", &in::UnchangedFields::draining},
+    {"time_limits", &in::UnchangedFields::time_limits},
 };
 
-AccountMask populated(const v1::Account& in) {
-  AccountMask mask;
-  mask.shares = in.has_shares();
-  mask.quota = in.quota_size() > 0;
-  mask.limit = in.limit_size() > 0;
-  mask.borrow = in.has_borrow_milligpu();
-  mask.lend = in.has_lend_milligpu();
-  mask.namespaces = in.namespaces_size() > 0;
-  mask.held = in.held();
-  mask.draining = in.draining();
-  mask.time_limits = in.time_limits() != v1::TIME_LIMITS_UNSPECIFIED;
-  return mask;
+// Without a mask the fields that are set count as named.
+in::UnchangedFields unset_fields(const v1::Account& in) {
+  in::UnchangedFields unchanged;
+  unchanged.shares = !in.has_shares();
+  unchanged.quota = in.quota_size() == 0;
+  unchanged.limit = in.limit_size() == 0;
+  unchanged.borrow = !in.has_borrow_milligpu();
+  unchanged.lend = !in.has_lend_milligpu();
+  unchanged.namespaces = in.namespaces_size() == 0;
+  unchanged.held = !in.held();
+  unchanged.draining = !in.draining();
+  unchanged.time_limits = in.time_limits() == v1::TIME_LIMITS_UNSPECIFIED;
+  return unchanged;
 }
 
 std::vector<std::string> get_namespaces(Check& check, const v1::Account& in) {
@@ -80,58 +81,51 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   out->set_revision(revision);
 }
 
-AccountMask full_mask() {
-  AccountMask mask;
-  for (const MaskField& field : kMaskFields) mask.*field.flag = true;
-  return mask;
-}
-
-AccountMask get_mask(Check& check, const v1::UpdateAccountRequest& in) {
-  if (in.update_mask().paths_size() == 0) return populated(in.account());
-  AccountMask mask;
+in::UnchangedFields get_unchanged(Check& check, const v1::UpdateAccountRequest& in) {
+  if (in.update_mask().paths_size() == 0) return unset_fields(in.account());
+  in::UnchangedFields unchanged;
+  for (const MaskField& field : kMaskFields) unchanged.*field.flag = true;
   for (int i = 0; i < in.update_mask().paths_size(); ++i) {
     const std::string& path = in.update_mask().paths(i);
-    if (path == "*") return full_mask();
+    if (path == "*") return {};
     const auto* field = std::find_if(std::begin(kMaskFields), std::end(kMaskFields),
                                      [&](const MaskField& f) { return path == f.name; });
     if (field == std::end(kMaskFields)) {
       const auto scope = check.in("paths", i);
       check.fail("", path, "is not a field of an account that can be changed");
-      return mask;
+      return unchanged;
     }
-    mask.*field->flag = true;
+    unchanged.*field->flag = false;
   }
-  return mask;
+  return unchanged;
 }
 
-void get(Check& check, const v1::Account& in, const AccountMask& mask, AccountSpec* spec) {
-  if (mask.shares) {
-    spec->shares = in.has_shares() ? check.number("shares", in.shares(), 0, limits::kMaxShares) : 1;
+AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged) {
+  AccountSpec spec;
+  spec.path = in.path();
+  spec.user = in.path().find('/') != std::string::npos;
+  if (!unchanged.shares && in.has_shares()) {
+    spec.shares = check.number("shares", in.shares(), 0, limits::kMaxShares);
   }
-  if (mask.quota) spec->quota = get_amounts(check, "quota", in.quota());
-  if (mask.limit) spec->limit = get_amounts(check, "limit", in.limit());
-  if (mask.borrow) {
-    spec->borrow.clear();
-    if (in.has_borrow_milligpu()) {
-      spec->borrow = borrow_text(
-          check.number("borrow_milligpu", in.borrow_milligpu(), 0, limits::kMaxMilliGpu));
-    }
+  if (!unchanged.quota) spec.quota = get_amounts(check, "quota", in.quota());
+  if (!unchanged.limit) spec.limit = get_amounts(check, "limit", in.limit());
+  if (!unchanged.borrow && in.has_borrow_milligpu()) {
+    spec.borrow =
+        borrow_text(check.number("borrow_milligpu", in.borrow_milligpu(), 0, limits::kMaxMilliGpu));
   }
-  if (mask.lend) {
-    spec->lend.clear();
-    if (in.has_lend_milligpu()) {
-      spec->lend =
-          borrow_text(check.number("lend_milligpu", in.lend_milligpu(), 0, limits::kMaxMilliGpu));
-    }
+  if (!unchanged.lend && in.has_lend_milligpu()) {
+    spec.lend =
+        borrow_text(check.number("lend_milligpu", in.lend_milligpu(), 0, limits::kMaxMilliGpu));
   }
-  if (mask.namespaces) spec->namespaces = get_namespaces(check, in);
-  if (mask.held) spec->held = in.held();
-  if (mask.draining) spec->draining = in.draining();
-  if (mask.time_limits) {
-    spec->time_limits = static_cast<TimeLimits>(
+  if (!unchanged.namespaces) spec.namespaces = get_namespaces(check, in);
+  if (!unchanged.held) spec.held = in.held();
+  if (!unchanged.draining) spec.draining = in.draining();
+  if (!unchanged.time_limits) {
+    spec.time_limits = static_cast<TimeLimits>(
         check.number("time_limits", in.time_limits(), 0,
                      static_cast<std::int64_t>(EnumText<TimeLimits>::names.size()) - 1));
   }
+  return spec;
 }
 
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out) {

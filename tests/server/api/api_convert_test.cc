@@ -169,9 +169,7 @@ TEST(ApiConvert, AccountsComeBackWhole) {
   in.set_time_limits(v1::TIME_LIMITS_ENFORCED);
   in.set_revision(4);
   Check check;
-  AccountSpec core;
-  core.path = "ml";
-  get(check, in, full_mask(), &core);
+  const AccountSpec core = get(check, in, {});
   ASSERT_TRUE(check.ok()) << check.error().message();
   EXPECT_EQ(core.borrow, "2.5");
   EXPECT_EQ(core.lend, "none");
