@@ -310,6 +310,7 @@ class Edge:
         self.sequence += 1
         event.sequence, event.cluster = self.sequence, CLUSTER
         event.sent_at.FromMilliseconds(self.now_ms())
+        event.sent_steady_ms = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
         if ends:
             self.ends_sent[self.sequence] = ends
         if binds:

@@ -1,10 +1,18 @@
 #include "tools/demo_edge/door.h"
 
+#include <ctime>
+
 namespace subak::demo {
 
 std::int64_t wall_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+std::int64_t steady_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
 void Door::open(const Ports& ports) {

@@ -151,6 +151,8 @@ void ObserveStream::take_event() {
   Check check;
   in::Body body = get_event(check, request_, cluster_);
   const TimeMs sent_at_ms = request_.has_sent_at() ? check.time("sent_at", request_.sent_at()) : 0;
+  const std::int64_t steady_ms =
+      check.number("sent_steady_ms", request_.sent_steady_ms(), 0, limits::kMaxTimeMs);
   const auto refusal = check.ok() ? bounds::check(body) : check.error();
   if (refusal) {
     {
@@ -163,7 +165,7 @@ void ObserveStream::take_event() {
   input_->session = session_;
   if (sent_at_ms != 0) {
     input_->time_ms = runtime_.now_ms();
-    const TimeMs shows_ms = sender_clock_.shows_ms(sent_at_ms, runtime_.boot_ms());
+    const TimeMs shows_ms = sender_clock_.shows_ms(sent_at_ms, steady_ms, runtime_.boot_ms());
     input_->said_at_ms = std::max<TimeMs>(shows_ms, 1);
   }
   submit();

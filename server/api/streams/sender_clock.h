@@ -2,6 +2,9 @@
 // was sent (`sent_at`). An event takes time to arrive, and more on a busy machine, but never less than
 // nothing. So of the last events the one that took least time says best what that clock shows now.
 // Time passes by the boot clock: the service's own time may stand, or leap.
+//
+// A sender may also send a clock that is never set (`sent_steady_ms`). Then the quickest event is
+// known however often the other clock is set, and each event shows by how much it is late.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +22,15 @@ class SenderClock {
   // and of twice that at most. A clock that is set ahead shows at once. One that is set back shows at
   // once if an event was sent "before" the one before it, else when the events from before leave the
   // window.
-  TimeMs shows_ms(TimeMs sent_at_ms, std::int64_t boot_ms) {
+  // `steady_ms`: the sender's clock that is never set, at that moment; 0: not known.
+  TimeMs shows_ms(TimeMs sent_at_ms, std::int64_t steady_ms, std::int64_t boot_ms) {
+    if (steady_ms == 0) return by_quickest(sent_at_ms, boot_ms);
+    const TimeMs shown = by_quickest(steady_ms, boot_ms);
+    return sent_at_ms + (shown - steady_ms);
+  }
+
+ private:
+  TimeMs by_quickest(TimeMs sent_at_ms, std::int64_t boot_ms) {
     const DurationMs difference = boot_ms - sent_at_ms;
     const bool set_back = sent_at_ms < last_sent_at_ms_;
     last_sent_at_ms_ = sent_at_ms;
@@ -32,7 +43,6 @@ class SenderClock {
     return boot_ms - std::min(earlier_, least_);
   }
 
- private:
   static constexpr DurationMs kWindowMs = 30 * kSecondMs;
 
   void begin(std::int64_t boot_ms, DurationMs least, DurationMs earlier) {

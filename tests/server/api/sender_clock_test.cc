@@ -15,8 +15,10 @@ struct Stream {
   // the sender's clock is taken to show is less than the boot clock.
   DurationMs event(DurationMs delay_ms, DurationMs after_ms = 10) {
     now_ms += after_ms;
-    return now_ms - clock.shows_ms(now_ms - delay_ms - behind_ms, now_ms);
+    const std::int64_t steady_ms = is_steady ? now_ms - delay_ms - kHourMs : 0;
+    return now_ms - clock.shows_ms(now_ms - delay_ms - behind_ms, steady_ms, now_ms);
   }
+  bool is_steady = false;  // it sends a clock that is never set too
 };
 
 TEST(SenderClock, TheFirstEventIsTakenAsItIs) {
@@ -54,6 +56,26 @@ TEST(SenderClock, WhatIsOlderThanAMinuteCountsNoMore) {
   s.event(1);
   s.behind_ms += kSecondMs;
   EXPECT_EQ(s.event(7, 10 * kMinuteMs), kDayMs + kSecondMs + 7);
+}
+
+// As when the service is stopped for a while: events come late, and the clock was set meanwhile.
+TEST(SenderClock, ASteadyClockTellsDelayFromAStep) {
+  for (const DurationMs step : {-kDayMs, -3 * kSecondMs, 3 * kSecondMs, kDayMs}) {
+    Stream s;
+    s.is_steady = true;
+    s.event(1);
+    s.behind_ms += step;
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_EQ(s.event(3000 - 60 * i), kDayMs + step + 1) << step << ", event " << i;
+    }
+  }
+}
+
+TEST(SenderClock, WithoutASteadyClockDelayAndAStepAreOne) {
+  Stream s;
+  s.event(1);
+  s.behind_ms += kHourMs;
+  EXPECT_EQ(s.event(3000), kDayMs + kHourMs + 3000);
 }
 
 }  // namespace
