@@ -1,10 +1,10 @@
 // The in-process edge of one Kubernetes cluster. It reports the cluster's objects to the core and
 // carries out the core's effects.
 //
-//  API server --watches--> Reflector -> Cards --inputs--> core
-//  API server <--patches-- plan_writes <-- Cards, wanted <--effects-- core
+//  API server --watches--> Reflector -> ClusterCache --inputs--> core
+//  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
 //
-// One thread owns sockets, cards (the object cache) and calls. All its memory is a cache: after a
+// One thread owns sockets, the object cache and calls. All its memory is a cache: after a
 // crash at any point the edge begins again with a list (docs/design/0036). Each start begins a
 // session (docs/design/0031).
 #pragma once

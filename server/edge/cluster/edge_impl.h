@@ -20,7 +20,7 @@
 #include "server/edge/client/client.h"
 #include "server/edge/client/reflector.h"
 #include "server/edge/client/request_pace.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/edge.h"
 #include "server/edge/cluster/plan.h"
 #include "server/edge/cluster/teller.h"
@@ -76,7 +76,7 @@ struct Edge::Impl {
       : options(std::move(o)),
         ports(std::move(p)),
         api(std::move(a)),
-        cards(options.cluster, options.extra_gpu_resources, options.other_schedulers,
+        cache(options.cluster, options.extra_gpu_resources, options.other_schedulers,
               options.fatal_conditions, options.topology_labels) {}
 
   // --- any thread
@@ -141,7 +141,7 @@ struct Edge::Impl {
   const EdgeOptions options;
   const EdgePorts ports;
   const std::unique_ptr<KubeApi> api;  // destroyed after the users of its calls and watches
-  Cards cards;
+  ClusterCache cache;
   Phase phase = Phase::kOff;
   std::int64_t begin_due_ms = 0;
   std::int64_t follows_since_ms = 0;

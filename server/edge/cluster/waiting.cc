@@ -163,12 +163,12 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   part_ = WaitingPart::kQueued;
   std::erase_if(told_, [this](const auto& entry) { return entry.second.round != round_; });
   std::erase_if(conditions_,
-                [this](const auto& entry) { return cards_.find_gpu_pod(entry.first) == nullptr; });
+                [this](const auto& entry) { return cache_.find_gpu_pod(entry.first) == nullptr; });
   ++round_;
 }
 
 void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
-  const PodCard* const pod = cards_.find_gpu_pod(uid);
+  const PodEntry* const pod = cache_.find_gpu_pod(uid);
   if (pod == nullptr || conditions_.contains(uid)) return;
   Reason reason;
   reason.token = ReasonToken::kGangIncomplete;
@@ -179,7 +179,7 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
 }
 
 void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs now_ms) {
-  if (cards_.find_gpu_pod(uid) == nullptr || conditions_.contains(uid)) return;
+  if (cache_.find_gpu_pod(uid) == nullptr || conditions_.contains(uid)) return;
   Reason reason;
   reason.token = ReasonToken::kWaitingForQuota;
   reason.detail = words;
@@ -187,7 +187,7 @@ void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs n
 }
 
 void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
-  const PodCard* const pod = cards_.find_gpu_pod(job.uid);
+  const PodEntry* const pod = cache_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;
   // The detail is cut, so that the text after it is complete.
   std::string message = cut_text(printable(job.reason.detail), limits::kMaxMessageBytes / 2);
@@ -196,14 +196,14 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
     message += sentence;
   };
   if (job.start) add(start_sentence(*job.start, now_ms));
-  const OwnerCard* const owner = cards_.find_owner(pod->gpu->owner_uid);
+  const OwnerEntry* const owner = cache_.find_owner(pod->gpu->owner_uid);
   if (owner != nullptr && owner->has_deadline) {
     add("Its Job has activeDeadlineSeconds, which counts while it waits");
   }
   const std::string reason(enum_name(job.reason.token));
   const std::string words = message.empty() ? reason : reason + ": " + message;
   teller_.tell({"v1", "Pod", pod->ns, pod->name, job.uid, "Waiting", "Queue", words, false});
-  const GpuCard& gpu = *pod->gpu;
+  const GpuPodEntry& gpu = *pod->gpu;
   if (!gpu.owner_uid.empty()) {
     teller_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, "Waiting",
                   "Queue", words, false});
@@ -221,12 +221,12 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
 }
 
 void Waiting::released(const std::string& uid, TimeMs now_ms) {
-  const PodCard* const pod = cards_.find_gpu_pod(uid);
+  const PodEntry* const pod = cache_.find_gpu_pod(uid);
   if (conditions_.erase(uid) == 0 || pod == nullptr) return;
   set_condition(*pod, false, "Released", "its gate is open", now_ms);
 }
 
-void Waiting::set_condition(const PodCard& pod, bool queued, std::string_view reason,
+void Waiting::set_condition(const PodEntry& pod, bool queued, std::string_view reason,
                             std::string_view message, TimeMs since_ms) {
   KubeCall call{"PATCH", pod_path(pod.ns, pod.name) + "/status", R"({"status":{"conditions":[{)",
                 "application/strategic-merge-patch+json"};

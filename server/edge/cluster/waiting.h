@@ -18,7 +18,7 @@
 
 #include "engine/engine.h"
 #include "engine/forecast/outlook.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/teller.h"
 
 namespace subak {
@@ -58,7 +58,7 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
 
 class Waiting {
  public:
-  Waiting(const Cards& cards, Teller& teller) : cards_(cards), teller_(teller) {}
+  Waiting(const ClusterCache& cache, Teller& teller) : cache_(cache), teller_(teller) {}
 
   // Where the next page begins.
   WaitingPart part() const { return part_; }
@@ -84,10 +84,10 @@ class Waiting {
   // `anew`: writes the condition and annotation too, not only the Events.
   void tell(const WaitingJob& job, TimeMs now_ms, bool anew);
   // `since_ms`: when the condition began.
-  void set_condition(const PodCard& pod, bool queued, std::string_view reason,
+  void set_condition(const PodEntry& pod, bool queued, std::string_view reason,
                      std::string_view message, TimeMs since_ms);
 
-  const Cards& cards_;
+  const ClusterCache& cache_;
   Teller& teller_;
   WaitingPart part_ = WaitingPart::kQueued;
   JobId after_;

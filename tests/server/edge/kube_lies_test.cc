@@ -10,7 +10,7 @@
 #include "core/edge_limits.h"
 #include "core/limits.h"
 #include "server/edge/client/reflector.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/edge.h"
 
 namespace subak {

@@ -27,7 +27,7 @@ class LightMembers : public Kube {
   // "uid gang size" of each pod that is told, "uid gone" of each that leaves its gang.
   std::vector<std::string> told_sizes() {
     std::vector<std::string> out;
-    while (auto news = cards.next(Cards::kAllPodsKnown)) {
+    while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
       if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) {
         out.push_back(seen->pod.uid + " " + seen->pod.gang + " " +
                       std::to_string(seen->pod.gang_size));
@@ -49,14 +49,14 @@ TEST_F(LightMembers, ALauncherThatIsThereLeavesTheRanksToTheWorkers) {
   see(worker("a"));
   see(worker("b"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2", "b g 2"));
-  EXPECT_THAT(cards.take_outdated(), IsEmpty());
+  EXPECT_THAT(cache.take_outdated(), IsEmpty());
 }
 
 TEST_F(LightMembers, WorkersAreReadAgainWhenTheLauncherComes) {
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 3"));
   see_light("l", 3);
-  EXPECT_THAT(cards.take_outdated(), ElementsAre("a"));
+  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
   see_answered(worker("a"));
   EXPECT_THAT(told_sizes(), ::testing::Contains("a g 2"));
 }
@@ -66,7 +66,7 @@ TEST_F(LightMembers, OneThatHasSucceededCountsOneThatFailedDoesNot) {
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2"));
   see_light("l", 3, "Failed");
-  EXPECT_THAT(cards.take_outdated(), ElementsAre("a"));
+  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
   see_light("m", 3);
   see_answered(worker("a"));
   EXPECT_THAT(told_sizes(), IsEmpty()) << "the launcher that was made again counts in its place";
@@ -91,10 +91,10 @@ TEST_F(LightMembers, AListThatDoesNotNameItTakesItOut) {
   see_light("l", 3);
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2"));
-  cards.begin_pods(kNow);
+  cache.begin_pods(kNow);
   see(worker("a"));
-  ASSERT_TRUE(cards.complete_pods(kNow));
-  EXPECT_THAT(cards.take_outdated(), ElementsAre("a"));
+  ASSERT_TRUE(cache.complete_pods(kNow));
+  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
 }
 
 TEST_F(LightMembers, OneRankIsLeftAtLeast) {
@@ -102,7 +102,7 @@ TEST_F(LightMembers, OneRankIsLeftAtLeast) {
   see(worker("a", 2));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 1"));
   see_light("l", 2, "Failed");
-  EXPECT_THAT(cards.take_outdated(), ElementsAre("a"));
+  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
 }
 
 }  // namespace

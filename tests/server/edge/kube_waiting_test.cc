@@ -64,7 +64,7 @@ class WaitingTest : public Kube {
   TimeMs now = kNoon;
   std::int64_t clock_ms = 1'000'000;
   Teller teller{api, [this] { return now; }, [this] { return clock_ms; }};
-  Waiting waiting{cards, teller};
+  Waiting waiting{cache, teller};
 };
 
 TEST_F(WaitingTest, TheStartIsInTheEventsTheAnnotationAndTheCondition) {

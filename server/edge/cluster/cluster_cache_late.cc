@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/content_hash.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 
 namespace subak {
 namespace {
@@ -26,10 +26,11 @@ std::optional<in::GangSeen> late_in_group(const std::string& cluster, const Pod&
 }  // namespace
 
 // The workers of a LeaderWorkerSet are created when their leader is ready.
-std::optional<in::GangSeen> Cards::late_workers(const Pod& pod, const PodRecord& leader) const {
+std::optional<in::GangSeen> ClusterCache::late_workers(const Pod& pod,
+                                                       const PodRecord& leader) const {
   if (leader.rank != 0 || worker_set_of(pod).empty()) return std::nullopt;
   std::string set_uid;
-  const OwnerCard* const set = find_worker_set(pod, set_uid);
+  const OwnerEntry* const set = find_worker_set(pod, set_uid);
   const bool its = set != nullptr && leader.owner.starts_with(set_uid + "+");
   if (!its || set->late == nullptr || set->without_gpus > 0) return std::nullopt;
   in::GangSeen seen = gang_of(cluster_, leader);
@@ -41,9 +42,10 @@ std::optional<in::GangSeen> Cards::late_workers(const Pod& pod, const PodRecord&
 
 // The other pods of each job of a JobSet are created when its first pod has a node. If the JobSet
 // has several jobs, their first pods must be known by rank.
-std::optional<in::GangSeen> Cards::late_in_jobs(const Pod& pod, const PodRecord& first) const {
-  const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
-  const OwnerCard* const set = owner == nullptr ? nullptr : find_owner(owner->parent);
+std::optional<in::GangSeen> ClusterCache::late_in_jobs(const Pod& pod,
+                                                       const PodRecord& first) const {
+  const OwnerEntry* const owner = find_owner(std::string(pod.owner.uid));
+  const OwnerEntry* const set = owner == nullptr ? nullptr : find_owner(owner->parent);
   if (set == nullptr || set->firsts.empty()) return std::nullopt;
   in::GangSeen seen = gang_of(cluster_, first);
   seen.each = set->firsts.front().pods;
@@ -59,9 +61,9 @@ std::optional<in::GangSeen> Cards::late_in_jobs(const Pod& pod, const PodRecord&
   return seen;
 }
 
-void Cards::tell_late_pods(const std::string& uid, PodCard& card, const Pod& pod,
-                           const PodRecord& first) {
-  GpuCard& gpu = *card.gpu;
+void ClusterCache::tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
+                                  const PodRecord& first) {
+  GpuPodEntry& gpu = *entry.gpu;
   if (!gpu.gated || gpu.ended || first.gang_size < 2) return;
   std::optional<in::GangSeen> seen = late_workers(pod, first);
   if (!seen) seen = late_in_jobs(pod, first);

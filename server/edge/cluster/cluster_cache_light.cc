@@ -1,6 +1,6 @@
 // Non-GPU pods that count in a gang because they state its size themselves: the launcher of an MPI
 // job. They have no gate and so no rank. The gang waits until they exist.
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 
 namespace subak {
 namespace {
@@ -19,12 +19,12 @@ bool is_there(const Pod& pod, WatchKind kind) {
 
 }  // namespace
 
-void Cards::count_light_member(const std::string& uid, const Pod& pod, WatchKind kind) {
+void ClusterCache::count_light_member(const std::string& uid, const Pod& pod, WatchKind kind) {
   const bool counts = !pod.asks_gpu() && is_there(pod, kind);
   move_light_member(uid, counts ? gang_of(pod) : std::string());
 }
 
-void Cards::move_light_member(const std::string& uid, const std::string& gang) {
+void ClusterCache::move_light_member(const std::string& uid, const std::string& gang) {
   const auto known = light_members_.find(uid);
   const std::string before = known == light_members_.end() ? std::string() : known->second;
   if (before == gang) return;
@@ -40,16 +40,16 @@ void Cards::move_light_member(const std::string& uid, const std::string& gang) {
   }
 }
 
-void Cards::leave_out_light_members(Pod& pod) const {
+void ClusterCache::leave_out_light_members(Pod& pod) const {
   const auto count = light_counts_.find(gang_of(pod));
   if (count != light_counts_.end()) subak::leave_out_light_members(pod, count->second);
 }
 
 // Marks the gang's gated pods for reading again, since its size has changed.
-void Cards::outdate_gang(const std::string& gang) {
+void ClusterCache::outdate_gang(const std::string& gang) {
   for (const std::string& uid : gated_) {
-    const PodCard& card = pods_.at(uid);
-    const std::string told = card.ns + "/" + card.gpu->gang_told;
+    const PodEntry& entry = pods_.at(uid);
+    const std::string told = entry.ns + "/" + entry.gpu->gang_told;
     if (told.starts_with(gang + " ")) outdated_.insert(uid);
   }
 }

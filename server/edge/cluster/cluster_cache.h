@@ -1,9 +1,9 @@
-// The edge's object cache of a cluster, as client-go's informer cache. It has an entry ("card") for
+// The edge's object cache of a cluster, as client-go's informer cache. It has an entry for
 // each pod, node and owner, as seen last, and the updates that the core has not got yet. Updates of
 // one object are coalesced: only the latest is sent.
 //
-// A card is small: the resource requests of a pod are sent and not kept. While the gate is closed,
-// the card also has the data to open it. Reads no clock, does no I/O. Threads: none.
+// An entry is small: the resource requests of a pod are sent and not kept. While the gate is
+// closed, the entry also has the data to open it. Reads no clock, does no I/O. Threads: none.
 #pragma once
 
 #include <array>
@@ -44,8 +44,8 @@ inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v
 // The watched kinds of owners. Only the first must exist.
 inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath};
 
-// The part of a card that only pods have that request GPUs or carry Subak's gate.
-struct GpuCard {
+// The part of an entry that only pods have that request GPUs or carry Subak's gate.
+struct GpuPodEntry {
   bool asks_gpu = false;
   bool claims = false;  // devices by DRA: another component has to decide
   bool gated = false;   // carries Subak's gate
@@ -64,7 +64,7 @@ struct GpuCard {
   // LeaderWorkerSet. Empty: none.
   std::string gang_owner;
   std::string worker_set;          // "namespace/name" of its LeaderWorkerSet; empty: none
-  std::uint32_t without_gpus = 0;  // of that LeaderWorkerSet, as in OwnerCard
+  std::uint32_t without_gpus = 0;  // of that LeaderWorkerSet, as in OwnerEntry
   std::uint64_t group_told = 0;    // digest of the gang's other pods as the core knows them
   std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
   GatedPod release;                                          // while gated
@@ -75,17 +75,17 @@ struct GpuCard {
 };
 
 // The entry of a pod.
-struct PodCard {
+struct PodEntry {
   std::string ns, name, node;
   std::uint64_t version = 0;  // older versions are ignored
   std::uint64_t told = 0;     // digest of what the core got; 0: nothing
   std::uint32_t list = 0;     // the last list that named it
   TimeMs listed_ms = 0;       // when that list began, at which time the pod existed
-  std::unique_ptr<GpuCard> gpu;
+  std::unique_ptr<GpuPodEntry> gpu;
 };
 
 // The entry of a node.
-struct NodeCard {
+struct NodeEntry {
   std::uint64_t told = 0;
   std::uint32_t list = 0;
   TimeMs silent_ms = 0;  // since when the cluster reports the node silent; 0: it is not silent
@@ -94,7 +94,7 @@ struct NodeCard {
 };
 
 // Kept only for namespaces whose label names an account, or did.
-struct NamespaceCard {
+struct NamespaceEntry {
   std::string account;
   std::uint32_t list = 0;
 };
@@ -107,7 +107,7 @@ struct JobsOfSet {
 };
 
 // A Job, a JobSet or a LeaderWorkerSet.
-struct OwnerCard {
+struct OwnerEntry {
   std::string collection;  // "/apis/batch/v1/jobs"
   std::string ns, name;
   std::string path() const;         // of the object, "/apis/batch/v1/namespaces/ml/jobs/train"
@@ -150,7 +150,7 @@ struct Orphan {
 };
 
 // Reads the pod's index of an Indexed Job and its failures.
-void read_job_index(const Pod& pod, GpuCard& gpu);
+void read_job_index(const Pod& pod, GpuPodEntry& gpu);
 
 // One update for the core, with the pod that a refusal would be about.
 struct News {
@@ -161,12 +161,13 @@ struct News {
 };
 
 // The object cache. It receives lists and watch events, and gives updates for the core.
-class Cards {
+class ClusterCache {
  public:
   // `fatal_conditions` and `topology_labels`: as KubeNodeOptions.
-  Cards(std::string cluster, ExtraGpuResources extra, std::vector<std::string> other_schedulers,
-        std::vector<std::string> fatal_conditions = default_fatal_conditions(),
-        std::vector<std::string> topology_labels = {});
+  ClusterCache(std::string cluster, ExtraGpuResources extra,
+               std::vector<std::string> other_schedulers,
+               std::vector<std::string> fatal_conditions = default_fatal_conditions(),
+               std::vector<std::string> topology_labels = {});
 
   // Forgets what the core got. Call when a session begins.
   void forget_told();
@@ -215,8 +216,8 @@ class Cards {
 
   // Returns the pod; nullptr: it does not exist. Only for pods that request GPUs or carry Subak's
   // gate.
-  const PodCard* find_gpu_pod(const std::string& uid) const;
-  const OwnerCard* find_owner(const std::string& uid) const;
+  const PodEntry* find_gpu_pod(const std::string& uid) const;
+  const OwnerEntry* find_owner(const std::string& uid) const;
   // Owners that carry Subak's mark.
   const std::set<std::string>& marked_owners() const { return marked_owners_; }
   // Number of pods of this controller, or of the controllers below it, without ended ones.
@@ -237,7 +238,7 @@ class Cards {
   // Calls `take` for each pod whose gate is open and that the scheduler finds no node for. The pod
   // has the monotonic time since when.
   void each_unschedulable(
-      const std::function<void(const std::string& uid, const PodCard& pod)>& take) const;
+      const std::function<void(const std::string& uid, const PodEntry& pod)>& take) const;
   // Restarts the pod's unschedulable time from now.
   void put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms);
 
@@ -284,25 +285,25 @@ class Cards {
   void drop_node(const std::string& name, TimeMs at_ms, std::uint64_t version);
   bool may_have_pods(const std::string& node) const;
   bool is_silent(const std::string& node) const;
-  TimeMs end_seen(const PodCard& card, TimeMs said_ms) const;
-  void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
+  TimeMs end_seen(const PodEntry& entry, TimeMs said_ms) const;
+  void see_gpu_pod(const std::string& uid, PodEntry& entry, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
-  void count_owner(const PodCard& card, int by);
-  bool is_left_out(const PodCard& card) const;
+  void count_owner(const PodEntry& entry, int by);
+  bool is_left_out(const PodEntry& entry) const;
   bool makes_more(const std::string& gang_owner) const;
   void tell_if_gone(const std::string& gang_owner);
   void tell_gone_gangs(const std::string& owner_uid);
-  const OwnerCard* find_worker_set(const Pod& pod, std::string& uid) const;
-  bool find_group(Pod& pod, PodCard& card) const;
-  void tell_late_pods(const std::string& uid, PodCard& card, const Pod& pod,
+  const OwnerEntry* find_worker_set(const Pod& pod, std::string& uid) const;
+  bool find_group(Pod& pod, PodEntry& entry) const;
+  void tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
                       const PodRecord& first);
   std::optional<in::GangSeen> late_workers(const Pod& pod, const PodRecord& leader) const;
   std::optional<in::GangSeen> late_in_jobs(const Pod& pod, const PodRecord& first) const;
-  bool find_gang(Pod& pod, PodCard& card) const;
-  void read_owner_card(const WatchEvent& event, OwnerCard& card) const;
+  bool find_gang(Pod& pod, PodEntry& entry) const;
+  void read_owner_entry(const WatchEvent& event, OwnerEntry& entry) const;
   void see_orphans_of(const std::string& owner);
   void outdate(const std::string& owner_uid, const std::string& worker_set);
-  void leave_gang(const std::string& uid, PodCard& card, const PodRecord& record);
+  void leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record);
   void count_light_member(const std::string& uid, const Pod& pod, WatchKind kind);
   void move_light_member(const std::string& uid, const std::string& gang);
   void leave_out_light_members(Pod& pod) const;
@@ -318,12 +319,12 @@ class Cards {
   const std::string cluster_;
   const KubeNodeOptions node_options_;
   const std::vector<std::string> other_schedulers_;
-  std::unordered_map<std::string, PodCard> pods_;    // by uid
-  std::map<std::string, NodeCard> nodes_;            // by name
-  std::map<std::string, NodeSpec> silent_nodes_;     // by name; not sent yet
-  std::map<std::string, NamespaceCard> namespaces_;  // by name
-  std::map<std::string, OwnerCard> owners_;          // by uid
-  std::map<std::string, std::string> worker_sets_;   // their uids, by "namespace/name"
+  std::unordered_map<std::string, PodEntry> pods_;    // by uid
+  std::map<std::string, NodeEntry> nodes_;            // by name
+  std::map<std::string, NodeSpec> silent_nodes_;      // by name; not sent yet
+  std::map<std::string, NamespaceEntry> namespaces_;  // by name
+  std::map<std::string, OwnerEntry> owners_;          // by uid
+  std::map<std::string, std::string> worker_sets_;    // their uids, by "namespace/name"
   std::set<std::string> marked_owners_;
   std::set<std::string> known_collections_;  // with at least one complete list
   std::map<std::string, Orphan> orphans_;    // by uid

@@ -6,7 +6,7 @@
 #include "core/content_hash.h"
 #include "core/limits.h"
 #include "core/names.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 
 namespace subak {
 namespace {
@@ -40,26 +40,26 @@ std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
 }  // namespace
 
 // k8s.io/api batch/v1, annotations of an Indexed Job's pods.
-void read_job_index(const Pod& pod, GpuCard& gpu) {
+void read_job_index(const Pod& pod, GpuPodEntry& gpu) {
   const auto said = [&pod](Text name) { return number_of(find_text(pod.annotations, name)); };
   gpu.index = said("batch.kubernetes.io/job-completion-index");
   gpu.index_failures =
       std::max<std::int64_t>(said("batch.kubernetes.io/job-index-failure-count"), 0);
 }
 
-std::string OwnerCard::path() const {
+std::string OwnerEntry::path() const {
   const std::size_t slash = collection.rfind('/');
   return collection.substr(0, slash) + "/namespaces/" + ns + collection.substr(slash) + "/" + name;
 }
 
-std::string OwnerCard::api_version() const {
+std::string OwnerEntry::api_version() const {
   constexpr std::size_t kBefore = std::string_view("/apis/").size();
   return collection.substr(kBefore, collection.rfind('/') - kBefore);
 }
 
-std::string_view OwnerCard::kind() const { return enum_name(kind_of(collection)); }
+std::string_view OwnerEntry::kind() const { return enum_name(kind_of(collection)); }
 
-const OwnerCard* Cards::find_worker_set(const Pod& pod, std::string& uid) const {
+const OwnerEntry* ClusterCache::find_worker_set(const Pod& pod, std::string& uid) const {
   const auto known = worker_sets_.find(group_key(pod.ns, worker_set_of(pod)));
   if (known == worker_sets_.end()) return nullptr;
   uid = known->second;
@@ -68,30 +68,31 @@ const OwnerCard* Cards::find_worker_set(const Pod& pod, std::string& uid) const 
 
 // Finds the pod's LeaderWorkerSet. A pod stays with the first one that was found, since another of
 // the same name may exist before the pod is gone.
-bool Cards::find_group(Pod& pod, PodCard& card) const {
-  std::string uid = card.gpu ? card.gpu->gang_owner.substr(0, card.gpu->gang_owner.find('+')) : "";
-  std::uint32_t without_gpus = card.gpu ? card.gpu->without_gpus : 0;
+bool ClusterCache::find_group(Pod& pod, PodEntry& entry) const {
+  std::string uid =
+      entry.gpu ? entry.gpu->gang_owner.substr(0, entry.gpu->gang_owner.find('+')) : "";
+  std::uint32_t without_gpus = entry.gpu ? entry.gpu->without_gpus : 0;
   std::string now;
-  const OwnerCard* const set = find_worker_set(pod, now);
+  const OwnerEntry* const set = find_worker_set(pod, now);
   if (uid.empty() || uid == now) {
     if (set == nullptr) return false;
     uid = now;
     without_gpus = set->without_gpus;
   }
-  const bool alone = set != nullptr ? set->replaced_alone : card.gpu && card.gpu->runs_alone;
+  const bool alone = set != nullptr ? set->replaced_alone : entry.gpu && entry.gpu->runs_alone;
   join_worker_set(pod, uid, without_gpus, alone);
-  if (!card.gpu) card.gpu = std::make_unique<GpuCard>();
-  card.gpu->without_gpus = without_gpus;
+  if (!entry.gpu) entry.gpu = std::make_unique<GpuPodEntry>();
+  entry.gpu->without_gpus = without_gpus;
   return true;
 }
 
 // Finds how many pods start together if only the owner says so. False: the owner is not known yet.
-bool Cards::find_gang(Pod& pod, PodCard& card) const {
-  if (!worker_set_of(pod).empty()) return find_group(pod, card);
+bool ClusterCache::find_gang(Pod& pod, PodEntry& entry) const {
+  if (!worker_set_of(pod).empty()) return find_group(pod, entry);
   if (!asks_owner(pod)) return true;
-  const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
+  const OwnerEntry* const owner = find_owner(std::string(pod.owner.uid));
   if (owner == nullptr) return false;
-  const auto size_of = [](const OwnerCard& of, std::string_view role) {
+  const auto size_of = [](const OwnerEntry& of, std::string_view role) {
     for (const auto& [name, size] : of.gangs) {
       if (name == role) return size;
     }
@@ -100,12 +101,12 @@ bool Cards::find_gang(Pod& pod, PodCard& card) const {
   const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   if (role.empty()) {
     // The remaining pods of a gang are the gang, even if only one remains.
-    const bool was = card.gpu && !card.gpu->gang_told.empty() && card.gpu->gang_told[0] != ' ';
+    const bool was = entry.gpu && !entry.gpu->gang_told.empty() && entry.gpu->gang_told[0] != ' ';
     const bool is_rest = owner->together != Together::kNone && (owner->done > 0 || was);
     join_gang(pod, size_of(*owner, ""), true, owner->replaced_alone, is_rest);
     return true;
   }
-  const OwnerCard* const set = find_owner(owner->parent);
+  const OwnerEntry* const set = find_owner(owner->parent);
   if (set == nullptr) return false;
   join_gang(pod, size_of(*set, role), set->together == Together::kEachJob, set->replaced_alone);
   if (pod.gang.size > 1) pod.gang.rank = rank_in(set->ranks, pod);
@@ -113,32 +114,32 @@ bool Cards::find_gang(Pod& pod, PodCard& card) const {
 }
 
 // The core never moves a pod between gangs: the pod is reported as gone, and then as new.
-void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& record) {
+void ClusterCache::leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record) {
   std::string gang = record.gang + " " + record.owner;
   const bool follows = record.size_of_owner || record.replaced_alone || record.gang_size == 0;
   if (!follows) gang += " " + std::to_string(record.gang_size);
-  if (card.told != 0 && gang != card.gpu->gang_told) {
+  if (entry.told != 0 && gang != entry.gpu->gang_told) {
     put_back_.push_back({in::PodGone{cluster_, {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
-    card.told = 0;
+    entry.told = 0;
   }
-  if (gang != card.gpu->gang_told) card.gpu->group_told = 0;
-  card.gpu->gang_told = std::move(gang);
+  if (gang != entry.gpu->gang_told) entry.gpu->group_told = 0;
+  entry.gpu->gang_told = std::move(gang);
 }
 
 // True if its Job now has fewer indexes: the pod is not lost, it is no longer wanted.
-bool Cards::is_left_out(const PodCard& card) const {
-  if (!card.gpu || card.gpu->index < 0) return false;
-  const OwnerCard* const owner = find_owner(card.gpu->owner_uid);
+bool ClusterCache::is_left_out(const PodEntry& entry) const {
+  if (!entry.gpu || entry.gpu->index < 0) return false;
+  const OwnerEntry* const owner = find_owner(entry.gpu->owner_uid);
   if (owner == nullptr || owner->together == Together::kNone) return false;
-  return owner->indexes > 0 && card.gpu->index >= owner->indexes;
+  return owner->indexes > 0 && entry.gpu->index >= owner->indexes;
 }
 
 // True if, as far as known, the gang's owner exists and creates its pods again.
-bool Cards::makes_more(const std::string& gang_owner) const {
+bool ClusterCache::makes_more(const std::string& gang_owner) const {
   const std::size_t plus = gang_owner.find('+');
   const bool of_group = plus != std::string::npos;
   if (!known_collections_.contains(of_group ? kWorkerSetsPath : kJobsPath)) return true;
-  const OwnerCard* const owner = find_owner(gang_owner.substr(0, plus));
+  const OwnerEntry* const owner = find_owner(gang_owner.substr(0, plus));
   if (owner == nullptr) return false;
   if (!of_group) return !owner->ended;
   std::uint32_t group = 0;
@@ -148,14 +149,14 @@ bool Cards::makes_more(const std::string& gang_owner) const {
 }
 
 // Reports the gang as gone once its pods are gone and its owner is gone or creates no more.
-void Cards::tell_if_gone(const std::string& gang_owner) {
+void ClusterCache::tell_if_gone(const std::string& gang_owner) {
   if (of_gang_.contains(gang_owner) || !gang_owners_.contains(gang_owner)) return;
   if (makes_more(gang_owner)) return;
   tell_gone("g" + gang_owner, in::GangGone{cluster_, gang_owner});
   gang_owners_.erase(std::string(gang_owner));
 }
 
-void Cards::tell_gone_gangs(const std::string& owner_uid) {
+void ClusterCache::tell_gone_gangs(const std::string& owner_uid) {
   std::vector<std::string> gangs{owner_uid};
   const std::string prefix = owner_uid + "+";
   for (auto at = gang_owners_.lower_bound(prefix); at != gang_owners_.end(); ++at) {
@@ -166,7 +167,8 @@ void Cards::tell_gone_gangs(const std::string& owner_uid) {
 }
 
 // The owner only matters while Subak's gate is closed.
-bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms) {
+bool ClusterCache::waits_for_owner(const Pod& pod, const WatchEvent& event,
+                                   std::int64_t monotonic_ms) {
   const bool of_jobs = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   const Text set = worker_set_of(pod);
   const bool read = known_collections_.contains(!set.empty() ? kWorkerSetsPath
@@ -183,12 +185,12 @@ bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_
   if (!is_new) return true;
   at->second.since_ms = monotonic_ms;
   orphans_of_.emplace(set.empty() ? std::string(pod.owner.uid) : group_key(pod.ns, set), uid);
-  const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
+  const OwnerEntry* const owner = find_owner(std::string(pod.owner.uid));
   if (owner != nullptr) orphans_of_.emplace(owner->parent, uid);
   return true;
 }
 
-void Cards::see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner) {
+void ClusterCache::see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner) {
   const auto found = orphans_.find(uid);
   if (found == orphans_.end()) return;
   const std::string text = std::move(found->second.text);
@@ -200,17 +202,16 @@ void Cards::see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool w
   see_again(pod, with_owner ? since_ms : monotonic_ms, with_owner);
 }
 
-void Cards::adopt_orphans(std::int64_t monotonic_ms) {
+void ClusterCache::adopt_orphans(std::int64_t monotonic_ms) {
   std::vector<std::string> due;
   for (const auto& [uid, orphan] : orphans_) {
     if (monotonic_ms - orphan.since_ms >= limits::kOwnerMs) due.push_back(uid);
   }
   for (const std::string& uid : due) see_orphan(uid, monotonic_ms, false);
-  std::erase_if(orphans_of_,
-                [this](const auto& entry) { return !orphans_.contains(entry.second); });
+  std::erase_if(orphans_of_, [this](const auto& one) { return !orphans_.contains(one.second); });
 }
 
-void Cards::see_answered_owner(json::Value owner, const std::string& collection) {
+void ClusterCache::see_answered_owner(json::Value owner, const std::string& collection) {
   const auto known = owners_.find(std::string(json::text_in(owner, "metadata", "uid")));
   if (known == owners_.end()) return;
   // The watch has reported a newer version, and does not repeat it.
@@ -224,61 +225,61 @@ void Cards::see_answered_owner(json::Value owner, const std::string& collection)
   known->second.list = list;
 }
 
-void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
-  card.gangs.clear();
-  card.ranks.clear();
-  card.done = 0;
-  card.together = Together::kNone;
+void ClusterCache::read_owner_entry(const WatchEvent& event, OwnerEntry& entry) const {
+  entry.gangs.clear();
+  entry.ranks.clear();
+  entry.done = 0;
+  entry.together = Together::kNone;
   if (const auto owner =
-          read_owner(kind_of(card.collection), event.object, node_options_.extra_gpus)) {
-    card.together = owner->together;
-    card.has_deadline = owner->has_deadline;
-    card.backoff_limit = owner->backoff_limit;
-    card.failed = owner->failed;
-    card.done = owner->succeeded + owner->failed_indexes;
-    card.replaced_alone = owner->replaced_alone;
-    card.indexes = owner->indexes;
-    card.backoff_limit_per_index = owner->backoff_limit_per_index;
-    card.ended = owner->ended;
-    card.without_gpus = 0;
-    card.ranks = role_ranks(*owner);
-    card.late.reset();
-    card.firsts.clear();
+          read_owner(kind_of(entry.collection), event.object, node_options_.extra_gpus)) {
+    entry.together = owner->together;
+    entry.has_deadline = owner->has_deadline;
+    entry.backoff_limit = owner->backoff_limit;
+    entry.failed = owner->failed;
+    entry.done = owner->succeeded + owner->failed_indexes;
+    entry.replaced_alone = owner->replaced_alone;
+    entry.indexes = owner->indexes;
+    entry.backoff_limit_per_index = owner->backoff_limit_per_index;
+    entry.ended = owner->ended;
+    entry.without_gpus = 0;
+    entry.ranks = role_ranks(*owner);
+    entry.late.reset();
+    entry.firsts.clear();
     if (owner->first_of_each_job && owner->together == Together::kAll)
-      card.firsts = jobs_of(*owner);
+      entry.firsts = jobs_of(*owner);
     if (owner->leader_first && owner->roles.size() == 2) {
-      card.late = std::make_shared<const PodShape>(owner->roles[1].shape);
-      card.late_as_leader = owner->roles[0].shape == owner->roles[1].shape;
+      entry.late = std::make_shared<const PodShape>(owner->roles[1].shape);
+      entry.late_as_leader = owner->roles[0].shape == owner->roles[1].shape;
     }
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
-      card.gangs.emplace_back(made.name, owner->gang_size(role));
-      card.groups = made.copies;
-      if (made.shape.kind == GpuKind::kNone) card.without_gpus += made.pods;
+      entry.gangs.emplace_back(made.name, owner->gang_size(role));
+      entry.groups = made.copies;
+      if (made.shape.kind == GpuKind::kNone) entry.without_gpus += made.pods;
     }
   }
-  card.resource_version = json::text_in(event.object, "metadata", "resourceVersion");
-  card.parent.clear();
-  card.mark.clear();
+  entry.resource_version = json::text_in(event.object, "metadata", "resourceVersion");
+  entry.parent.clear();
+  entry.mark.clear();
   if (const auto metadata = json::member(event.object, "metadata")) {
     if (const auto owners = json::member(*metadata, "ownerReferences")) {
       json::each_item(*owners, [&](std::size_t, json::Value owner) {
         const auto controls = json::member(owner, "controller");
-        if (controls && json::boolean(*controls)) card.parent = json::text(owner, "uid");
+        if (controls && json::boolean(*controls)) entry.parent = json::text(owner, "uid");
       });
     }
     if (const auto annotations = json::member(*metadata, "annotations")) {
-      card.mark = json::text(*annotations, names::kSuspendedBy);
+      entry.mark = json::text(*annotations, names::kSuspendedBy);
     }
   }
   const auto spec = json::member(event.object, "spec");
   const auto suspend = spec ? json::member(*spec, "suspend") : std::nullopt;
   const auto parallelism = spec ? json::member(*spec, "parallelism") : std::nullopt;
-  card.one_pod = !parallelism || json::integer(*parallelism, 1) <= 1;
-  card.suspended = suspend && json::boolean(*suspend);
+  entry.one_pod = !parallelism || json::integer(*parallelism, 1) <= 1;
+  entry.suspended = suspend && json::boolean(*suspend);
 }
 
-void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
+void ClusterCache::see_owner(const WatchEvent& event, const std::string& collection) {
   const std::string uid(json::text_in(event.object, "metadata", "uid"));
   const std::string key = group_key(json::text_in(event.object, "metadata", "namespace"),
                                     json::text_in(event.object, "metadata", "name"));
@@ -288,20 +289,20 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
     std::erase_if(worker_sets_, [&](const auto& set) { return set.second == uid; });
     return tell_gone_gangs(uid);
   }
-  OwnerCard& card = owners_[uid];
-  card.ns = json::text_in(event.object, "metadata", "namespace");
-  card.name = json::text_in(event.object, "metadata", "name");
-  card.collection = collection;
-  card.list = owner_lists_[collection];
-  const auto said = [&card] {
-    return std::tuple(card.gangs, card.done, card.without_gpus, card.replaced_alone,
-                      card.late ? to_text(*card.late) : std::string(), card.firsts.size());
+  OwnerEntry& entry = owners_[uid];
+  entry.ns = json::text_in(event.object, "metadata", "namespace");
+  entry.name = json::text_in(event.object, "metadata", "name");
+  entry.collection = collection;
+  entry.list = owner_lists_[collection];
+  const auto said = [&entry] {
+    return std::tuple(entry.gangs, entry.done, entry.without_gpus, entry.replaced_alone,
+                      entry.late ? to_text(*entry.late) : std::string(), entry.firsts.size());
   };
   const auto before = said();
-  read_owner_card(event, card);
+  read_owner_entry(event, entry);
   const bool of_groups = collection == kWorkerSetsPath;
   const bool is_new = of_groups && std::exchange(worker_sets_[key], uid) != uid;
-  if (card.mark.empty()) {
+  if (entry.mark.empty()) {
     marked_owners_.erase(uid);
   } else {
     marked_owners_.insert(uid);
@@ -312,7 +313,7 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   tell_gone_gangs(uid);
 }
 
-void Cards::see_orphans_of(const std::string& owner) {
+void ClusterCache::see_orphans_of(const std::string& owner) {
   std::vector<std::string> orphans;
   const auto [first, last] = orphans_of_.equal_range(owner);
   for (auto at = first; at != last; ++at) orphans.push_back(at->second);
@@ -320,40 +321,39 @@ void Cards::see_orphans_of(const std::string& owner) {
   for (const std::string& orphan : orphans) see_orphan(orphan, 0, true);
 }
 
-void Cards::outdate(const std::string& owner_uid, const std::string& worker_set) {
+void ClusterCache::outdate(const std::string& owner_uid, const std::string& worker_set) {
   for (const std::string& uid : gated_) {
-    const GpuCard& gpu = *pods_.at(uid).gpu;
-    const OwnerCard* const owner = find_owner(gpu.owner_uid);
+    const GpuPodEntry& gpu = *pods_.at(uid).gpu;
+    const OwnerEntry* const owner = find_owner(gpu.owner_uid);
     const bool below = owner != nullptr && owner->parent == owner_uid;
     const bool of_group = !worker_set.empty() && gpu.worker_set == worker_set;
     if (gpu.owner_uid == owner_uid || below || of_group) outdated_.insert(uid);
   }
 }
 
-std::set<std::string> Cards::take_outdated(std::size_t most) {
+std::set<std::string> ClusterCache::take_outdated(std::size_t most) {
   if (most >= outdated_.size()) return std::exchange(outdated_, {});
   std::set<std::string> taken;
   while (taken.size() < most) taken.insert(outdated_.extract(outdated_.begin()));
   return taken;
 }
 
-void Cards::complete_owners(const std::string& collection) {
+void ClusterCache::complete_owners(const std::string& collection) {
   known_collections_.insert(collection);
-  std::erase_if(owners_, [&](const auto& entry) {
-    return entry.second.collection == collection &&
-           entry.second.list != owner_lists_.at(collection);
+  std::erase_if(owners_, [&](const auto& one) {
+    return one.second.collection == collection && one.second.list != owner_lists_.at(collection);
   });
   std::erase_if(marked_owners_, [&](const std::string& uid) { return !owners_.contains(uid); });
   std::erase_if(worker_sets_, [&](const auto& set) { return !owners_.contains(set.second); });
   for (const std::string& owner : std::set(gang_owners_)) tell_if_gone(owner);
 }
 
-const OwnerCard* Cards::find_owner(const std::string& uid) const {
+const OwnerEntry* ClusterCache::find_owner(const std::string& uid) const {
   const auto found = owners_.find(uid);
   return found == owners_.end() ? nullptr : &found->second;
 }
 
-std::size_t Cards::pods_of(const std::string& owner_uid) const {
+std::size_t ClusterCache::pods_of(const std::string& owner_uid) const {
   const auto count = [this](const std::string& uid) {
     const auto found = of_owner_.find(uid);
     return found == of_owner_.end() ? 0 : found->second.pods;
@@ -365,12 +365,12 @@ std::size_t Cards::pods_of(const std::string& owner_uid) const {
   return pods;
 }
 
-std::size_t Cards::bound_of(const std::string& owner_uid) const {
+std::size_t ClusterCache::bound_of(const std::string& owner_uid) const {
   const auto found = of_owner_.find(owner_uid);
   return found == of_owner_.end() ? 0 : found->second.bound;
 }
 
-std::size_t Cards::bound_below(const std::string& owner_uid) const {
+std::size_t ClusterCache::bound_below(const std::string& owner_uid) const {
   std::size_t bound = bound_of(owner_uid);
   for (const auto& [uid, owner] : owners_) {
     if (owner.parent == owner_uid) bound += bound_of(uid);
