@@ -473,8 +473,8 @@ inline constexpr DurationMs kStartMovedPart = 10;
 inline constexpr DurationMs kTellAgainMs = 45 * kMinuteMs;
 inline constexpr DurationMs kLookWaitingMs = 2'000;
 // Best-effort writes in the cluster, of all objects together; more wait, in order.
-inline constexpr std::size_t kToldPerSecond = 20;
-inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest is dropped
+inline constexpr std::size_t kEventsPerSecond = 20;
+inline constexpr std::size_t kMaxWaitingEvents = 4096;  // that wait: then the oldest is dropped
 // How long a stop waits to remove the leader label from Subak's pod.
 inline constexpr DurationMs kPodLabelStopMs = kSecondMs;
 

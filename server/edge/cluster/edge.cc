@@ -51,7 +51,7 @@ void Edge::Impl::turn() {
   write();
   open_strays();
   look_at_waiting();
-  if (may_tell()) teller->turn();
+  if (may_tell()) recorder->turn();
 }
 
 // Returns the time until the next task is due.
@@ -62,7 +62,7 @@ DurationMs Edge::Impl::patience() const {
   const auto until = [&](std::int64_t due) {
     most = std::min<DurationMs>(most, std::max<std::int64_t>(due - now, 0));
   };
-  if (phase == Phase::kFollows && may_tell()) most = std::min(most, teller->due_in());
+  if (phase == Phase::kFollows && may_tell()) most = std::min(most, recorder->due_in());
   if (phase == Phase::kOff) until(begin_due_ms);
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);
@@ -407,7 +407,7 @@ void Edge::Impl::publish() {
   now.nodes = cache.nodes();
   now.pods = cache.pods();
   now.writes = writes;
-  now.events = teller->sent();
+  now.events = recorder->sent();
   now.refused = refused;
   now.opened_outside = opened_outside;
   now.unreadable = cache.unreadable();
@@ -430,8 +430,8 @@ Edge::Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(ports), std::move(api))) {
   Impl& e = *impl_;
   e.writer = std::make_unique<Writer>(*e.api, e.cache, e.hooks());
-  e.teller = std::make_unique<Teller>(*e.api, e.ports.now_ms, e.ports.monotonic_ms);
-  e.waiting = std::make_unique<Waiting>(e.cache, *e.teller);
+  e.recorder = std::make_unique<EventRecorder>(*e.api, e.ports.now_ms, e.ports.monotonic_ms);
+  e.waiting = std::make_unique<Waiting>(e.cache, *e.recorder);
   e.inbox = std::make_shared<Inbox>([api = e.api.get()] { api->wake(); });
 }
 

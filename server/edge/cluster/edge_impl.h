@@ -22,8 +22,8 @@
 #include "server/edge/client/request_pace.h"
 #include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/edge.h"
+#include "server/edge/cluster/event_recorder.h"
 #include "server/edge/cluster/plan.h"
-#include "server/edge/cluster/teller.h"
 #include "server/edge/cluster/waiting.h"
 #include "server/edge/cluster/writer.h"
 
@@ -189,13 +189,13 @@ struct Edge::Impl {
   std::unique_ptr<Reflector> nodes, namespaces, pods, leases;
   std::vector<std::unique_ptr<Reflector>> owners;
   std::unique_ptr<Writer> writer;
-  std::unique_ptr<Teller> teller;
+  std::unique_ptr<EventRecorder> recorder;
   std::unique_ptr<Waiting> waiting;
   std::deque<std::string> strays;  // pods whose gates are to be opened unpinned, first in first out
   bool finding_strays = false;
   std::int64_t stray_due_ms = 0;
   std::uint64_t opened_outside = 0;
-  std::map<JobId, std::uint32_t> told_starts;  // attempts with a recorded Event
+  std::map<JobId, std::uint32_t> announced_starts;  // attempts with a recorded Event
   bool looking = false;
   std::int64_t look_due_ms = 0;
 };

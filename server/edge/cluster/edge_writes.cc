@@ -188,9 +188,10 @@ void Edge::Impl::write_done(const KubeWrite& write) {
     case WriteKind::kRelease: {
       if (!write.job) ++opened_outside;
       waiting->released(write.uid, ports.now_ms());
-      if (!write.job || std::exchange(told_starts[write.job], write.attempt) == write.attempt)
+      if (!write.job || std::exchange(announced_starts[write.job], write.attempt) == write.attempt)
         return;
-      if (told_starts.size() > limits::kMaxTold) told_starts.erase(told_starts.begin());
+      if (announced_starts.size() > limits::kMaxWaitingEvents)
+        announced_starts.erase(announced_starts.begin());
       const std::size_t count = write.pods;
       const std::string note =
           job + " starts: " + std::to_string(count) +
@@ -223,7 +224,7 @@ void Edge::Impl::write_done(const KubeWrite& write) {
 
 // Events use connections that releases leave free.
 bool Edge::Impl::may_tell() const {
-  return writer->under_way() < limits::kMaxEdgeWrites || teller->is_crowded();
+  return writer->under_way() < limits::kMaxEdgeWrites || recorder->is_crowded();
 }
 
 // Records an Event on the pod and on its owner, if it has one.
@@ -231,19 +232,19 @@ void Edge::Impl::tell_pod(const std::string& uid, const char* reason, const char
                           const std::string& note, bool warning) {
   const PodEntry* const pod = cache.find_gpu_pod(uid);
   if (pod == nullptr) return;
-  teller->tell({"v1", "Pod", pod->ns, pod->name, uid, reason, action, note, warning});
+  recorder->tell({"v1", "Pod", pod->ns, pod->name, uid, reason, action, note, warning});
   const GpuPodEntry& gpu = *pod->gpu;
   if (gpu.owner_uid.empty()) return;
-  teller->tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, reason,
-                action, note + " (pod " + pod->name + ")", warning});
+  recorder->tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, reason,
+                  action, note + " (pod " + pod->name + ")", warning});
 }
 
 void Edge::Impl::tell_owner(const std::string& uid, const char* reason, const char* action,
                             const std::string& note, bool warning) {
   const OwnerEntry* const owner = cache.find_owner(uid);
   if (owner == nullptr) return;
-  teller->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
-                reason, action, note, warning});
+  recorder->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
+                  reason, action, note, warning});
 }
 
 void Edge::Impl::look_at_waiting() {

@@ -144,7 +144,7 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
     Last& last = at->second;
     const TimeMs start_ms = told_time(job.start);
     const bool same = last.token == job.reason.token && !has_moved(last.start_ms, start_ms, now_ms);
-    const bool fades = now_ms - last.told_ms >= limits::kTellAgainMs && !teller_.is_crowded();
+    const bool fades = now_ms - last.told_ms >= limits::kTellAgainMs && !recorder_.is_crowded();
     if (!is_new && same && !fades) continue;
     const bool anew = is_new || !same;
     if (anew) {
@@ -202,11 +202,11 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   }
   const std::string reason(enum_name(job.reason.token));
   const std::string words = message.empty() ? reason : reason + ": " + message;
-  teller_.tell({"v1", "Pod", pod->ns, pod->name, job.uid, "Waiting", "Queue", words, false});
+  recorder_.tell({"v1", "Pod", pod->ns, pod->name, job.uid, "Waiting", "Queue", words, false});
   const GpuPodEntry& gpu = *pod->gpu;
   if (!gpu.owner_uid.empty()) {
-    teller_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, "Waiting",
-                  "Queue", words, false});
+    recorder_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid,
+                    "Waiting", "Queue", words, false});
   }
   if (!anew) return;
   KubeCall status{"PATCH", pod_path(pod->ns, pod->name), R"({"metadata":{"uid":)",
@@ -215,7 +215,7 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   status.body += R"(,"annotations":{)";
   append_json_member(status.body, names::kStatus, words);
   status.body += "}}}";
-  teller_.write(std::move(status));
+  recorder_.write(std::move(status));
   const TimeMs since_ms = conditions_.try_emplace(job.uid, now_ms).first->second;
   set_condition(*pod, true, reason, message, since_ms);
 }
@@ -236,7 +236,7 @@ void Waiting::set_condition(const PodEntry& pod, bool queued, std::string_view r
   append_json_member(call.body, "message", cut_text(message, limits::kMaxMessageBytes));
   append_json_member(call.body, "lastTransitionTime", format_time(since_ms - since_ms % kSecondMs));
   call.body += "}]}}";
-  teller_.write(std::move(call));
+  recorder_.write(std::move(call));
 }
 
 void Waiting::forget() {

@@ -19,7 +19,7 @@
 #include "engine/engine.h"
 #include "engine/forecast/outlook.h"
 #include "server/edge/cluster/cluster_cache.h"
-#include "server/edge/cluster/teller.h"
+#include "server/edge/cluster/event_recorder.h"
 
 namespace subak {
 
@@ -58,7 +58,8 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
 
 class Waiting {
  public:
-  Waiting(const ClusterCache& cache, Teller& teller) : cache_(cache), teller_(teller) {}
+  Waiting(const ClusterCache& cache, EventRecorder& recorder)
+      : cache_(cache), recorder_(recorder) {}
 
   // Where the next page begins.
   WaitingPart part() const { return part_; }
@@ -88,7 +89,7 @@ class Waiting {
                      std::string_view message, TimeMs since_ms);
 
   const ClusterCache& cache_;
-  Teller& teller_;
+  EventRecorder& recorder_;
   WaitingPart part_ = WaitingPart::kQueued;
   JobId after_;
   std::uint32_t round_ = 0;

@@ -48,7 +48,7 @@ class WaitingTest : public Kube {
     return look("1", ReasonToken::kWaitingForCapacity, start);
   }
   std::vector<KubeCall> written() {
-    for (int i = 0; i < 100; ++i, clock_ms += kSecondMs) teller.turn();
+    for (int i = 0; i < 100; ++i, clock_ms += kSecondMs) recorder.turn();
     return std::exchange(api.calls, {});
   }
   static const KubeCall& of_path(const std::vector<KubeCall>& calls, std::string_view end) {
@@ -63,8 +63,8 @@ class WaitingTest : public Kube {
   AnswersAtOnce api;
   TimeMs now = kNoon;
   std::int64_t clock_ms = 1'000'000;
-  Teller teller{api, [this] { return now; }, [this] { return clock_ms; }};
-  Waiting waiting{cache, teller};
+  EventRecorder recorder{api, [this] { return now; }, [this] { return clock_ms; }};
+  Waiting waiting{cache, recorder};
 };
 
 TEST_F(WaitingTest, TheStartIsInTheEventsTheAnnotationAndTheCondition) {
@@ -230,12 +230,12 @@ TEST_F(WaitingTest, WritesAreBoundedWhileAllStartsMove) {
     page.jobs.push_back({JobId(ClusterId(1), i), std::to_string(i), {}, forecast(kNoon + kHourMs)});
   }
   waiting.take(page, now);
-  teller.turn();
+  recorder.turn();
   const std::size_t first = api.calls.size();
-  EXPECT_LE(first, 2 * limits::kToldPerSecond) << "after a pause a second's worth at once";
+  EXPECT_LE(first, 2 * limits::kEventsPerSecond) << "after a pause a second's worth at once";
   clock_ms += kSecondMs;
-  teller.turn();
-  EXPECT_LE(api.calls.size(), first + limits::kToldPerSecond + 1);
+  recorder.turn();
+  EXPECT_LE(api.calls.size(), first + limits::kEventsPerSecond + 1);
   EXPECT_THAT(written(), SizeIs(64 * 3));
 }
 

@@ -1,8 +1,8 @@
-// The event recorder: records Kubernetes Events on pods and owners, at most limits::kToldPerSecond
-// for all objects together. Its queue is bounded. An Event is sent once and is lost if the API
-// server refuses it, since Events are no state. An Event that exists already, also one of an
-// earlier process, gets a higher count. One that the server has deleted is created again. Threads:
-// that of the client's turn().
+// The event recorder: records Kubernetes Events on pods and owners, at most
+// limits::kEventsPerSecond for all objects together. Its queue is bounded. An Event is sent once
+// and is lost if the API server refuses it, since Events are no state. An Event that exists
+// already, also one of an earlier process, gets a higher count. One that the server has deleted is
+// created again. Threads: that of the client's turn().
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace subak {
 
 // An Event to record.
-struct Told {
+struct PodEvent {
   std::string api_version = "v1", kind = "Pod", ns, name, uid;  // the object that it is about
   std::string reason;                                           // "Released"
   std::string action;                                           // "Release"
@@ -26,12 +26,13 @@ struct Told {
   bool warning = false;
 };
 
-class Teller {
+class EventRecorder {
  public:
   // `api` outlives it, or is destroyed without another turn. `now_ms`: the event's time.
-  Teller(KubeApi& api, std::function<TimeMs()> now_ms, std::function<std::int64_t()> monotonic_ms);
+  EventRecorder(KubeApi& api, std::function<TimeMs()> now_ms,
+                std::function<std::int64_t()> monotonic_ms);
 
-  void tell(Told told);
+  void tell(PodEvent pod_event);
   // Queues a best-effort write (an annotation or condition) behind the Events. It may be dropped.
   void write(KubeCall call);
   // Sends what the rate allows now. Call in each turn.
@@ -45,12 +46,12 @@ class Teller {
 
  private:
   struct Line {
-    std::optional<Told> told;
+    std::optional<PodEvent> pod_event;
     KubeCall call;
     bool second = false;  // the first way (POST or PATCH) was wrong
   };
   void add(Line line);
-  void send(const Told& told, bool second);
+  void send(const PodEvent& pod_event, bool second);
 
   KubeApi& api_;
   const std::function<TimeMs()> now_ms_;
