@@ -118,8 +118,8 @@ inline constexpr std::size_t kForecastStarts = 50'000;
 inline constexpr std::size_t kForecastPlaces = 65'536;
 // Calibration of start estimates: the most waiting jobs whose estimate is followed to its outcome,
 // and the newest outcomes, for each horizon, from which quantiles are computed.
-inline constexpr std::size_t kToldStarts = 10'000;
-inline constexpr std::size_t kToldOutcomes = 500;
+inline constexpr std::size_t kMaxCalibrationStarts = 10'000;
+inline constexpr std::size_t kMaxCalibrationOutcomes = 500;
 // The least time between forecasts. A forecast takes a twentieth of a core at most, and is cut at
 // kForecastMs. Up to kForecastAtOnce live jobs and nodes, a read computes it at once.
 inline constexpr DurationMs kForecastEveryMs = 10'000;

@@ -9,7 +9,7 @@
 
 #include "core/quantity.h"
 #include "engine/answers/answers.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 
 namespace subak {
 

@@ -246,14 +246,14 @@ void Follower::Impl::finish() {
   checkpointer->wait();
   const bool is_newer = !stats.failed && engine.seq() > checkpointer->seq();
   if (options.checkpoint_on_stop && is_newer && may_write()) {
-    checkpointer->begin(engine, forecaster->kept(engine.seq()));
+    checkpointer->begin(engine, forecaster->record(engine.seq()));
     checkpointer->finish_copy(engine);
     checkpointer->wait();
   }
 }
 
 bool Follower::Impl::recover() {
-  const std::uint64_t told_seq = forecaster->restore(store.read_told());
+  const std::uint64_t told_seq = forecaster->restore(store.read_calibration());
   const auto saw = [&](const Fact& fact) {
     if (fact.seq > told_seq) forecaster->recovered(fact);
   };
@@ -314,7 +314,7 @@ bool Follower::Impl::turn() {
   timed("a checkpoint's copy", [&] {
     if (checkpointer->is_copying()) return checkpointer->copy_slice(engine);
     if (forecaster->is_copying() || !checkpointer->is_due(engine) || !may_write()) return;
-    checkpointer->begin(engine, forecaster->kept(engine.seq()));
+    checkpointer->begin(engine, forecaster->record(engine.seq()));
   });
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();

@@ -22,7 +22,7 @@
 #include "core/limits.h"
 #include "engine/answers/queue_picture.h"
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"

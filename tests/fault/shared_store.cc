@@ -114,10 +114,10 @@ std::optional<Error> SharedFaultStore::write_checkpoint(std::uint64_t seq,
   return database_.facts.write_checkpoint(seq, facts);
 }
 
-std::optional<Error> SharedFaultStore::write_told(std::string_view bytes) {
+std::optional<Error> SharedFaultStore::write_calibration(std::string_view bytes) {
   if (!reaches()) return away();
   if (!is_leader()) return lost();
-  return database_.facts.write_told(bytes);
+  return database_.facts.write_calibration(bytes);
 }
 
 Result<std::unique_ptr<StoreReader>> SharedFaultStore::open_reader() {

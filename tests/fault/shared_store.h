@@ -69,8 +69,8 @@ class SharedFaultStore final : public SharedStore {
   }
   void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
-  std::optional<Error> write_told(std::string_view bytes) override;
-  Result<std::string> read_told() override { return database_.facts.read_told(); }
+  std::optional<Error> write_calibration(std::string_view bytes) override;
+  Result<std::string> read_calibration() override { return database_.facts.read_calibration(); }
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   std::string describe() const override { return name_; }
 

@@ -61,11 +61,11 @@ class FaultStore final : public Store {
     return std::nullopt;
   }
 
-  std::optional<Error> write_told(std::string_view bytes) override {
+  std::optional<Error> write_calibration(std::string_view bytes) override {
     told = bytes;
     return std::nullopt;
   }
-  Result<std::string> read_told() override { return told; }
+  Result<std::string> read_calibration() override { return told; }
 
   Result<std::unique_ptr<StoreReader>> open_reader() override {
     return std::unique_ptr<StoreReader>(std::make_unique<Reader>(*this));

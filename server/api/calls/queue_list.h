@@ -5,7 +5,7 @@
 
 #include "engine/answers/queue_picture.h"
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/check.h"
 #include "subak/v1/job_service.grpc.pb.h"

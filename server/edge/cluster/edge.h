@@ -19,7 +19,7 @@
 
 #include "core/error.h"
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "kube/node/node.h"
 #include "kube/pod.h"
 #include "model/input.h"

@@ -42,8 +42,8 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> check_owned() override;
   std::int64_t owned_until_ms() const override { return confirmed_ms_ + limits::kLeadTrustedMs; }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
-  std::optional<Error> write_told(std::string_view bytes) override;
-  Result<std::string> read_told() override;
+  std::optional<Error> write_calibration(std::string_view bytes) override;
+  Result<std::string> read_calibration() override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return address_.shown; }

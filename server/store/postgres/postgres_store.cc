@@ -38,7 +38,7 @@ constexpr char kDropParts[] =
 constexpr char kUseCheckpoint[] =
     "INSERT INTO meta SELECT 'checkpoint', $2, $3 FROM l "
     "ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, sum = EXCLUDED.sum RETURNING key";
-constexpr char kWriteTold[] =
+constexpr char kWriteCalibration[] =
     "INSERT INTO told SELECT 1, $2 FROM l "
     "ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING id";
 constexpr char kLastEdits[] =
@@ -292,13 +292,13 @@ std::optional<Error> PostgresStore::write_checkpoint(std::uint64_t seq, const Pa
   return drop_except(seq);
 }
 
-std::optional<Error> PostgresStore::write_told(std::string_view bytes) {
+std::optional<Error> PostgresStore::write_calibration(std::string_view bytes) {
   Parameters p;
   p.add(epoch_.load()).add_bytes(bytes);
-  return run_as_leader(kWriteTold, p);
+  return run_as_leader(kWriteCalibration, p);
 }
 
-Result<std::string> PostgresStore::read_told() {
+Result<std::string> PostgresStore::read_calibration() {
   PgConnection db;
   if (auto error = db.open(address_)) return *error;
   const PgResult row = db.run("SELECT bytes FROM told WHERE id = 1");

@@ -49,8 +49,8 @@ struct PostgresOptions {
   std::string copy_path{};
 };
 
-// A shared store. Until it leads, its readers, lead(), describe() and read_told() work, once the
-// leader has made the tables.
+// A shared store. Until it leads, its readers, lead(), describe() and read_calibration() work, once
+// the leader has made the tables.
 class SharedStore : public Store {
  public:
   // Looks once at the leader. True: the lead was free and this process took it, the tables are

@@ -8,7 +8,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "engine/forecast/forecast.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "server/edge/cluster/waiting.h"
 
 namespace subak::fault {

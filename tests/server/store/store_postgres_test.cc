@@ -93,10 +93,10 @@ TEST_F(PostgresStoreTest, WhoTakesTheLeadHasItAndTheOneBeforeNoLonger) {
   EXPECT_NE(word_of(first->check_owned()).find("second host"), std::string::npos);
   EXPECT_NE(word_of(first->commit(batch(4))).find("second host"), std::string::npos);
   EXPECT_TRUE(first->write_checkpoint(3, pack({account_set(0, 2, "ml", 1, "")})));
-  EXPECT_TRUE(first->write_told("old"));
+  EXPECT_TRUE(first->write_calibration("old"));
   ASSERT_FALSE(second->commit(batch(4)));
   EXPECT_FALSE(second->check_owned());
-  EXPECT_EQ(*second->read_told(), "");
+  EXPECT_EQ(*second->read_calibration(), "");
   EXPECT_EQ(facts_of(*second), 6u);
 }
 

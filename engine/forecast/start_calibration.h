@@ -1,6 +1,6 @@
-// Start-time calibration: it compares actual starts with their estimates (`ToldStarts`), and sizes
-// the next intervals to contain nine of ten starts. It is not part of the state. Its loss only
-// widens the intervals, so it is stored beside a checkpoint (docs/design/0053). Threads: none.
+// Start-time calibration: it compares actual starts with their estimates (`StartCalibration`), and
+// sizes the next intervals to contain nine of ten starts. It is not part of the state. Its loss
+// only widens the intervals, so it is stored beside a checkpoint (docs/design/0053). Threads: none.
 //
 // A forecast knows nothing of later jobs, so most jobs wait longer than it says, by a factor. The
 // intervals are conformal: the shortest range that has enough of the last ratios (actual + 10 min)
@@ -23,8 +23,8 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "engine/forecast/calibration_record.h"
 #include "engine/forecast/forecast.h"
-#include "engine/forecast/told_kept.h"
 
 namespace subak {
 
@@ -58,11 +58,11 @@ struct ForecastStarts {
 };
 
 // Collects estimates and outcomes, and computes the quantiles from them.
-class ToldStarts {
+class StartCalibration {
  public:
   // Records the first estimate of a job: a forecast made at `at_ms` is the first with a start for
-  // it. Ignored if limits::kToldStarts jobs are recorded already.
-  void told(JobId job, TimeMs at_ms, TimeMs start_ms);
+  // it. Ignored if limits::kMaxCalibrationStarts jobs are recorded already.
+  void announced(JobId job, TimeMs at_ms, TimeMs start_ms);
   // Records the start of the job's first attempt. Returns its estimate; nullopt: it had none.
   std::optional<ExpectedStart> started(JobId job, TimeMs t);
   // Drops a job that is gone without a start, or whose end is not known.
@@ -70,26 +70,26 @@ class ToldStarts {
   // Counts each job that still waits after its `latest` time as a miss, once. O(waiting jobs).
   void look(TimeMs t);
   // The quantiles of all outcomes so far. The reference holds until the next outcome or miss. The
-  // first call after one computes them, O(limits::kToldOutcomes).
+  // first call after one computes them, O(limits::kMaxCalibrationOutcomes).
   const StartOdds& odds() const;
   std::size_t size() const { return waiting_.size(); }
 
   // All of it except `seq`, in its stored form.
-  ToldKept kept() const;
-  // Restores the stored form. Error: no ToldStarts wrote it.
-  static Result<ToldStarts> from(const ToldKept& kept);
+  CalibrationRecord record() const;
+  // Restores the stored form. Error: no StartCalibration wrote it.
+  static Result<StartCalibration> from(const CalibrationRecord& record);
   // Drops each job for which `waits` returns false: it is gone, or not known.
   void forget_unless(const std::function<bool(JobId)>& waits);
 
  private:
-  struct Told {
+  struct Announced {
     TimeMs at_ms = 0, start_ms = 0;
     ExpectedStart as;
     bool missed = false;
   };
   void hit(bool in);
 
-  std::unordered_map<JobId, Told> waiting_;
+  std::unordered_map<JobId, Announced> waiting_;
   std::deque<double> ratios_;  // newest last
   double level_ = 0.1;         // target part of the starts that miss
   mutable std::optional<StartOdds> odds_;

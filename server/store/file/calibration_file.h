@@ -11,12 +11,12 @@
 
 namespace subak {
 
-inline constexpr char kToldSuffix[] = ".told";
+inline constexpr char kCalibrationSuffix[] = ".told";
 
 // `seed`: of the store (server/store/proof/head.h). The old file is replaced as a whole, or stays.
-std::optional<Error> write_told_file(const std::string& path, std::uint32_t seed,
-                                     std::string_view bytes);
+std::optional<Error> write_calibration_file(const std::string& path, std::uint32_t seed,
+                                            std::string_view bytes);
 // Reads the file; empty: there is none. An error: it is not of that store, damaged, or unreadable.
-Result<std::string> read_told_file(const std::string& path, std::uint32_t seed);
+Result<std::string> read_calibration_file(const std::string& path, std::uint32_t seed);
 
 }  // namespace subak

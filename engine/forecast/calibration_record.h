@@ -1,6 +1,6 @@
-// The stored form of ToldStarts (engine/forecast/told_starts.h) beside a checkpoint, field by field. It is
-// neither a fact nor state. A program that cannot read it goes on without it and gives wider
-// intervals. Threads: any; plain values.
+// The stored form of StartCalibration (engine/forecast/start_calibration.h) beside a checkpoint,
+// field by field. It is neither a fact nor state. A program that cannot read it goes on without it
+// and gives wider intervals. Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace subak {
 
 // (actual + 10 min) / (forecast + 10 min) of one start.
-struct RatioKept {
+struct RatioRecord {
   double ratio = 0;
 
   template <class V>
@@ -23,7 +23,7 @@ struct RatioKept {
 };
 
 // A waiting job and its first start estimate.
-struct WaitKept {
+struct WaitRecord {
   JobId job;
   TimeMs at_ms = 0, start_ms = 0;  // the time of the estimate, and the forecast start
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
@@ -44,12 +44,12 @@ struct WaitKept {
 };
 
 // All outcomes and open estimates.
-struct ToldKept {
+struct CalibrationRecord {
   static constexpr std::string_view kName = "told_starts";
-  std::uint64_t seq = 0;          // the last fact that it includes
-  double level = 0;               // target part of the starts that miss their interval
-  std::vector<WaitKept> waiting;  // by job, at most limits::kToldStarts
-  std::vector<RatioKept> ratios;  // oldest first, at most limits::kToldOutcomes
+  std::uint64_t seq = 0;            // the last fact that it includes
+  double level = 0;                 // target part of the starts that miss their interval
+  std::vector<WaitRecord> waiting;  // by job, at most limits::kMaxCalibrationStarts
+  std::vector<RatioRecord> ratios;  // oldest first, at most limits::kMaxCalibrationOutcomes
 
   template <class V>
   void fields(V& v) {

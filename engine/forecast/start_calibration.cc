@@ -1,4 +1,4 @@
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +17,13 @@ constexpr double kLeast = 0.002, kMost = 0.4;
 constexpr double kShort = double{10 * kMinuteMs};  // waits below it hardly differ
 constexpr std::size_t kFew = 20;                   // outcomes; fewer are too few
 
-bool is_told(const WaitKept& w) {
+bool is_told(const WaitRecord& w) {
   return w.job && w.at_ms >= 0 && w.at_ms <= w.earliest_ms && w.earliest_ms <= w.expected_ms &&
          w.expected_ms <= w.latest_ms && w.latest_ms <= limits::kMaxTimeMs &&
          w.at_ms <= w.start_ms && w.start_ms <= limits::kMaxTimeMs;
 }
 
-Error no_told(const char* field, std::string got, std::string want) {
+Error bad_record(const char* field, std::string got, std::string want) {
   return {ErrorCode::kInvalid, std::string("told_starts.") + field, std::move(got),
           std::move(want)};
 }
@@ -61,34 +61,34 @@ std::optional<ExpectedStart> ForecastStarts::of(JobId job, TimeMs now) const {
                        std::max(now, told.latest_ms), told.learned, start->assumed};
 }
 
-void ToldStarts::told(JobId job, TimeMs at_ms, TimeMs start_ms) {
-  if (waiting_.size() >= limits::kToldStarts) return;
-  waiting_.try_emplace(job, Told{at_ms, start_ms, odds().of(at_ms, start_ms), false});
+void StartCalibration::announced(JobId job, TimeMs at_ms, TimeMs start_ms) {
+  if (waiting_.size() >= limits::kMaxCalibrationStarts) return;
+  waiting_.try_emplace(job, Announced{at_ms, start_ms, odds().of(at_ms, start_ms), false});
 }
 
-void ToldStarts::hit(bool in) {
+void StartCalibration::hit(bool in) {
   level_ = std::clamp(level_ + kStep * (kMissing - (in ? 0 : 1)), kLeast, kMost);
   odds_.reset();
 }
 
 // A start within a minute does not count as a hit: nearly all of these hit, whatever the intervals.
-std::optional<ExpectedStart> ToldStarts::started(JobId job, TimeMs t) {
+std::optional<ExpectedStart> StartCalibration::started(JobId job, TimeMs t) {
   const auto it = waiting_.find(job);
   if (it == waiting_.end()) return std::nullopt;
-  const Told told = it->second;
+  const Announced told = it->second;
   waiting_.erase(it);
   const auto waited = static_cast<double>(std::max<DurationMs>(0, t - told.at_ms));
   const double ratio =
       (waited + kShort) / (static_cast<double>(told.start_ms - told.at_ms) + kShort);
   ratios_.push_back(ratio);
-  if (ratios_.size() > limits::kToldOutcomes) ratios_.pop_front();
+  if (ratios_.size() > limits::kMaxCalibrationOutcomes) ratios_.pop_front();
   odds_.reset();
   if (!told.missed && t - told.at_ms > kMinuteMs)
     hit(t >= told.as.earliest_ms && t <= told.as.latest_ms);
   return told.as;
 }
 
-void ToldStarts::look(TimeMs t) {
+void StartCalibration::look(TimeMs t) {
   for (auto& [id, told] : waiting_) {  // any order: each counts the same
     if (told.missed || t <= told.as.latest_ms) continue;
     told.missed = true;
@@ -96,7 +96,7 @@ void ToldStarts::look(TimeMs t) {
   }
 }
 
-const StartOdds& ToldStarts::odds() const {
+const StartOdds& StartCalibration::odds() const {
   if (odds_) return *odds_;
   StartOdds& out = odds_.emplace();
   if (ratios_.size() < kFew) return out;
@@ -106,8 +106,8 @@ const StartOdds& ToldStarts::odds() const {
   return out = {low, sorted[sorted.size() / 2], high, true};
 }
 
-ToldKept ToldStarts::kept() const {
-  ToldKept out;
+CalibrationRecord StartCalibration::record() const {
+  CalibrationRecord out;
   out.level = level_;
   for (const double ratio : ratios_) out.ratios.push_back({ratio});
   for (const auto& [job, told] : waiting_) {  // any order: sorted below
@@ -115,41 +115,42 @@ ToldKept ToldStarts::kept() const {
                            told.as.latest_ms, told.as.learned, told.missed});
   }
   std::sort(out.waiting.begin(), out.waiting.end(),
-            [](const WaitKept& a, const WaitKept& b) { return a.job < b.job; });
+            [](const WaitRecord& a, const WaitRecord& b) { return a.job < b.job; });
   return out;
 }
 
-Result<ToldStarts> ToldStarts::from(const ToldKept& kept) {
-  ToldStarts out;
-  if (!(kept.level >= kLeast && kept.level <= kMost)) {
-    return no_told("level", std::to_string(kept.level), "want a part of all starts");
+Result<StartCalibration> StartCalibration::from(const CalibrationRecord& record) {
+  StartCalibration out;
+  if (!(record.level >= kLeast && record.level <= kMost)) {
+    return bad_record("level", std::to_string(record.level), "want a part of all starts");
   }
-  out.level_ = kept.level;
-  if (kept.ratios.size() > limits::kToldOutcomes) {
-    return no_told("ratios", std::to_string(kept.ratios.size()),
-                   "want at most " + std::to_string(limits::kToldOutcomes));
+  out.level_ = record.level;
+  if (record.ratios.size() > limits::kMaxCalibrationOutcomes) {
+    return bad_record("ratios", std::to_string(record.ratios.size()),
+                      "want at most " + std::to_string(limits::kMaxCalibrationOutcomes));
   }
-  for (const RatioKept& one : kept.ratios) {
+  for (const RatioRecord& one : record.ratios) {
     if (!std::isfinite(one.ratio) || one.ratio <= 0) {
-      return no_told("ratios", std::to_string(one.ratio), "want numbers above 0");
+      return bad_record("ratios", std::to_string(one.ratio), "want numbers above 0");
     }
     out.ratios_.push_back(one.ratio);
   }
-  if (kept.waiting.size() > limits::kToldStarts) {
-    return no_told("waiting", std::to_string(kept.waiting.size()),
-                   "want at most " + std::to_string(limits::kToldStarts));
+  if (record.waiting.size() > limits::kMaxCalibrationStarts) {
+    return bad_record("waiting", std::to_string(record.waiting.size()),
+                      "want at most " + std::to_string(limits::kMaxCalibrationStarts));
   }
-  for (const WaitKept& w : kept.waiting) {
+  for (const WaitRecord& w : record.waiting) {
     const ExpectedStart as{w.earliest_ms, w.expected_ms, w.latest_ms, w.learned};
     if (!is_told(w) ||
-        !out.waiting_.try_emplace(w.job, Told{w.at_ms, w.start_ms, as, w.missed}).second) {
-      return no_told("waiting", std::to_string(w.job.value), "want each job once, with its times");
+        !out.waiting_.try_emplace(w.job, Announced{w.at_ms, w.start_ms, as, w.missed}).second) {
+      return bad_record("waiting", std::to_string(w.job.value),
+                        "want each job once, with its times");
     }
   }
   return out;
 }
 
-void ToldStarts::forget_unless(const std::function<bool(JobId)>& waits) {
+void StartCalibration::forget_unless(const std::function<bool(JobId)>& waits) {
   std::erase_if(waiting_, [&](const auto& entry) { return !waits(entry.first); });
 }
 
