@@ -165,8 +165,8 @@ std::shared_ptr<const View> Engine::view() const {
   return derive::view(impl_->state, impl_->views);
 }
 std::size_t Engine::filters() const { return impl_->search.filters(); }
-MilliGpu Engine::kept_idle(ClusterId cluster) const {
-  return derive::kept_idle(impl_->state, cluster);
+MilliGpu Engine::reserved_idle(ClusterId cluster) const {
+  return derive::reserved_idle(impl_->state, cluster);
 }
 Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {

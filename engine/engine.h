@@ -166,7 +166,7 @@ class Engine {
   // How many kinds of pods have cached node filters in the searches of this engine.
   std::size_t filters() const;
   // Free GPUs of the cluster on reserved nodes. O(reserved nodes).
-  MilliGpu kept_idle(ClusterId cluster) const;
+  MilliGpu reserved_idle(ClusterId cluster) const;
   Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): call rarely
 
  private:

@@ -41,13 +41,13 @@ struct PassMemory {
   };
   // Versions of the inputs to a cached result. If one changed, the result is computed again.
   struct Point {
-    std::uint64_t fleet = 0, structure = 0, kept = 0;
+    std::uint64_t fleet = 0, structure = 0, reserved = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
   // Versions of the inputs to the last search for promised starts. If none changed, the search is
   // skipped.
   struct StartsPoint {
-    std::uint64_t freed = 0, structure = 0, kept = 0, drains = 0, overruns = 0;
+    std::uint64_t freed = 0, structure = 0, reserved = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
     friend bool operator==(const StartsPoint&, const StartsPoint&) = default;
@@ -58,10 +58,11 @@ struct PassMemory {
   // Set by a pass that stopped before it asked all jobs. The next pass skips these.
   std::vector<Barred> barred;
   Point barred_at;
-  std::uint64_t kept_at = 0;  // version of State::kept() for which the blocked shapes hold
-  Point open_at;              // all reserved nodes were open
-  StartsPoint pulled_at;      // no promised start could be earlier
-  std::set<JobId> refused;    // no nodes can be reserved for them
+  // The version of State::reserved_nodes() for which the blocked shapes hold.
+  std::uint64_t reserved_at = 0;
+  Point open_at;            // all reserved nodes were open
+  StartsPoint pulled_at;    // no promised start could be earlier
+  std::set<JobId> refused;  // no nodes can be reserved for them
   StartsPoint refused_at;
 };
 

@@ -28,8 +28,8 @@ std::uint64_t freed_point(const Decision& d, ShapeId shape) {
 using derive::amounts_of;
 using Found = derive::EntitledPlace;
 
-Found find_entitled(Decision& d, const state::Job& job, const KeptNodes& kept) {
-  return derive::find_entitled(d.s, d.search, kept, job);
+Found find_entitled(Decision& d, const state::Job& job, const ReservedNodes& reserved_nodes) {
+  return derive::find_entitled(d.s, d.search, reserved_nodes, job);
 }
 
 void start(Decision& d, JobId id, Placement placement) {
@@ -50,11 +50,11 @@ void start(Decision& d, JobId id, Placement placement) {
 
 // If the reserved nodes changed, shapes without a placement may have one.
 void forget_blocked(const Decision& d, PassMemory& memory) {
-  if (memory.kept_at != d.s.kept().version()) {
+  if (memory.reserved_at != d.s.reserved_nodes().version()) {
     memory.blocked.clear();
     memory.blocked_for_all.clear();
     memory.blocked_for_fill.clear();
-    memory.kept_at = d.s.kept().version();
+    memory.reserved_at = d.s.reserved_nodes().version();
   }
   const std::size_t numbers = d.s.fleet().shape_numbers() + 1;
   memory.blocked.resize(numbers);
@@ -63,13 +63,13 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
 }
 
 // A placement on the nodes that are reserved for the job, and nowhere else.
-Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& job) {
-  KeptNodes kept = derive::draining_before(d.s, d.s.sure_end(job));
-  kept.keep(r.nodes, r.job);
-  derive::keep_for_others(d.s, r.job, kept);
+Found find_on_reserved(Decision& d, const state::Reservation& r, const state::Job& job) {
+  ReservedNodes reserved_nodes = derive::draining_before(d.s, d.s.sure_end(job));
+  reserved_nodes.reserve(r.nodes, r.job);
+  derive::reserve_for_others(d.s, r.job, reserved_nodes);
   const JobId nobody(r.job.cluster(), 0);
-  kept.keep(d.s.fleet().nodes(r.job.cluster()), nobody);
-  return find_entitled(d, job, kept);
+  reserved_nodes.reserve(d.s.fleet().nodes(r.job.cluster()), nobody);
+  return find_entitled(d, job, reserved_nodes);
 }
 
 // True if enough may be idle there. Usually something is held, and a look at one node rules it out.
@@ -91,7 +91,7 @@ bool start_reserved(Decision& d) {
     const state::Job& job = d.s.jobs().at(r.job);
     if (!d.s.clusters().at(r.job.cluster()).synced) continue;
     Found found;
-    if (could_fit(d, r, job)) found = find_on_kept(d, r, job);
+    if (could_fit(d, r, job)) found = find_on_reserved(d, r, job);
     if (found.placement) {
       start(d, r.job, *std::move(found.placement));
       any = true;
@@ -141,12 +141,12 @@ struct Work {
 // part. The order compares accounts by their next jobs, so it must not depend on earlier searches.
 class Walk {
  public:
-  // It searches for placements outside `kept`, which must outlive the walk. `blocked`: its cached
-  // results. `reserved`: shapes that take part in any case.
-  Walk(Decision& d, const KeptNodes& kept, PassMemory& memory, PassMemory::BlockedShapes& blocked,
-       std::set<ShapeId> reserved = {})
+  // It searches for placements outside `reserved_nodes`, which must outlive the walk. `blocked`:
+  // its cached results. `reserved`: shapes that take part in any case.
+  Walk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
+       PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {})
       : d_(d),
-        kept_(kept),
+        reserved_nodes_(reserved_nodes),
         memory_(memory),
         blocked_(blocked),
         reserved_(std::move(reserved)),
@@ -160,7 +160,7 @@ class Walk {
       }
     }
     const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
-                                  d.s.kept().version()};
+                                  d.s.reserved_nodes().version()};
     if (memory.barred_at != point) memory.barred.clear();
     memory.barred_at = point;
     for (const PassMemory::Barred& barred : memory.barred) apply(barred);
@@ -186,9 +186,10 @@ class Walk {
   // Call it for a job without a placement. True if it would have one on nodes that are drained
   // before its end, `end_ms`. It is then passed over, and jobs like it with shorter limits may
   // start there.
-  bool pass_over_if_drained(const state::Job& job, TimeMs end_ms, derive::KeptByEnd& kept) {
+  bool pass_over_if_drained(const state::Job& job, TimeMs end_ms,
+                            derive::ReservedUntil& reserved_until) {
     if (d_.s.nodes().planned_drains().empty()) return false;
-    const Picture undrained(d_.s.fleet(), kept.beside_drains(end_ms));
+    const Picture undrained(d_.s.fleet(), reserved_until.beside_drains(end_ms));
     if (!d_.search.find(undrained, job.shape, job.id)) return false;
     pass_over_drained(job, end_ms);
     return true;
@@ -265,11 +266,11 @@ class Walk {
   }
   bool has_place(ShapeId shape) {
     return reserved_.contains(shape) ||
-           d_.search.find(Picture(d_.s.fleet(), kept_), shape, JobId());
+           d_.search.find(Picture(d_.s.fleet(), reserved_nodes_), shape, JobId());
   }
 
   Decision& d_;
-  const KeptNodes& kept_;
+  const ReservedNodes& reserved_nodes_;
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
   const std::set<ShapeId> reserved_;
@@ -285,7 +286,8 @@ class Walk {
 
 // Tries to start the next job in the order. False: it cannot start, and the walk knows which others
 // cannot.
-bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work& work) {
+bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Walk& walk,
+               Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
   if (walk.bar_if_stopped(job)) return false;
@@ -295,7 +297,7 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
     walk.pass_over_drained(job, end_ms);
     return false;
   }
-  Found found = find_entitled(d, job, kept.from(end_ms));
+  Found found = find_entitled(d, job, reserved_until.from(end_ms));
   if (found.placement) {
     start(d, id, *std::move(found.placement));
     walk.started(id, leaf);
@@ -305,7 +307,7 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
     walk.bar_line(id);
   } else if (found.refused || has_own()) {
     walk.pass_over(id);  // others like it may have a placement that it has not, or get nodes too
-  } else if (!walk.pass_over_if_drained(job, end_ms, kept)) {
+  } else if (!walk.pass_over_if_drained(job, end_ms, reserved_until)) {
     walk.no_place(job.shape);
     walk.block_others(work);
   }
@@ -315,9 +317,9 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
 // Starts jobs within their quota, which come first in the order. They may use nodes that are
 // reserved for jobs beyond their quota.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
-  if (d.s.kept().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
-  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kFirm);
-  const KeptNodes firm = kept.beside_drains(0);
+  if (d.s.reserved_nodes().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
+  derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kFirm);
+  const ReservedNodes firm = reserved_until.beside_drains(0);
   const std::uint64_t begun = freed_point(d);
   Walk walk(d, firm, memory, memory.blocked_for_all);
   for (; !work.enough(); ++work.checks) {
@@ -327,11 +329,11 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     const AccountId leaf = job.leaf;
     if (walk.bar_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
-    Found found = find_entitled(d, job, kept.from(end_ms));
+    Found found = find_entitled(d, job, reserved_until.from(end_ms));
     if (found.refused) {
       walk.pass_over(*next);
     } else if (!found.placement && !found.barred) {
-      if (walk.pass_over_if_drained(job, end_ms, kept)) continue;
+      if (walk.pass_over_if_drained(job, end_ms, reserved_until)) continue;
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);
     } else if (!found.placement ||
@@ -362,7 +364,7 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
   for (const ShapeId shape : others) walk.block_shape(shape);
-  const bool known = memory.kept_at == d.s.kept().version();
+  const bool known = memory.reserved_at == d.s.reserved_nodes().version();
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
     if (derive::stopped(d.s, job, Asking::kAmounts)) {
@@ -373,15 +375,15 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
       walk.block_shape(job.shape);
     }
   }
-  if (known) memory.kept_at = d.s.kept().version();  // blocked shapes stay blocked
+  if (known) memory.reserved_at = d.s.reserved_nodes().version();  // blocked shapes stay blocked
 }
 
 // Fills reserved nodes, in the order, with jobs that had no placement elsewhere and end before the
 // nodes are needed.
 void fill(Decision& d, PassMemory& memory, Work& work) {
-  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kInUse);
-  if (kept.last() <= d.s.now()) return;
-  const KeptNodes nothing;
+  derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kInUse);
+  if (reserved_until.last() <= d.s.now()) return;
+  const ReservedNodes nothing;
   const std::uint64_t begun = freed_point(d);
   Walk walk(d, nothing, memory, memory.blocked_for_fill);
   for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
@@ -391,11 +393,11 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     const AccountId leaf = job.leaf;
     if (walk.bar_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
-    if (end_ms > kept.last()) {
+    if (end_ms > reserved_until.last()) {
       walk.pass_over(*next);
       continue;
     }
-    Found found = find_entitled(d, job, kept.from(end_ms));
+    Found found = find_entitled(d, job, reserved_until.from(end_ms));
     ++work.checks;
     if (found.placement) {
       start(d, *next, *std::move(found.placement));
@@ -424,18 +426,18 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 // may use now, or an earlier job may fit now. `too_late`: shapes with jobs whose only placement is
 // drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
-  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kAll);
+  derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
   const std::uint64_t begun = freed_point(d);
-  Walk walk(d, d.s.kept(), memory, memory.blocked, reserved_shapes(d));
+  Walk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next) {
       too_late = walk.too_late();
       return Walked::kAll;
     }
-    if (!try_start(d, *next, kept, walk, work)) continue;
+    if (!try_start(d, *next, reserved_until, walk, work)) continue;
     ++work.starts;
-    if (!d.s.kept().empty() && give_up_stopped(d)) return Walked::kAgain;
+    if (!d.s.reserved_nodes().empty() && give_up_stopped(d)) return Walked::kAgain;
     if (may_fit_now(d, memory.blocked, begun)) return Walked::kAgain;
   }
   return Walked::kEnough;
@@ -468,7 +470,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     fill(d, memory, work);
     pull(d, memory);
     // Nodes that are no longer reserved are free for others.
-    if (memory.kept_at != d.s.kept().version() || freed != freed_point(d)) walked = Walked::kAgain;
+    if (memory.reserved_at != d.s.reserved_nodes().version() || freed != freed_point(d))
+      walked = Walked::kAgain;
   }
   if (walked != Walked::kEnough) memory.barred.clear();
   d.tell(note::PassDue{walked != Walked::kAll});

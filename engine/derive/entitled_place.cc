@@ -73,24 +73,24 @@ RefusedNodes refused_nodes(const State& s, const state::Job& job) {
 
 }  // namespace
 
-EntitledPlace find_entitled(const State& s, Search& search, const KeptNodes& kept,
+EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job) {
   const RefusedNodes refused = refused_nodes(s, job);
   if (refused.never.empty() && refused.last.empty()) {
-    return find_in(s, search, Picture(s.fleet(), kept), job);
+    return find_in(s, search, Picture(s.fleet(), reserved), job);
   }
   const JobId nobody(job.id.cluster(), 0);
-  KeptNodes without = kept;
-  without.keep(refused.never, nobody);
+  ReservedNodes without = reserved;
+  without.reserve(refused.never, nobody);
   if (!refused.last.empty()) {
-    KeptNodes others = without;
-    others.keep(refused.last, nobody);
+    ReservedNodes others = without;
+    others.reserve(refused.last, nobody);
     EntitledPlace found = find_in(s, search, Picture(s.fleet(), others), job);
     if (found.placement) return found;
   }
   EntitledPlace found = find_in(s, search, Picture(s.fleet(), without), job);
   if (!found.placement && !found.barred && !refused.never.empty()) {
-    found.refused = search.find(Picture(s.fleet(), kept), job.shape, job.id).has_value();
+    found.refused = search.find(Picture(s.fleet(), reserved), job.shape, job.id).has_value();
   }
   return found;
 }

@@ -141,15 +141,15 @@ void State::on(const fact::Charged& f) {
 void State::on(const fact::Reserved& f) {
   must(jobs_.at(f.job).state == JobState::kQueued, "a job with reserved nodes is queued");
   clusters_.apply(f);
-  keep_nodes();
+  reserve_nodes();
   pass_due_ = true;
 }
 
-void State::keep_nodes() {
-  kept_.clear();
+void State::reserve_nodes() {
+  reserved_nodes_.clear();
   for (const auto& [id, cluster] : clusters_.all()) {
     for (const state::Reservation& r : cluster.reservations) {
-      kept_.keep(r.nodes, r.job, computes(r.job));
+      reserved_nodes_.reserve(r.nodes, r.job, computes(r.job));
     }
   }
 }

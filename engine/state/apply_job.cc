@@ -16,7 +16,7 @@ using state::Pod;
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
   if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // a node took its pods
-  if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) keep_nodes();
+  if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) reserve_nodes();
   plan_end(job);
   pass_due_ = true;
 }
@@ -79,7 +79,7 @@ void State::on(const fact::PodChanged& f) {
     return jobs_.change_pod(f, use_alone(job, f.shape));
   }
   must(job.waits(), "a request changes while its job waits");
-  if (clusters_.reserve_no_longer(f.job)) keep_nodes();
+  if (clusters_.reserve_no_longer(f.job)) reserve_nodes();
   jobs_.change_request(job, fleet_.use(f.job.cluster(), jobs_.request_with(job, f.rank, f.shape)));
 }
 

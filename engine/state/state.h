@@ -34,7 +34,7 @@
 #include "model/fact.h"
 #include "model/input.h"
 #include "placement/fleet/fleet.h"
-#include "placement/fleet/kept_nodes.h"
+#include "placement/fleet/reserved_nodes.h"
 
 namespace subak {
 
@@ -84,7 +84,7 @@ class State {
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
   // The nodes of all reservations with their jobs. Follows from the clusters.
-  const KeptNodes& kept() const { return kept_; }
+  const ReservedNodes& reserved_nodes() const { return reserved_nodes_; }
   // True if a change since the last pass may let a job start.
   bool pass_due() const { return pass_due_; }
 
@@ -220,7 +220,7 @@ class State {
   void on(const note::Decided& /*n*/) { seen_.clear(); }
   void on(const note::PassDue& n) { pass_due_ = n.due; }
 
-  void keep_nodes();
+  void reserve_nodes();
   void set_state(state::Job& job, JobState to);
   TimeMs limit_end(const state::Job& job, TimeMs started_ms) const;  // with the grace time
   void plan_end(state::Job& job);
@@ -252,7 +252,7 @@ class State {
   state::Bars bars_;
   state::LightPods light_pods_;
   state::Pending pending_;
-  KeptNodes kept_;
+  ReservedNodes reserved_nodes_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;

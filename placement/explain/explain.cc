@@ -45,7 +45,7 @@ namespace {
 std::vector<std::string> keepers(const Scene& scene, const Shape& shape, const Sought& sought,
                                  JobId owner) {
   std::set<JobId> jobs;
-  for (NodeIndex i = 0; scene.kept != nullptr && i < scene.fleet.nodes.size(); ++i) {
+  for (NodeIndex i = 0; scene.reserved != nullptr && i < scene.fleet.nodes.size(); ++i) {
     const JobId keeper = scene.owner_of(i);
     if (!keeper || keeper == owner || !scene.fleet.nodes[i]) continue;
     for (std::size_t k = 0; k < shape.pods.size(); ++k) {
@@ -111,7 +111,7 @@ std::vector<Reason> Explainer::run() {
                                     [](const Demand& d) { return d.computed_on.has_value(); });
     if ((left || !keepers_.empty()) && works_in(scene_.for_all(), {})) {
       reserved();
-    } else if (beside && works_in(scene_.unkept().computed_together(), {})) {
+    } else if (beside && works_in(scene_.without_reservations().computed_together(), {})) {
       computed();
     } else {
       bool too_large_pod = false;

@@ -160,7 +160,9 @@ bool Explainer::enough_gpus() const {
   });
 }
 
-bool Explainer::works(Ignore ignore) const { return works_in(scene_.unkept(), ignore); }
+bool Explainer::works(Ignore ignore) const {
+  return works_in(scene_.without_reservations(), ignore);
+}
 
 bool Explainer::works_in(const Scene& scene, Ignore ignore) const {
   const GangRequest& r = shape_.request();
@@ -172,7 +174,7 @@ bool Explainer::works_in(const Scene& scene, Ignore ignore) const {
 }
 
 bool Explainer::works_anywhere() const {
-  const Scene scene = scene_.unkept();
+  const Scene scene = scene_.without_reservations();
   Finder finder(memory_, shape_, sought_, scene, owner_, kOnlyGpus);
   return finder.attempt(Topology::kAny, 0);
 }

@@ -36,7 +36,7 @@ std::vector<JobId> computing_beside(const Scene& scene, NodeIndex node, JobId ow
   scene.fleet.domains[home]->each_wired([&](NodeIndex m) {
     const JobId keeper = scene.owner_of(m);
     if (!keeper || keeper == owner || scene.node(m).home() != home) return;
-    if (scene.kept->computes(NodeId(m))) jobs.push_back(keeper);
+    if (scene.reserved->computes(NodeId(m))) jobs.push_back(keeper);
     if (scene.nothing_held) add_computing(scene.fleet, scene.load(m), jobs);
   });
   sort_once(jobs);

@@ -6,7 +6,7 @@
 
 namespace subak {
 
-void KeptNodes::keep(std::span<const NodeId> nodes, JobId owner, bool computes) {
+void ReservedNodes::reserve(std::span<const NodeId> nodes, JobId owner, bool computes) {
   assert(owner && "reserved nodes have an owner");
   ++version_;
   for (const NodeId id : nodes) {
@@ -19,7 +19,7 @@ void KeptNodes::keep(std::span<const NodeId> nodes, JobId owner, bool computes) 
   }
 }
 
-void KeptNodes::clear() {
+void ReservedNodes::clear() {
   ++version_;
   for (const NodeId id : nodes_) owners_[id.value] = JobId();
   nodes_.clear();
@@ -28,11 +28,11 @@ void KeptNodes::clear() {
 
 Picture::Picture(const Fleet& fleet) : fleet_(&fleet), fleet_version_(fleet.version()) {}
 
-Picture::Picture(const Fleet& fleet, const KeptNodes& kept)
+Picture::Picture(const Fleet& fleet, const ReservedNodes& reserved)
     : fleet_(&fleet),
-      kept_(&kept),
+      reserved_(&reserved),
       fleet_version_(fleet.version()),
-      kept_version_(kept.version()) {}
+      reserved_version_(reserved.version()) {}
 
 Picture Picture::empty(const Fleet& fleet) {
   Picture p(fleet);
@@ -58,7 +58,7 @@ Picture Picture::drained() const {
 
 bool Picture::current() const {
   return fleet_version_ == fleet_->version() &&
-         (kept_ == nullptr || kept_version_ == kept_->version());
+         (reserved_ == nullptr || reserved_version_ == reserved_->version());
 }
 
 }  // namespace subak

@@ -17,7 +17,7 @@
 
 #include "core/error.h"
 #include "placement/fleet/fleet.h"
-#include "placement/fleet/kept_nodes.h"
+#include "placement/fleet/reserved_nodes.h"
 
 namespace subak {
 
@@ -38,8 +38,8 @@ class Picture {
   // The fleet now, without reservations.
   explicit Picture(const Fleet& fleet);
   // The fleet now, with these nodes reserved for their owners.
-  Picture(const Fleet& fleet, const KeptNodes& kept);
-  Picture(const Fleet& fleet, KeptNodes&& kept) = delete;  // it would not outlive this
+  Picture(const Fleet& fleet, const ReservedNodes& reserved);
+  Picture(const Fleet& fleet, ReservedNodes&& reserved) = delete;  // it would not outlive this
 
   // A fleet without holds and reservations in which every node is open and healthy: what could ever
   // fit. Best fit does not matter here; the search takes the first placement that it finds.
@@ -65,10 +65,10 @@ class Picture {
   friend struct Scene;
 
   const Fleet* fleet_;
-  const KeptNodes* kept_ = nullptr;
+  const ReservedNodes* reserved_ = nullptr;
   std::shared_ptr<const Overlay> overlay_;  // nullptr: no difference
   bool nothing_held_ = false, all_open_ = false;
-  std::uint64_t fleet_version_ = 0, kept_version_ = 0;
+  std::uint64_t fleet_version_ = 0, reserved_version_ = 0;
 };
 
 }  // namespace subak

@@ -11,18 +11,19 @@ namespace subak {
 struct Scene {
   explicit Scene(const Picture& picture)
       : fleet(picture.fleet().impl()),
-        kept(picture.kept_ != nullptr && !picture.kept_->empty() ? picture.kept_ : nullptr),
+        reserved(picture.reserved_ != nullptr && !picture.reserved_->empty() ? picture.reserved_
+                                                                             : nullptr),
         overlay(picture.overlay_.get()),
         nothing_held(picture.nothing_held_),
         all_open(picture.all_open_) {}
 
   const Fleet::Impl& fleet;
-  const KeptNodes* kept;     // reserved nodes; nullptr: none
-  const Overlay* overlay;    // nullptr: no difference from the live fleet
-  bool nothing_held;         // all rooms are empty
-  bool all_open;             // every node that matches may be used, whatever its condition
-  bool broken_into = false;  // every job may use what is left to gangs
-  bool together = false;     // gangs with a ComputeDomain may be anywhere
+  const ReservedNodes* reserved;  // reserved nodes; nullptr: none
+  const Overlay* overlay;         // nullptr: no difference from the live fleet
+  bool nothing_held;              // all rooms are empty
+  bool all_open;                  // every node that matches may be used, whatever its condition
+  bool broken_into = false;       // every job may use what is left to gangs
+  bool together = false;          // gangs with a ComputeDomain may be anywhere
 
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // The room of the node.
@@ -57,7 +58,7 @@ struct Scene {
     return other == nullptr ? fleet.domains[d]->kept : other->kept_holds;
   }
   JobId owner_of(NodeIndex i) const {
-    return kept == nullptr ? JobId() : kept->owner_of(NodeId(i));
+    return reserved == nullptr ? JobId() : reserved->owner_of(NodeId(i));
   }
   // The empty fleet: any placement will do, and the search caches nothing for it.
   bool is_empty() const { return nothing_held && all_open; }
@@ -65,14 +66,14 @@ struct Scene {
   // too.
   bool as_it_is() const { return !nothing_held && overlay == nullptr; }
   // The same without reservations.
-  Scene unkept() const {
+  Scene without_reservations() const {
     Scene s = *this;
-    s.kept = nullptr;
+    s.reserved = nullptr;
     return s;
   }
   // The same without reservations and without domains left to gangs.
   Scene for_all() const {
-    Scene s = unkept();
+    Scene s = without_reservations();
     s.broken_into = true;
     return s;
   }

@@ -78,7 +78,7 @@ bool Finder::computed_by_others(NodeIndex i) {
   const auto [at, fresh] = computed_.try_emplace(i, false);
   if (fresh) at->second = is_computed(scene_, i, owner_);
   // The domain may be reserved for these gangs.
-  if (at->second && scene_.kept != nullptr) saw_kept_ = true;
+  if (at->second && scene_.reserved != nullptr) saw_reserved_ = true;
   return at->second;
 }
 
@@ -96,7 +96,7 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
   if (scene_.nothing_held && !scene_.all_open && node(i).spare) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {
-    saw_kept_ = true;
+    saw_reserved_ = true;
     return false;
   }
   // A node that is promised to the gang is its own.

@@ -80,7 +80,7 @@ class Finder {
   bool attempt(Topology topology, std::uint32_t segment);
   std::vector<PodSlot>& slots() { return slots_; }
   // True if some node was skipped because it is reserved for another owner.
-  bool saw_kept() const { return saw_kept_; }
+  bool saw_reserved() const { return saw_reserved_; }
 
   // True if a gang of one segment would find GPUs on or around this node.
   bool could_start_at(NodeIndex node, Topology topology);
@@ -300,7 +300,7 @@ class Finder {
   bool computes_;                       // it uses a ComputeDomain
   std::map<NodeIndex, bool> computed_;  // used by others; of nodes queried so far
   bool caps_are_bounds_ = false;        // spread_drained() is at work
-  bool saw_kept_ = false;
+  bool saw_reserved_ = false;
   bool compact_ = false;      // a wish failed: close together all the same
   bool one_product_ = false;  // all GPUs of the gang must be of one product
   // Of a balanced gang: the number of parts of this try, and what earlier parts use alone. That is

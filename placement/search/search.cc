@@ -43,7 +43,7 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
   for (std::uint64_t p = sought.failed_at; p < end; ++p) {
     Finder finder(memory, s, sought, scene, owner);
     if (finder.could_start_at(scene.fleet.log[p - scene.fleet.log_base], topology)) return false;
-    if (finder.saw_kept()) return false;
+    if (finder.saw_reserved()) return false;
   }
   sought.failed_at = end;
   return true;
@@ -51,12 +51,12 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
 
 std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Sought& sought,
                                 const Scene& scene, JobId owner, std::span<const ProductId> without,
-                                bool* saw_kept) {
+                                bool* saw_reserved) {
   const GangRequest& r = s.request();
   const auto attempt = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
     Finder finder(memory, s, sought, scene, owner, {}, without);
     const bool ok = finder.attempt(topology, segment);
-    *saw_kept = *saw_kept || finder.saw_kept();
+    *saw_reserved = *saw_reserved || finder.saw_reserved();
     if (!ok) return std::nullopt;
     return Placement{std::move(finder.slots())};
   };
@@ -140,12 +140,12 @@ std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, Job
   const Shape& s = impl_->state.shape(shape);
   Sought& sought = impl_->ask(shape);
   const Scene scene(picture);
-  bool saw_kept = false;
-  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_kept);
+  bool saw_reserved = false;
+  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (still_fails(*impl_, s, sought, scene, owner)) return std::nullopt;
-  auto placement = search(*impl_, s, sought, scene, owner, without, &saw_kept);
+  auto placement = search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (!without.empty()) return placement;
-  sought.failed = !placement && !saw_kept;
+  sought.failed = !placement && !saw_reserved;
   sought.failed_at = scene.fleet.log_end();
   return placement;
 }

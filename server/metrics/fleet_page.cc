@@ -119,7 +119,7 @@ void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   }
   out.gauge("subak_kept_idle_milligpu", "Free on nodes that are reserved for jobs.");
   for (const Survey::OfCluster& c : live) {
-    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.kept_idle);
+    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.reserved_idle);
   }
   out.gauge("subak_left_to_gangs_milligpu",
             "Free on empty NVLink domains that keepWhole leaves to gangs.");

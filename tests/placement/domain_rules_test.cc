@@ -110,7 +110,7 @@ TEST(DomainRules, WhatIsPromisedIsNotLeftToGangs) {
   add_cliques(f);
   f.set_domain_rules({.keep_whole = 2});
   const NodeId promised(4);
-  f.kept.keep({&promised, 1}, job(7));
+  f.reserved.reserve({&promised, 1}, job(7));
   EXPECT_EQ(where(f, gang(1, 1), job(7)), Ids{4});
   EXPECT_EQ(where(f, gang(1, 1), job(8)), Ids{});
   EXPECT_EQ(where(f, gang(2, 4), job(7)), Ids{});
@@ -174,20 +174,20 @@ TEST(DomainRules, HowManyComputeDomainsMayBeInACliqueIsARule) {
 TEST(DomainRules, AComputeDomainThatIsPromisedCounts) {
   Site f;
   add_cliques(f);
-  const NodeId kept(1);
-  f.kept.keep({&kept, 1}, job(5), /*computes=*/true);
+  const NodeId reserved(1);
+  f.reserved.reserve({&reserved, 1}, job(5), /*computes=*/true);
   EXPECT_EQ(where(f, gang(1, 1)), Ids{2});
   EXPECT_EQ(where(f, computing(1, 1)), Ids{4});
   EXPECT_EQ(where(f, computing(1, 1), job(5)), Ids{1});
   // With nothing held only what stays is in the way: on nodes that are kept for others.
-  f.kept.clear();
+  f.reserved.clear();
   start(f, 1, computing(3, 4, Topology::kNvlink));
   start(f, 2, computing(3, 4, Topology::kNvlink));
   const ShapeId all = f.intern(kCluster, computing(3, 4, Topology::kNvlink));
   EXPECT_EQ(f.search.drain_set(f.now(), all).size(), 3u);
   const ShapeId one = f.intern(kCluster, computing(1, 1));
   EXPECT_EQ(f.search.drain_set(f.now(), one), std::vector{NodeId(1)});
-  f.kept.keep({&kept, 1}, job(6));
+  f.reserved.reserve({&reserved, 1}, job(6));
   EXPECT_EQ(f.search.drain_set(f.now(), one), std::vector{NodeId(4)});
 }
 

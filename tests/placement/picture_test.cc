@@ -188,14 +188,14 @@ TEST(Picture, NodesToSpareAreChosenAnewInIt) {
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
   GangRequest r = gang(2, 4, Topology::kNvlink);
   r.spare = 1;
-  const auto kept_for = start(f, 1, r);
+  const auto reserved_for = start(f, 1, r);
   const auto beside = start(f, 2, gang(1, 4));
   EXPECT_EQ(where_in(f, f.now(), gang(1, 1)), Ids{});
   const auto without = f.now().without(allocations(f, 2, gang(1, 4), beside));
   ASSERT_TRUE(without.ok());
   EXPECT_EQ(where_in(f, *without, gang(1, 4)), Ids{3});
   EXPECT_EQ(where_in(f, *without, gang(2, 4)), Ids{});
-  const auto neither = without->without(allocations(f, 1, r, kept_for));
+  const auto neither = without->without(allocations(f, 1, r, reserved_for));
   ASSERT_TRUE(neither.ok());
   EXPECT_EQ(where_in(f, *neither, gang(4, 4)), (Ids{1, 2, 3, 4}));
 }
@@ -219,7 +219,7 @@ TEST(Picture, KeptNodesStayKept) {
   add(f, 1, node(1, 8));
   const auto gone = allocations(f, 1, gang(1, 8), start(f, 1, gang(1, 8)));
   const std::vector<NodeId> nodes = {NodeId(1)};
-  f.kept.keep(nodes, job(7));
+  f.reserved.reserve(nodes, job(7));
   const auto without = f.now().without(gone);
   EXPECT_EQ(where_in(f, *without, gang(1, 8)), Ids{});
   const ShapeId shape = f.intern(kCluster, gang(1, 8));
@@ -280,7 +280,7 @@ TEST(Picture, IsStaleOnceAnythingChanges) {
   f.intern(kCluster, gang(1, 1));
   EXPECT_TRUE(before.current());
   const std::vector<NodeId> nodes = {NodeId(1)};
-  f.kept.keep(nodes, job(7));
+  f.reserved.reserve(nodes, job(7));
   EXPECT_FALSE(before.current());
   const Picture after = f.now();
   start(f, 7, gang(1, 1));

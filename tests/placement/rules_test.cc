@@ -306,7 +306,7 @@ TEST(Rules, FreeMeansFreeForThisJob) {
   add(f, 1, tainted);
   f.set_node(NodeId(2), kCluster, node(2, 8), /*drained=*/true, 0);
   add(f, 3, node(3, 8));
-  f.kept.keep(std::vector<NodeId>{NodeId(3)}, job(7));
+  f.reserved.reserve(std::vector<NodeId>{NodeId(3)}, job(7));
   add(f, 4, node(4, 4));
   const auto reasons = f.search.explain(f.now(), f.intern(kCluster, gang(4, 8)), job(8));
   ASSERT_FALSE(reasons.empty());
@@ -324,7 +324,7 @@ TEST(Rules, FreeMeansFreeForThisJob) {
 TEST(Rules, WhatKeptNodesBlockIsToldSoAlone) {
   Site f;
   add(f, 1, node(1, 8));
-  f.kept.keep(std::vector<NodeId>{NodeId(1)}, job(7));
+  f.reserved.reserve(std::vector<NodeId>{NodeId(1)}, job(7));
   const auto reasons = f.search.explain(f.now(), f.intern(kCluster, gang(1, 8)), job(8));
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_EQ(reasons[0].token, ReasonToken::kReservedForOther);

@@ -31,7 +31,7 @@ std::string text_of(const Explanation& why) {
     out << "\n";
   }
   out << why.patience_until_ms;
-  for (const std::string& node : why.kept_nodes) out << " " << node;
+  for (const std::string& node : why.reserved_nodes) out << " " << node;
   out << "\n";
   for (const RankStep& step : why.ranking) {
     out << step.node << ":\n";
@@ -48,7 +48,7 @@ std::string text_of(const Survey& survey) {
   std::ostringstream out;
   out << std::hexfloat;
   for (const Survey::OfCluster& c : survey.clusters) {
-    out << c.id.value << " " << c.foreign << " " << c.fragmentation << " " << c.kept_idle << " "
+    out << c.id.value << " " << c.foreign << " " << c.fragmentation << " " << c.reserved_idle << " "
         << c.light.cpu_milli << " " << c.light.broken_nodes << " " << c.light.short_gpus << "\n";
   }
   for (const auto& [account, submit] : survey.oldest_submit)

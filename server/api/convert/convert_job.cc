@@ -145,8 +145,8 @@ void put(const Explanation& why, const Engine& engine, const ForecastStarts& sta
   }
   out->set_no_estimate(no_estimate(why.job, starts, now));
   if (starts.is_made()) put(starts.forecast->time_ms(), out->mutable_forecast_time());
-  out->set_kept_node_count(static_cast<std::int32_t>(why.kept_nodes.size()));
-  for (const std::string& node : why.kept_nodes) {
+  out->set_kept_node_count(static_cast<std::int32_t>(why.reserved_nodes.size()));
+  for (const std::string& node : why.reserved_nodes) {
     if (out->kept_nodes_size() == limits::kMaxNodesShown) break;
     out->add_kept_nodes(node);
   }

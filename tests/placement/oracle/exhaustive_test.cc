@@ -393,7 +393,7 @@ class SmallWorld {
 
   naive::Dice dice_;
   KeepingFleet fleet_;
-  KeptNodes kept_;
+  ReservedNodes kept_;
   Search search_{fleet_};
   naive::Fleet naive_;
   naive::Dice launcher_dice_{0};

@@ -30,7 +30,7 @@ struct Node {
   ClusterId cluster;
   bool present = false, drained = false;
   std::vector<Held> held;
-  JobId kept_for;
+  JobId reserved_for;
   bool kept_computes = false;    // for a gang that uses a ComputeDomain
   std::vector<PodShape> barred;  // pods that it turned away
   NodeBooks books;

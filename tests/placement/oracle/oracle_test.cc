@@ -49,7 +49,7 @@ class Twin {
     } else if (what < 98) {
       remove_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
     } else {
-      ask_with_kept_nodes();
+      ask_with_reserved_nodes();
     }
   }
 
@@ -228,15 +228,15 @@ class Twin {
     }
   }
 
-  void ask_with_kept_nodes() {
+  void ask_with_reserved_nodes() {
     const JobId owner(ClusterId(1), 999'999), other(ClusterId(1), 999'998);
     std::vector<NodeId> nodes;
     for (int k = 0; k < 5; ++k)
       nodes.emplace_back(1 + static_cast<std::uint32_t>(dice_.below(kNodes)));
     const bool computes = dice_.chance(50);
-    kept_.keep(nodes, owner, computes);
+    kept_.reserve(nodes, owner, computes);
     for (const NodeId id : nodes) {
-      naive_.nodes[id.value].kept_for = owner;
+      naive_.nodes[id.value].reserved_for = owner;
       naive_.nodes[id.value].kept_computes = computes;
     }
     const GangRequest request = naive::random_request(dice_, false);
@@ -245,7 +245,7 @@ class Twin {
     ask(shape, request, ClusterId(1), owner);
     kept_.clear();
     for (const NodeId id : nodes) {
-      naive_.nodes[id.value].kept_for = JobId();
+      naive_.nodes[id.value].reserved_for = JobId();
       naive_.nodes[id.value].kept_computes = false;
     }
     ask(shape, request, ClusterId(1), other);
@@ -255,7 +255,7 @@ class Twin {
   const std::size_t depth_;  // levels that nodes may name
   const bool beside_;        // something is kept beside free GPUs
   KeepingFleet fleet_;
-  KeptNodes kept_;
+  ReservedNodes kept_;
   Search search_{fleet_};
   Search one_by_one_{fleet_, AlikeNodes::kJudgedEach};
   naive::Fleet naive_;

@@ -30,7 +30,7 @@ using Deed = std::function<void(KeepingFleet&)>;
 
 struct Second {
   KeepingFleet fleet;
-  KeptNodes kept;
+  ReservedNodes kept;
   std::unique_ptr<Search> search = std::make_unique<Search>(fleet);
   Picture now() const { return Picture(fleet, kept); }
 };
@@ -223,7 +223,7 @@ class Pair {
   // a kept one does. The second fleet has cordoned them, but not for the owner.
   void with_kept_cliques() {
     if (rules_.keep_whole > 0) return;  // cordoned, others are left to gangs
-    KeptNodes kept;
+    ReservedNodes kept;
     std::vector<NodeId> nodes;
     for (const NodeId id : fleet_.nodes(kCluster)) {
       if (dice_.chance(15)) nodes.push_back(id);
@@ -235,7 +235,7 @@ class Pair {
         if (!clique.empty() && fleet_.node(id)->clique == clique && !known) nodes.push_back(id);
       }
     }
-    kept.keep(nodes, kOwner);
+    kept.reserve(nodes, kOwner);
     const ShapeId shape = random_shape();
     const auto cordoned = second(), open = second();
     for (const NodeId id : nodes) {

@@ -44,7 +44,7 @@ class LastCopyTest : public testing::Test {
   }
   // As if nobody had looked at it for an hour.
   void age() { fs::last_write_time(path_, fs::last_write_time(path_) - std::chrono::hours(1)); }
-  TimeMs kept_at() { return (*of().read())->at_ms; }
+  TimeMs reserved_at() { return (*of().read())->at_ms; }
 
   const TempFolder folder_;
   std::string path_ = folder_.file("subak.static");
@@ -79,13 +79,13 @@ TEST_F(LastCopyTest, IsWrittenAnewWhereAReviewCouldBeAnsweredOtherwise) {
   LastCopy copy = of();
   copy.look(view_);
   age();
-  const TimeMs old_ms = kept_at();
+  const TimeMs old_ms = reserved_at();
   const std::string first = bytes();
   auto later = std::make_shared<View>(*view_);
   later->seq += 7;  // a fact that no review is judged by
   copy.look(later);
   EXPECT_EQ(bytes(), first);
-  EXPECT_GT(kept_at(), old_ms + kMinuteMs) << "it was right until then";
+  EXPECT_GT(reserved_at(), old_ms + kMinuteMs) << "it was right until then";
 
   auto changed = std::make_shared<View>(*later);
   changed->policy.system_namespaces = {"infra"};

@@ -1,4 +1,4 @@
-// Nodes that are reserved for jobs (`kept` in the code). A search in a snapshot with reserved nodes
+// Nodes that are reserved for jobs. A search in a snapshot with reserved nodes
 // places only their owner on them. The caller decides which nodes are reserved for which job, and
 // stores it. The fleet does not know of reservations.
 //
@@ -14,12 +14,12 @@
 
 namespace subak {
 
-class KeptNodes {
+class ReservedNodes {
  public:
   // Reserves the nodes for the job `owner`. A node that is reserved already keeps its owner. The
   // nodes need not exist. `computes`: the job will use a ComputeDomain, and no other gang may take
   // that from it (DomainRules).
-  void keep(std::span<const NodeId> nodes, JobId owner, bool computes = false);
+  void reserve(std::span<const NodeId> nodes, JobId owner, bool computes = false);
   // Ends all reservations.
   void clear();
 
