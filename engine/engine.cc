@@ -110,7 +110,7 @@ std::vector<Fact> Engine::checkpoint() const {
 // All facts have number 0 and the state's time.
 void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
   const State& s = impl_->state;
-  s.keep([&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
+  s.snapshot([&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
 }
 
 std::array<std::uint64_t, 2> Engine::digest() const {
@@ -221,12 +221,12 @@ ForecastBasis Engine::forecast_basis(TimeMs t) const {
   const State& s = impl_->state;
   ForecastBasis out{s.seq(), t, {}, derive::run_times(s, derive::ended_runs(s), t), {}};
   out.facts.reserve(decide::live_size(s) + 2 * s.tree().next_id().value);  // nearly all of them
-  s.keep(
+  s.snapshot(
       [&](fact::Body&& body) {
         out.facts.push_back({0, s.fact_ms(), std::move(body)});
         replace_ticks(out.facts.back());
       },
-      Kept::kToLookAhead);
+      SnapshotParts::kToLookAhead);
   return out;
 }
 
@@ -234,10 +234,10 @@ ForecastBasis Engine::begin_copy(CopyFor what, TimeMs t) {
   State& s = impl_->state;
   impl_->copy_for = what;
   if (what == CopyFor::kCheckpoint) {
-    impl_->copy.emplace(s, Kept::kAll);
+    impl_->copy.emplace(s, SnapshotParts::kAll);
     return {s.seq(), t, {}, {}, {}};
   }
-  impl_->copy.emplace(s, Kept::kToLookAhead);
+  impl_->copy.emplace(s, SnapshotParts::kToLookAhead);
   return {s.seq(), t, {}, {}, derive::ended_runs(s)};
 }
 

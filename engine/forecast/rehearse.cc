@@ -8,11 +8,11 @@
 namespace subak::decide {
 
 void copy_state(const State& s, State& copy) {
-  s.keep(
+  s.snapshot(
       [&](fact::Body&& body) {
         copy.apply(Fact{0, s.fact_ms(), std::move(body)});
       },
-      Kept::kWithoutRequests);
+      SnapshotParts::kWithoutRequests);
   copy.set_seq(s.seq());
   copy.advance(s.now());
 }

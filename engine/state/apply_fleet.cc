@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-DecayedMeter::State state_of(const fact::MetersKept::Meter& m) {
+DecayedMeter::State state_of(const fact::MetersSnapshot::Meter& m) {
   DecayedMeter::State s;
   s.a = m.a;
   s.shift = m.shift;
@@ -190,12 +190,12 @@ void State::on(const fact::ClockAccepted& f) {
   remember(f.edit, {now_, JobId(), AccountId(), f.after_ms});
 }
 
-void State::on(const fact::MetersKept& f) {
+void State::on(const fact::MetersSnapshot& f) {
   tree_.restore_meters(f.account, state_of(f.usage), state_of(f.surplus), state_of(f.adjustment),
                        f.usage_total.get(), f.usage_as_of_ms);
 }
 
-void State::on(const fact::LedgerKept& f) {
+void State::on(const fact::LedgerSnapshot& f) {
   if (f.rows != 0) ledger_.restore_rows(f.rows);
   if (f.node) {
     ledger_.restore_node(f.node, f.amount.get());
@@ -204,12 +204,12 @@ void State::on(const fact::LedgerKept& f) {
   }
 }
 
-void State::on(const fact::RequestKept& f) {
+void State::on(const fact::RequestSnapshot& f) {
   requests_.add({f.actor, f.method, f.request_id},
                 {f.at_ms, f.job, f.account, f.revision, f.content});
 }
 
-void State::on(const fact::CountersKept& f) {
+void State::on(const fact::CountersSnapshot& f) {
   if (f.cluster) {
     clusters_.apply(f);
   } else {

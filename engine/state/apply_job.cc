@@ -340,7 +340,7 @@ void State::on(const fact::PodGone& f) {
   pass_due_ = true;
 }
 
-void State::on(const fact::JobKept& f) {
+void State::on(const fact::JobSnapshot& f) {
   if (!jobs_.gather(f)) return;
   const bool lives = f.job.state != JobState::kDone;
   const bool whole = lives && f.job.request.pods() > 0;
@@ -352,7 +352,8 @@ void State::on(const fact::JobKept& f) {
   plan_end(job);
 }
 
-void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {
+void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
+                        bool lives) {
   ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
   // Was seen, or is expected.
   const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;

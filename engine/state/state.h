@@ -43,7 +43,7 @@ namespace subak {
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
 // Which parts of a state are passed on as facts.
-enum class Kept : std::uint8_t {
+enum class SnapshotParts : std::uint8_t {
   kAll,  // a checkpoint
   kWithoutRequests,
   kToLookAhead,  // for a forecast: also without books and unneeded ended jobs
@@ -55,7 +55,7 @@ class StateCopy;
 }
 
 // A remembered request as the fact of a checkpoint.
-fact::RequestKept kept_request(const RequestKey& key, const RememberedRequest& request);
+fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& request);
 
 class State {
  public:
@@ -131,12 +131,12 @@ class State {
 
   // Passes this state on as facts that rebuild it in an empty one. O(state).
   using Sink = std::function<void(fact::Body)>;
-  void keep(const Sink& sink, Kept what = Kept::kAll) const;
+  void snapshot(const Sink& sink, SnapshotParts what = SnapshotParts::kAll) const;
   // The parts of keep(), in order: before the facts of the live jobs; after them, up to the requests
-  // (Kept::kAll); and after those. Not O(live jobs).
-  void keep_before_live(const Sink& sink, Kept what) const;
-  void keep_books(const Sink& sink, Kept what) const;
-  void keep_last(const Sink& sink, Kept what) const;
+  // (SnapshotParts::kAll); and after those. Not O(live jobs).
+  void snapshot_before_live(const Sink& sink, SnapshotParts what) const;
+  void snapshot_books(const Sink& sink, SnapshotParts what) const;
+  void snapshot_last(const Sink& sink, SnapshotParts what) const;
   // Asserts all invariants of the parts and between them. O(state).
   void check() const;
 
@@ -158,10 +158,10 @@ class State {
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
   void on(const fact::NodeBilled& f);
-  void on(const fact::MetersKept& f);
-  void on(const fact::LedgerKept& f);
-  void on(const fact::RequestKept& f);
-  void on(const fact::CountersKept& f);
+  void on(const fact::MetersSnapshot& f);
+  void on(const fact::LedgerSnapshot& f);
+  void on(const fact::RequestSnapshot& f);
+  void on(const fact::CountersSnapshot& f);
   void on(const fact::ClockAccepted& f);
   void on(const fact::TimeLeapt& f) { leap_.apply(f); }
   void on(const fact::NodeBarred& f);
@@ -191,7 +191,7 @@ class State {
   void on(const fact::JobAssigned& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
-  void on(const fact::JobKept& f);
+  void on(const fact::JobSnapshot& f);
 
   void on(const note::Heard& n) { clusters_.heard(n.cluster, n.at_ms); }
   void on(const note::ListBegun& n) {
@@ -234,7 +234,8 @@ class State {
   void give_place_back(state::Job& job, std::uint32_t rank);
   void wait_again(state::Job& job);
   void open_gang(state::Job& job);
-  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives);
+  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
+                   bool lives);
   ShapeUse use_alone(const state::Job& job, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
   void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's

@@ -55,7 +55,7 @@ class FaultStore final : public Store {
     checkpoint_seq_ = seq;
     if (planted_ == Planted::kSpoilsCheckpoint) {
       for (Fact& fact : checkpoint_) {
-        if (auto* const kept = std::get_if<fact::JobKept>(&fact.body)) ++kept->job.priority;
+        if (auto* const kept = std::get_if<fact::JobSnapshot>(&fact.body)) ++kept->job.priority;
       }
     }
     return std::nullopt;

@@ -141,7 +141,7 @@ void Bars::drop_node(NodeId node) {
   by_node_.erase(of_node);
 }
 
-void Bars::keep(const Sink& sink) const {
+void Bars::snapshot(const Sink& sink) const {
   for (const auto& [node, bars] : by_node_) {
     for (const NodeBarred& b : bars) sink(b);
   }

@@ -63,7 +63,7 @@ class Bars {
   void drop_node(NodeId node);
 
   // Passes all records on as facts, by node.
-  void keep(const Sink& sink) const;
+  void snapshot(const Sink& sink) const;
   // Asserts that the index of times agrees with the records.
   void check() const;
 

@@ -9,8 +9,8 @@
 
 namespace subak::state {
 
-fact::JobKept Jobs::kept(const Job& job) const {
-  fact::JobKept k;
+fact::JobSnapshot Jobs::snapshot_of(const Job& job) const {
+  fact::JobSnapshot k;
   k.job.id = job.id;
   k.job.origin = job.origin;
   k.job.state = job.state;
@@ -50,9 +50,9 @@ fact::JobKept Jobs::kept(const Job& job) const {
   return k;
 }
 
-fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
+fact::JobSnapshot::Pod Jobs::snapshot_of(const Job& job, std::uint32_t rank) const {
   const Pod& pod = job.pods[rank];
-  fact::JobKept::Pod p;
+  fact::JobSnapshot::Pod p;
   p.uid = pod.uid;
   p.name = pod.name;
   p.state = pod.state;
@@ -74,46 +74,46 @@ fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
 
 // Splits a job over several facts: ten thousand pods with requests of their own are more than one
 // fact may hold. All but the last set `more`, and only the last has the other fields.
-void Jobs::keep(const Job& job, const Sink& sink) const {
-  fact::JobKept part;
+void Jobs::snapshot(const Job& job, const Sink& sink) const {
+  fact::JobSnapshot part;
   part.job.id = job.id;
   part.more = true;
   std::size_t bytes = 0;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    part.pods.push_back(kept(job, rank));
+    part.pods.push_back(snapshot_of(job, rank));
     bytes += stored_bytes(part.pods.back());
     if (bytes < limits::kCheckpointPartBytes) continue;
     sink(part);
     part.pods.clear();
     bytes = 0;
   }
-  fact::JobKept last = kept(job);
+  fact::JobSnapshot last = snapshot_of(job);
   last.pods = std::move(part.pods);
   sink(std::move(last));
 }
 
-void Jobs::keep_live(const Sink& sink) const {
+void Jobs::snapshot_live(const Sink& sink) const {
   for (const JobId id : ids()) {
     const Job& job = at(id);
-    if (job.state != JobState::kDone) keep(job, sink);
+    if (job.state != JobState::kDone) snapshot(job, sink);
   }
 }
 
-void Jobs::keep_done(const Sink& sink) const {
-  for (const JobId id : done_) keep(at(id), sink);
+void Jobs::snapshot_done(const Sink& sink) const {
+  for (const JobId id : done_) snapshot(at(id), sink);
 }
 
-void Jobs::keep_needed_done(const Sink& sink) const {
+void Jobs::snapshot_needed_done(const Sink& sink) const {
   for (const JobId id : done_) {
     const Job& job = at(id);
-    if (record_.rests_on(job)) keep(job, sink);
+    if (record_.rests_on(job)) snapshot(job, sink);
   }
 }
 
 void Jobs::begin_copy() {
   copy_ = std::make_unique<LiveCopy>(
       ids_.ascending(), [this](JobId id) { return find(id); },
-      [this](const Job& job, const Sink& sink) { keep(job, sink); });
+      [this](const Job& job, const Sink& sink) { snapshot(job, sink); });
 }
 
 bool Jobs::copy_slice(std::size_t most, const Sink& sink) {
@@ -123,12 +123,12 @@ bool Jobs::copy_slice(std::size_t most, const Sink& sink) {
   return true;
 }
 
-bool Jobs::gather(const fact::JobKept& f) {
+bool Jobs::gather(const fact::JobSnapshot& f) {
   gathered_.insert(gathered_.end(), f.pods.begin(), f.pods.end());
   return !f.more;
 }
 
-Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
+Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   const auto [it, added] = by_id_.try_emplace(f.job.id);
   must(added, "a checkpoint has each job once");
   must(f.job.leaf == kUnassigned || tree_.exists(f.job.leaf),
@@ -176,16 +176,16 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
 }
 
 void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
-  const fact::JobKept::Pod& kept_pod = gathered_[rank];
+  const fact::JobSnapshot::Pod& pod_snapshot = gathered_[rank];
   Pod& pod = job.pods[rank];
-  pod.uid = kept_pod.uid;
-  pod.name = kept_pod.name;
-  pod.controlled = kept_pod.controlled;
-  pod.dispute = kept_pod.dispute;
-  pod.gate = kept_pod.gate;
-  pod.order = kept_pod.order;
-  pod.refused = kept_pod.refused;
-  pod.state = kept_pod.state;
+  pod.uid = pod_snapshot.uid;
+  pod.name = pod_snapshot.name;
+  pod.controlled = pod_snapshot.controlled;
+  pod.dispute = pod_snapshot.dispute;
+  pod.gate = pod_snapshot.gate;
+  pod.order = pod_snapshot.order;
+  pod.refused = pod_snapshot.refused;
+  pod.state = pod_snapshot.state;
   pod.shape = std::move(shape);
   pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;
   // A pod of an ended job has no shape and no uid in the index: another job may have the uid by
@@ -195,7 +195,7 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   }
 }
 
-void Jobs::restored(Job& job, const fact::JobKept& f) {
+void Jobs::restored(Job& job, const fact::JobSnapshot& f) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     job.pods[rank].since_ms = gathered_[rank].since_ms;
   }

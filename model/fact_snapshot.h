@@ -33,7 +33,7 @@ namespace fact {
 
 // The meters of one account. A Meter is the stored form of DecayedMeter::State
 // (accounting/decay.h).
-struct MetersKept {
+struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
   struct Meter {
     double a = 0;
@@ -69,7 +69,7 @@ struct MetersKept {
 };
 
 // One sum of the ledger.
-struct LedgerKept {
+struct LedgerSnapshot {
   static constexpr std::string_view kName = "ledger_kept";
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
@@ -90,7 +90,7 @@ struct LedgerKept {
 };
 
 // A remembered request id with its reply.
-struct RequestKept {  // also of a request that changed nothing
+struct RequestSnapshot {  // also of a request that changed nothing
   static constexpr std::string_view kName = "request_kept";
   std::string request_id;
   TimeMs at_ms = 0;
@@ -114,7 +114,7 @@ struct RequestKept {  // also of a request that changed nothing
 };
 
 // The counters from which ids are made.
-struct CountersKept {
+struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
   ClusterId cluster;  // set: that cluster's job sequence
   std::uint64_t next_job = 0;
@@ -130,7 +130,7 @@ struct CountersKept {
 // The present state of a job with its pods. Only in checkpoints.
 // A job that is too large for one fact becomes several in a row, with the pods in order of rank.
 // All but the last have `more` set and carry only pods.
-struct JobKept {
+struct JobSnapshot {
   static constexpr std::string_view kName = "job_kept";
   struct Pod {
     std::string uid;
