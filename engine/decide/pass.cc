@@ -118,7 +118,7 @@ void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId
 
 // True if a shape had no placement in this walk, which began at version `begun`, and may have one
 // now. A start takes GPUs and frees what was reserved beside them for non-GPU pods
-// (Fleet::keep_beside_gpus).
+// (Fleet::set_gpu_headroom).
 bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, std::uint64_t begun) {
   if (freed_point(d) == begun) return false;
   const std::vector<ShapeId> waiting = d.s.jobs().ready().waiting_shapes();

@@ -238,7 +238,7 @@ void Explainer::node_resources() {
   const std::size_t before = reasons_.size();
   for (const Resource& resource : kResources) {
     Ignore only = kOnlyGpus;
-    only.beside = false;
+    only.headroom = false;
     only.*resource.flag = false;
     if (!works(only)) lacking(resource.name);
   }
@@ -259,16 +259,17 @@ struct Column {
   std::int64_t Room::*left;
   std::int64_t NodeSpec::*all;
   std::int64_t LightUse::*light;
-  std::int64_t BesideGpu::*kept;
+  std::int64_t GpuHeadroom::*headroom;
   const char* word;
   const char* setting;
 };
-constexpr Column kCpu{&PodShape::cpu_milli, &Room::cpu_milli,      &NodeSpec::cpu_milli,
-                      &LightUse::cpu_milli, &BesideGpu::cpu_milli, "CPU",
+constexpr Column kCpu{&PodShape::cpu_milli, &Room::cpu_milli,        &NodeSpec::cpu_milli,
+                      &LightUse::cpu_milli, &GpuHeadroom::cpu_milli, "CPU",
                       "cpuPerGpu"};
-constexpr Column kMemory{&PodShape::memory_bytes, &Room::memory_bytes,      &NodeSpec::memory_bytes,
-                         &LightUse::memory_bytes, &BesideGpu::memory_bytes, "memory",
-                         "memoryPerGpu"};
+constexpr Column kMemory{
+    &PodShape::memory_bytes, &Room::memory_bytes,        &NodeSpec::memory_bytes,
+    &LightUse::memory_bytes, &GpuHeadroom::memory_bytes, "memory",
+    "memoryPerGpu"};
 
 const Column* column_of(const std::string& resource) {
   return resource == kCpuResource ? &kCpu : resource == kMemoryResource ? &kMemory : nullptr;
@@ -336,8 +337,8 @@ void Explainer::lacking(const std::string& resource) {
   if (resource == kExtended) return lacking_extended();
   const Column* const column = column_of(resource);
   Ignore nothing_kept;
-  nothing_kept.beside = true;
-  const bool by_policy = scene_.fleet.beside.any() && works(nothing_kept);
+  nothing_kept.headroom = true;
+  const bool by_policy = scene_.fleet.headroom.any() && works(nothing_kept);
   std::int64_t need = 0, have = 0;
   std::vector<std::string> names;
   Taken taken;
@@ -356,8 +357,8 @@ void Explainer::lacking(const std::string& resource) {
         names.push_back(n.spec.name);
       }
       if (column == nullptr || room.*column->left == kUnlimited) return;
-      const std::int64_t kept = light ? kept_beside(n.spec, room).*column->kept : 0;
-      const std::int64_t left = room.*column->left - kept;
+      const std::int64_t headroom = light ? headroom_of(n.spec, room).*column->headroom : 0;
+      const std::int64_t left = room.*column->left - headroom;
       have = std::max(have, left);
       const std::int64_t by_light = light_use(scene_.fleet, scene_.load(i)).*column->light;
       const bool because = left < each && left + by_light >= each;

@@ -200,8 +200,8 @@ class Fleet {
   // From now on, non-GPU pods leave this much on a node for each GPU that is free, wholly or in
   // part (docs/design/0064). Does not apply to the empty fleet, which says what could ever fit.
   // O(nodes) if the value changed.
-  void keep_beside_gpus(const BesideGpu& each);
-  const BesideGpu& beside_gpus() const;
+  void set_gpu_headroom(const GpuHeadroom& each);
+  const GpuHeadroom& gpu_headroom() const;
   // Returns what non-GPU pods take of nodes with GPUs, and the effect. O(nodes and what they hold).
   LightWork light_work(ClusterId cluster) const;
 

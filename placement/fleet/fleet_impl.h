@@ -62,10 +62,10 @@ struct NodeState {
 };
 
 // Returns the room without holds. The usage of pods without a hold stays.
-inline Room left_if_nothing_held(const NodeState& n, const BesideGpu& beside) {
+inline Room left_if_nothing_held(const NodeState& n, const GpuHeadroom& headroom) {
   Load load;
   load.others = n.load.others;
-  return left_on(n.spec, n.empty, load, 0, beside, nullptr);
+  return left_on(n.spec, n.empty, load, 0, headroom, nullptr);
 }
 
 // The sort key of an NVLink domain of several nodes. The first domain is left to gangs first
@@ -205,8 +205,8 @@ struct Fleet::Impl {
   std::uint64_t log_base = 1;
   std::uint64_t static_version = 1;
   std::uint64_t freed = 0;
-  std::uint64_t freed_beside = 0;  // room for non-GPU pods alone, as GPUs were taken
-  BesideGpu beside;                // reserved from non-GPU pods, for each free GPU
+  std::uint64_t freed_for_non_gpu = 0;  // room for non-GPU pods alone, as GPUs were taken
+  GpuHeadroom headroom;                 // reserved from non-GPU pods, for each free GPU
   std::uint64_t totals_version = 1;
   // nodes.cc
   NodeState& at(NodeId id) { return *nodes[id.value]; }

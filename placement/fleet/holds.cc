@@ -32,8 +32,8 @@ void respare(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
 }
 
 // Returns what non-GPU pods may still take of the node.
-BesideGpu for_light_pods(const NodeState& n) {
-  const BesideGpu kept = kept_beside(n.spec, n.room);
+GpuHeadroom for_light_pods(const NodeState& n) {
+  const GpuHeadroom kept = headroom_of(n.spec, n.room);
   return {n.room.cpu_milli - kept.cpu_milli, n.room.memory_bytes - kept.memory_bytes};
 }
 
@@ -123,7 +123,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
-  const BesideGpu light_before = impl_->beside.any() ? for_light_pods(n) : BesideGpu();
+  const GpuHeadroom light_before = impl_->headroom.any() ? for_light_pods(n) : GpuHeadroom();
   const Shape& s = impl_->shape(shape);
   Hold hold{owner, shape, rank, slot, 0, kNoArea};
   const Impl::Keep keep = impl_->keep_of(hold, n);
@@ -139,12 +139,12 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
     impl_->refresh(slot.node);
   }
   respare(*impl_, s, n);
-  if (impl_->beside.any()) {
+  if (impl_->headroom.any()) {
     // The resources reserved beside the GPUs may be more than those taken with them.
-    const BesideGpu light = for_light_pods(n);
+    const GpuHeadroom light = for_light_pods(n);
     const bool more =
         light.cpu_milli > light_before.cpu_milli || light.memory_bytes > light_before.memory_bytes;
-    impl_->freed_beside += more ? 1 : 0;
+    impl_->freed_for_non_gpu += more ? 1 : 0;
   }
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated + slot.milligpu, "what is taken is allocated");
@@ -178,7 +178,7 @@ void Fleet::set_others(NodeId id, const NodeUse& use) {
   NodeState& n = impl_->at(id);
   must(n.present, "what takes of a node is on one that is there");
   n.load.others = use;
-  n.works = left_if_nothing_held(n, impl_->beside);
+  n.works = left_if_nothing_held(n, impl_->headroom);
   impl_->refresh(id);
   ++impl_->freed;
 }

@@ -56,9 +56,9 @@ LightWork Fleet::light_work(ClusterId cluster) const {
     out.cpu_milli += use.cpu_milli;
     out.memory_bytes += use.memory_bytes;
     const std::int64_t free = n.open() ? free_gpus(n.spec, n.room) : 0;
-    const Amount cpu{n.spec.cpu_milli, n.room.cpu_milli, use.cpu_milli, impl_->beside.cpu_milli};
+    const Amount cpu{n.spec.cpu_milli, n.room.cpu_milli, use.cpu_milli, impl_->headroom.cpu_milli};
     const Amount memory{n.spec.memory_bytes, n.room.memory_bytes, use.memory_bytes,
-                        impl_->beside.memory_bytes};
+                        impl_->headroom.memory_bytes};
     const std::int64_t of_cpu = short_of(cpu, n.spec.gpus, free);
     const std::int64_t of_memory = short_of(memory, n.spec.gpus, free);
     const std::int64_t here = std::max(of_cpu, of_memory);

@@ -119,7 +119,7 @@ class Making {
     if (!n.present) return Room{};
     const bool kept_all = kept_holds(n.home()) > 0 || spares_.contains(i);
     const GpuMask kept_gpus = kept_all ? kAllGpus : load.kept();
-    return left_on(n.spec, n.empty, load, kept_gpus, fleet_.beside, nullptr);
+    return left_on(n.spec, n.empty, load, kept_gpus, fleet_.headroom, nullptr);
   }
 
   const Fleet::Impl& fleet_;

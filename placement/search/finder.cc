@@ -212,11 +212,12 @@ void Finder::undo_to(std::size_t mark) {
 }
 
 // True if no non-GPU pod takes resources reserved beside GPUs that the complete gang leaves free.
-bool Finder::leaves_beside() const {
-  return !fleet_.beside.any() || std::all_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
-    const NodeIndex i = slots_[p.rank].node.value;
-    return keeps_beside(node(i).spec, room(i), *p.pods->shape, ignore_);
-  });
+bool Finder::all_leave_headroom() const {
+  return !fleet_.headroom.any() ||
+         std::all_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
+           const NodeIndex i = slots_[p.rank].node.value;
+           return leaves_headroom(node(i).spec, room(i), *p.pods->shape, ignore_);
+         });
 }
 
 // A bound from the index alone, so that most failing searches cost next to nothing.

@@ -124,7 +124,7 @@ class Finder {
   bool place(const Run& run, NodeIndex i, GpuMask allowed);
   bool place_all(const Runs& runs, NodeIndex i, GpuMask allowed);
   void undo_to(std::size_t mark);
-  bool leaves_beside() const;
+  bool all_leave_headroom() const;
   bool enough(const Runs& runs) const;
   // Places each of the runs by place_one(run), or none. If a run does not fit beside earlier ones,
   // it moves before them. Exact if the nodes that some runs may use are a subset of those of the

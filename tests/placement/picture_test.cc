@@ -189,9 +189,9 @@ TEST(Picture, NodesToSpareAreChosenAnewInIt) {
   GangRequest r = gang(2, 4, Topology::kNvlink);
   r.spare = 1;
   const auto reserved_for = start(f, 1, r);
-  const auto beside = start(f, 2, gang(1, 4));
+  const auto headroom = start(f, 2, gang(1, 4));
   EXPECT_EQ(where_in(f, f.now(), gang(1, 1)), Ids{});
-  const auto without = f.now().without(allocations(f, 2, gang(1, 4), beside));
+  const auto without = f.now().without(allocations(f, 2, gang(1, 4), headroom));
   ASSERT_TRUE(without.ok());
   EXPECT_EQ(where_in(f, *without, gang(1, 4)), Ids{3});
   EXPECT_EQ(where_in(f, *without, gang(2, 4)), Ids{});

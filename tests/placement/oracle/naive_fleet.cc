@@ -179,12 +179,12 @@ std::int64_t free_gpus(const NodeSpec& s, const Left& l) {
          std::count_if(l.gpu.begin(), l.gpu.end(), [](MilliGpu free) { return free > 0; });
 }
 
-bool Fleet::keeps_beside(const NodeSpec& s, const Left& l, const PodShape& p) const {
+bool Fleet::leaves_headroom(const NodeSpec& s, const Left& l, const PodShape& p) const {
   if (p.kind != GpuKind::kNone || l.empty) return true;
   const std::int64_t free = free_gpus(s, l);
-  const bool cpu = p.cpu_milli == 0 || s.cpu_milli == 0 || l.cpu >= free * beside.cpu_milli;
+  const bool cpu = p.cpu_milli == 0 || s.cpu_milli == 0 || l.cpu >= free * headroom.cpu_milli;
   return cpu &&
-         (p.memory_bytes == 0 || s.memory_bytes == 0 || l.memory >= free * beside.memory_bytes);
+         (p.memory_bytes == 0 || s.memory_bytes == 0 || l.memory >= free * headroom.memory_bytes);
 }
 
 Left Fleet::left(std::uint32_t id, bool empty, bool with_reserved) const {
@@ -410,7 +410,7 @@ std::int64_t Fleet::cap(std::uint32_t id, const PodShape& pod, std::uint64_t mas
   Left l = left(id, empty);
   std::int64_t n = 0;
   const NodeSpec& spec = nodes.at(id).spec;
-  while (n < 1000 && put(spec, l, pod, mask) && keeps_beside(spec, l, pod)) ++n;
+  while (n < 1000 && put(spec, l, pod, mask) && leaves_headroom(spec, l, pod)) ++n;
   return n;
 }
 

@@ -50,7 +50,7 @@ struct Left {
 class Fleet {
  public:
   std::map<std::uint32_t, Node> nodes;  // by NodeId
-  BesideGpu beside;                     // kept from pods without GPUs for each free GPU
+  GpuHeadroom headroom;                 // kept from pods without GPUs for each free GPU
   std::uint32_t keep_whole = 0, clique_gangs = 1;
 
   NodeLevels levels(std::uint32_t id) const;
@@ -59,7 +59,7 @@ class Fleet {
   // `kept`: GPUs that exclusive gangs keep are left to nobody.
   Left left(std::uint32_t id, bool empty = false, bool kept = true) const;
   // Such a pod, which is there, takes nothing that is kept beside free GPUs.
-  bool keeps_beside(const NodeSpec& spec, const Left& left, const PodShape& pod) const;
+  bool leaves_headroom(const NodeSpec& spec, const Left& left, const PodShape& pod) const;
   bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
             bool bars = true) const;
   bool barred(std::uint32_t id, const PodShape& pod) const;

@@ -390,7 +390,7 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
   }
   for (std::uint32_t k = 0; k < r.pods(); ++k) {
     const std::uint32_t id = p.slots[k].node.value;
-    if (!keeps_beside(nodes.at(id).spec, rooms.at(id), pod_of(r, k)))
+    if (!leaves_headroom(nodes.at(id).spec, rooms.at(id), pod_of(r, k)))
       return "rank " + std::to_string(k) + ": takes what is kept beside free GPUs";
   }
   // Of one shape: what its pods may take, all of them may.

@@ -27,14 +27,14 @@ struct Running {
 class Twin {
  public:
   // Of the seeds beyond the first, some keep CPU and memory beside free GPUs.
-  explicit Twin(std::uint64_t seed) : dice_(seed), depth_(seed % 4), beside_(seed > 6) {
+  explicit Twin(std::uint64_t seed) : dice_(seed), depth_(seed % 4), headroom_(seed > 6) {
     for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
   }
 
   void step() {
     now_ += dice_.below(50);
     naive_.advance(now_);
-    if (beside_ && dice_.chance(2)) keep_beside();
+    if (headroom_ && dice_.chance(2)) set_headroom();
     const std::int64_t what = dice_.below(100);
     if (what < 60) {
       submit();
@@ -88,10 +88,10 @@ class Twin {
     keep_anew();
   }
 
-  void keep_beside() {
-    naive_.beside.cpu_milli = dice_.chance(30) ? 0 : 1000 * (1 + dice_.below(8));
-    naive_.beside.memory_bytes = dice_.chance(50) ? 0 : (1 + dice_.below(3)) << 30;
-    fleet_.keep_beside_gpus(naive_.beside);
+  void set_headroom() {
+    naive_.headroom.cpu_milli = dice_.chance(30) ? 0 : 1000 * (1 + dice_.below(8));
+    naive_.headroom.memory_bytes = dice_.chance(50) ? 0 : (1 + dice_.below(3)) << 30;
+    fleet_.set_gpu_headroom(naive_.headroom);
   }
 
   // Pods of a job that runs there are turned away there from now on; or what was is forgiven.
@@ -253,7 +253,7 @@ class Twin {
 
   Dice dice_;
   const std::size_t depth_;  // levels that nodes may name
-  const bool beside_;        // something is kept beside free GPUs
+  const bool headroom_;      // something is kept beside free GPUs
   KeepingFleet fleet_;
   ReservedNodes kept_;
   Search search_{fleet_};

@@ -39,7 +39,7 @@ class Pair {
  public:
   explicit Pair(std::uint64_t seed) : dice_(seed), depth_(seed % 4) {
     for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
-    if (seed > 4) do_it([](Fleet& f) { f.keep_beside_gpus({3000, std::int64_t{1} << 30}); });
+    if (seed > 4) do_it([](Fleet& f) { f.set_gpu_headroom({3000, std::int64_t{1} << 30}); });
     set_rules();
   }
 

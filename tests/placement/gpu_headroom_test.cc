@@ -47,7 +47,7 @@ TEST(Beside, APodWithoutGpusLeavesWhatIsKept) {
   Site f;
   add(f, 1, with_cpu(1, 8, 64));
   EXPECT_EQ(where(f, asking(1, 0, 60)), Ids{1});
-  f.keep_beside_gpus({7000, 0});
+  f.set_gpu_headroom({7000, 0});
   EXPECT_EQ(where(f, asking(1, 0, 8)), Ids{1});  // 56 are kept
   EXPECT_EQ(where(f, asking(1, 0, 9)), Ids{});
   EXPECT_EQ(where(f, asking(2, 0, 5)), Ids{});
@@ -55,7 +55,7 @@ TEST(Beside, APodWithoutGpusLeavesWhatIsKept) {
   EXPECT_EQ(where(f, asking(1, 1, 64)), Ids{1});  // with a GPU all of it
   add(f, 2, with_cpu(2, 0, 16));
   EXPECT_EQ(where(f, asking(1, 0, 16)), Ids{2});  // a node without GPUs keeps nothing
-  f.keep_beside_gpus({});
+  f.set_gpu_headroom({});
   EXPECT_EQ(where(f, asking(1, 0, 60)), Ids{1});
   f.check_invariants();
 }
@@ -65,7 +65,7 @@ TEST(Beside, MemoryLikeCpu) {
   NodeSpec n = node(1, 4);
   n.memory_bytes = 100;
   add(f, 1, n);
-  f.keep_beside_gpus({50'000, 20});  // of CPU the node says nothing
+  f.set_gpu_headroom({50'000, 20});  // of CPU the node says nothing
   GangRequest r = asking(1, 0, 1);
   r.groups[0].shape.memory_bytes = 20;
   EXPECT_EQ(where(f, r), Ids{1});
@@ -77,7 +77,7 @@ TEST(Beside, MemoryLikeCpu) {
 TEST(Beside, OnlyForGpusThatAreFree) {
   Site f;
   add(f, 1, with_cpu(1, 8, 64));
-  f.keep_beside_gpus({8000, 0});
+  f.set_gpu_headroom({8000, 0});
   const ShapeId light = f.intern(kCluster, asking(1, 0, 10));
   EXPECT_FALSE(f.find(light));
   const auto before = f.freed_version(light);
@@ -97,7 +97,7 @@ TEST(Beside, PartsSlicesAndGpusThatDoNotWork) {
   NodeSpec n = with_cpu(1, 8, 8);
   n.unhealthy_gpus = 2;
   add(f, 1, n);
-  f.keep_beside_gpus({1000, 0});
+  f.set_gpu_headroom({1000, 0});
   EXPECT_EQ(where(f, asking(1, 0, 2)), Ids{1});  // 6 work
   GangRequest part = gang(1, 1);
   part.groups[0].shape = {};
@@ -114,7 +114,7 @@ TEST(Beside, PartsSlicesAndGpusThatDoNotWork) {
   cards.mig_gpus = 2;
   cards.mig = {{"1g.10gb", 2}, {"3g.40gb", 1}};
   add(cut, 1, cards);
-  cut.keep_beside_gpus({2000, 0});
+  cut.set_gpu_headroom({2000, 0});
   EXPECT_EQ(where(cut, asking(1, 0, 4)), Ids{1});  // two cards, whatever slices they have
   EXPECT_EQ(where(cut, asking(1, 0, 5)), Ids{});
   GangRequest slice = gang(1, 2);
@@ -129,7 +129,7 @@ TEST(Beside, ForGpusThatAGangKeeps) {
   Site f;
   add(f, 1, with_cpu(1, 4, 32, "c"));
   add(f, 2, with_cpu(2, 4, 32, "c"));
-  f.keep_beside_gpus({7000, 0});
+  f.set_gpu_headroom({7000, 0});
   GangRequest alone = gang(5, 1, Topology::kNvlinkExclusive);
   ASSERT_FALSE(start(f, 1, alone).empty());
   EXPECT_EQ(where(f, gang(1, 1)), Ids{});
@@ -143,7 +143,7 @@ TEST(Beside, ForGpusThatAGangKeeps) {
 TEST(Beside, ALauncherIsJudgedWithItsWorkers) {
   Site f;
   add(f, 1, with_cpu(1, 8, 96));
-  f.keep_beside_gpus({12'000, 0});
+  f.set_gpu_headroom({12'000, 0});
   EXPECT_EQ(where(f, led(1, 8, 1, 10)), (Ids{1, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(where(f, led(16, 8, 1, 10, Topology::kNode)).size(), 9u);
   EXPECT_TRUE(where(f, led(17, 8, 1, 10)).empty());
@@ -161,7 +161,7 @@ TEST(Beside, AWorkerGoesWhereItsLauncherCanBe) {
   NodeSpec n = with_cpu(2, 4, 16);
   n.labels = {{"head", "yes"}};
   add(f, 2, n);
-  f.keep_beside_gpus({4000, 0});
+  f.set_gpu_headroom({4000, 0});
   GangRequest r = led(3, 1, 1, 1);
   r.groups[0].shape.node_selector = {{"head", "yes"}};
   EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
@@ -173,7 +173,7 @@ TEST(Beside, AWorkerGoesWhereItsLauncherCanBe) {
 TEST(Beside, SegmentsAndPartsComeBeforeTheirLaunchers) {
   Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, with_cpu(i, 4, 36));
-  f.keep_beside_gpus({8000, 0});
+  f.set_gpu_headroom({8000, 0});
   GangRequest r = led(4, 7, 1, 8);
   r.segment = 4;
   EXPECT_EQ(where(f, r).size(), 8u)
@@ -186,7 +186,7 @@ TEST(Beside, SegmentsAndPartsComeBeforeTheirLaunchers) {
 TEST(Beside, TheEmptyFleetKeepsNothing) {
   Site f;
   add(f, 1, with_cpu(1, 8, 64));
-  f.keep_beside_gpus({8000, 0});
+  f.set_gpu_headroom({8000, 0});
   const ShapeId light = f.intern(kCluster, asking(1, 0, 4));
   EXPECT_TRUE(f.search.fits_empty_fleet(light));
   EXPECT_FALSE(f.find(light));
@@ -205,7 +205,7 @@ TEST(Beside, TheEmptyFleetKeepsNothing) {
 TEST(Beside, ALauncherWithoutPlaceSaysWhy) {
   Site f;
   add(f, 1, with_cpu(1, 8, 96));
-  f.keep_beside_gpus({12'000, 0});
+  f.set_gpu_headroom({12'000, 0});
   const Reason* r = resources(f, led(17, 8, 1, 10));
   ASSERT_NE(r, nullptr);
   EXPECT_EQ(r->detail.find("cpuPerGpu"), std::string::npos)
@@ -287,11 +287,11 @@ TEST(LightWork, BreaksNodesWhoseFreeGpusAreShort) {
   EXPECT_EQ(l.broken_nodes, 1) << "node 1 alone";
   EXPECT_EQ(l.largest, "c");
   // At what is kept, where that is said.
-  f.keep_beside_gpus({1000, 0});
+  f.set_gpu_headroom({1000, 0});
   EXPECT_EQ(f.light_work(kCluster).broken_nodes, 0);
   NodeSpec cordoned = with_cpu(1, 4, 32, "c");
   cordoned.unschedulable = true;
-  f.keep_beside_gpus({8000, 0});
+  f.set_gpu_headroom({8000, 0});
   EXPECT_EQ(f.light_work(kCluster).broken_nodes, 1);
   add(f, 1, cordoned);
   EXPECT_EQ(f.light_work(kCluster).broken_nodes, 0) << "nothing is put there anyway";
