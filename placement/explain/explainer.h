@@ -135,7 +135,8 @@ class Explainer {
   }
   // By the rule keepWhole.
   bool left_to_others(NodeIndex i) const {
-    return scene_.left_to_gangs(i) && !scene_.owner_of(i) && !needs_several(shape_, scene_.node(i));
+    return scene_.in_reserved_domain(i) && !scene_.owner_of(i) &&
+           !needs_several(shape_, scene_.node(i));
   }
   // Returns what is free on the node for these pods, whatever else the node lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;

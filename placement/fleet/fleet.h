@@ -209,7 +209,7 @@ class Fleet {
   // Sets the rules from now on; current holds stay. O(nodes) if the rules change.
   void set_domain_rules(const DomainRules& rules);
   // Returns the idle milli-GPU on domains that are left to gangs. O(their nodes).
-  MilliGpu left_to_gangs_milligpu(ClusterId cluster) const;
+  MilliGpu reserved_domains_milligpu(ClusterId cluster) const;
   // Returns the number of the NVLink domain that the node is wired to; a node by itself is one too.
   // 0: the node is not present.
   std::uint32_t wired_domain(NodeId node) const;

@@ -53,7 +53,7 @@ class Making {
       out->domains.push_back({d, kept_holds(d), computing_in(fleet_, d, load_there())});
     }
     choose_spares();
-    if (fleet_.rules.keep_whole > 0) out->left = left_to_gangs(fleet_, emptied());
+    if (fleet_.rules.keep_whole > 0) out->left = reserved_domains(fleet_, emptied());
     for (auto& [node, load] : loads_) {
       Room room = room_of(node, *fleet_.nodes[node], load);
       out->nodes.push_back({node, std::move(load), std::move(room)});

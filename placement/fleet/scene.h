@@ -39,7 +39,7 @@ struct Scene {
   }
   // True if its NVLink domain is left to gangs that need several nodes of one
   // (DomainRules::keep_whole).
-  bool left_to_gangs(NodeIndex i) const {
+  bool in_reserved_domain(NodeIndex i) const {
     const DomainIndex home = node(i).home();
     if (!rules_hold() || home == kNoArea) return false;
     if (overlay != nullptr) return overlay->is_left(home);

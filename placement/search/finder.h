@@ -105,7 +105,7 @@ class Finder {
   bool within_bounds(const Index& x, NodeIndex i) const;
   // True if the node is in an NVLink domain that is left to other gangs.
   bool left_to_others(NodeIndex i) const {
-    return leaves_some_ && scene_.left_to_gangs(i) && !needs_several(shape_, node(i));
+    return leaves_some_ && scene_.in_reserved_domain(i) && !needs_several(shape_, node(i));
   }
   // True if the gang uses a ComputeDomain and others have one there.
   bool computed_by_others(NodeIndex i);

@@ -124,7 +124,7 @@ void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   out.gauge("subak_left_to_gangs_milligpu",
             "Free on empty NVLink domains that keepWhole leaves to gangs.");
   for (const Survey::OfCluster& c : live) {
-    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.left_to_gangs);
+    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.reserved_domains_idle);
   }
   write_light_work(out, engine, live);
 }

@@ -263,7 +263,7 @@ class Oracle {
   void judge_together(const Job& job, const fact::AttemptStarted& f);
   void judge_spare(const Job& job, const fact::AttemptStarted& f);
   std::string home_of(NodeId node);  // the clique that it is wired to; empty: none
-  std::set<std::string> left_to_gangs(ClusterId cluster);  // cliques, by keep_whole
+  std::set<std::string> reserved_domains(ClusterId cluster);  // cliques, by keep_whole
   void judge_whole(const Job& job, const fact::AttemptStarted& f);
   // Returns the other jobs with a ComputeDomain in the domain of the node, and their nodes.
   std::map<JobId, std::set<NodeId>> computing_beside(JobId job, NodeId node);

@@ -293,7 +293,7 @@ bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId
   if (n.spec.unschedulable && !eligibility::tolerates_cordon(pod.tolerations)) return false;
   if (n.reserved_for && n.reserved_for != owner) return false;
   const bool small = pod.kind != GpuKind::kNone && together_ <= n.spec.gpus * 1000;
-  if (bars && small && !n.reserved_for && left_to_gangs(id)) return false;
+  if (bars && small && !n.reserved_for && in_reserved_domain(id)) return false;
   if (bars && pod.kind != GpuKind::kNone && computes_ && computed(id, owner)) return false;
   return eligibility::matches(pod, n.spec) && (!bars || !barred(id, pod));
 }

@@ -67,7 +67,7 @@ class Fleet {
   // segments has more GPUs together than a node of them. Anew after each change.
   void ask(const GangRequest& request);
   // The clique is left to gangs now; of a lone node false.
-  bool left_to_gangs(std::uint32_t id) const { return left_.contains(home(id)); }
+  bool in_reserved_domain(std::uint32_t id) const { return left_.contains(home(id)); }
   void leave_nothing() { left_.clear(); }
   void compute_together() { computes_ = false; }
   // Others have a ComputeDomain there, and the gang, which is the owner's, may not be beside them.
