@@ -87,7 +87,7 @@ struct Group {
   std::vector<NodeIndex> strays;   // of a clique: nodes that have lost its label; ascending
   std::uint32_t kept = 0;          // exclusive holds on the whole group
   std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
-  bool sparing = false;            // some gang there reserves nodes for replacements
+  bool reserves_replacements = false;  // some gang there reserves nodes for replacements
   // Only for an NVLink domain (whole_domains.cc).
   MilliGpu held = 0;             // on nodes that are wired to it
   ProductId product;             // of its first node with GPUs
@@ -95,7 +95,7 @@ struct Group {
   bool left = false;             // DomainRules::keep_whole leaves it to gangs
   std::vector<JobId> computing;  // gangs there that use a ComputeDomain; ascending
 
-  bool keeps() const { return kept > 0 || sparing; }
+  bool keeps() const { return kept > 0 || reserves_replacements; }
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
   void each_wired(F&& fn) const {
@@ -226,8 +226,8 @@ struct Fleet::Impl {
   void move_to_groups(NodeId id, bool present);
   void move_to_levels(NodeIndex node, bool present);
   void deepen(std::size_t levels);
-  // spares.cc: chooses again which nodes of the clique are reserved for replacements.
-  void respare(DomainIndex domain);
+  // replacement_nodes.cc: chooses again which nodes of the clique are reserved for replacements.
+  void choose_replacements(DomainIndex domain);
   // whole_domains.cc. survey() computes the domain's figures again from its nodes. note_held()
   // follows a change of the holds on a node. leave_to_gangs() chooses the domains that are left to
   // gangs.
@@ -262,10 +262,10 @@ struct Fleet::Impl {
   Keep keep_of(const Hold& hold, const NodeState& node) const;
   // holds.cc: computes the exclusive reservations of the domain's holds again.
   void keep_anew(DomainIndex home);
-  // hold_whole() counts one exclusive hold on the whole group more or less. set_sparing() says
-  // whether gangs there reserve nodes for replacements.
+  // hold_whole() counts one exclusive hold on the whole group more or less.
+  // set_reserves_replacements() says whether gangs there reserve nodes for replacements.
   void hold_whole(DomainIndex domain, bool more);
-  void set_sparing(DomainIndex domain, bool sparing);
+  void set_reserves_replacements(DomainIndex domain, bool reserves_replacements);
 };
 
 // Hashes every field; shapes.cc.

@@ -4,7 +4,7 @@
 
 #include "core/must.h"
 #include "placement/fleet/fleet_impl.h"
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 
 namespace subak {
 namespace {
@@ -25,10 +25,11 @@ GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
 
 // A hold of a gang with spare nodes, or beside one, may change which nodes are reserved for
 // replacements.
-void respare(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
+void choose_replacements(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
   const DomainIndex home = n.home();
   if (home == kNoArea) return;
-  if (s.request().spare > 0 || impl.domains[home]->sparing) impl.respare(home);
+  if (s.request().spare > 0 || impl.domains[home]->reserves_replacements)
+    impl.choose_replacements(home);
 }
 
 // Returns what non-GPU pods may still take of the node.
@@ -65,10 +66,10 @@ void Fleet::Impl::hold_whole(DomainIndex domain, bool more) {
   keeping += g.keeps() ? 1 : 0;
 }
 
-void Fleet::Impl::set_sparing(DomainIndex domain, bool sparing) {
+void Fleet::Impl::set_reserves_replacements(DomainIndex domain, bool reserves_replacements) {
   Group& g = *domains[domain];
   keeping -= g.keeps() ? 1 : 0;
-  g.sparing = sparing;
+  g.reserves_replacements = reserves_replacements;
   keeping += g.keeps() ? 1 : 0;
 }
 
@@ -99,12 +100,13 @@ std::vector<JobId> Fleet::keepers(NodeId id) const {
   if (home == kNoArea) return {};
   const Group& g = *impl_->domains[home];
   const NodeState& n = impl_->at(id);
-  const bool spares = g.sparing && (n.spare || n.load.allocated > 0);
-  if (g.kept == 0 && !spares) return {};
+  const bool has_replacements = g.reserves_replacements && (n.spare || n.load.allocated > 0);
+  if (g.kept == 0 && !has_replacements) return {};
   std::vector<JobId> out;
   g.each_wired([&](NodeIndex m) {
     for (const Hold& h : impl_->nodes[m]->load.holds) {
-      if (h.kept_domain == home || (spares && keeps_spare(*impl_, h))) out.push_back(h.owner);
+      if (h.kept_domain == home || (has_replacements && gang_reserves_replacements(*impl_, h)))
+        out.push_back(h.owner);
     }
   });
   std::sort(out.begin(), out.end());
@@ -138,7 +140,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   } else {
     impl_->refresh(slot.node);
   }
-  respare(*impl_, s, n);
+  choose_replacements(*impl_, s, n);
   if (impl_->headroom.any()) {
     // The resources reserved beside the GPUs may be more than those taken with them.
     const GpuHeadroom light = for_light_pods(n);
@@ -163,7 +165,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   impl_->note_held(n, -slot.milligpu);
   if (s.request().compute_domain) impl_->note_computing(n);
   impl_->refresh(slot.node);
-  respare(*impl_, s, n);
+  choose_replacements(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated - slot.milligpu, "what is released is free");
   must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");

@@ -96,7 +96,7 @@ void Fleet::Impl::changed_statically(NodeIndex node) {
 
 void Fleet::Impl::nodes_changed(DomainIndex domain) {
   keep_anew(domain);
-  respare(domain);
+  choose_replacements(domain);
   survey(domain);
 }
 

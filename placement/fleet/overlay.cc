@@ -9,7 +9,7 @@
 #include "core/limits.h"
 #include "core/text.h"
 #include "placement/fleet/compute_domains.h"
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 #include "placement/fleet/whole_domains.h"
 
 namespace subak {
@@ -34,7 +34,7 @@ class Making {
     const DomainIndex home = fleet_.nodes[a.slot.node.value]->home();
     const DomainIndex kept = load.remove(hold, pod).kept_domain;
     // Then other nodes may be reserved for replacements.
-    if (home != kNoArea && fleet_.domains[home]->sparing) {
+    if (home != kNoArea && fleet_.domains[home]->reserves_replacements) {
       fleet_.domains[home]->each_wired([&](NodeIndex m) { load_of(m); });
     }
     if (kept == kNoArea) return true;
@@ -72,9 +72,11 @@ class Making {
     std::set<DomainIndex> seen;
     for (const auto& [node, load] : loads_) {
       const DomainIndex home = fleet_.nodes[node]->home();
-      if (home == kNoArea || !fleet_.domains[home]->sparing || !seen.insert(home).second) continue;
-      const Spares spares = spares_of(fleet_, home, load_there());
-      spares_.insert(spares.nodes.begin(), spares.nodes.end());
+      if (home == kNoArea || !fleet_.domains[home]->reserves_replacements ||
+          !seen.insert(home).second)
+        continue;
+      const ReplacementNodes replacement_nodes = replacement_nodes_of(fleet_, home, load_there());
+      replacement_nodes_.insert(replacement_nodes.nodes.begin(), replacement_nodes.nodes.end());
     }
   }
 
@@ -117,7 +119,7 @@ class Making {
 
   Room room_of(NodeIndex i, const NodeState& n, const Load& load) const {
     if (!n.present) return Room{};
-    const bool kept_all = kept_holds(n.home()) > 0 || spares_.contains(i);
+    const bool kept_all = kept_holds(n.home()) > 0 || replacement_nodes_.contains(i);
     const GpuMask kept_gpus = kept_all ? kAllGpus : load.kept();
     return left_on(n.spec, n.empty, load, kept_gpus, fleet_.headroom, nullptr);
   }
@@ -125,7 +127,7 @@ class Making {
   const Fleet::Impl& fleet_;
   std::map<NodeIndex, Load> loads_;
   std::map<DomainIndex, std::uint32_t> kept_holds_;
-  std::set<NodeIndex> spares_;  // reserved for replacements in the cliques it looks at
+  std::set<NodeIndex> replacement_nodes_;  // reserved for replacements in the cliques it looks at
 };
 
 }  // namespace

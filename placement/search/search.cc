@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "core/text.h"
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 #include "placement/gpus/eligibility.h"
 #include "placement/search/finder.h"
 
@@ -195,7 +195,8 @@ std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
   for (const PodSlot& slot : placement->slots) nodes.push_back(slot.node);
   const Shape& asked = impl_->state.shape(shape);
   if (asked.request().spare > 0 && !asked.request().prefer) {
-    for (const NodeIndex spare : spares_to_wait_for(Scene(drained), asked, placement->slots)) {
+    for (const NodeIndex spare :
+         replacement_nodes_to_wait_for(Scene(drained), asked, placement->slots)) {
       nodes.emplace_back(spare);
     }
   }

@@ -1,4 +1,4 @@
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 
 #include <algorithm>
 #include <map>
@@ -30,19 +30,19 @@ bool could_serve(const Shape& s, const Sparing& gang, const NodeState& n) {
 
 }  // namespace
 
-bool keeps_spare(const Fleet::Impl& fleet, const Hold& hold) {
+bool gang_reserves_replacements(const Fleet::Impl& fleet, const Hold& hold) {
   const GangRequest& r = fleet.shape(hold.shape).request();
   return r.spare > 0 && !r.prefer && hold.slot.milligpu > 0;
 }
 
-Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
-                 const std::function<const Load&(NodeIndex)>& load_of) {
-  Spares out;
+ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex domain,
+                                      const std::function<const Load&(NodeIndex)>& load_of) {
+  ReplacementNodes out;
   const Group& group = *fleet.domains[domain];
   std::map<JobId, Sparing> gangs;
   group.each_wired([&](NodeIndex m) {
     for (const Hold& h : load_of(m).holds) {
-      if (!keeps_spare(fleet, h)) continue;
+      if (!gang_reserves_replacements(fleet, h)) continue;
       Sparing& gang = gangs[h.owner];
       gang.shape = h.shape;
       gang.products.insert(fleet.nodes[m]->product);
@@ -73,8 +73,8 @@ Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
   return out;
 }
 
-std::vector<NodeIndex> spares_to_wait_for(const Scene& scene, const Shape& shape,
-                                          const std::vector<PodSlot>& slots) {
+std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const Shape& shape,
+                                                     const std::vector<PodSlot>& slots) {
   const Fleet::Impl& fleet = scene.fleet;
   std::set<NodeIndex> used;
   std::map<DomainIndex, Sparing> domains;
@@ -102,14 +102,16 @@ std::vector<NodeIndex> spares_to_wait_for(const Scene& scene, const Shape& shape
   return out;
 }
 
-void Fleet::Impl::respare(DomainIndex domain) {
+void Fleet::Impl::choose_replacements(DomainIndex domain) {
   if (domain == kNoArea) return;
-  const Spares spares =
-      spares_of(*this, domain, [this](NodeIndex m) -> const Load& { return nodes[m]->load; });
-  if (domains[domain]->sparing != spares.wanted) set_sparing(domain, spares.wanted);
+  const ReplacementNodes replacement_nodes = replacement_nodes_of(
+      *this, domain, [this](NodeIndex m) -> const Load& { return nodes[m]->load; });
+  if (domains[domain]->reserves_replacements != replacement_nodes.wanted)
+    set_reserves_replacements(domain, replacement_nodes.wanted);
   const std::vector<NodeIndex> members = domains[domain]->members;
   for (const NodeIndex m : members) {
-    const bool spare = std::binary_search(spares.nodes.begin(), spares.nodes.end(), m);
+    const bool spare =
+        std::binary_search(replacement_nodes.nodes.begin(), replacement_nodes.nodes.end(), m);
     if (nodes[m]->spare == spare) continue;
     nodes[m]->spare = spare;
     refresh(NodeId(m));
