@@ -185,12 +185,12 @@ inline constexpr std::size_t kMaxLightPodsPerNode = 1024;
 
 // Node back-off (`bar`): a node that rejected a pod is not tried for these pods this long, doubled
 // with each rejection in a row, until one of them runs there.
-inline constexpr DurationMs kFirstBarMs = 10'000;  // doubled each time
-inline constexpr DurationMs kLongestBarMs = 2 * kHourMs;
+inline constexpr DurationMs kFirstNodeBackoffMs = 10'000;  // doubled each time
+inline constexpr DurationMs kLongestNodeBackoffMs = 2 * kHourMs;
 // After the back-off ends without another rejection: the count starts again
-inline constexpr DurationMs kBarMemoryMs = 2 * kHourMs;
+inline constexpr DurationMs kNodeBackoffMemoryMs = 2 * kHourMs;
 // Nodes and kinds of pods; more: drops the back-off that would end first
-inline constexpr std::size_t kMaxBars = 10'000;
+inline constexpr std::size_t kMaxNodeBackoffs = 10'000;
 
 // Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kLoopMailbox = 65'536;

@@ -187,12 +187,12 @@ void expire(Decision& d, const state::Job& job);
 // Ends a wait: no pod came in time, or a pause is over.
 void end_wait(Decision& d, const state::Job& job);
 
-// bars.cc: the node rejected a pod of this shape. Backs the node off for the shape, longer each
-// time.
+// node_backoff.cc: the node rejected a pod of this shape. Backs the node off for the shape, longer
+// each time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
 // A pod of this shape of the job runs there: forgets the node's backoffs for the shape. Scheduler
 // refusals of other jobs stay.
-void forgive_node(Decision& d, NodeId node, const PodShape& shape, JobId job);
+void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job);
 // Records that the cluster's scheduler cannot bind this pod to the node of its hold. The node is
 // backed off for the job. Once two nodes refused it, the whole job is backed off
 // (docs/design/0072). It does nothing if this hold already had a refusal.
@@ -210,7 +210,7 @@ void retry(Decision& d, JobId id);
 // in its cluster.
 void forgive_refusals(Decision& d, NodeId node);
 // Ends node backoffs whose time is over, and deletes old records.
-void end_bars(Decision& d);
+void end_backoffs(Decision& d);
 // node.cc: removes nodes from their clique after their clique label was missing for
 // limits::kCliqueKeptMs.
 void end_cliques(Decision& d);

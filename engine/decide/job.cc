@@ -229,7 +229,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
   for (auto end = derive::next_end(d.s); due(end); end = derive::next_end(d.s)) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
-  end_bars(d);
+  end_backoffs(d);
   begin_and_end_drains(d);
   end_cliques(d);
   close_rows(d);

@@ -59,12 +59,12 @@ struct RefusedNodes {
 
 RefusedNodes refused_nodes(const State& s, const state::Job& job) {
   RefusedNodes out;
-  if (!s.bars().any_of_jobs()) return out;
-  for (const state::RefusedNode& refused : s.bars().nodes_of(job.id)) {
+  if (!s.node_backoff().any_of_jobs()) return out;
+  for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job.id)) {
     (refused.barred ? out.never : out.last).push_back(refused.node);
   }
   for (const PodGroup& group : s.fleet().request(job.shape).groups) {
-    for (const NodeId node : s.bars().refused_alike(group.shape)) {
+    for (const NodeId node : s.node_backoff().refused_alike(group.shape)) {
       if (s.fleet().cluster_of(node) == job.id.cluster()) out.last.push_back(node);
     }
   }

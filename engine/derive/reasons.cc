@@ -56,7 +56,7 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
   Reason r = reason(ReasonToken::kUnschedulable, "", "");
   TimeMs again_ms = job.is_backed_off() ? job.until_ms : 0;
   std::string names;
-  const std::vector<state::RefusedNode> refused = s.bars().nodes_of(job.id);
+  const std::vector<state::RefusedNode> refused = s.node_backoff().nodes_of(job.id);
   for (const state::RefusedNode& node : refused) {
     const bool first = node.barred && !job.is_backed_off();
     if (first) again_ms = again_ms == 0 ? node.until_ms : std::min(again_ms, node.until_ms);
@@ -102,16 +102,16 @@ std::string turned_away(const State& s, const state::Job& job) {
   const GangRequest& request = s.fleet().request(job.shape);
   std::string text;
   std::size_t shown = 0;
-  for (const auto& [node, bars] : s.bars().all()) {
-    for (const fact::NodeBarred& bar : bars) {
-      const bool mine = bar.barred && s.fleet().cluster_of(node) == job.id.cluster() &&
+  for (const auto& [node, backoffs] : s.node_backoff().all()) {
+    for (const fact::NodeBackedOff& backoff : backoffs) {
+      const bool mine = backoff.barred && s.fleet().cluster_of(node) == job.id.cluster() &&
                         std::any_of(request.groups.begin(), request.groups.end(),
-                                    [&](const PodGroup& g) { return g.shape == bar.shape; });
+                                    [&](const PodGroup& g) { return g.shape == backoff.shape; });
       if (!mine || shown == kMostNodes) continue;
       ++shown;
       text += "; " + s.fleet().node(node)->name + " rejected such a pod " +
-              (bar.times == 1 ? "once" : std::to_string(bar.times) + " times in a row") +
-              " and is tried again at " + format_time(bar.until_ms);
+              (backoff.times == 1 ? "once" : std::to_string(backoff.times) + " times in a row") +
+              " and is tried again at " + format_time(backoff.until_ms);
     }
   }
   return text;

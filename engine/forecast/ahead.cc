@@ -69,7 +69,7 @@ TimeMs Ahead::begin(const state::Job& job) {
     }
     if (job.pods[rank].state == PodState::kBound) {
       const state::Pod& pod = job.pods[rank];
-      forgive_node(d_, pod.slot.node, state_.jobs().shape_of(pod), job.id);
+      clear_backoff(d_, pod.slot.node, state_.jobs().shape_of(pod), job.id);
     }
   }
   const RunTime run = run_time(job.id);
@@ -165,7 +165,7 @@ std::optional<TimeMs> Ahead::next_time() const {
     const TimeMs end = ends_.top().at_ms;
     return std::min(end, derive::next_deadline(state_).value_or(end));
   }
-  std::optional<TimeMs> next = state_.bars().next_end();
+  std::optional<TimeMs> next = state_.node_backoff().next_end();
   const auto consider = [&next](const auto& due) {
     if (due && due->first < next.value_or(state::kNever)) next = due->first;
   };

@@ -67,10 +67,11 @@ void State::on(const fact::NodeRemoved& f) {
   must(spec != nullptr, "the node that goes is there");
   must(allocations_.on(f.id).empty(), "a removed node has no holds");
   nodes_.remove(fleet_.cluster_of(f.id), spec->name);
-  if (const auto bars = bars_.all().find(f.id); bars != bars_.all().end()) {
-    for (const fact::NodeBarred& bar : bars->second) fleet_.lift_bar(f.id, bar.shape);
+  if (const auto backoffs = node_backoff_.all().find(f.id); backoffs != node_backoff_.all().end()) {
+    for (const fact::NodeBackedOff& backoff : backoffs->second)
+      fleet_.end_backoff(f.id, backoff.shape);
   }
-  bars_.drop_node(f.id);
+  node_backoff_.drop_node(f.id);
   light_pods_.drop_node(f.id);
   fleet_.remove_node(f.id, now_);
   must(fleet_.node(f.id) == nullptr, "the node that goes is gone");
@@ -166,13 +167,13 @@ void State::on(const fact::NodeBilled& f) {
   nodes_.billed(f.as_of_ms);
 }
 
-void State::on(const fact::NodeBarred& f) {
+void State::on(const fact::NodeBackedOff& f) {
   must(fleet_.node(f.node) != nullptr, "a node in backoff exists");
   must(!f.barred || restoring_ || f.until_ms >= now_, "a node backoff ends after it begins");
-  bars_.apply(f);
+  node_backoff_.apply(f);
   if (!f.job) {
-    f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
-    must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its node backoffs");
+    f.barred ? fleet_.back_off(f.node, f.shape) : fleet_.end_backoff(f.node, f.shape);
+    must(fleet_.is_backed_off(f.node, f.shape) == f.barred, "the fleet knows its node backoffs");
   }
   pass_due_ = true;
 }

@@ -183,7 +183,7 @@ void State::snapshot_before_live(const Sink& sink, SnapshotParts what) const {
                        nodes_.seen_since(id)});
     if (!(fleet_.others(id) == NodeUse())) sink(fact::NodeLoad{id, fleet_.others(id)});
   }
-  bars_.snapshot(sink);
+  node_backoff_.snapshot(sink);
   snapshot_accounts(tree_, sink);
 }
 
@@ -206,7 +206,7 @@ void State::check() const {
   nodes_.check();
   jobs_.check();
   allocations_.check(jobs_);
-  bars_.check();
+  node_backoff_.check();
   light_pods_.check();
   pending_.check();
   must(

@@ -25,9 +25,9 @@
 #include "engine/state/jobs/jobs.h"
 #include "engine/state/jobs/leap.h"
 #include "engine/state/nodes.h"
-#include "engine/state/observed/bars.h"
 #include "engine/state/observed/clusters.h"
 #include "engine/state/observed/light_pods.h"
+#include "engine/state/observed/node_backoff.h"
 #include "engine/state/observed/note.h"
 #include "engine/state/observed/pending.h"
 #include "engine/state/requests.h"
@@ -78,7 +78,7 @@ class State {
   const state::Clusters& clusters() const { return clusters_; }
   const state::Nodes& nodes() const { return nodes_; }
   const state::Allocations& allocations() const { return allocations_; }
-  const state::Bars& bars() const { return bars_; }
+  const state::NodeBackoff& node_backoff() const { return node_backoff_; }
   const state::LightPods& light_pods() const { return light_pods_; }
   const state::Pending& pending() const { return pending_; }
   const RequestLog& requests() const { return requests_; }
@@ -164,7 +164,7 @@ class State {
   void on(const fact::CountersSnapshot& f);
   void on(const fact::ClockAccepted& f);
   void on(const fact::TimeLeapt& f) { leap_.apply(f); }
-  void on(const fact::NodeBarred& f);
+  void on(const fact::NodeBackedOff& f);
   void on(const fact::NodeLoad& f);
   // apply_job.cc: jobs and pods
   void on(const fact::JobCreated& f);
@@ -250,7 +250,7 @@ class State {
   Ledger ledger_;
   state::Clusters clusters_;
   state::Nodes nodes_;
-  state::Bars bars_;
+  state::NodeBackoff node_backoff_;
   state::LightPods light_pods_;
   state::Pending pending_;
   ReservedNodes reserved_nodes_;

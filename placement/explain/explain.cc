@@ -97,7 +97,7 @@ Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sou
     Demand& d = demands_.emplace_back();
     d.pods = &shape.pods[k];
     d.filter = sought.filters[k];
-    d.barred = scene.fleet.barred(*d.pods->shape, d.pods->hash);
+    d.backed_off = scene.fleet.backed_off_nodes(*d.pods->shape, d.pods->hash);
     measure(d);
   }
 }
@@ -249,7 +249,7 @@ bool Explainer::too_large(const Demand& d) {
 
 void Explainer::conditions(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
-  const bool all_open = d.filter->open_nodes == d.filter->matching && d.barred == nullptr;
+  const bool all_open = d.filter->open_nodes == d.filter->matching && d.backed_off == nullptr;
   if (all_open || !works_in(scene_.opened(), {})) return;
   std::int64_t closed = 0, unfit = 0, turned_away = 0, all = 0;
   std::string first_unfit;
@@ -259,7 +259,7 @@ void Explainer::conditions(const Demand& d) {
     if (open(d, i)) return;
     const NodeState& n = scene_.node(i);
     if (!fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
-    ++(barred(d, i) ? turned_away : n.spec.unfit.empty() ? closed : unfit);
+    ++(is_backed_off(d, i) ? turned_away : n.spec.unfit.empty() ? closed : unfit);
     if (unfit == 1 && first_unfit.empty()) first_unfit = n.spec.name + ": " + n.spec.unfit;
     if (names.size() < limits::kMaxBlockers) names.push_back(n.spec.name);
   });

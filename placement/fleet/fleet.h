@@ -222,11 +222,11 @@ class Fleet {
 
   // --- nodes that rejected a pod (node back-off)
   // --------------------------------------------------
-  // Backs off: no search puts pods of this shape on the node until lift_bar(). Pods are compared in
-  // every field. Both calls may be repeated.
-  void bar(NodeId id, const PodShape& pod);
-  void lift_bar(NodeId id, const PodShape& pod);
-  bool barred(NodeId id, const PodShape& pod) const;
+  // Backs off: no search puts pods of this shape on the node until end_backoff(). Pods are compared
+  // in every field. Both calls may be repeated.
+  void back_off(NodeId id, const PodShape& pod);
+  void end_backoff(NodeId id, const PodShape& pod);
+  bool is_backed_off(NodeId id, const PodShape& pod) const;
   // Increases after every release or node change that may let some shape fit which did not fit
   // before. With a shape: while the version of the shape is unchanged, a failed search for it would
   // fail again.

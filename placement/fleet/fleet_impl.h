@@ -156,7 +156,7 @@ inline bool needs_several(const Shape& shape, const NodeState& node) {
 }
 
 // Node back-off: the nodes that rejected these pods.
-struct Bars {
+struct BackedOff {
   PodShape pod;
   std::vector<NodeIndex> nodes;  // ascending
 };
@@ -197,7 +197,7 @@ struct Fleet::Impl {
   std::vector<ShapeId> gone;
   std::uint64_t gone_base = 1;
 
-  std::unordered_map<std::uint64_t, std::vector<Bars>> bars;  // by hash; looked up, never walked
+  std::unordered_map<std::uint64_t, std::vector<BackedOff>> backoffs;  // by hash; never walked
 
   // Nodes whose room or description changed, oldest first; entry i is position log_base + i. Every
   // search catches up from its last position.
@@ -246,8 +246,8 @@ struct Fleet::Impl {
   void note_slices(std::string_view product);
   std::uint64_t gone_end() const { return gone_base + gone.size(); }
 
-  // bars.cc: returns the nodes that rejected these pods; nullptr: none.
-  const std::vector<NodeIndex>* barred(const PodShape& pod, std::uint64_t hash) const;
+  // node_backoff.cc: returns the nodes that rejected these pods; nullptr: none.
+  const std::vector<NodeIndex>* backed_off_nodes(const PodShape& pod, std::uint64_t hash) const;
 
   // finder_areas.cc: returns how far an nvlink-exclusive gang's domain reaches, seen from one of
   // its nodes.

@@ -54,11 +54,12 @@ const Filter& Finder::filter(std::size_t k) const {
 Index Finder::index(std::size_t k) const {
   const Filter& of = filter(k);
   const Pods& pods = shape_.pods[k];
-  const auto* barred = fleet_.bars.empty() ? nullptr : fleet_.barred(*pods.shape, pods.hash);
+  const auto* backed_off =
+      fleet_.backoffs.empty() ? nullptr : fleet_.backed_off_nodes(*pods.shape, pods.hash);
   for (const auto& [patched, patch] : patches_) {
-    if (patched == &of) return Index(of, &patch, barred);
+    if (patched == &of) return Index(of, &patch, backed_off);
   }
-  return Index(of, nullptr, barred);
+  return Index(of, nullptr, backed_off);
 }
 
 bool Finder::fragment(const Index& x, NodeIndex i) const {
@@ -91,7 +92,7 @@ bool Finder::allows(ProductId product) const {
 bool Finder::eligible(const Index& x, NodeIndex i) {
   if (!x.knows(i) || (bounds_.any() && !within_bounds(x, i))) return false;
   if (!taken_.empty() && x.of_gpus() && !node(i).split && taken(i, kAllGpus)) return false;
-  if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.barred(i))) return false;
+  if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.is_backed_off(i))) return false;
   // No job waits for a node that is reserved for replacements: it is free already.
   if (scene_.nothing_held && !scene_.all_open && node(i).spare) return false;
   const JobId keeper = scene_.owner_of(i);

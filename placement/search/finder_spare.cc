@@ -25,7 +25,7 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
       const NodeState& n = node(m);
       // A node with a broken GPU may not be able to replace a whole one, as in
       // replacement_nodes.cc.
-      const bool open = scene_.all_open || (x.open(m) && !x.barred(m));
+      const bool open = scene_.all_open || (x.open(m) && !x.is_backed_off(m));
       const bool works = open && (n.spec.unhealthy_gpus == 0 || scene_.is_empty());
       serves = serves || (works && fits(n.spec, scene_.room(m), pod, kAllGpus, ignore_));
       const bool broken = !works || !fits(n.spec, scene_.room(m), pod, kAllGpus, kOnlyGpus);

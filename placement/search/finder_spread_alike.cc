@@ -11,7 +11,8 @@ namespace subak {
 void Finder::add_joined(const Run& run, const std::vector<std::int64_t>& caps,
                         std::array<Lot, 2>& lots) {
   const Index& x = run.index;
-  const bool some_not = x.any_barred() || scene_.reserved != nullptr || leaves_some_ || computes_;
+  const bool some_not =
+      x.any_backed_off() || scene_.reserved != nullptr || leaves_some_ || computes_;
   for (const DomainIndex d : x.joined()) {
     std::array<CapDomain, 2> here{};
     for (const NodeIndex m : members(d)) {
@@ -84,7 +85,7 @@ std::optional<bool> Finder::spread_alike(const Run& run) {
 std::optional<bool> Finder::spread_mixed(const Run& run, std::array<Lot, 2>& all) {
   auto& [whole, broken] = all;
   const Index& x = run.index;
-  const bool exact = !x.any_barred() && scene_.reserved == nullptr && trial_.touched() == 0;
+  const bool exact = !x.any_backed_off() && scene_.reserved == nullptr && trial_.touched() == 0;
   if (!exact || broken.pods >= run.count) return std::nullopt;
   std::vector<Cap> fragments;
   std::vector<std::pair<std::int64_t, std::uint32_t>> wholes;  // pods, alike

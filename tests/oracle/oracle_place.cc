@@ -328,12 +328,12 @@ bool Oracle::barred(NodeId node, const PodShape& shape) const {
 
 bool Oracle::refused(JobId job, NodeId node) const {
   return std::any_of(refused_.begin(), refused_.end(),
-                     [&](const fact::NodeBarred& b) { return b.job == job && b.node == node; });
+                     [&](const fact::NodeBackedOff& b) { return b.job == job && b.node == node; });
 }
 
-void Oracle::on(const fact::NodeBarred& f) {
+void Oracle::on(const fact::NodeBackedOff& f) {
   if (!f.job) return;
-  std::erase_if(refused_, [&](const fact::NodeBarred& b) {
+  std::erase_if(refused_, [&](const fact::NodeBackedOff& b) {
     return b.job == f.job && b.node == f.node && b.shape == f.shape;
   });
   if (f.barred && f.until_ms > now_) refused_.push_back(f);

@@ -79,7 +79,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   d.tell(note::PodListed{cluster.id, {id, rank}});
   take_back_excess(d, node);
   if (!pod.running) return;
-  forgive_node(d, node, pod.shape, id);
+  clear_backoff(d, node, pod.shape, id);
   d.emit(fact::PodRunning{id, rank, d.s.now(), since});
 }
 
@@ -94,7 +94,7 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
   take_back_excess(d, node);
   if (!running) return;
-  forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
+  clear_backoff(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
@@ -167,7 +167,7 @@ Bind bind_seen(const Decision& d, const PodRecord& pod) {
 
 void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
-  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
+  clear_backoff(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
 

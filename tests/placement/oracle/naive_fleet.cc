@@ -279,13 +279,13 @@ void Fleet::advance(TimeMs now) {
   }
 }
 
-bool Fleet::barred(std::uint32_t id, const PodShape& pod) const {
-  const std::vector<PodShape>& pods = nodes.at(id).barred;
+bool Fleet::is_backed_off(std::uint32_t id, const PodShape& pod) const {
+  const std::vector<PodShape>& pods = nodes.at(id).backed_off;
   return std::find(pods.begin(), pods.end(), pod) != pods.end();
 }
 
 bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
-                 bool bars) const {
+                 bool backoffs) const {
   const Node& n = nodes.at(id);
   if (!n.present || n.cluster != cluster || n.drained || !n.spec.ready || !n.spec.unfit.empty()) {
     return false;
@@ -293,9 +293,9 @@ bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId
   if (n.spec.unschedulable && !eligibility::tolerates_cordon(pod.tolerations)) return false;
   if (n.reserved_for && n.reserved_for != owner) return false;
   const bool small = pod.kind != GpuKind::kNone && together_ <= n.spec.gpus * 1000;
-  if (bars && small && !n.reserved_for && in_reserved_domain(id)) return false;
-  if (bars && pod.kind != GpuKind::kNone && computes_ && computed(id, owner)) return false;
-  return eligibility::matches(pod, n.spec) && (!bars || !barred(id, pod));
+  if (backoffs && small && !n.reserved_for && in_reserved_domain(id)) return false;
+  if (backoffs && pod.kind != GpuKind::kNone && computes_ && computed(id, owner)) return false;
+  return eligibility::matches(pod, n.spec) && (!backoffs || !is_backed_off(id, pod));
 }
 
 bool Fleet::computed(std::uint32_t id, JobId owner) const {

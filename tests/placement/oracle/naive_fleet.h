@@ -31,8 +31,8 @@ struct Node {
   bool present = false, drained = false;
   std::vector<Held> held;
   JobId reserved_for;
-  bool kept_computes = false;    // for a gang that uses a ComputeDomain
-  std::vector<PodShape> barred;  // pods that it turned away
+  bool kept_computes = false;        // for a gang that uses a ComputeDomain
+  std::vector<PodShape> backed_off;  // pods that it turned away
   NodeBooks books;
   TimeMs as_of = 0;
 };
@@ -61,8 +61,8 @@ class Fleet {
   // Such a pod, which is there, takes nothing that is kept beside free GPUs.
   bool leaves_headroom(const NodeSpec& spec, const Left& left, const PodShape& pod) const;
   bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
-            bool bars = true) const;
-  bool barred(std::uint32_t id, const PodShape& pod) const;
+            bool backoffs = true) const;
+  bool is_backed_off(std::uint32_t id, const PodShape& pod) const;
   // From now on pods are of this gang: as many empty cliques as `keep_whole` says are not for it if none of its
   // segments has more GPUs together than a node of them. Anew after each change.
   void ask(const GangRequest& request);

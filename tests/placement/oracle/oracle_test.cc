@@ -98,15 +98,16 @@ class Twin {
   void bar_some_node() {
     const auto id = static_cast<std::uint32_t>(1 + dice_.below(kNodes));
     naive::Node& n = naive_.nodes[id];
-    if (!n.barred.empty() && dice_.chance(60)) {
-      fleet_.lift_bar(NodeId(id), n.barred.back());
-      n.barred.pop_back();
+    if (!n.backed_off.empty() && dice_.chance(60)) {
+      fleet_.end_backoff(NodeId(id), n.backed_off.back());
+      n.backed_off.pop_back();
       return;
     }
     if (!n.present || n.held.empty()) return;
     const PodShape pod = n.held.front().pod;
-    if (std::find(n.barred.begin(), n.barred.end(), pod) == n.barred.end()) n.barred.push_back(pod);
-    fleet_.bar(NodeId(id), pod);
+    if (std::find(n.backed_off.begin(), n.backed_off.end(), pod) == n.backed_off.end())
+      n.backed_off.push_back(pod);
+    fleet_.back_off(NodeId(id), pod);
   }
 
   void set_rules() {

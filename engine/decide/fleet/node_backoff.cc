@@ -20,17 +20,19 @@ DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
   return std::min(length, most);
 }
 
-void forget(Decision& d, const fact::NodeBarred& bar) {
-  d.emit(fact::NodeBarred{bar.node, bar.shape, 0, 0, false, bar.job});
+void forget(Decision& d, const fact::NodeBackedOff& backoff) {
+  d.emit(fact::NodeBackedOff{backoff.node, backoff.shape, 0, 0, false, backoff.job});
 }
 
-void bar(Decision& d, NodeId node, const PodShape& shape, JobId job, DurationMs first,
-         DurationMs most) {
+void back_off(Decision& d, NodeId node, const PodShape& shape, JobId job, DurationMs first,
+              DurationMs most) {
   const PodShape pod = shape;  // NOLINT: facts follow, after which the reference is stale
-  const fact::NodeBarred* const known = d.s.bars().find(node, pod, job);
+  const fact::NodeBackedOff* const known = d.s.node_backoff().find(node, pod, job);
   const std::uint32_t times = known == nullptr ? 1 : known->times + 1;
-  if (known == nullptr && d.s.bars().size() >= limits::kMaxBars) forget(d, d.s.bars().first());
-  d.emit(fact::NodeBarred{node, pod, times, d.s.now() + length_ms(times, first, most), true, job});
+  if (known == nullptr && d.s.node_backoff().size() >= limits::kMaxNodeBackoffs)
+    forget(d, d.s.node_backoff().first());
+  d.emit(
+      fact::NodeBackedOff{node, pod, times, d.s.now() + length_ms(times, first, most), true, job});
 }
 
 bool is_over(const Decision& d, JobId id) {
@@ -41,24 +43,25 @@ bool is_over(const Decision& d, JobId id) {
 }  // namespace
 
 void bar_node(Decision& d, NodeId node, const PodShape& shape) {
-  bar(d, node, shape, JobId(), limits::kFirstBarMs, limits::kLongestBarMs);
+  back_off(d, node, shape, JobId(), limits::kFirstNodeBackoffMs, limits::kLongestNodeBackoffMs);
 }
 
-void forgive_node(Decision& d, NodeId node, const PodShape& shape, JobId job) {
+void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job) {
   for (const JobId of : {JobId(), job}) {
-    const fact::NodeBarred* const known = d.s.bars().find(node, shape, of);
-    if (known != nullptr) forget(d, fact::NodeBarred(*known));
+    const fact::NodeBackedOff* const known = d.s.node_backoff().find(node, shape, of);
+    if (known != nullptr) forget(d, fact::NodeBackedOff(*known));
     if (!job) return;
   }
 }
 
-void end_bars(Decision& d) {
-  for (const fact::NodeBarred& bar : d.s.bars().ended(d.s.now())) {
-    if (bar.barred && (!bar.job || !is_over(d, bar.job))) {
-      d.emit(fact::NodeBarred{bar.node, bar.shape, bar.times, bar.until_ms + limits::kBarMemoryMs,
-                              false, bar.job});
+void end_backoffs(Decision& d) {
+  for (const fact::NodeBackedOff& backoff : d.s.node_backoff().ended(d.s.now())) {
+    if (backoff.barred && (!backoff.job || !is_over(d, backoff.job))) {
+      d.emit(fact::NodeBackedOff{backoff.node, backoff.shape, backoff.times,
+                                 backoff.until_ms + limits::kNodeBackoffMemoryMs, false,
+                                 backoff.job});
     } else {
-      forget(d, bar);
+      forget(d, backoff);
     }
   }
 }
@@ -69,7 +72,8 @@ namespace {
 
 std::size_t nodes_refused(const Decision& d, JobId id) {
   std::set<NodeId> nodes;
-  for (const fact::NodeBarred& bar : d.s.bars().of_job(id)) nodes.insert(bar.node);
+  for (const fact::NodeBackedOff& backoff : d.s.node_backoff().of_job(id))
+    nodes.insert(backoff.node);
   return nodes.size();
 }
 
@@ -90,8 +94,8 @@ state::Backoff next_backoff(const Decision& d, const state::Job& job) {
 void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words) {
   const state::Pod& pod = job.pods[rank];
   if (pod.refused) return;
-  bar(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id, limits::kFirstBackoffMs,
-      limits::kLongestBackoffMs);
+  back_off(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id, limits::kFirstBackoffMs,
+           limits::kLongestBackoffMs);
   const state::Backoff next = next_backoff(d, job);
   const std::string said = one_line(words);
   d.emit(fact::SchedulerRefused{job.id, rank, said.empty() ? "it gave no reason" : said, next.times,
@@ -99,7 +103,7 @@ void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::s
 }
 
 void forget_refusals(Decision& d, JobId id) {
-  for (const fact::NodeBarred& bar : d.s.bars().of_job(id)) forget(d, bar);
+  for (const fact::NodeBackedOff& backoff : d.s.node_backoff().of_job(id)) forget(d, backoff);
   if (d.s.jobs().at(id).backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
 }
 
@@ -125,10 +129,10 @@ void job_changed(Decision& d, JobId id) {
 
 void forgive_refusals(Decision& d, NodeId node) {
   if (!d.s.fleet().takes_pods(node)) return;
-  const auto of_node = d.s.bars().all().find(node);
-  if (of_node != d.s.bars().all().end()) {
-    for (const fact::NodeBarred& bar : std::vector(of_node->second)) {
-      if (bar.job) forget(d, bar);
+  const auto of_node = d.s.node_backoff().all().find(node);
+  if (of_node != d.s.node_backoff().all().end()) {
+    for (const fact::NodeBackedOff& backoff : std::vector(of_node->second)) {
+      if (backoff.job) forget(d, backoff);
     }
   }
   const ClusterId cluster = d.s.fleet().cluster_of(node);

@@ -29,16 +29,16 @@ struct RefusedNode {
 };
 
 // All node backoffs.
-class Bars {
+class NodeBackoff {
  public:
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
   // The record of this node for these pods: of the job, or without a job the kubelet's. nullptr:
   // there is none. Valid until the next fact.
-  const fact::NodeBarred* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
+  const fact::NodeBackedOff* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
   // The scheduler's refusals of the job, by node.
-  std::vector<fact::NodeBarred> of_job(JobId job) const;
+  std::vector<fact::NodeBackedOff> of_job(JobId job) const;
   // The nodes of these refusals, each once.
   std::vector<RefusedNode> nodes_of(JobId job) const;
   // True if the scheduler refused any job.
@@ -47,18 +47,18 @@ class Bars {
   // that. May return more: it compares hashes.
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // All records by node.
-  const std::map<NodeId, std::vector<fact::NodeBarred>>& all() const { return by_node_; }
+  const std::map<NodeId, std::vector<fact::NodeBackedOff>>& all() const { return by_node_; }
   std::size_t size() const { return ends_.size(); }
   // When the next backoff or record ends. nullopt: there is none.
   std::optional<TimeMs> next_end() const;
   // The records whose time is over at `now`, by node. O(all) if there are any.
-  std::vector<fact::NodeBarred> ended(TimeMs now) const;
+  std::vector<fact::NodeBackedOff> ended(TimeMs now) const;
   // The record whose time is over first. Requires one.
-  fact::NodeBarred first() const;
+  fact::NodeBackedOff first() const;
 
   // --- facts -------------------------------------------------------------------------------------
   // Sets a record, or deletes it if f.times is 0. A record to delete exists (asserted).
-  void apply(const fact::NodeBarred& f);
+  void apply(const fact::NodeBackedOff& f);
   // Deletes all records of a node that is gone.
   void drop_node(NodeId node);
 
@@ -69,11 +69,11 @@ class Bars {
 
  private:
   // Removes a record from the indexes, or adds it.
-  void unindex(const fact::NodeBarred& bar);
-  void index(const fact::NodeBarred& bar);
+  void unindex(const fact::NodeBackedOff& backoff);
+  void index(const fact::NodeBackedOff& backoff);
 
-  std::map<NodeId, std::vector<fact::NodeBarred>> by_node_;  // no entry is empty
-  std::map<JobId, std::multiset<NodeId>> by_job_;            // no entry is empty
+  std::map<NodeId, std::vector<fact::NodeBackedOff>> by_node_;  // no entry is empty
+  std::map<JobId, std::multiset<NodeId>> by_job_;               // no entry is empty
   // The records with a job, while they are backed off, by hash of the shape.
   std::map<std::uint64_t, std::multiset<NodeId>> by_shape_;
   std::multiset<TimeMs> ends_;
