@@ -33,7 +33,7 @@ struct PassMemory {
   using BlockedShapes = std::vector<Blocked>;
   // A rule of accounts that stops jobs. It stops a whole job class, named by one of its jobs while
   // that has the same request. Or it stops all jobs that ask for as much at or below an account.
-  struct Barred {
+  struct BlockedByRule {
     JobId line;
     std::uint64_t serial = 0;  // of the job's shape
     AccountId account;
@@ -56,8 +56,8 @@ struct PassMemory {
   BlockedShapes blocked_for_all;   // nor on nodes reserved for jobs beyond their quota
   BlockedShapes blocked_for_fill;  // nor on nodes reserved for any job
   // Set by a pass that stopped before it asked all jobs. The next pass skips these.
-  std::vector<Barred> barred;
-  Point barred_at;
+  std::vector<BlockedByRule> blocked_by_rule;
+  Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes hold.
   std::uint64_t reserved_at = 0;
   Point open_at;            // all reserved nodes were open

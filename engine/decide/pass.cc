@@ -96,7 +96,7 @@ bool start_reserved(Decision& d) {
       start(d, r.job, *std::move(found.placement));
       any = true;
     } else if (!derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
-      give_up_in_vain(d, r, found.barred.has_value());
+      give_up_in_vain(d, r, found.blocked_by_rule.has_value());
     }
   }
   return any;
@@ -161,9 +161,9 @@ class Walk {
     }
     const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
                                   d.s.reserved_nodes().version()};
-    if (memory.barred_at != point) memory.barred.clear();
-    memory.barred_at = point;
-    for (const PassMemory::Barred& barred : memory.barred) apply(barred);
+    if (memory.blocked_by_rule_at != point) memory.blocked_by_rule.clear();
+    memory.blocked_by_rule_at = point;
+    for (const PassMemory::BlockedByRule& rule : memory.blocked_by_rule) apply(rule);
   }
 
   std::optional<JobId> next() { return pass_.next(); }
@@ -186,16 +186,16 @@ class Walk {
   // Call it for a job without a placement. True if it would have one on nodes that are drained
   // before its end, `end_ms`. It is then passed over, and jobs like it with shorter limits may
   // start there.
-  bool pass_over_if_drained(const state::Job& job, TimeMs end_ms,
-                            derive::ReservedUntil& reserved_until) {
+  bool skip_if_drained(const state::Job& job, TimeMs end_ms,
+                       derive::ReservedUntil& reserved_until) {
     if (d_.s.nodes().planned_drains().empty()) return false;
     const Picture undrained(d_.s.fleet(), reserved_until.beside_drains(end_ms));
     if (!d_.search.find(undrained, job.shape, job.id)) return false;
-    pass_over_drained(job, end_ms);
+    skip_drained(job, end_ms);
     return true;
   }
   // After a number of jobs the whole shape is passed over.
-  void pass_over_drained(const state::Job& job, TimeMs end_ms) {
+  void skip_drained(const state::Job& job, TimeMs end_ms) {
     TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
     known.end_ms = std::min(known.end_ms, end_ms);
     if (++known.jobs < limits::kMaxFillLooks) {
@@ -214,31 +214,31 @@ class Walk {
     for (const auto& [shape, known] : too_late_) shapes.insert(shape);
     return shapes;
   }
-  void pass_over_line(JobId id) { pass_.block_line(id); }
-  void pass_over(JobId id) { pass_.block_job(id); }
+  void skip_line(JobId id) { pass_.block_line(id); }
+  void skip_job(JobId id) { pass_.block_job(id); }
   // A rule that stops one job of a leaf with a shape stops its whole job class.
-  void bar_line(JobId id) { bar({id, serial_of(id), AccountId(), 0}); }
+  void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
   // True if a rule stops the job on any placement. Records the rule.
-  bool bar_if_stopped(const state::Job& job) {
+  bool block_if_stopped(const state::Job& job) {
     const auto binding = derive::stopped(d_.s, job, Asking::kAmounts);
     if (!binding) return false;
     if (binding->any_product) {
-      bar({JobId(), 0, binding->subject, binding->need});
+      block_by_rule({JobId(), 0, binding->subject, binding->need});
     } else {
-      bar_line(job.id);
+      block_line_by_rule(job.id);
     }
     return true;
   }
 
  private:
-  void bar(const PassMemory::Barred& barred) {
-    memory_.barred.push_back(barred);
-    apply(barred);
+  void block_by_rule(const PassMemory::BlockedByRule& rule) {
+    memory_.blocked_by_rule.push_back(rule);
+    apply(rule);
   }
-  void apply(const PassMemory::Barred& barred) {
-    if (barred.account) return pass_.block_account(barred.account, barred.least);
-    const bool waits = d_.s.jobs().ready().contains(barred.line);
-    if (waits && serial_of(barred.line) == barred.serial) pass_.block_line(barred.line);
+  void apply(const PassMemory::BlockedByRule& rule) {
+    if (rule.account) return pass_.block_account(rule.account, rule.least);
+    const bool waits = d_.s.jobs().ready().contains(rule.line);
+    if (waits && serial_of(rule.line) == rule.serial) pass_.block_line(rule.line);
   }
   std::uint64_t serial_of(JobId id) const { return d_.s.fleet().serial(d_.s.jobs().at(id).shape); }
   // The shapes not known to lack a placement, in an order that depends only on the state. The
@@ -290,11 +290,11 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Wal
                Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
-  if (walk.bar_if_stopped(job)) return false;
+  if (walk.block_if_stopped(job)) return false;
   const TimeMs end_ms = d.s.sure_end(job);
   const auto has_own = [&] { return d.s.clusters().reservation_of(id) != nullptr; };
   if (walk.is_too_late(job.shape, end_ms) && !has_own()) {
-    walk.pass_over_drained(job, end_ms);
+    walk.skip_drained(job, end_ms);
     return false;
   }
   Found found = find_entitled(d, job, reserved_until.from(end_ms));
@@ -303,11 +303,11 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Wal
     walk.started(id, leaf);
     return true;
   }
-  if (found.barred) {
-    walk.bar_line(id);
+  if (found.blocked_by_rule) {
+    walk.block_line_by_rule(id);
   } else if (found.refused || has_own()) {
-    walk.pass_over(id);  // others like it may have a placement that it has not, or get nodes too
-  } else if (!walk.pass_over_if_drained(job, end_ms, reserved_until)) {
+    walk.skip_job(id);  // others like it may have a placement that it has not, or get nodes too
+  } else if (!walk.skip_if_drained(job, end_ms, reserved_until)) {
     walk.no_place(job.shape);
     walk.block_others(work);
   }
@@ -327,18 +327,18 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     if (!next || !derive::is_within_quota(d.s, d.s.jobs().at(*next))) break;
     const state::Job& job = d.s.jobs().at(*next);
     const AccountId leaf = job.leaf;
-    if (walk.bar_if_stopped(job)) continue;
+    if (walk.block_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
     Found found = find_entitled(d, job, reserved_until.from(end_ms));
     if (found.refused) {
-      walk.pass_over(*next);
-    } else if (!found.placement && !found.barred) {
-      if (walk.pass_over_if_drained(job, end_ms, reserved_until)) continue;
+      walk.skip_job(*next);
+    } else if (!found.placement && !found.blocked_by_rule) {
+      if (walk.skip_if_drained(job, end_ms, reserved_until)) continue;
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);
     } else if (!found.placement ||
                !within_quota(d.s.tree(), {leaf, amounts_of(d.s, *found.placement)})) {
-      walk.pass_over_line(*next);
+      walk.skip_line(*next);
     } else {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
@@ -391,10 +391,10 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     if (!next) return;
     const state::Job& job = d.s.jobs().at(*next);
     const AccountId leaf = job.leaf;
-    if (walk.bar_if_stopped(job)) continue;
+    if (walk.block_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
     if (end_ms > reserved_until.last()) {
-      walk.pass_over(*next);
+      walk.skip_job(*next);
       continue;
     }
     Found found = find_entitled(d, job, reserved_until.from(end_ms));
@@ -407,7 +407,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     } else if (!d.search.find(Picture(d.s.fleet(), nothing), job.shape)) {
       walk.no_place(job.shape);
     } else {
-      walk.pass_over(*next);
+      walk.skip_job(*next);
     }
   }
 }
@@ -473,7 +473,7 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     if (memory.reserved_at != d.s.reserved_nodes().version() || freed != freed_point(d))
       walked = Walked::kAgain;
   }
-  if (walked != Walked::kEnough) memory.barred.clear();
+  if (walked != Walked::kEnough) memory.blocked_by_rule.clear();
   d.tell(note::PassDue{walked != Walked::kAll});
 }
 

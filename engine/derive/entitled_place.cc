@@ -36,18 +36,18 @@ EntitledPlace find_in(const State& s, Search& search, const Picture& picture,
                       const state::Job& job) {
   EntitledPlace found;
   found.placement = search.find(picture, job.shape, job.id);
-  std::vector<ProductId> barred;
+  std::vector<ProductId> blocked_products;
   while (found.placement) {
     const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
     const auto binding = first_binding(s.tree(), {job.leaf, amounts}, Asking::kAmounts);
     if (!binding) return {std::move(found.placement), std::nullopt};
     found.placement.reset();
-    if (!found.barred) found.barred = binding;
+    if (!found.blocked_by_rule) found.blocked_by_rule = binding;
     if (binding->any_product) return found;
     for (const auto& [product, amount] : amounts) {
-      if (!binding->product || binding->product == product) barred.push_back(product);
+      if (!binding->product || binding->product == product) blocked_products.push_back(product);
     }
-    found.placement = search.find(picture, job.shape, job.id, barred);
+    found.placement = search.find(picture, job.shape, job.id, blocked_products);
   }
   return found;
 }
@@ -61,7 +61,7 @@ RefusedNodes refused_nodes(const State& s, const state::Job& job) {
   RefusedNodes out;
   if (!s.node_backoff().any_of_jobs()) return out;
   for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job.id)) {
-    (refused.barred ? out.never : out.last).push_back(refused.node);
+    (refused.backed_off ? out.never : out.last).push_back(refused.node);
   }
   for (const PodGroup& group : s.fleet().request(job.shape).groups) {
     for (const NodeId node : s.node_backoff().refused_alike(group.shape)) {
@@ -89,7 +89,7 @@ EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes&
     if (found.placement) return found;
   }
   EntitledPlace found = find_in(s, search, Picture(s.fleet(), without), job);
-  if (!found.placement && !found.barred && !refused.never.empty()) {
+  if (!found.placement && !found.blocked_by_rule && !refused.never.empty()) {
     found.refused = search.find(Picture(s.fleet(), reserved), job.shape, job.id).has_value();
   }
   return found;

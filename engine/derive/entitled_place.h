@@ -16,7 +16,7 @@ namespace subak::derive {
 // The result of find_entitled().
 struct EntitledPlace {
   std::optional<Placement> placement;
-  std::optional<Binding> barred;  // the first rule that refused a placement that was found
+  std::optional<Binding> blocked_by_rule;  // the first rule that refused a placement that was found
   // The only placement is on nodes that are backed off for the job, which its scheduler refused
   // there.
   bool refused = false;

@@ -58,7 +58,7 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
   std::string names;
   const std::vector<state::RefusedNode> refused = s.node_backoff().nodes_of(job.id);
   for (const state::RefusedNode& node : refused) {
-    const bool first = node.barred && !job.is_backed_off();
+    const bool first = node.backed_off && !job.is_backed_off();
     if (first) again_ms = again_ms == 0 ? node.until_ms : std::min(again_ms, node.until_ms);
     if (r.blockers.size() == limits::kMaxBlockers) continue;
     r.blockers.push_back(s.fleet().node(node.node)->name);
@@ -92,7 +92,8 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
 void explain_cost(const State& s, const Places& places, const ReservedNodes& reserved,
                   const state::Job& job, std::vector<Reason>& out) {
   const EntitledPlace found = find_entitled(s, places.search, reserved, job);
-  if (!found.placement && found.barred) out.push_back(reason_of(s, *found.barred));
+  if (!found.placement && found.blocked_by_rule)
+    out.push_back(reason_of(s, *found.blocked_by_rule));
   if (found.refused) out.push_back(scheduler_refused(s, job));
 }
 
@@ -407,7 +408,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
     explain_order(s, places, job, position, why);
     return why.front();
   }
-  if (found.barred) return reason_of(s, *found.barred);
+  if (found.blocked_by_rule) return reason_of(s, *found.blocked_by_rule);
   if (found.refused) return scheduler_refused(s, job);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile

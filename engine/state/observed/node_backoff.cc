@@ -48,7 +48,7 @@ std::vector<RefusedNode> NodeBackoff::nodes_of(JobId job) const {
     RefusedNode& refused = out.emplace_back(RefusedNode{node, false, 0});
     for (const NodeBackedOff& b : by_node_.at(node)) {
       if (b.job != job || !b.barred) continue;
-      refused.barred = true;
+      refused.backed_off = true;
       refused.until_ms = std::max(refused.until_ms, b.until_ms);
     }
   }

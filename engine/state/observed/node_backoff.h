@@ -24,7 +24,7 @@ namespace subak::state {
 // A node where the cluster's scheduler refused a job.
 struct RefusedNode {
   NodeId node;
-  bool barred = false;  // backed off: the job is not tried there before `until_ms`
+  bool backed_off = false;  // the job is not tried there before `until_ms`
   TimeMs until_ms = 0;
 };
 

@@ -62,13 +62,13 @@ TEST(NodeBackoff, OfJobs) {
   EXPECT_EQ(backoff.find(kOne, pod(1), other), nullptr);
   EXPECT_EQ(backoff.of_job(mine).size(), 3u);
   ASSERT_EQ(backoff.nodes_of(mine).size(), 2u);
-  EXPECT_TRUE(backoff.nodes_of(mine)[1].barred);
+  EXPECT_TRUE(backoff.nodes_of(mine)[1].backed_off);
   EXPECT_EQ(backoff.nodes_of(mine)[1].until_ms, 70);
   EXPECT_EQ(backoff.refused_alike(pod(1)), (std::vector<NodeId>{kOne, kTwo}));
   EXPECT_EQ(backoff.refused_alike(pod(2)), std::vector<NodeId>{kTwo});
   EXPECT_EQ(backoff.first().job, mine);
   backoff.apply({kTwo, pod(1), 1, 170, false, mine});
-  EXPECT_FALSE(backoff.nodes_of(mine)[1].barred);
+  EXPECT_FALSE(backoff.nodes_of(mine)[1].backed_off);
   EXPECT_EQ(backoff.refused_alike(pod(1)), std::vector<NodeId>{kOne});
   backoff.drop_node(kTwo);
   backoff.check();
