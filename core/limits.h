@@ -173,9 +173,9 @@ inline constexpr std::size_t kTopologyLevels = 4;
 // A node without its clique label stays in its clique this long. The labeller removes the label
 // while it restarts, and reads the clique again every ten minutes.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs;
-// Nodes that one snapshot (`Picture`) may show differently; a larger one is refused. Enough for the
-// largest job with one allocation per node, and the domains that they reserve.
-inline constexpr std::size_t kMaxPictureNodes = 16'384;
+// Nodes that one snapshot (`FleetView`) may show differently; a larger one is refused. Enough for
+// the largest job with one allocation per node, and the domains that they reserve.
+inline constexpr std::size_t kMaxFleetViewNodes = 16'384;
 
 // Pods of one cluster whose node has not been seen: reports of more are refused. Half of it is only
 // for pods with GPUs.

@@ -189,7 +189,7 @@ class Walk {
   bool skip_if_drained(const state::Job& job, TimeMs end_ms,
                        derive::ReservedUntil& reserved_until) {
     if (d_.s.nodes().planned_drains().empty()) return false;
-    const Picture undrained(d_.s.fleet(), reserved_until.beside_drains(end_ms));
+    const FleetView undrained(d_.s.fleet(), reserved_until.beside_drains(end_ms));
     if (!d_.search.find(undrained, job.shape, job.id)) return false;
     skip_drained(job, end_ms);
     return true;
@@ -266,7 +266,7 @@ class Walk {
   }
   bool has_place(ShapeId shape) {
     return reserved_.contains(shape) ||
-           d_.search.find(Picture(d_.s.fleet(), reserved_nodes_), shape, JobId());
+           d_.search.find(FleetView(d_.s.fleet(), reserved_nodes_), shape, JobId());
   }
 
   Decision& d_;
@@ -404,7 +404,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
       walk.started(*next, leaf);
       ++work.starts;
       if (may_fit_now(d, memory.blocked_for_fill, begun)) return;
-    } else if (!d.search.find(Picture(d.s.fleet(), nothing), job.shape)) {
+    } else if (!d.search.find(FleetView(d.s.fleet(), nothing), job.shape)) {
       walk.no_place(job.shape);
     } else {
       walk.skip_job(*next);

@@ -32,10 +32,10 @@ std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement
 
 namespace {
 
-EntitledPlace find_in(const State& s, Search& search, const Picture& picture,
+EntitledPlace find_in(const State& s, Search& search, const FleetView& fleet_view,
                       const state::Job& job) {
   EntitledPlace found;
-  found.placement = search.find(picture, job.shape, job.id);
+  found.placement = search.find(fleet_view, job.shape, job.id);
   std::vector<ProductId> blocked_products;
   while (found.placement) {
     const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
@@ -47,7 +47,7 @@ EntitledPlace find_in(const State& s, Search& search, const Picture& picture,
     for (const auto& [product, amount] : amounts) {
       if (!binding->product || binding->product == product) blocked_products.push_back(product);
     }
-    found.placement = search.find(picture, job.shape, job.id, blocked_products);
+    found.placement = search.find(fleet_view, job.shape, job.id, blocked_products);
   }
   return found;
 }
@@ -77,7 +77,7 @@ EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes&
                             const state::Job& job) {
   const RefusedNodes refused = refused_nodes(s, job);
   if (refused.never.empty() && refused.last.empty()) {
-    return find_in(s, search, Picture(s.fleet(), reserved), job);
+    return find_in(s, search, FleetView(s.fleet(), reserved), job);
   }
   const JobId nobody(job.id.cluster(), 0);
   ReservedNodes without = reserved;
@@ -85,12 +85,12 @@ EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes&
   if (!refused.last.empty()) {
     ReservedNodes others = without;
     others.reserve(refused.last, nobody);
-    EntitledPlace found = find_in(s, search, Picture(s.fleet(), others), job);
+    EntitledPlace found = find_in(s, search, FleetView(s.fleet(), others), job);
     if (found.placement) return found;
   }
-  EntitledPlace found = find_in(s, search, Picture(s.fleet(), without), job);
+  EntitledPlace found = find_in(s, search, FleetView(s.fleet(), without), job);
   if (!found.placement && !found.blocked_by_rule && !refused.never.empty()) {
-    found.refused = search.find(Picture(s.fleet(), reserved), job.shape, job.id).has_value();
+    found.refused = search.find(FleetView(s.fleet(), reserved), job.shape, job.id).has_value();
   }
   return found;
 }

@@ -158,8 +158,8 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
   const TimeMs end_ms = s.sure_end(job);
   const auto& drains = s.nodes().planned_drains();
   if (drains.empty() || drains.begin()->first >= end_ms) return std::nullopt;
-  const Picture picture(s.fleet(), reserved.from(end_ms));
-  if (places.search.find(picture, job.shape, job.id)) return std::nullopt;
+  const FleetView fleet_view(s.fleet(), reserved.from(end_ms));
+  if (places.search.find(fleet_view, job.shape, job.id)) return std::nullopt;
   Reason r = reason(ReasonToken::kNodeConditions, s.clusters().at(job.id.cluster()).name, "");
   r.need = s.jobs().least_milligpu(job);
   TimeMs first_ms = 0;
@@ -186,8 +186,8 @@ void explain_order(const State& s, const Places& places, const state::Job& job,
   Reason why = of_order(places, job, position);
   if (why.token == ReasonToken::kOutranked) {
     ReservedUntil reserved(s, ReservedUntil::Part::kInUse);
-    const Picture picture(s.fleet(), reserved.beside_drains(s.sure_end(job)));
-    out = places.search.explain(picture, job.shape, job.id);
+    const FleetView fleet_view(s.fleet(), reserved.beside_drains(s.sure_end(job)));
+    out = places.search.explain(fleet_view, job.shape, job.id);
   }
   if (out.empty()) out.push_back(std::move(why));
 }
@@ -201,8 +201,8 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
     return;
   }
   ReservedUntil reserved = kept_from(s, places, job);
-  const Picture picture(s.fleet(), reserved.beside_drains(s.sure_end(job)));
-  for (Reason& why : places.search.explain(picture, job.shape, job.id)) {
+  const FleetView fleet_view(s.fleet(), reserved.beside_drains(s.sure_end(job)));
+  for (Reason& why : places.search.explain(fleet_view, job.shape, job.id)) {
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }

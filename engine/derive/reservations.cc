@@ -68,7 +68,7 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
     for (auto it = nodes.rbegin(); it != nodes.rend() && it->first > t; ++it) {
       reserved.reserve({&it->second, 1}, nobody);
     }
-    return search.drain_set(Picture(s.fleet(), reserved), job.shape);
+    return search.drain_set(FleetView(s.fleet(), reserved), job.shape);
   };
   std::vector<NodeId> place = place_by(ends.back());
   if (place.empty()) return std::nullopt;
@@ -154,7 +154,7 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
       closed.reserve({&node, 1}, JobId(job.id.cluster(), 0));
     }
   }
-  std::vector<NodeId> place = search.drain_set(Picture(s.fleet(), closed), job.shape);
+  std::vector<NodeId> place = search.drain_set(FleetView(s.fleet(), closed), job.shape);
   if (place.empty()) return std::nullopt;
   const TimeMs start_ms = FreeFor(s, job).at(place);
   return Start{std::move(place), start_ms, true};

@@ -316,12 +316,12 @@ void Explainer::computed() {
   r.blockers = std::move(names);
 }
 
-std::vector<Reason> Search::explain(const Picture& picture, ShapeId shape, JobId owner) {
-  const Scene scene(picture);
+std::vector<Reason> Search::explain(const FleetView& fleet_view, ShapeId shape, JobId owner) {
+  const Scene scene(fleet_view);
   assert(!scene.nothing_held);
-  if (find(picture, shape, owner)) return {};
+  if (find(fleet_view, shape, owner)) return {};
   const bool fits_empty = fits_empty_fleet(shape);
-  const std::vector<NodeId> drain = drain_set(picture, shape);
+  const std::vector<NodeId> drain = drain_set(fleet_view, shape);
   return Explainer(*impl_, impl_->state.shape(shape), impl_->ask(shape), scene, owner, fits_empty,
                    drain)
       .run();

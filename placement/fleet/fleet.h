@@ -1,7 +1,7 @@
 // The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. It
 // makes no decisions, and it keeps the capacity side of the bill. A search for a placement reads a
-// snapshot of it (placement/fleet/picture.h, placement/search/search.h). One fleet holds all clusters; a request
-// names its cluster.
+// snapshot of it (placement/fleet/fleet_view.h, placement/search/search.h). One fleet holds all
+// clusters; a request names its cluster.
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. The caller has checked the input. A wrong call (the release of a slot

@@ -156,9 +156,9 @@ Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const
                        std::to_string(a.slot.node.value),
                    "an allocation that is held in this snapshot, each once"};
     }
-    if (overlay.nodes() > limits::kMaxPictureNodes) {
+    if (overlay.nodes() > limits::kMaxFleetViewNodes) {
       return Error{ErrorCode::kExhausted, field, std::to_string(overlay.nodes()) + " nodes",
-                   "at most " + std::to_string(limits::kMaxPictureNodes) +
+                   "at most " + std::to_string(limits::kMaxFleetViewNodes) +
                        " nodes that differ from the fleet as it is"};
     }
   }

@@ -2,7 +2,7 @@
 // places only their owner on them. The caller decides which nodes are reserved for which job, and
 // stores it. The fleet does not know of reservations.
 //
-// A plain value. Threads: none. A snapshot borrows it: see placement/fleet/picture.h.
+// A plain value. Threads: none. A snapshot borrows it: see placement/fleet/fleet_view.h.
 #pragma once
 
 #include <cstddef>

@@ -1,21 +1,22 @@
-// A snapshot (class `Picture`) opened for reading: the room of each node, its holds and their
+// A snapshot (class `FleetView`) opened for reading: the room of each node, its holds and their
 // owners. Lives no longer than its snapshot. Private to placement.
 #pragma once
 
 #include "placement/fleet/fleet_impl.h"
+#include "placement/fleet/fleet_view.h"
 #include "placement/fleet/overlay.h"
-#include "placement/fleet/picture.h"
 
 namespace subak {
 
 struct Scene {
-  explicit Scene(const Picture& picture)
-      : fleet(picture.fleet().impl()),
-        reserved(picture.reserved_ != nullptr && !picture.reserved_->empty() ? picture.reserved_
-                                                                             : nullptr),
-        overlay(picture.overlay_.get()),
-        nothing_held(picture.nothing_held_),
-        all_open(picture.all_open_) {}
+  explicit Scene(const FleetView& fleet_view)
+      : fleet(fleet_view.fleet().impl()),
+        reserved(fleet_view.reserved_ != nullptr && !fleet_view.reserved_->empty()
+                     ? fleet_view.reserved_
+                     : nullptr),
+        overlay(fleet_view.overlay_.get()),
+        nothing_held(fleet_view.nothing_held_),
+        all_open(fleet_view.all_open_) {}
 
   const Fleet::Impl& fleet;
   const ReservedNodes* reserved;  // reserved nodes; nullptr: none

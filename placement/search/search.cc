@@ -134,12 +134,12 @@ Sought& Search::Impl::ask(ShapeId id) {
   return asked;
 }
 
-std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, JobId owner,
+std::optional<Placement> Search::find(const FleetView& fleet_view, ShapeId shape, JobId owner,
                                       std::span<const ProductId> without) {
-  assert(&picture.fleet() == &impl_->fleet && picture.current());
+  assert(&fleet_view.fleet() == &impl_->fleet && fleet_view.current());
   const Shape& s = impl_->state.shape(shape);
   Sought& sought = impl_->ask(shape);
-  const Scene scene(picture);
+  const Scene scene(fleet_view);
   bool saw_reserved = false;
   if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (still_fails(*impl_, s, sought, scene, owner)) return std::nullopt;
@@ -152,7 +152,7 @@ std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, Job
 
 bool Search::fits_empty_fleet(ShapeId shape) {
   if (impl_->at(shape).fits_version != impl_->state.static_version) {
-    const bool fits = find(Picture::empty(impl_->fleet), shape).has_value();
+    const bool fits = find(FleetView::empty(impl_->fleet), shape).has_value();
     impl_->at(shape).fits_empty = fits;
     impl_->at(shape).fits_version = impl_->state.static_version;
   }
@@ -187,8 +187,8 @@ void add_kept_domain(const Scene& scene, ShapeId shape, std::uint32_t rank, cons
 
 }  // namespace
 
-std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
-  const Picture drained = picture.drained();
+std::vector<NodeId> Search::drain_set(const FleetView& fleet_view, ShapeId shape) {
+  const FleetView drained = fleet_view.drained();
   const auto placement = find(drained, shape);
   std::vector<NodeId> nodes;
   if (!placement) return nodes;

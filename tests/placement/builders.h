@@ -17,7 +17,7 @@ struct Site : KeepingFleet {
   ReservedNodes reserved;
   Search search{*this};
 
-  Picture now() const { return Picture(*this, reserved); }
+  FleetView now() const { return FleetView(*this, reserved); }
   std::optional<Placement> find(ShapeId shape, JobId owner = JobId()) {
     return search.find(now(), shape, owner);
   }

@@ -154,7 +154,7 @@ class SmallWorld {
     naive_.ask(request);
     fleet_.check_invariants();
     const ShapeId shape = fleet_.intern(kHere, request);
-    const auto placement = search_.find(Picture(fleet_, kept_), shape, JobId(kHere, 999));
+    const auto placement = search_.find(FleetView(fleet_, kept_), shape, JobId(kHere, 999));
     const bool possible = EveryWay(naive_, request).possible();
     if (!placement && possible && may_miss(request)) return;
     ASSERT_EQ(placement.has_value(), possible) << describe(request);
@@ -182,7 +182,7 @@ class SmallWorld {
       }
       return;
     }
-    const auto reasons = search_.explain(Picture(fleet_, kept_), shape, JobId(kHere, 999));
+    const auto reasons = search_.explain(FleetView(fleet_, kept_), shape, JobId(kHere, 999));
     ASSERT_FALSE(reasons.empty()) << describe(request);
     if (naive_.headroom.any()) confirm_headroom(request, reasons);
     const bool empty = possible_if(request, /*held=*/false, /*closed=*/false, false);

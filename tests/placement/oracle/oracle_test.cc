@@ -136,11 +136,11 @@ class Twin {
 
   std::optional<Placement> ask(ShapeId shape, const GangRequest& request, ClusterId cluster,
                                JobId owner) {
-    const auto placement = search_.find(Picture(fleet_, kept_), shape, owner);
-    EXPECT_EQ(placement, one_by_one_.find(Picture(fleet_, kept_), shape, owner))
+    const auto placement = search_.find(FleetView(fleet_, kept_), shape, owner);
+    EXPECT_EQ(placement, one_by_one_.find(FleetView(fleet_, kept_), shape, owner))
         << to_text(request);
     (placement ? found : failed) += 1;
-    const auto reasons = search_.explain(Picture(fleet_, kept_), shape, owner);
+    const auto reasons = search_.explain(FleetView(fleet_, kept_), shape, owner);
     EXPECT_EQ(reasons.empty(), placement.has_value()) << to_text(request);
     judge(naive::offered(request), cluster, owner, placement);
     return placement;

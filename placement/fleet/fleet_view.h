@@ -1,4 +1,4 @@
-// A snapshot of the fleet (class `Picture`) in which a search looks: the live fleet, or the fleet
+// A snapshot of the fleet (class `FleetView`) in which a search looks: the live fleet, or the fleet
 // after hypothetical releases. A snapshot never changes; without() makes another one from it. A
 // question to a snapshot changes neither the snapshot nor the fleet. A snapshot without some
 // allocations answers exactly as a fleet in which they were released.
@@ -33,29 +33,29 @@ struct Allocation {
 struct Overlay;  // placement/fleet/overlay.h: differences from the live fleet
 struct Scene;    // placement/fleet/scene.h: how this folder reads a snapshot
 
-class Picture {
+class FleetView {
  public:
   // The fleet now, without reservations.
-  explicit Picture(const Fleet& fleet);
+  explicit FleetView(const Fleet& fleet);
   // The fleet now, with these nodes reserved for their owners.
-  Picture(const Fleet& fleet, const ReservedNodes& reserved);
-  Picture(const Fleet& fleet, ReservedNodes&& reserved) = delete;  // it would not outlive this
+  FleetView(const Fleet& fleet, const ReservedNodes& reserved);
+  FleetView(const Fleet& fleet, ReservedNodes&& reserved) = delete;  // it would not outlive this
 
   // A fleet without holds and reservations in which every node is open and healthy: what could ever
   // fit. Best fit does not matter here; the search takes the first placement that it finds.
-  static Picture empty(const Fleet& fleet);
+  static FleetView empty(const Fleet& fleet);
 
   // Returns this snapshot after the release of the allocations, in any order. GPUs and cliques that
   // they reserved for themselves (an exclusive domain) become free too. Nothing is released in the
   // fleet, and the bill does not change.
   // Errors: kNotFound for an allocation that is not held in this snapshot, or named twice.
-  // kExhausted if more than limits::kMaxPictureNodes nodes would differ from the live fleet.
-  Result<Picture> without(std::span<const Allocation> gone) const;
+  // kExhausted if more than limits::kMaxFleetViewNodes nodes would differ from the live fleet.
+  Result<FleetView> without(std::span<const Allocation> gone) const;
 
   // Returns this snapshot without holds. Closed and broken nodes, reservations, domains left to
   // gangs and the usage of pods without a hold (Fleet::set_others) stay. Best fit chooses the nodes
   // with the least held in this snapshot, as a job would wait for that.
-  Picture drained() const;
+  FleetView drained() const;
 
   // True if neither the fleet nor the reserved nodes have changed since.
   bool current() const;

@@ -1,4 +1,4 @@
-#include "placement/fleet/picture.h"
+#include "placement/fleet/fleet_view.h"
 
 #include <cassert>
 
@@ -26,37 +26,37 @@ void ReservedNodes::clear() {
   computes_.clear();
 }
 
-Picture::Picture(const Fleet& fleet) : fleet_(&fleet), fleet_version_(fleet.version()) {}
+FleetView::FleetView(const Fleet& fleet) : fleet_(&fleet), fleet_version_(fleet.version()) {}
 
-Picture::Picture(const Fleet& fleet, const ReservedNodes& reserved)
+FleetView::FleetView(const Fleet& fleet, const ReservedNodes& reserved)
     : fleet_(&fleet),
       reserved_(&reserved),
       fleet_version_(fleet.version()),
       reserved_version_(reserved.version()) {}
 
-Picture Picture::empty(const Fleet& fleet) {
-  Picture p(fleet);
+FleetView FleetView::empty(const Fleet& fleet) {
+  FleetView p(fleet);
   p.nothing_held_ = true;
   p.all_open_ = true;
   return p;
 }
 
-Result<Picture> Picture::without(std::span<const Allocation> gone) const {
+Result<FleetView> FleetView::without(std::span<const Allocation> gone) const {
   assert(current());
   auto overlay = give_back(fleet_->impl(), overlay_.get(), gone);
   if (!overlay.ok()) return overlay.error();
-  Picture p = *this;
+  FleetView p = *this;
   if (!gone.empty()) p.overlay_ = std::move(*overlay);
   return p;
 }
 
-Picture Picture::drained() const {
-  Picture p = *this;
+FleetView FleetView::drained() const {
+  FleetView p = *this;
   p.nothing_held_ = true;
   return p;
 }
 
-bool Picture::current() const {
+bool FleetView::current() const {
   return fleet_version_ == fleet_->version() &&
          (reserved_ == nullptr || reserved_version_ == reserved_->version());
 }

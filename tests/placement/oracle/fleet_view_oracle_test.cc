@@ -32,7 +32,7 @@ struct Second {
   KeepingFleet fleet;
   ReservedNodes kept;
   std::unique_ptr<Search> search = std::make_unique<Search>(fleet);
-  Picture now() const { return Picture(fleet, kept); }
+  FleetView now() const { return FleetView(fleet, kept); }
 };
 
 class Pair {
@@ -107,7 +107,7 @@ class Pair {
 
   void submit() {
     const ShapeId shape = random_shape();
-    const auto placement = search_.find(Picture(fleet_), shape);
+    const auto placement = search_.find(FleetView(fleet_), shape);
     if (!placement) return;
     const JobId job(kCluster, ++jobs_);
     for (std::uint32_t rank = 0; rank < placement->slots.size(); ++rank) {
@@ -157,15 +157,16 @@ class Pair {
   }
 
   // All questions, in both.
-  void same(Search& search, const Picture& picture, Second& second, ShapeId shape, JobId owner) {
+  void same(Search& search, const FleetView& fleet_view, Second& second, ShapeId shape,
+            JobId owner) {
     const auto before = state();
-    const Picture now = second.now();
+    const FleetView now = second.now();
     const std::string asked = to_text(fleet_.request(shape));
-    const auto placement = search.find(picture, shape, owner);
+    const auto placement = search.find(fleet_view, shape, owner);
     ASSERT_EQ(placement, second.search->find(now, shape, owner)) << asked;
-    ASSERT_EQ(search.explain(picture, shape, owner), second.search->explain(now, shape, owner))
+    ASSERT_EQ(search.explain(fleet_view, shape, owner), second.search->explain(now, shape, owner))
         << asked;
-    ASSERT_EQ(search.drain_set(picture, shape), second.search->drain_set(now, shape)) << asked;
+    ASSERT_EQ(search.drain_set(fleet_view, shape), second.search->drain_set(now, shape)) << asked;
     ASSERT_EQ(search.fits_empty_fleet(shape), second.search->fits_empty_fleet(shape)) << asked;
     ASSERT_EQ(fleet_.least_milligpu(shape), second.fleet.least_milligpu(shape)) << asked;
     ASSERT_TRUE(state() == before) << asked;
@@ -176,8 +177,8 @@ class Pair {
   void as_it_is() {
     const ShapeId shape = random_shape();
     const auto other = second();
-    same(search_, Picture(fleet_), *other, shape, kOther);
-    same(search_, Picture(fleet_), *other, shape, kOther);
+    same(search_, FleetView(fleet_), *other, shape, kOther);
+    same(search_, FleetView(fleet_), *other, shape, kOther);
   }
 
   std::vector<Allocation> some_running() {
@@ -203,19 +204,19 @@ class Pair {
     const auto other = second();
     for (const Allocation& a : gone) give(other->fleet, a, now_);
     // At once, or one after the other.
-    auto picture = Picture(fleet_).without(gone);
+    auto fleet_view = FleetView(fleet_).without(gone);
     if (dice_.chance(50)) {
-      picture = Picture(fleet_);
-      for (const Allocation& a : gone) picture = picture->without(std::span(&a, 1));
+      fleet_view = FleetView(fleet_);
+      for (const Allocation& a : gone) fleet_view = fleet_view->without(std::span(&a, 1));
     }
-    ASSERT_TRUE(picture.ok()) << picture.error().message();
+    ASSERT_TRUE(fleet_view.ok()) << fleet_view.error().message();
     for (const ShapeId shape : shapes) {
-      const bool now = search_.find(Picture(fleet_), shape).has_value();
-      ASSERT_NO_FATAL_FAILURE(same(search_, *picture, *other, shape, kOther));
-      const bool then = search_.find(*picture, shape).has_value();
+      const bool now = search_.find(FleetView(fleet_), shape).has_value();
+      ASSERT_NO_FATAL_FAILURE(same(search_, *fleet_view, *other, shape, kOther));
+      const bool then = search_.find(*fleet_view, shape).has_value();
       found_by_going += !now && then;
       // The question of another picture has not spoiled the answer of this one.
-      ASSERT_EQ(search_.find(Picture(fleet_), shape).has_value(), now);
+      ASSERT_EQ(search_.find(FleetView(fleet_), shape).has_value(), now);
     }
   }
 
@@ -243,17 +244,18 @@ class Pair {
       cordoned->fleet.set_node(id, kCluster, spec, /*drained=*/true, now_);
     }
     const std::string asked = to_text(fleet_.request(shape));
-    const Picture picture(fleet_, kept);
-    ASSERT_EQ(search_.find(picture, shape, kOther),
+    const FleetView fleet_view(fleet_, kept);
+    ASSERT_EQ(search_.find(fleet_view, shape, kOther),
               cordoned->search->find(cordoned->now(), shape, kOther))
         << asked;
-    ASSERT_EQ(search_.find(picture, shape, kOwner), open->search->find(open->now(), shape, kOwner))
+    ASSERT_EQ(search_.find(fleet_view, shape, kOwner),
+              open->search->find(open->now(), shape, kOwner))
         << asked;
-    ASSERT_EQ(search_.drain_set(picture, shape),
+    ASSERT_EQ(search_.drain_set(fleet_view, shape),
               cordoned->search->drain_set(cordoned->now(), shape))
         << asked;
     // Once nothing is kept any more, it is as if nothing ever was.
-    ASSERT_EQ(search_.find(Picture(fleet_), shape, kOther),
+    ASSERT_EQ(search_.find(FleetView(fleet_), shape, kOther),
               open->search->find(open->now(), shape, kOther))
         << asked;
   }
@@ -264,13 +266,13 @@ class Pair {
     const ShapeId a = random_shape(), b = random_shape();
     const auto now = second(), then = second();
     for (const Allocation& g : gone) give(then->fleet, g, now_);
-    const auto picture = Picture(fleet_).without(gone);
+    const auto fleet_view = FleetView(fleet_).without(gone);
     Search beside(fleet_);
     for (const ShapeId shape : {a, b, a}) {
-      ASSERT_NO_FATAL_FAILURE(same(search_, Picture(fleet_), *now, shape, kOther));
-      ASSERT_NO_FATAL_FAILURE(same(beside, *picture, *then, shape, kOther));
-      ASSERT_NO_FATAL_FAILURE(same(search_, *picture, *then, shape, kOther));
-      ASSERT_NO_FATAL_FAILURE(same(beside, Picture(fleet_), *now, shape, kOther));
+      ASSERT_NO_FATAL_FAILURE(same(search_, FleetView(fleet_), *now, shape, kOther));
+      ASSERT_NO_FATAL_FAILURE(same(beside, *fleet_view, *then, shape, kOther));
+      ASSERT_NO_FATAL_FAILURE(same(search_, *fleet_view, *then, shape, kOther));
+      ASSERT_NO_FATAL_FAILURE(same(beside, FleetView(fleet_), *now, shape, kOther));
     }
   }
 
@@ -285,9 +287,9 @@ class Pair {
   std::vector<Allocation> running_;
 };
 
-class PictureOracle : public ::testing::TestWithParam<std::uint64_t> {};
+class FleetViewOracle : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(PictureOracle, AnswersAsTheRealFleetWould) {
+TEST_P(FleetViewOracle, AnswersAsTheRealFleetWould) {
   Pair pair(GetParam());
   for (int step = 0; step < kSteps; ++step) {
     ASSERT_NO_FATAL_FAILURE(pair.step(step)) << "seed " << GetParam() << " step " << step;
@@ -296,7 +298,7 @@ TEST_P(PictureOracle, AnswersAsTheRealFleetWould) {
   EXPECT_GT(pair.found_by_going, kSteps / 50);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, PictureOracle, ::testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(Seeds, FleetViewOracle, ::testing::Values(1, 2, 3, 4, 5));
 
 }  // namespace
 }  // namespace subak

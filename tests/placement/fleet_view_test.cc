@@ -22,12 +22,12 @@ std::vector<Allocation> allocations(KeepingFleet& f, std::uint64_t id, const Gan
   return out;
 }
 
-Ids where_in(Site& f, const Picture& picture, const GangRequest& r) {
-  const auto placement = f.search.find(picture, f.intern(kCluster, r));
+Ids where_in(Site& f, const FleetView& fleet_view, const GangRequest& r) {
+  const auto placement = f.search.find(fleet_view, f.intern(kCluster, r));
   return placement ? nodes_of(placement->slots) : Ids{};
 }
 
-TEST(Picture, WithoutAnAllocationItsPlaceIsFree) {
+TEST(FleetView, WithoutAnAllocationItsPlaceIsFree) {
   Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
   const auto first = start(f, 1, gang(1, 8)), second = start(f, 2, gang(1, 8));
@@ -43,7 +43,7 @@ TEST(Picture, WithoutAnAllocationItsPlaceIsFree) {
   EXPECT_EQ(f.levels(NodeId(2)).allocated, 8000);
 }
 
-TEST(Picture, NodesBeforeThoseThatDifferAreAsTheyAre) {
+TEST(FleetView, NodesBeforeThoseThatDifferAreAsTheyAre) {
   Site f;
   for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 8));
   const auto first = start(f, 1, gang(1, 8));
@@ -57,7 +57,7 @@ TEST(Picture, NodesBeforeThoseThatDifferAreAsTheyAre) {
 }
 
 // What is held on a node that does not differ is held in the picture.
-TEST(Picture, GpusOfOtherNodesAreTakenAsTheyAre) {
+TEST(FleetView, GpusOfOtherNodesAreTakenAsTheyAre) {
   Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
   const auto half = start(f, 1, gang(1, 4)), all = start(f, 2, gang(1, 8));
@@ -71,7 +71,7 @@ TEST(Picture, GpusOfOtherNodesAreTakenAsTheyAre) {
   EXPECT_EQ(place->slots[0].gpu_mask & half[0].gpu_mask, 0u);
 }
 
-TEST(Picture, ACliqueBeforeOneThatDiffersIsAsItIs) {
+TEST(FleetView, ACliqueBeforeOneThatDiffersIsAsItIs) {
   Site f;
   for (std::uint32_t i = 1; i <= 6; ++i) add(f, i, node(i, 4, i <= 3 ? "a" : "b"));
   const GangRequest alone = gang(2, 4, Topology::kNvlinkExclusive);
@@ -87,7 +87,7 @@ TEST(Picture, ACliqueBeforeOneThatDiffersIsAsItIs) {
 }
 
 // Of gangs with a ComputeDomain one is in a clique.
-TEST(Picture, AComputeDomainIsGoneWithItsGang) {
+TEST(FleetView, AComputeDomainIsGoneWithItsGang) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
   GangRequest computes = gang(2, 4, Topology::kNvlink);
@@ -105,7 +105,7 @@ TEST(Picture, AComputeDomainIsGoneWithItsGang) {
 }
 
 // The gang in the first clique is still there, though that in the second is gone.
-TEST(Picture, AComputeDomainElsewhereStays) {
+TEST(FleetView, AComputeDomainElsewhereStays) {
   Site f;
   for (std::uint32_t i = 1; i <= 8; ++i) add(f, i, node(i, 4, i <= 4 ? "a" : "b"));
   GangRequest computes = gang(2, 4, Topology::kNvlink);
@@ -124,7 +124,7 @@ TEST(Picture, AComputeDomainElsewhereStays) {
 }
 
 // What has failed in the fleet as it is says nothing of a picture, and the other way about.
-TEST(Picture, WhatFailedInOneIsTriedInAnother) {
+TEST(FleetView, WhatFailedInOneIsTriedInAnother) {
   Site f;
   add(f, 1, node(1, 8));
   const auto slots = start(f, 1, gang(1, 8));
@@ -137,7 +137,7 @@ TEST(Picture, WhatFailedInOneIsTriedInAnother) {
 }
 
 // A clique that becomes empty in a picture is left to gangs there, as one that is empty in the fleet.
-TEST(Picture, ACliqueThatIsEmptiedIsLeftToGangs) {
+TEST(FleetView, ACliqueThatIsEmptiedIsLeftToGangs) {
   Site f;
   DomainRules rules;
   rules.keep_whole = 1;
@@ -164,7 +164,7 @@ TEST(Picture, ACliqueThatIsEmptiedIsLeftToGangs) {
 }
 
 // A third of what the clique holds is gone, and what is left on that node is as much.
-TEST(Picture, ACliqueThatStillHoldsSomethingIsNotLeftToGangs) {
+TEST(FleetView, ACliqueThatStillHoldsSomethingIsNotLeftToGangs) {
   Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8, "a"));
   const auto first = start(f, 1, gang(1, 4)), second = start(f, 2, gang(1, 4));
@@ -183,7 +183,7 @@ TEST(Picture, ACliqueThatStillHoldsSomethingIsNotLeftToGangs) {
   EXPECT_EQ(where_in(f, *none, gang(1, 4)), Ids{}) << "it is empty";
 }
 
-TEST(Picture, NodesToSpareAreChosenAnewInIt) {
+TEST(FleetView, NodesToSpareAreChosenAnewInIt) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
   GangRequest r = gang(2, 4, Topology::kNvlink);
@@ -200,7 +200,7 @@ TEST(Picture, NodesToSpareAreChosenAnewInIt) {
   EXPECT_EQ(where_in(f, *neither, gang(4, 4)), (Ids{1, 2, 3, 4}));
 }
 
-TEST(Picture, AnExclusiveDomainIsFreeWhenAllOfItsGangIsGone) {
+TEST(FleetView, AnExclusiveDomainIsFreeWhenAllOfItsGangIsGone) {
   Site f;
   for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 4, "a"));
   const GangRequest alone = gang(2, 4, Topology::kNvlinkExclusive);
@@ -214,7 +214,7 @@ TEST(Picture, AnExclusiveDomainIsFreeWhenAllOfItsGangIsGone) {
   EXPECT_EQ(where_in(f, *f.now().without(all), alone), (Ids{1, 2}));
 }
 
-TEST(Picture, KeptNodesStayKept) {
+TEST(FleetView, KeptNodesStayKept) {
   Site f;
   add(f, 1, node(1, 8));
   const auto gone = allocations(f, 1, gang(1, 8), start(f, 1, gang(1, 8)));
@@ -230,7 +230,7 @@ TEST(Picture, KeptNodesStayKept) {
   EXPECT_EQ(reasons.back().blockers, std::vector<std::string>{"1-7"});
 }
 
-TEST(Picture, WhatIsNotHeldCannotBeGone) {
+TEST(FleetView, WhatIsNotHeldCannotBeGone) {
   Site f;
   add(f, 1, node(1, 8));
   const auto held = allocations(f, 1, gang(1, 4), start(f, 1, gang(1, 4)));
@@ -253,9 +253,9 @@ TEST(Picture, WhatIsNotHeldCannotBeGone) {
   EXPECT_EQ(f.now().without(std::vector{other}).error().code, ErrorCode::kNotFound);
 }
 
-TEST(Picture, IsBounded) {
+TEST(FleetView, IsBounded) {
   Site f;
-  const auto most = static_cast<std::uint32_t>(limits::kMaxPictureNodes);
+  const auto most = static_cast<std::uint32_t>(limits::kMaxFleetViewNodes);
   const ShapeId shape = f.intern(kCluster, gang(1, 1));
   std::vector<Allocation> gone;
   for (std::uint32_t i = 1; i <= most + 1; ++i) {
@@ -272,23 +272,23 @@ TEST(Picture, IsBounded) {
   EXPECT_EQ(at->without(std::span(gone).last(1)).error().code, ErrorCode::kExhausted);
 }
 
-TEST(Picture, IsStaleOnceAnythingChanges) {
+TEST(FleetView, IsStaleOnceAnythingChanges) {
   Site f;
   add(f, 1, node(1, 8));
-  const Picture before = f.now();
+  const FleetView before = f.now();
   EXPECT_TRUE(before.current());
   f.intern(kCluster, gang(1, 1));
   EXPECT_TRUE(before.current());
   const std::vector<NodeId> nodes = {NodeId(1)};
   f.reserved.reserve(nodes, job(7));
   EXPECT_FALSE(before.current());
-  const Picture after = f.now();
+  const FleetView after = f.now();
   start(f, 7, gang(1, 1));
   EXPECT_FALSE(after.current());
   EXPECT_TRUE(f.now().current());
 }
 
-TEST(Picture, ThreadsMayReadOneFleet) {
+TEST(FleetView, ThreadsMayReadOneFleet) {
   Site f;
   for (std::uint32_t i = 1; i <= 50; ++i) add(f, i, node(i, 8, "c" + std::to_string(i / 4)));
   for (std::uint64_t j = 1; j <= 30; ++j) start(f, j, gang(1, 1 + static_cast<int>(j % 8)));
@@ -297,7 +297,7 @@ TEST(Picture, ThreadsMayReadOneFleet) {
   ASSERT_TRUE(want);
   const auto read = [&f, shape, &want] {
     Search search(f);
-    for (int i = 0; i < 200; ++i) ASSERT_EQ(search.find(Picture(f), shape), want);
+    for (int i = 0; i < 200; ++i) ASSERT_EQ(search.find(FleetView(f), shape), want);
   };
   std::thread one(read), two(read);
   one.join();
