@@ -369,7 +369,7 @@ inline constexpr std::size_t kMaxQueueLookedAt = 10'000;
 // The order of the queue: up to this many jobs it is always current. For a longer queue a
 // background task computes it, and one snapshot serves reads this long.
 inline constexpr std::size_t kQueueOrderedAtOnce = 1'000;
-inline constexpr DurationMs kQueuePictureMs = 1'000;
+inline constexpr DurationMs kQueueSnapshotMs = 1'000;
 // A part of the follower's turn that takes longer is logged, since reads wait for it.
 inline constexpr DurationMs kSlowTurnMs = 200;
 inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted

@@ -198,7 +198,7 @@ std::vector<JobId> Engine::queue_order(std::size_t most) const {
   return derive::queue_order(impl_->state, now(), most);
 }
 
-QueuePicture Engine::queue_picture() const { return derive::queue_picture(impl_->state); }
+QueueSnapshot Engine::queue_snapshot() const { return derive::queue_snapshot(impl_->state); }
 void Engine::copy_queue(QueueCopy& into) const { derive::copy_queue(impl_->state, into); }
 
 FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const {

@@ -35,7 +35,7 @@
 #include "core/reason.h"
 #include "engine/answers/answers.h"
 #include "engine/answers/plan.h"
-#include "engine/answers/queue_picture.h"
+#include "engine/answers/queue_snapshot.h"
 #include "engine/answers/view.h"
 #include "engine/forecast/forecast.h"
 #include "model/effect.h"
@@ -107,7 +107,7 @@ class Engine {
   // The whole order as it is now: O(n log n) in the waiting jobs. For a long queue copy it with
   // copy_queue() and order the copy on another thread. The copy costs O(n + accounts), nearly all
   // of it one copy of memory.
-  QueuePicture queue_picture() const;
+  QueueSnapshot queue_snapshot() const;
   void copy_queue(QueueCopy& into) const;
   // Returns the input of make_forecast() at `t`, which is not before now(). Any thread may use it.
   // O(state).

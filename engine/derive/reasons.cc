@@ -444,7 +444,7 @@ std::optional<Explanation> explain(const State& s, const Places& places, JobId i
     if (position) {
       out.position = *position;
     } else {
-      out.position = queue_picture(s).position(id);
+      out.position = queue_snapshot(s).position(id);
     }
     out.ranking = ranking(s, *job, t);
     explain_patience(s, *job, out);

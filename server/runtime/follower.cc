@@ -80,9 +80,9 @@ struct Follower::Impl {
   template <class F>
   void timed(const char* part, F run_part);
   void answer(DearOne one);
-  bool pictured();
-  void begin_picture();
-  void end_picture();
+  bool has_fresh_snapshot();
+  void begin_snapshot();
+  void end_snapshot();
   void evolve(const Released& batch);
   bool catch_up();
   void compare(const std::array<std::uint64_t, 2>& digest);
@@ -100,7 +100,7 @@ struct Follower::Impl {
   std::size_t queued_facts = 0;
   std::vector<Cheap> cheap;
   FairQueue<Dear> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
-  std::shared_ptr<const QueuePicture> made;  // by the other thread, not taken yet
+  std::shared_ptr<const QueueSnapshot> made;  // by the other thread, not taken yet
   FollowerStats stats;
   bool behind = false;  // the queue overflowed: read the store instead
   bool running = false;
@@ -109,15 +109,15 @@ struct Follower::Impl {
   // Used by the follower's thread alone.
   std::unique_ptr<StoreReader> reader;
   Engine engine;
-  std::shared_ptr<const QueuePicture> picture;  // the newest
-  DurationMs pictured_ms = 0;                   // when its copy was taken
-  bool making = false;                          // the next one, on the other thread
-  std::deque<DearOne> parked;                   // reads that wait for it
-  std::deque<DearOne> due;                      // reads that it can answer: one per turn
-  QueueCopy copied;                             // used by picture_thread while it runs
+  std::shared_ptr<const QueueSnapshot> snapshot;  // the newest
+  DurationMs snapshot_ms = 0;                     // when its copy was taken
+  bool making = false;                            // the next one, on the other thread
+  std::deque<DearOne> parked;                     // reads that wait for it
+  std::deque<DearOne> due;                        // reads that it can answer: one per turn
+  QueueCopy copied;                               // used by snapshot_thread while it runs
   std::unique_ptr<Forecaster> forecaster;
   std::unique_ptr<Checkpointer> checkpointer;
-  std::thread picture_thread;
+  std::thread snapshot_thread;
   std::thread thread;
 };
 
@@ -241,7 +241,7 @@ void Follower::Impl::run() {
 }
 
 void Follower::Impl::finish() {
-  end_picture();
+  end_snapshot();
   checkpointer->finish_copy(engine);
   checkpointer->wait();
   const bool is_newer = !stats.failed && engine.seq() > checkpointer->seq();
@@ -296,7 +296,7 @@ bool Follower::Impl::turn() {
     queued_facts = 0;
     asked.swap(cheap);
     if (made) {
-      picture = std::exchange(made, nullptr);
+      snapshot = std::exchange(made, nullptr);
       making = false;
       for (DearOne& one : parked) due.push_back(std::move(one));
       parked.clear();
@@ -348,15 +348,15 @@ void Follower::Impl::serve_dear(std::optional<DearOne> turn_of) {
     return answer(std::move(one));
   }
   if (!turn_of) return;
-  if (!turn_of->second.of_queue || pictured()) return answer(*std::move(turn_of));
+  if (!turn_of->second.of_queue || has_fresh_snapshot()) return answer(*std::move(turn_of));
   parked.push_back(*std::move(turn_of));
-  begin_picture();
+  begin_snapshot();
 }
 
 void Follower::Impl::answer(DearOne one) {
   if (one.second.read) one.second.read(engine);
   if (one.second.of_starts) one.second.of_starts(engine, forecaster->starts(engine));
-  if (one.second.of_queue) one.second.of_queue(engine, *picture, forecaster->starts(engine));
+  if (one.second.of_queue) one.second.of_queue(engine, *snapshot, forecaster->starts(engine));
   one.second = {};  // what it keeps alive is freed before its slot
   const std::lock_guard lock(mutex);
   ++stats.reads_answered;
@@ -364,41 +364,41 @@ void Follower::Impl::answer(DearOne one) {
 }
 
 // True if a snapshot is fresh enough to answer.
-bool Follower::Impl::pictured() {
-  if (picture && picture->seq() == engine.seq()) return true;
+bool Follower::Impl::has_fresh_snapshot() {
+  if (snapshot && snapshot->seq() == engine.seq()) return true;
   if (options.stepped || engine.count(JobState::kQueued) <= limits::kQueueOrderedAtOnce) {
-    picture = std::make_shared<const QueuePicture>(engine.queue_picture());
-    pictured_ms = options.monotonic_ms();
+    snapshot = std::make_shared<const QueueSnapshot>(engine.queue_snapshot());
+    snapshot_ms = options.monotonic_ms();
     const std::lock_guard lock(mutex);
-    ++stats.queue_pictures;
+    ++stats.queue_snapshots;
     return true;
   }
-  return picture && options.monotonic_ms() - pictured_ms < limits::kQueuePictureMs;
+  return snapshot && options.monotonic_ms() - snapshot_ms < limits::kQueueSnapshotMs;
 }
 
 // Makes a snapshot from a copy, on a thread that shares no other data.
-void Follower::Impl::begin_picture() {
+void Follower::Impl::begin_snapshot() {
   if (making) return;
   making = true;
-  if (picture_thread.joinable()) picture_thread.join();  // it has handed its snapshot over
-  pictured_ms = options.monotonic_ms();
+  if (snapshot_thread.joinable()) snapshot_thread.join();  // it has handed its snapshot over
+  snapshot_ms = options.monotonic_ms();
   engine.copy_queue(copied);
-  picture_thread = std::thread([this] {
+  snapshot_thread = std::thread([this] {
     name_thread("queue snapshot");
-    auto fresh = std::make_shared<const QueuePicture>(copied.make());
+    auto fresh = std::make_shared<const QueueSnapshot>(copied.make());
     {
       const std::lock_guard lock(mutex);
       made = std::move(fresh);
-      ++stats.queue_pictures;
+      ++stats.queue_snapshots;
     }
     wake.notify_all();
   });
 }
 
 // Answers the reads that wait for a snapshot before the end.
-void Follower::Impl::end_picture() {
-  if (picture_thread.joinable()) picture_thread.join();
-  if (made) picture = std::exchange(made, nullptr);
+void Follower::Impl::end_snapshot() {
+  if (snapshot_thread.joinable()) snapshot_thread.join();
+  if (made) snapshot = std::exchange(made, nullptr);
   making = false;
   for (DearOne& one : parked) due.push_back(std::move(one));
   parked.clear();

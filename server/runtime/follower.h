@@ -8,7 +8,7 @@
 // expensive one, however many of those wait.
 //
 // The order of the queue is an expensive read. The follower makes a snapshot of it on demand, at
-// most once in limits::kQueuePictureMs. It makes it on a thread of its own from a copy of the
+// most once in limits::kQueueSnapshotMs. It makes it on a thread of its own from a copy of the
 // state. Other reads go on meanwhile, and reads of the order wait (docs/design/0025). Start
 // estimates are made the same way, also without demand.
 #pragma once
@@ -20,7 +20,7 @@
 
 #include "core/error.h"
 #include "core/limits.h"
-#include "engine/answers/queue_picture.h"
+#include "engine/answers/queue_snapshot.h"
 #include "engine/engine.h"
 #include "engine/forecast/start_calibration.h"
 #include "server/runtime/fair_queue.h"
@@ -60,7 +60,7 @@ struct FollowerStats {
   std::uint64_t digests_equal = 0;
   std::uint64_t digests_different = 0;     // must stay 0
   std::uint64_t caught_up_from_store = 0;  // number of overflows of the queue
-  std::uint64_t queue_pictures = 0;        // made so far
+  std::uint64_t queue_snapshots = 0;       // made so far
   std::uint64_t forecasts = 0;             // made so far
   std::size_t reads_waiting = 0;           // in both lanes
   std::uint64_t reads_answered = 0;        // since the start, in both lanes
@@ -96,10 +96,10 @@ class Follower {
   Queued read_dear(const std::string& caller, Read fn);
   // As read_dear(), with a snapshot of the queue's order and the newest start estimates.
   // - The snapshot is of the engine's state. For a queue of more than limits::kQueueOrderedAtOnce
-  //   jobs it may be up to limits::kQueuePictureMs older.
+  //   jobs it may be up to limits::kQueueSnapshotMs older.
   // - The estimates of a small state are of the same moment. Those of a large state are at most
   //   some seconds old (server/runtime/forecaster.h).
-  using QueueRead = std::function<void(const Engine&, const QueuePicture&, const ForecastStarts&)>;
+  using QueueRead = std::function<void(const Engine&, const QueueSnapshot&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
   // As read(), with the newest start estimates; none are made for the read.
   using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;

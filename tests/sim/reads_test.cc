@@ -67,7 +67,7 @@ void expect_first_everywhere(const Explanation& why) {
 }
 
 // Everything that waits has its place, but what its account's hold keeps out of the order.
-void expect_all_but_held(const Engine& loop, const QueuePicture& order) {
+void expect_all_but_held(const Engine& loop, const QueueSnapshot& order) {
   std::size_t held = 0;
   for (const JobRow& job : loop.jobs(JobId(), limits::kMaxQueuedJobs, JobState::kQueued, "", "")) {
     if (order.position(job.id) > 0) continue;
@@ -81,8 +81,8 @@ void expect_all_but_held(const Engine& loop, const QueuePicture& order) {
 }
 
 void compare(const Engine& loop, const Engine& follower) {
-  const QueuePicture order = loop.queue_picture();
-  ASSERT_EQ(order.order(), follower.queue_picture().order());
+  const QueueSnapshot order = loop.queue_snapshot();
+  ASSERT_EQ(order.order(), follower.queue_snapshot().order());
   static QueueCopy copy;  // of all worlds, one after the other
   follower.copy_queue(copy);
   ASSERT_EQ(order.order(), copy.make().order());

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kBesideOrder = std::uint64_t{1} << 40;
 
 // Returns the index in the order at which the page begins.
-std::size_t begin_of(const QueuePicture& order, const QueuePage& page) {
+std::size_t begin_of(const QueueSnapshot& order, const QueuePage& page) {
   if (const std::size_t at = page.job ? order.position(page.job) : 0; at != 0) return at;
   const auto after = static_cast<std::size_t>(page.page.after);
   // Later jobs have moved up.
@@ -97,7 +97,7 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
   return out;
 }
 
-void list_queue(const Engine& engine, const QueuePicture& order, const ForecastStarts& starts,
+void list_queue(const Engine& engine, const QueueSnapshot& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
                 v1::ListQueueResponse* out) {
   const std::vector<JobId>& ids = order.order();

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "engine/answers/queue_picture.h"
+#include "engine/answers/queue_snapshot.h"
 #include "engine/engine.h"
 #include "engine/forecast/start_calibration.h"
 #include "server/api/common/paging.h"
@@ -24,7 +24,7 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
 // Lists one page: the jobs in order, then waiting jobs without a position. It skips jobs that left
 // the queue after the snapshot `order` was taken. It examines at most limits::kMaxQueueLookedAt
 // jobs. Threads: the follower's.
-void list_queue(const Engine& engine, const QueuePicture& order, const ForecastStarts& starts,
+void list_queue(const Engine& engine, const QueueSnapshot& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
                 v1::ListQueueResponse* out);
 

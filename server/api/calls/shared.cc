@@ -196,10 +196,10 @@ Call::Reactor* Call::read_starts(StartsFill fill) const {
 Call::Reactor* Call::read_queue(QueueFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
     call.queued(call.shared_->follower.read_queue(
-        call.caller_->actor, [call, next](const Engine& engine, const QueuePicture& picture,
+        call.caller_->actor, [call, next](const Engine& engine, const QueueSnapshot& snapshot,
                                           const ForecastStarts& starts) {
-          call.rests_on(std::min(engine.seq(), picture.seq()));
-          next(engine, picture, starts);
+          call.rests_on(std::min(engine.seq(), snapshot.seq()));
+          next(engine, snapshot, starts);
         }));
   });
 }

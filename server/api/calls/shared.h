@@ -108,7 +108,7 @@ class Call {
   // Follower::read_queue.
   using StartsFill = std::function<std::optional<Error>(const Engine&, const ForecastStarts&)>;
   Reactor* read_starts(StartsFill fill) const;
-  using QueueFill = std::function<std::optional<Error>(const Engine&, const QueuePicture&,
+  using QueueFill = std::function<std::optional<Error>(const Engine&, const QueueSnapshot&,
                                                        const ForecastStarts&)>;
   Reactor* read_queue(QueueFill fill) const;
   // Run `next` as a cheap or expensive read. `next` must finish the call.

@@ -284,17 +284,17 @@ TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
   const auto ask_order = [&] {
     auto told = std::make_shared<std::promise<Order>>();
     EXPECT_EQ(follower.read_queue(
-                  "a", [told](const Engine&, const QueuePicture& picture,
-                              const ForecastStarts&) { told->set_value(picture.order()); }),
+                  "a", [told](const Engine&, const QueueSnapshot& snapshot,
+                              const ForecastStarts&) { told->set_value(snapshot.order()); }),
               Queued::kYes);
     return told->get_future();
   };
   auto first = ask_order(), second = ask_order();
-  const Order expected = ask(follower, [](const Engine& e) { return e.queue_picture().order(); });
+  const Order expected = ask(follower, [](const Engine& e) { return e.queue_snapshot().order(); });
   EXPECT_EQ(expected.size(), limits::kQueueOrderedAtOnce + 1);
   EXPECT_EQ(first.get(), expected);
   EXPECT_EQ(second.get(), expected);
-  EXPECT_EQ(follower.stats().queue_pictures, 1u);
+  EXPECT_EQ(follower.stats().queue_snapshots, 1u);
   // What came since is not in a picture that is young enough.
   Released more;
   more.seq = batch.seq + 1;
@@ -305,10 +305,10 @@ TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
   more.facts = std::make_shared<const std::vector<Fact>>(1, Fact{more.seq, 1000, account});
   follower.durable(more);
   EXPECT_EQ(ask_order().get(), expected);
-  EXPECT_EQ(follower.stats().queue_pictures, 1u);
-  now += limits::kQueuePictureMs;
+  EXPECT_EQ(follower.stats().queue_snapshots, 1u);
+  now += limits::kQueueSnapshotMs;
   EXPECT_EQ(ask_order().get(), expected);
-  EXPECT_EQ(follower.stats().queue_pictures, 2u);
+  EXPECT_EQ(follower.stats().queue_snapshots, 2u);
   auto last = ask_order();
   follower.stop();  // answers first
   EXPECT_EQ(last.get(), expected);

@@ -1,4 +1,4 @@
-// Snapshots of the queue (`QueuePicture`): the order of the whole queue at one instant, and a copy
+// Snapshots of the queue (`QueueSnapshot`): the order of the whole queue at one instant, and a copy
 // from which any thread can compute it.
 //
 // The position of one job needs the whole order, since allocation grows with each earlier job. So a
@@ -22,12 +22,12 @@ void copy_queue(const State& s, QueueCopy& into);
 }
 
 // The snapshot of the order. Immutable. 12 bytes a job. Threads: any.
-class QueuePicture {
+class QueueSnapshot {
  public:
   // An empty queue, before the first fact.
-  QueuePicture() = default;
+  QueueSnapshot() = default;
   // `order`: each job once.
-  QueuePicture(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order);
+  QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order);
 
   std::uint64_t seq() const { return seq_; }  // the last fact that it includes
   TimeMs time_ms() const { return time_ms_; }
@@ -54,7 +54,7 @@ class QueueCopy {
   QueueCopy& operator=(QueueCopy&&) noexcept;
   ~QueueCopy();
   // Computes the snapshot. O(n log n) in the waiting jobs. Requires a filled copy.
-  QueuePicture make() const;
+  QueueSnapshot make() const;
 
  private:
   friend void derive::copy_queue(const State& s, QueueCopy& into);
