@@ -201,7 +201,7 @@ class Finder {
 
   // finder_spread_alike.cc: the result of spread(), by states. nullopt: states alone cannot decide
   // it.
-  struct Lot {  // nodes with holds, or nodes without
+  struct NodeClass {  // nodes with holds, or nodes without
     bool broken = false;
     std::int64_t pods = 0;     // at most
     std::vector<Equals> lone;  // domains of one node; key: most pods, least weight
@@ -209,12 +209,13 @@ class Finder {
     std::vector<CapDomain> joined;
   };
   std::optional<bool> spread_alike(const Run& run);
-  std::array<Lot, 2> lots(const Run& run);
-  void add_joined(const Run& run, const std::vector<std::int64_t>& caps, std::array<Lot, 2>& lots);
-  std::optional<bool> spread_mixed(const Run& run, std::array<Lot, 2>& lots);
-  bool fill_lot(Run left, Lot& lot, const Run& run);
-  bool finish_lot(Run& left, const Lot& lot, const Run& run, std::size_t touched);
-  bool take_lone(Run& left, const Run& run, NodeIndex i, std::int64_t pods);
+  std::array<NodeClass, 2> classes(const Run& run);
+  void add_joined_nodes(const Run& run, const std::vector<std::int64_t>& caps,
+                        std::array<NodeClass, 2>& classes);
+  std::optional<bool> spread_mixed(const Run& run, std::array<NodeClass, 2>& classes);
+  bool fill_class(Run left, NodeClass& node_class, const Run& run);
+  bool finish_class(Run& left, const NodeClass& node_class, const Run& run, std::size_t touched);
+  bool take_single_node(Run& left, const Run& run, NodeIndex i, std::int64_t pods);
   bool take_joined(Run& left, const Run& run, const CapDomain& domain, bool broken);
 
   // finder_spread.cc: one run over as few domains and nodes as possible.
