@@ -181,7 +181,7 @@ inline constexpr std::size_t kMaxFleetViewNodes = 16'384;
 // for pods with GPUs.
 inline constexpr std::size_t kMaxEarlyPods = 4096;
 // Non-GPU pods that count on one node. Further pods do not count, and the edge learns it.
-inline constexpr std::size_t kMaxLightPodsPerNode = 1024;
+inline constexpr std::size_t kMaxNonGpuPodsPerNode = 1024;
 
 // Node back-off (`bar`): a node that rejected a pod is not tried for these pods this long, doubled
 // with each rejection in a row, until one of them runs there.

@@ -191,8 +191,8 @@ struct Survey {
     double fragmentation = 0;
     MilliGpu reserved_idle = 0;  // Engine::reserved_idle() of the cluster
     MilliGpu reserved_domains_idle =
-        0;            // idle on NVLink domains that Policy::keep_whole leaves to gangs
-    LightWork light;  // of non-GPU pods: Fleet::light_work() of the cluster
+        0;              // idle on NVLink domains that Policy::keep_whole leaves to gangs
+    NonGpuUse non_gpu;  // of non-GPU pods: Fleet::non_gpu_use() of the cluster
   };
   std::vector<OfCluster> clusters;  // by id
   // The earliest submit time of the jobs that are queued at or below an account. No entry: none is

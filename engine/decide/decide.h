@@ -215,12 +215,12 @@ void end_backoffs(Decision& d);
 // limits::kCliqueKeptMs.
 void end_cliques(Decision& d);
 
-// light_pod.cc: a non-GPU pod (`light_pod`) is on a node. The node exists.
-void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
+// non_gpu_pod.cc: a non-GPU pod is on a node. The node exists.
+void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
 // Removes the pod. False: the pod was never seen.
-bool end_light_pod(Decision& d, ClusterId cluster, const std::string& uid);
+bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed.
-void sum_light_pods(Decision& d, NodeId node);
+void sum_non_gpu_pods(Decision& d, NodeId node);
 
 // expected.cc: the rank whose hold is for a pod like this one, its own rank before others. None:
 // the pod has to wait.

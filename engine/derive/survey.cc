@@ -71,7 +71,7 @@ Survey survey(const State& s, const Places& places) {
     Mix& mix = mixes[id];
     keep_most_usual(s.fleet(), mix);
     out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), reserved_idle(s, id),
-                            s.fleet().reserved_domains_milligpu(id), s.fleet().light_work(id)});
+                            s.fleet().reserved_domains_milligpu(id), s.fleet().non_gpu_use(id)});
   }
   return out;
 }

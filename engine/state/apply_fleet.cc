@@ -72,7 +72,7 @@ void State::on(const fact::NodeRemoved& f) {
       fleet_.end_backoff(f.id, backoff.shape);
   }
   node_backoff_.drop_node(f.id);
-  light_pods_.drop_node(f.id);
+  non_gpu_pods_.drop_node(f.id);
   fleet_.remove_node(f.id, now_);
   must(fleet_.node(f.id) == nullptr, "the node that goes is gone");
   jobs_.fleet_changed();

@@ -207,7 +207,7 @@ void State::check() const {
   jobs_.check();
   allocations_.check(jobs_);
   node_backoff_.check();
-  light_pods_.check();
+  non_gpu_pods_.check();
   pending_.check();
   must(
       fleet_.gpu_headroom() == GpuHeadroom{policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes},

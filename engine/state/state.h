@@ -26,8 +26,8 @@
 #include "engine/state/jobs/leap.h"
 #include "engine/state/nodes.h"
 #include "engine/state/observed/clusters.h"
-#include "engine/state/observed/light_pods.h"
 #include "engine/state/observed/node_backoff.h"
+#include "engine/state/observed/non_gpu_pods.h"
 #include "engine/state/observed/note.h"
 #include "engine/state/observed/pending.h"
 #include "engine/state/requests.h"
@@ -79,7 +79,7 @@ class State {
   const state::Nodes& nodes() const { return nodes_; }
   const state::Allocations& allocations() const { return allocations_; }
   const state::NodeBackoff& node_backoff() const { return node_backoff_; }
-  const state::LightPods& light_pods() const { return light_pods_; }
+  const state::NonGpuPods& non_gpu_pods() const { return non_gpu_pods_; }
   const state::Pending& pending() const { return pending_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
@@ -197,7 +197,7 @@ class State {
   void on(const note::ListBegun& n) {
     clusters_.begin_list(n.cluster, now_);
     clusters_.know_as(n.cluster, n.known_as);
-    light_pods_.forget(n.cluster);
+    non_gpu_pods_.forget(n.cluster);
     pending_.forget(n.cluster);
   }
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
@@ -212,9 +212,9 @@ class State {
   }
   void on(const note::PodPending& n) { pending_.seen(n.cluster, n.pod); }
   void on(const note::PodNotPending& n) { pending_.gone(n.cluster, n.uid); }
-  void on(const note::LightPodSeen& n) {
-    n.node ? light_pods_.seen(n.cluster, n.uid, n.node, n.shape)
-           : light_pods_.gone(n.cluster, n.uid);
+  void on(const note::NonGpuPodSeen& n) {
+    n.node ? non_gpu_pods_.seen(n.cluster, n.uid, n.node, n.shape)
+           : non_gpu_pods_.gone(n.cluster, n.uid);
   }
   void on(const note::ShapeSeen& n) { seen_.push_back(fleet_.use(n.cluster, n.request)); }
   void on(const note::Decided& /*n*/) { seen_.clear(); }
@@ -251,7 +251,7 @@ class State {
   state::Clusters clusters_;
   state::Nodes nodes_;
   state::NodeBackoff node_backoff_;
-  state::LightPods light_pods_;
+  state::NonGpuPods non_gpu_pods_;
   state::Pending pending_;
   ReservedNodes reserved_nodes_;
   state::Jobs jobs_{fleet_, tree_};

@@ -68,7 +68,7 @@ struct DomainRow {
 // or memory that it would have without these pods. The amount is the one reserved for each free
 // GPU, else half of the node's part for each of its GPUs. A node is broken if some of its free GPUs
 // are short. A domain is broken if one of its nodes is.
-struct LightWork {
+struct NonGpuUse {
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
   // Of nodes that take pods:
   std::int64_t broken_nodes = 0, broken_domains = 0;
@@ -203,7 +203,7 @@ class Fleet {
   void set_gpu_headroom(const GpuHeadroom& each);
   const GpuHeadroom& gpu_headroom() const;
   // Returns what non-GPU pods take of nodes with GPUs, and the effect. O(nodes and what they hold).
-  LightWork light_work(ClusterId cluster) const;
+  NonGpuUse non_gpu_use(ClusterId cluster) const;
 
   // --- rules about NVLink domains ----------------------------------------------------------------
   // Sets the rules from now on; current holds stay. O(nodes) if the rules change.

@@ -141,7 +141,7 @@ struct Shape {
   bool linked = false;         // asks for NVLink, not as a wish
   // It may not mix products, and some product has enough for all its GPUs.
   bool one_product = false;
-  bool light = false;  // some pods are non-GPU pods
+  bool non_gpu = false;  // some pods are non-GPU pods
   // If linked: the whole GPUs and parts that the largest segment needs together. On a node with at
   // least as many, the gang needs no NVLink domain of several nodes.
   MilliGpu together = 0;
@@ -276,10 +276,10 @@ NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
 void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span);
 
 // What non-GPU pods take of a node: pods with a hold and pods without.
-struct LightUse {
+struct NodeNonGpuUse {
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
 };
-// `load` belongs to the fleet, or to a snapshot of it. O(holds); light_work.cc.
-LightUse light_use(const Fleet::Impl& fleet, const Load& load);
+// `load` belongs to the fleet, or to a snapshot of it. O(holds); non_gpu_use.cc.
+NodeNonGpuUse node_non_gpu_use(const Fleet::Impl& fleet, const Load& load);
 
 }  // namespace subak

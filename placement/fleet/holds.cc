@@ -33,7 +33,7 @@ void choose_replacements(Fleet::Impl& impl, const Shape& s, const NodeState& n) 
 }
 
 // Returns what non-GPU pods may still take of the node.
-GpuHeadroom for_light_pods(const NodeState& n) {
+GpuHeadroom for_non_gpu_pods(const NodeState& n) {
   const GpuHeadroom kept = headroom_of(n.spec, n.room);
   return {n.room.cpu_milli - kept.cpu_milli, n.room.memory_bytes - kept.memory_bytes};
 }
@@ -125,7 +125,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
-  const GpuHeadroom light_before = impl_->headroom.any() ? for_light_pods(n) : GpuHeadroom();
+  const GpuHeadroom non_gpu_before = impl_->headroom.any() ? for_non_gpu_pods(n) : GpuHeadroom();
   const Shape& s = impl_->shape(shape);
   Hold hold{owner, shape, rank, slot, 0, kNoArea};
   const Impl::Keep keep = impl_->keep_of(hold, n);
@@ -143,9 +143,9 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   choose_replacements(*impl_, s, n);
   if (impl_->headroom.any()) {
     // The resources reserved beside the GPUs may be more than those taken with them.
-    const GpuHeadroom light = for_light_pods(n);
-    const bool more =
-        light.cpu_milli > light_before.cpu_milli || light.memory_bytes > light_before.memory_bytes;
+    const GpuHeadroom non_gpu = for_non_gpu_pods(n);
+    const bool more = non_gpu.cpu_milli > non_gpu_before.cpu_milli ||
+                      non_gpu.memory_bytes > non_gpu_before.memory_bytes;
     impl_->freed_for_non_gpu += more ? 1 : 0;
   }
   correct(n.books, before, n.levels, late_ms);

@@ -205,7 +205,7 @@ void World::compare_picture() {
   const Engine& engine = judge().engine();
   for (NodeId id : engine.nodes(ClusterId(1))) {
     const std::string& name = engine.fleet().node(id)->name;
-    if (engine.fleet().others(id).cpu_milli != cluster_.light_cpu(name)) {
+    if (engine.fleet().others(id).cpu_milli != cluster_.non_gpu_cpu(name)) {
       judge().wrong("pods without GPUs take another sum of " + name);
     }
   }

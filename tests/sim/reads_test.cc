@@ -49,7 +49,8 @@ std::string text_of(const Survey& survey) {
   out << std::hexfloat;
   for (const Survey::OfCluster& c : survey.clusters) {
     out << c.id.value << " " << c.foreign << " " << c.fragmentation << " " << c.reserved_idle << " "
-        << c.light.cpu_milli << " " << c.light.broken_nodes << " " << c.light.short_gpus << "\n";
+        << c.non_gpu.cpu_milli << " " << c.non_gpu.broken_nodes << " " << c.non_gpu.short_gpus
+        << "\n";
   }
   for (const auto& [account, submit] : survey.oldest_submit)
     out << account.value << " " << submit << "\n";

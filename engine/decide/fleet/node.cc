@@ -129,7 +129,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   if (fresh) id = NodeId(d.s.nodes().last().value + 1);
   const std::string name = spec.name;
   say(d, id, cluster.id, std::move(spec), drain, edit);
-  sum_light_pods(d, id);
+  sum_non_gpu_pods(d, id);
   fresh ? decide_early(d, cluster.id, name) : take_back_excess(d, id);
 }
 
@@ -365,7 +365,7 @@ void decide(Decision& d, const in::ListComplete& i) {
   for (NodeId id : d.s.fleet().nodes(cluster->id)) take_back_excess(d, id);
   const bool says_until = cluster->seen_until_ms != 0 && cluster->seen_until_ms < marks.begun_ms;
   if (says_until) d.emit(fact::ClusterSeen{cluster->id, cluster->uid, marks.begun_ms});
-  for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_light_pods(d, id);
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_non_gpu_pods(d, id);
 }
 
 void decide(Decision& d, const in::NodeSeen& i) {

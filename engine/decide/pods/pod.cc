@@ -26,8 +26,8 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
   must(bound != nullptr || seen != nullptr, "only these two say where a pod is");
   const std::string pod = bound != nullptr ? early_name(bound->pod) : seen->pod.uid;
-  const bool light = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
-  const std::size_t most = light ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
+  const bool non_gpu = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
+  const std::size_t most = non_gpu ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
   if (d.s.clusters().early(cluster) < most) {
     in::Body said = d.input.body;
     auto* const at = std::get_if<in::PodBound>(&said);
@@ -180,9 +180,9 @@ void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
 }
 
 // True for a non-GPU pod that counts on its node. Whether it runs there changes nothing.
-bool is_light(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
+bool is_non_gpu(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
   const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
-  return cluster != nullptr && d.s.light_pods().node_of(cluster->id, pod.uid);
+  return cluster != nullptr && d.s.non_gpu_pods().node_of(cluster->id, pod.uid);
 }
 
 // A pod that has ended and still exists: it takes nothing and never runs again. A known one may
@@ -279,7 +279,7 @@ void decide(Decision& d, const in::PodSeen& i) {
   if (pod.shape.kind == GpuKind::kNone) {
     if (pod.node.empty()) return;
     if (!d.s.nodes().find(cluster->id, pod.node)) return wait_for_node(d, cluster->id, pod.node);
-    return see_light_pod(d, cluster->id, pod);
+    return see_non_gpu_pod(d, cluster->id, pod);
   }
   if (!pod.node.empty()) return add_foreign(d, *cluster, pod, account);
   const bool ours = pod.gated && !pod.other_manager && cluster->mode_of(pod.ns) == Mode::kEnforce;
@@ -287,7 +287,7 @@ void decide(Decision& d, const in::PodSeen& i) {
 }
 
 void decide(Decision& d, const in::PodBound& i) {
-  if (is_light(d, i.cluster, i.pod)) return;
+  if (is_non_gpu(d, i.cluster, i.pod)) return;
   const auto found = find_named(d, i.cluster, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;
@@ -299,7 +299,7 @@ void decide(Decision& d, const in::PodBound& i) {
 }
 
 void decide(Decision& d, const in::PodRunning& i) {
-  if (is_light(d, i.cluster, i.pod)) return;
+  if (is_non_gpu(d, i.cluster, i.pod)) return;
   const auto found = find_named(d, i.cluster, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;

@@ -55,7 +55,7 @@ struct NewsForgotten {
   ClusterId cluster;
 };
 // A non-GPU pod is on this node. No node: the pod is gone.
-struct LightPodSeen {
+struct NonGpuPodSeen {
   ClusterId cluster;
   std::string uid;
   NodeId node;
@@ -88,7 +88,7 @@ namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
                           note::NamespaceListed, note::PodListed, note::PodEarly, note::PodNotEarly,
-                          note::NewsForgotten, note::LightPodSeen, note::PodPending,
+                          note::NewsForgotten, note::NonGpuPodSeen, note::PodPending,
                           note::PodNotPending, note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

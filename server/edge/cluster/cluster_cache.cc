@@ -58,8 +58,8 @@ void ClusterCache::forget_told() {
   namespaces_.clear();
   of_owner_.clear();
   of_gang_.clear();
-  light_members_.clear();
-  light_counts_.clear();
+  non_gpu_members_.clear();
+  non_gpu_counts_.clear();
   gang_owners_.clear();
   orphans_.clear();
   orphans_of_.clear();
@@ -111,8 +111,8 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.erase(uid);
-  count_light_member(uid, pod, event.kind);
-  if (pod.asks_gpu()) leave_out_light_members(pod);
+  count_non_gpu_member(uid, pod, event.kind);
+  if (pod.asks_gpu()) leave_out_non_gpu_members(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
@@ -228,7 +228,7 @@ void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std:
   }
   count_owner(at->second, -1);
   if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
-  move_light_member(uid, "");
+  move_non_gpu_member(uid, "");
   unschedulable_.erase(uid);
   gated_.erase(uid);
   pods_.erase(at);

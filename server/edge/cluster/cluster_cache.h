@@ -304,9 +304,9 @@ class ClusterCache {
   void see_orphans_of(const std::string& owner);
   void outdate(const std::string& owner_uid, const std::string& worker_set);
   void leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record);
-  void count_light_member(const std::string& uid, const Pod& pod, WatchKind kind);
-  void move_light_member(const std::string& uid, const std::string& gang);
-  void leave_out_light_members(Pod& pod) const;
+  void count_non_gpu_member(const std::string& uid, const Pod& pod, WatchKind kind);
+  void move_non_gpu_member(const std::string& uid, const std::string& gang);
+  void leave_out_non_gpu_members(Pod& pod) const;
   void outdate_gang(const std::string& gang);
   bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
@@ -337,8 +337,8 @@ class ClusterCache {
   std::unordered_map<std::string, std::size_t> of_gang_;  // pods that have not ended
   // Non-GPU pods that count in a gang, by uid: "namespace/gang"; and how many of them each gang
   // has.
-  std::unordered_map<std::string, std::string> light_members_;
-  std::unordered_map<std::string, std::uint32_t> light_counts_;
+  std::unordered_map<std::string, std::string> non_gpu_members_;
+  std::unordered_map<std::string, std::uint32_t> non_gpu_counts_;
   std::set<std::string> gang_owners_;  // owners that had pods and whose end was not sent
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
   NodeClocks clocks_;

@@ -7,37 +7,37 @@ namespace subak::decide {
 
 // While the cluster's events are not known the sum waits for the list. On a node without GPUs these
 // pods are in no job's way.
-void sum_light_pods(Decision& d, NodeId node) {
+void sum_non_gpu_pods(Decision& d, NodeId node) {
   if (!d.s.clusters().at(d.s.fleet().cluster_of(node)).synced) return;
   const bool counts = d.s.fleet().node(node)->gpus > 0;
-  NodeUse use = counts ? d.s.light_pods().use_of(node) : NodeUse();
+  NodeUse use = counts ? d.s.non_gpu_pods().use_of(node) : NodeUse();
   if (use == d.s.fleet().others(node)) return;
   d.emit(fact::NodeLoad{node, std::move(use)});
 }
 
-void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod) {
+void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod) {
   const NodeId node = d.s.nodes().find(cluster, pod.node);
-  const NodeId before = d.s.light_pods().node_of(cluster, pod.uid);
-  const NodeUse use = d.s.light_pods().use_of(node);
-  const bool room = use.pods < static_cast<std::int64_t>(limits::kMaxLightPodsPerNode) &&
+  const NodeId before = d.s.non_gpu_pods().node_of(cluster, pod.uid);
+  const NodeUse use = d.s.non_gpu_pods().use_of(node);
+  const bool room = use.pods < static_cast<std::int64_t>(limits::kMaxNonGpuPodsPerNode) &&
                     stored_bytes(use) + stored_bytes(pod.shape) <= limits::kMaxNodeBytes;
   if (!room && before != node) {
     return d.refuse({ErrorCode::kExhausted, "node", pod.node,
-                     "want at most " + std::to_string(limits::kMaxLightPodsPerNode) +
+                     "want at most " + std::to_string(limits::kMaxNonGpuPodsPerNode) +
                          " pods without GPUs on a node, and " +
                          std::to_string(limits::kMaxNodeBytes) + " bytes of what they take"},
                     pod.uid);
   }
-  d.tell(note::LightPodSeen{cluster, pod.uid, node, pod.shape});
-  if (before && before != node) sum_light_pods(d, before);
-  sum_light_pods(d, node);
+  d.tell(note::NonGpuPodSeen{cluster, pod.uid, node, pod.shape});
+  if (before && before != node) sum_non_gpu_pods(d, before);
+  sum_non_gpu_pods(d, node);
 }
 
-bool end_light_pod(Decision& d, ClusterId cluster, const std::string& uid) {
-  const NodeId node = d.s.light_pods().node_of(cluster, uid);
+bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid) {
+  const NodeId node = d.s.non_gpu_pods().node_of(cluster, uid);
   if (!node) return false;
-  d.tell(note::LightPodSeen{cluster, uid, NodeId(), {}});
-  sum_light_pods(d, node);
+  d.tell(note::NonGpuPodSeen{cluster, uid, NodeId(), {}});
+  sum_non_gpu_pods(d, node);
   return true;
 }
 

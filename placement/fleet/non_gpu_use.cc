@@ -31,11 +31,11 @@ std::int64_t short_of(const Amount& a, std::int64_t node_gpus, std::int64_t free
 
 }  // namespace
 
-LightUse light_use(const Fleet::Impl& fleet, const Load& load) {
-  LightUse out{load.others.pods, load.others.cpu_milli, load.others.memory_bytes};
+NodeNonGpuUse node_non_gpu_use(const Fleet::Impl& fleet, const Load& load) {
+  NodeNonGpuUse out{load.others.pods, load.others.cpu_milli, load.others.memory_bytes};
   for (const Hold& h : load.holds) {
     const Shape& s = fleet.shape(h.shape);
-    if (!s.light) continue;
+    if (!s.non_gpu) continue;
     const PodShape& pod = *fleet.pods_of(s, h.rank).shape;
     if (pod.kind != GpuKind::kNone) continue;
     ++out.pods;
@@ -45,13 +45,13 @@ LightUse light_use(const Fleet::Impl& fleet, const Load& load) {
   return out;
 }
 
-LightWork Fleet::light_work(ClusterId cluster) const {
-  LightWork out;
+NonGpuUse Fleet::non_gpu_use(ClusterId cluster) const {
+  NonGpuUse out;
   std::map<DomainIndex, std::int64_t> domains;  // and how many of their GPUs are short
   for (const NodeId id : nodes(cluster)) {
     const NodeState& n = impl_->at(id);
     if (n.spec.gpus <= 0) continue;
-    const LightUse use = light_use(*impl_, n.load);
+    const NodeNonGpuUse use = node_non_gpu_use(*impl_, n.load);
     out.pods += use.pods;
     out.cpu_milli += use.cpu_milli;
     out.memory_bytes += use.memory_bytes;

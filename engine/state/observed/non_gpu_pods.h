@@ -1,4 +1,4 @@
-// Non-GPU pods that Subak does not queue (`LightPods`): DaemonSets and the like. They are no jobs.
+// Non-GPU pods that Subak does not queue (`NonGpuPods`): DaemonSets and the like. They are no jobs.
 // Their use of a node counts as one sum (fact::NodeLoad, which the fleet holds). The set of these
 // pods is not part of the state: a list names all of them.
 //
@@ -16,7 +16,7 @@
 namespace subak::state {
 
 // All non-GPU pods by cluster and uid.
-class LightPods {
+class NonGpuPods {
  public:
   // The node of the pod; none if the pod was never seen.
   NodeId node_of(ClusterId cluster, const std::string& uid) const;

@@ -9,11 +9,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class LightMembers : public Kube {
+class NonGpuMembers : public Kube {
  protected:
   // A pod without GPUs; `gang` as PodText has it.
-  void see_light(const std::string& uid, int gang, const std::string& phase = "Pending",
-                 WatchKind kind = WatchKind::kModified, const std::string& meta = "") {
+  void see_non_gpu(const std::string& uid, int gang, const std::string& phase = "Pending",
+                   WatchKind kind = WatchKind::kModified, const std::string& meta = "") {
     PodText pod{uid};
     pod.gated = false;
     pod.gang = gang;
@@ -44,51 +44,51 @@ class LightMembers : public Kube {
   }
 };
 
-TEST_F(LightMembers, ALauncherThatIsThereLeavesTheRanksToTheWorkers) {
-  see_light("l", 3);
+TEST_F(NonGpuMembers, ALauncherThatIsThereLeavesTheRanksToTheWorkers) {
+  see_non_gpu("l", 3);
   see(worker("a"));
   see(worker("b"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2", "b g 2"));
   EXPECT_THAT(cache.take_outdated(), IsEmpty());
 }
 
-TEST_F(LightMembers, WorkersAreReadAgainWhenTheLauncherComes) {
+TEST_F(NonGpuMembers, WorkersAreReadAgainWhenTheLauncherComes) {
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 3"));
-  see_light("l", 3);
+  see_non_gpu("l", 3);
   EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
   see_answered(worker("a"));
   EXPECT_THAT(told_sizes(), ::testing::Contains("a g 2"));
 }
 
-TEST_F(LightMembers, OneThatHasSucceededCountsOneThatFailedDoesNot) {
-  see_light("l", 3, "Succeeded");
+TEST_F(NonGpuMembers, OneThatHasSucceededCountsOneThatFailedDoesNot) {
+  see_non_gpu("l", 3, "Succeeded");
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2"));
-  see_light("l", 3, "Failed");
+  see_non_gpu("l", 3, "Failed");
   EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
-  see_light("m", 3);
+  see_non_gpu("m", 3);
   see_answered(worker("a"));
   EXPECT_THAT(told_sizes(), IsEmpty()) << "the launcher that was made again counts in its place";
 }
 
-TEST_F(LightMembers, OneThatIsDeletedOrGoesDoesNotCount) {
-  see_light("l", 4, "Pending", WatchKind::kModified,
-            R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")");
-  see_light("m", 4);
-  see_light("m", 4, "Pending", WatchKind::kDeleted);
+TEST_F(NonGpuMembers, OneThatIsDeletedOrGoesDoesNotCount) {
+  see_non_gpu("l", 4, "Pending", WatchKind::kModified,
+              R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")");
+  see_non_gpu("m", 4);
+  see_non_gpu("m", 4, "Pending", WatchKind::kDeleted);
   see(worker("a", 4));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 4"));
 }
 
-TEST_F(LightMembers, OneThatSaysNoSizeCountsInNoGang) {
-  see_light("l", 1, "Pending", WatchKind::kModified, R"(,"labels":{"subak.gpu/job":"g"})");
+TEST_F(NonGpuMembers, OneThatSaysNoSizeCountsInNoGang) {
+  see_non_gpu("l", 1, "Pending", WatchKind::kModified, R"(,"labels":{"subak.gpu/job":"g"})");
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 3"));
 }
 
-TEST_F(LightMembers, AListThatDoesNotNameItTakesItOut) {
-  see_light("l", 3);
+TEST_F(NonGpuMembers, AListThatDoesNotNameItTakesItOut) {
+  see_non_gpu("l", 3);
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2"));
   cache.begin_pods(kNow);
@@ -97,11 +97,11 @@ TEST_F(LightMembers, AListThatDoesNotNameItTakesItOut) {
   EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
 }
 
-TEST_F(LightMembers, OneRankIsLeftAtLeast) {
-  for (const char* uid : {"l", "m", "n"}) see_light(uid, 2);
+TEST_F(NonGpuMembers, OneRankIsLeftAtLeast) {
+  for (const char* uid : {"l", "m", "n"}) see_non_gpu(uid, 2);
   see(worker("a", 2));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 1"));
-  see_light("l", 2, "Failed");
+  see_non_gpu("l", 2, "Failed");
   EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
 }
 

@@ -19,30 +19,30 @@ bool is_there(const Pod& pod, WatchKind kind) {
 
 }  // namespace
 
-void ClusterCache::count_light_member(const std::string& uid, const Pod& pod, WatchKind kind) {
+void ClusterCache::count_non_gpu_member(const std::string& uid, const Pod& pod, WatchKind kind) {
   const bool counts = !pod.asks_gpu() && is_there(pod, kind);
-  move_light_member(uid, counts ? gang_of(pod) : std::string());
+  move_non_gpu_member(uid, counts ? gang_of(pod) : std::string());
 }
 
-void ClusterCache::move_light_member(const std::string& uid, const std::string& gang) {
-  const auto known = light_members_.find(uid);
-  const std::string before = known == light_members_.end() ? std::string() : known->second;
+void ClusterCache::move_non_gpu_member(const std::string& uid, const std::string& gang) {
+  const auto known = non_gpu_members_.find(uid);
+  const std::string before = known == non_gpu_members_.end() ? std::string() : known->second;
   if (before == gang) return;
   if (!before.empty()) {
-    light_members_.erase(known);
-    if (--light_counts_[before] == 0) light_counts_.erase(before);
+    non_gpu_members_.erase(known);
+    if (--non_gpu_counts_[before] == 0) non_gpu_counts_.erase(before);
     outdate_gang(before);
   }
   if (!gang.empty()) {
-    light_members_.emplace(uid, gang);
-    ++light_counts_[gang];
+    non_gpu_members_.emplace(uid, gang);
+    ++non_gpu_counts_[gang];
     outdate_gang(gang);
   }
 }
 
-void ClusterCache::leave_out_light_members(Pod& pod) const {
-  const auto count = light_counts_.find(gang_of(pod));
-  if (count != light_counts_.end()) subak::leave_out_light_members(pod, count->second);
+void ClusterCache::leave_out_non_gpu_members(Pod& pod) const {
+  const auto count = non_gpu_counts_.find(gang_of(pod));
+  if (count != non_gpu_counts_.end()) subak::leave_out_non_gpu_members(pod, count->second);
 }
 
 // Marks the gang's gated pods for reading again, since its size has changed.

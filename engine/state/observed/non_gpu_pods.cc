@@ -1,4 +1,4 @@
-#include "engine/state/observed/light_pods.h"
+#include "engine/state/observed/non_gpu_pods.h"
 
 #include <algorithm>
 #include <tuple>
@@ -27,12 +27,12 @@ void add(NodeUse& use, const PodShape& pod) {
 
 }  // namespace
 
-NodeId LightPods::node_of(ClusterId cluster, const std::string& uid) const {
+NodeId NonGpuPods::node_of(ClusterId cluster, const std::string& uid) const {
   const auto it = nodes_.find({cluster, uid});
   return it == nodes_.end() ? NodeId() : it->second;
 }
 
-NodeUse LightPods::use_of(NodeId node) const {
+NodeUse NonGpuPods::use_of(NodeId node) const {
   NodeUse use;
   const auto pods = on_node_.find(node);
   if (pods == on_node_.end()) return use;
@@ -43,15 +43,15 @@ NodeUse LightPods::use_of(NodeId node) const {
   return use;
 }
 
-void LightPods::seen(ClusterId cluster, const std::string& uid, NodeId node,
-                     const PodShape& shape) {
+void NonGpuPods::seen(ClusterId cluster, const std::string& uid, NodeId node,
+                      const PodShape& shape) {
   must(static_cast<bool>(node) && !uid.empty(), "a pod has a uid and is on a node");
   gone(cluster, uid);
   nodes_[{cluster, uid}] = node;
   on_node_[node][{cluster, uid}] = shape;
 }
 
-void LightPods::gone(ClusterId cluster, const std::string& uid) {
+void NonGpuPods::gone(ClusterId cluster, const std::string& uid) {
   const auto it = nodes_.find({cluster, uid});
   if (it == nodes_.end()) return;
   const auto pods = on_node_.find(it->second);
@@ -60,14 +60,14 @@ void LightPods::gone(ClusterId cluster, const std::string& uid) {
   nodes_.erase(it);
 }
 
-void LightPods::drop_node(NodeId node) {
+void NonGpuPods::drop_node(NodeId node) {
   const auto pods = on_node_.find(node);
   if (pods == on_node_.end()) return;
   for (const auto& [key, shape] : pods->second) nodes_.erase(key);
   on_node_.erase(pods);
 }
 
-void LightPods::forget(ClusterId cluster) {
+void NonGpuPods::forget(ClusterId cluster) {
   while (true) {
     const auto first = nodes_.lower_bound({cluster, std::string()});
     if (first == nodes_.end() || first->first.first != cluster) return;
@@ -75,7 +75,7 @@ void LightPods::forget(ClusterId cluster) {
   }
 }
 
-void LightPods::check() const {
+void NonGpuPods::check() const {
   std::size_t on_nodes = 0;
   for (const auto& [node, pods] : on_node_) {
     must(!pods.empty(), "no node is remembered for nothing");
