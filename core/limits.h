@@ -147,7 +147,7 @@ inline constexpr DurationMs kGuessedRunMs = kDayMs;
 
 // GPU pods of all clusters that wait for a node without Subak, for `queue --would` (shadow mode).
 // Further pods are skipped until there is room, and the answer says so.
-inline constexpr std::size_t kMaxPendingPods = 10'000;
+inline constexpr std::size_t kMaxUnmanagedPods = 10'000;
 // The most live jobs, nodes and such pods together for that answer. More: refused.
 inline constexpr std::size_t kMaxWouldQueue = 150'000;
 

@@ -51,18 +51,19 @@ struct Engine::Impl {
   // The shadow queue of the engine, cached until something changes.
   struct Imagined {
     TimeMs at_ms = 0;
-    std::vector<std::shared_ptr<const PendingPods>> pending;
+    std::vector<std::shared_ptr<const UnmanagedPodList>> unmanaged_pods;
     std::unique_ptr<decide::Would> would;
   };
   decide::Would* would_queue(const View& view) const {
-    std::vector<std::shared_ptr<const PendingPods>> pending;
+    std::vector<std::shared_ptr<const UnmanagedPodList>> unmanaged_pods;
     if (view.clusters) {
-      for (const ClusterView& cluster : *view.clusters) pending.push_back(cluster.pending);
+      for (const ClusterView& cluster : *view.clusters)
+        unmanaged_pods.push_back(cluster.unmanaged_pods);
     }
-    const bool same = imagined.at_ms == view.time_ms && imagined.pending == pending;
+    const bool same = imagined.at_ms == view.time_ms && imagined.unmanaged_pods == unmanaged_pods;
     if (!imagined.would || !same) {
       imagined.would.reset();
-      imagined = {view.time_ms, std::move(pending), decide::Would::make(state, view)};
+      imagined = {view.time_ms, std::move(unmanaged_pods), decide::Would::make(state, view)};
     }
     return imagined.would.get();
   }

@@ -238,8 +238,8 @@ void order_ranks(Decision& d, JobId id);
 
 // pod.cc: decides the early reports of pods on a node that was just seen for the first time.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
-// pending_pod.cc: records whether the pod of the decided input waits outside Subak.
-void note_pending(Decision& d);
+// unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
+void note_unmanaged(Decision& d);
 
 // seen.cc: true if `below` is `account` or below it.
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);

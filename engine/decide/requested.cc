@@ -182,7 +182,7 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
   } else {
     decide_body(d, memory);
     note_news(d);
-    note_pending(d);
+    note_unmanaged(d);
   }
   keep_request(d);
   d.tell(note::Decided{});

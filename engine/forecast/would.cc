@@ -21,9 +21,9 @@ std::vector<Would::Waiting> Would::waiting_in(const State& s, const View& view) 
   if (!view.clusters) return out;
   for (const ClusterView& seen : *view.clusters) {
     const auto known = s.clusters().all().find(seen.id);
-    if (known == s.clusters().all().end() || !seen.pending) continue;
+    if (known == s.clusters().all().end() || !seen.unmanaged_pods) continue;
     const state::Cluster& cluster = known->second;
-    for (const PodRecord* pod : seen.pending->by_uid.values()) {
+    for (const PodRecord* pod : seen.unmanaged_pods->by_uid.values()) {
       const bool would = cluster.mode_of(pod->ns) != Mode::kEnforce &&
                          !is_system_namespace(s.policy(), pod->ns) &&
                          !s.jobs().of_uid(seen.id, pod->uid);

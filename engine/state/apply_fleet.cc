@@ -30,7 +30,7 @@ void State::on(const fact::ClusterSet& f) {
 void State::on(const fact::ClusterRemoved& f) {
   must(clusters_.at(f.id).reservations.empty(), "a removed cluster has no reservations");
   clusters_.apply(f);
-  pending_.forget(f.id);
+  unmanaged_pods_.forget(f.id);
   pass_due_ = true;
 }
 

@@ -208,7 +208,7 @@ void State::check() const {
   allocations_.check(jobs_);
   node_backoff_.check();
   non_gpu_pods_.check();
-  pending_.check();
+  unmanaged_pods_.check();
   must(
       fleet_.gpu_headroom() == GpuHeadroom{policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes},
       "the fleet keeps beside GPUs what the policy says");

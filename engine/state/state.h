@@ -29,7 +29,7 @@
 #include "engine/state/observed/node_backoff.h"
 #include "engine/state/observed/non_gpu_pods.h"
 #include "engine/state/observed/note.h"
-#include "engine/state/observed/pending.h"
+#include "engine/state/observed/unmanaged_pods.h"
 #include "engine/state/requests.h"
 #include "model/fact.h"
 #include "model/input.h"
@@ -80,7 +80,7 @@ class State {
   const state::Allocations& allocations() const { return allocations_; }
   const state::NodeBackoff& node_backoff() const { return node_backoff_; }
   const state::NonGpuPods& non_gpu_pods() const { return non_gpu_pods_; }
-  const state::Pending& pending() const { return pending_; }
+  const state::UnmanagedPods& unmanaged_pods() const { return unmanaged_pods_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
   // The nodes of all reservations with their jobs. Follows from the clusters.
@@ -198,7 +198,7 @@ class State {
     clusters_.begin_list(n.cluster, now_);
     clusters_.know_as(n.cluster, n.known_as);
     non_gpu_pods_.forget(n.cluster);
-    pending_.forget(n.cluster);
+    unmanaged_pods_.forget(n.cluster);
   }
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
   void on(const note::NamespaceListed& n) { clusters_.mark(n.cluster, n.ns); }
@@ -208,10 +208,10 @@ class State {
   void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
   void on(const note::NewsForgotten& n) {
     clusters_.forget_news(n.cluster);
-    pending_.forget(n.cluster);
+    unmanaged_pods_.forget(n.cluster);
   }
-  void on(const note::PodPending& n) { pending_.seen(n.cluster, n.pod); }
-  void on(const note::PodNotPending& n) { pending_.gone(n.cluster, n.uid); }
+  void on(const note::UnmanagedPodSeen& n) { unmanaged_pods_.seen(n.cluster, n.pod); }
+  void on(const note::UnmanagedPodGone& n) { unmanaged_pods_.gone(n.cluster, n.uid); }
   void on(const note::NonGpuPodSeen& n) {
     n.node ? non_gpu_pods_.seen(n.cluster, n.uid, n.node, n.shape)
            : non_gpu_pods_.gone(n.cluster, n.uid);
@@ -252,7 +252,7 @@ class State {
   state::Nodes nodes_;
   state::NodeBackoff node_backoff_;
   state::NonGpuPods non_gpu_pods_;
-  state::Pending pending_;
+  state::UnmanagedPods unmanaged_pods_;
   ReservedNodes reserved_nodes_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};

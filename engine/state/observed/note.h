@@ -61,12 +61,12 @@ struct NonGpuPodSeen {
   NodeId node;
   PodShape shape;
 };
-// PodPending, PodNotPending: a GPU pod waits for a node outside Subak, or no longer does.
-struct PodPending {
+// UnmanagedPodSeen, UnmanagedPodGone: a GPU pod waits for a node outside Subak, or no longer does.
+struct UnmanagedPodSeen {
   ClusterId cluster;
   PodRecord pod;
 };
-struct PodNotPending {
+struct UnmanagedPodGone {
   ClusterId cluster;
   std::string uid;
 };
@@ -88,7 +88,7 @@ namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
                           note::NamespaceListed, note::PodListed, note::PodEarly, note::PodNotEarly,
-                          note::NewsForgotten, note::NonGpuPodSeen, note::PodPending,
-                          note::PodNotPending, note::ShapeSeen, note::Decided, note::PassDue>;
+                          note::NewsForgotten, note::NonGpuPodSeen, note::UnmanagedPodSeen,
+                          note::UnmanagedPodGone, note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

@@ -65,7 +65,7 @@ void put_observed(const View& view, v1::ListQueueResponse* out) {
   for (const ClusterView& cluster : *view.clusters) {
     if (!has_observed(cluster)) continue;
     out->add_observed_clusters(cluster.name);
-    const bool all = cluster.synced && !(cluster.pending && cluster.pending->more);
+    const bool all = cluster.synced && !(cluster.unmanaged_pods && cluster.unmanaged_pods->more);
     if (!all) out->add_partial_clusters(cluster.name);
   }
 }

@@ -23,8 +23,8 @@ constexpr MilliGpu kMostSum = static_cast<MilliGpu>(limits::kMaxAccounts) * limi
 // here until a developer has decided whether replicas need it.
 auto read_of(const ClusterView& cluster) {
   const auto& [id, name, mode, namespaces, synced, owned, session, products, mig_slices,
-               product_node_gpus, largest_node_gpus, largest_node, labels, pending, known_as] =
-      cluster;
+               product_node_gpus, largest_node_gpus, largest_node, labels, unmanaged_pods,
+               known_as] = cluster;
   return std::tie(id, name, mode, namespaces, synced, owned, mig_slices, product_node_gpus,
                   largest_node, labels, known_as);
 }

@@ -10,7 +10,7 @@ namespace {
 
 // True if the pod asks for GPUs, has no node and is no job, so Subak has not decided about it. Pods
 // of another queue manager never wait for Subak, in any mode.
-bool is_pending(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+bool is_unmanaged(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   const bool waits = pod.node.empty() && pod.ended == Cause::kNone && !pod.other_manager &&
                      pod.shape.kind != GpuKind::kNone;
   return waits && !d.out.reply.error && !d.s.jobs().of_uid(cluster, pod.uid);
@@ -27,20 +27,20 @@ std::string pod_of(const in::Body& body) {
 
 }  // namespace
 
-void note_pending(Decision& d) {
+void note_unmanaged(Decision& d) {
   const std::string uid = pod_of(d.input.body);
   if (uid.empty()) return;
   const state::Cluster* const cluster = d.s.clusters().find(*observed_cluster(d.input.body));
   if (cluster == nullptr) return;
   const auto* const seen = std::get_if<in::PodSeen>(&d.input.body);
-  const PodRecord* const known = d.s.pending().find(cluster->id, uid);
-  if (seen != nullptr && is_pending(d, cluster->id, seen->pod)) {
-    note::PodPending pending{cluster->id, seen->pod};
-    TimeMs& since = pending.pod.created_at_ms;  // if not reported: since it is known
+  const PodRecord* const known = d.s.unmanaged_pods().find(cluster->id, uid);
+  if (seen != nullptr && is_unmanaged(d, cluster->id, seen->pod)) {
+    note::UnmanagedPodSeen unmanaged{cluster->id, seen->pod};
+    TimeMs& since = unmanaged.pod.created_at_ms;  // if not reported: since it is known
     if (since == 0) since = known != nullptr ? known->created_at_ms : d.s.now();
-    d.tell(pending);
+    d.tell(unmanaged);
   } else if (known != nullptr) {
-    d.tell(note::PodNotPending{cluster->id, uid});
+    d.tell(note::UnmanagedPodGone{cluster->id, uid});
   }
 }
 

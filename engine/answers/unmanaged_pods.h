@@ -10,9 +10,9 @@
 namespace subak {
 
 // The pending pods of one cluster.
-struct PendingPods {
+struct UnmanagedPodList {
   SharedMap<PodRecord> by_uid;  // as they were seen last; created_at_ms is set
-  bool more = false;            // some since the last list did not fit (limits::kMaxPendingPods)
+  bool more = false;            // some since the last list did not fit (limits::kMaxUnmanagedPods)
 };
 
 }  // namespace subak
