@@ -161,7 +161,7 @@ void decide(Decision& d, const in::CancelJob& i) {
   d.out.reply.job = i.job;
   std::vector<JobId> apart;
   if (job->replaced_alone()) {
-    apart = d.s.jobs().apart(i.job.cluster(), job->name, job->of_pods->owner);
+    apart = d.s.jobs().apart(i.job.cluster(), job->name, job->pod_origin->owner);
   }
   cancel(d, *job, d.stamp(i.reason));
   EditStamp with_gang = d.stamp(i.reason);

@@ -161,10 +161,10 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
 }
 
 FreeFor::FreeFor(const State& s, const state::Job& job, TimeMs start_ms)
-    : s_(s), job_(job.id), most_(s.computes(job.id) ? s.policy().clique_gangs : 0) {
+    : s_(s), job_(job.id), most_(s.uses_compute_domain(job.id) ? s.policy().clique_gangs : 0) {
   if (most_ == 0) return;
   for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {
-    if (r.job == job.id || r.start_ms > start_ms || !s.computes(r.job)) continue;
+    if (r.job == job.id || r.start_ms > start_ms || !s.uses_compute_domain(r.job)) continue;
     std::set<std::uint32_t> domains;
     for (const NodeId node : r.nodes) domains.insert(s.fleet().wired_domain(node));
     for (const std::uint32_t domain : domains) ++promised_[domain];
@@ -244,7 +244,7 @@ bool gone_before_drains(const State& s, const state::Job& job, const std::vector
 
 void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved) {
   for (const state::Reservation& r : s.clusters().at(job.cluster()).reservations) {
-    if (r.job != job) reserved.reserve(r.nodes, r.job, s.computes(r.job));
+    if (r.job != job) reserved.reserve(r.nodes, r.job, s.uses_compute_domain(r.job));
   }
 }
 
@@ -290,7 +290,7 @@ const ReservedNodes& ReservedUntil::made(TimeMs end_ms, bool with_drains) {
       const bool counts = part_ == Part::kAll ||
                           (part_ == Part::kFirm && is_within_quota(s_, s_.jobs().at(r.job))) ||
                           (part_ == Part::kInUse && usable_until(s_, r) < end_ms);
-      if (counts) reserved.reserve(r.nodes, r.job, s_.computes(r.job));
+      if (counts) reserved.reserve(r.nodes, r.job, s_.uses_compute_domain(r.job));
     }
   }
   return at->second = std::move(reserved);

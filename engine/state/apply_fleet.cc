@@ -150,7 +150,7 @@ void State::reserve_nodes() {
   reserved_nodes_.clear();
   for (const auto& [id, cluster] : clusters_.all()) {
     for (const state::Reservation& r : cluster.reservations) {
-      reserved_nodes_.reserve(r.nodes, r.job, computes(r.job));
+      reserved_nodes_.reserve(r.nodes, r.job, uses_compute_domain(r.job));
     }
   }
 }

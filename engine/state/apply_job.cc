@@ -33,7 +33,7 @@ void State::on(const fact::JobCreated& f) {
 // A gang that changes its members while it waits has no request until it is complete again.
 void State::open_gang(Job& job) {
   if (!job.shape || job.origin != JobOrigin::kPods) return;
-  jobs_.open_gang(job, [&](const PodShape& shape) { return use_alone(job, shape); });
+  jobs_.open_gang(job, [&](const PodShape& shape) { return use_single_pod(job, shape); });
 }
 
 void State::on(const fact::PodAdded& f) {
@@ -43,7 +43,7 @@ void State::on(const fact::PodAdded& f) {
   if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
   const bool kept = f.rank < job.pods.size() && job.pods[f.rank].holds_slot();
   if (kept) return jobs_.fill_place(f);
-  jobs_.add_pod(f, use_alone(job, f.shape));
+  jobs_.add_pod(f, use_single_pod(job, f.shape));
   if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // a pod came
   if (!f.bound) return;
   must(f.bound_at_ms <= now_, "what is bound was bound before");
@@ -63,7 +63,7 @@ void State::on(const fact::PodsExpected& f) {
   for (const PodGroup& group : f.groups) {
     for (std::uint32_t i = 0; i < group.count; ++i, ++rank) {
       if (rank < job.pods.size() && job.pods[rank].is_live()) continue;
-      jobs_.expect_pod(job, rank, use_alone(job, group.shape));
+      jobs_.expect_pod(job, rank, use_single_pod(job, group.shape));
     }
   }
 }
@@ -76,7 +76,7 @@ void State::on(const fact::PodChanged& f) {
   pass_due_ = true;
   job.pods[f.rank].order = f.order;
   if (!job.shape || f.rank >= job.ranks()) {
-    return jobs_.change_pod(f, use_alone(job, f.shape));
+    return jobs_.change_pod(f, use_single_pod(job, f.shape));
   }
   must(job.waits(), "a request changes while its job waits");
   if (clusters_.reserve_no_longer(f.job)) reserve_nodes();
@@ -357,7 +357,7 @@ void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::P
   ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
   // Was seen, or is expected.
   const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;
-  if (!shape && lives && known) shape = use_alone(job, kept.shape);
+  if (!shape && lives && known) shape = use_single_pod(job, kept.shape);
   jobs_.restore_pod(job, rank, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);

@@ -104,24 +104,24 @@ fact::NodeBilled State::billed(NodeId id, TimeMs as_of) const {
           StoredGpuTime::of(b.overcommitted)};
 }
 
-GangRequest State::alone(const PodShape& shape, bool compute_domain) {
+GangRequest State::single_pod(const PodShape& shape, bool compute_domain) {
   GangRequest request;
   request.groups.push_back({1, shape});
   request.compute_domain = compute_domain;
   return request;
 }
 
-bool State::computes(JobId id) const {
+bool State::uses_compute_domain(JobId id) const {
   const state::Job& job = jobs_.at(id);
   if (job.shape) return fleet_.request(job.shape).compute_domain;
   return job.asked != nullptr && job.asked->compute_domain;
 }
 
-ShapeUse State::use_alone(const state::Job& job, const PodShape& shape) {
-  ShapeUse use = fleet_.use(job.id.cluster(), alone(shape, computes(job.id)));
+ShapeUse State::use_single_pod(const state::Job& job, const PodShape& shape) {
+  ShapeUse use = fleet_.use(job.id.cluster(), single_pod(shape, uses_compute_domain(job.id)));
   const ShapeId id = use.id();
   if (bytes_of_shape_.size() <= id.value) bytes_of_shape_.resize(id.value + 1);
-  AloneBytes& known = bytes_of_shape_[id.value];
+  SinglePodBytes& known = bytes_of_shape_[id.value];
   if (known.serial != fleet_.serial(id)) {
     known = {fleet_.serial(id), static_cast<std::uint32_t>(stored_bytes(shape))};
   }

@@ -94,13 +94,18 @@ class State {
   fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
   // The number of a request that a ShapeSeen or a job named.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request) const;
-  // alone(shape): the request of a single pod. alone(id): the pod of that request.
-  // alone_bytes(id): its stored size in bytes. The id is the shape of an added pod and is in use.
-  static GangRequest alone(const PodShape& shape, bool compute_domain = false);
-  const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
-  std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value).bytes; }
+  // single_pod(shape): the request of a single pod. single_pod(id): the pod of that request.
+  // single_pod_bytes(id): its stored size in bytes. The id is the shape of an added pod and is in
+  // use.
+  static GangRequest single_pod(const PodShape& shape, bool compute_domain = false);
+  const PodShape& single_pod(ShapeId shape) const {
+    return fleet_.request(shape).groups.front().shape;
+  }
+  std::size_t single_pod_bytes(ShapeId shape) const {
+    return bytes_of_shape_.at(shape.value).bytes;
+  }
   // True if the job, which is known, uses a ComputeDomain.
-  bool computes(JobId id) const;
+  bool uses_compute_domain(JobId id) const;
   // True if Subak ends the job after its own time limit. The nearest account with a setting
   // decides, else the policy. False for a job that was found running. O(depth).
   bool enforces_limit(const state::Job& job) const;
@@ -204,8 +209,8 @@ class State {
   void on(const note::NamespaceListed& n) { clusters_.mark(n.cluster, n.ns); }
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
-  void on(const note::PodEarly& n) { clusters_.early(n.cluster, n.pod); }
-  void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
+  void on(const note::PodBeforeNode& n) { clusters_.early(n.cluster, n.pod); }
+  void on(const note::PodNoLongerBeforeNode& n) { clusters_.not_early(n.cluster, n.pod); }
   void on(const note::NewsForgotten& n) {
     clusters_.forget_news(n.cluster);
     unmanaged_pods_.forget(n.cluster);
@@ -236,7 +241,7 @@ class State {
   void open_gang(state::Job& job);
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
                    bool lives);
-  ShapeUse use_alone(const state::Job& job, const PodShape& shape);
+  ShapeUse use_single_pod(const state::Job& job, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
   void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
 
@@ -258,14 +263,14 @@ class State {
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;
   state::Leap leap_;
-  struct AloneBytes {
+  struct SinglePodBytes {
     std::uint64_t serial = 0;  // of the shape
     std::uint32_t bytes = 0;
   };
-  std::vector<AloneBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
-  std::vector<ShapeUse> seen_;              // shapes used by the present input
-  bool restoring_ = false;                  // the present fact is of a checkpoint
-  bool pass_due_ = true;                    // follows from the facts since the last pass
+  std::vector<SinglePodBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
+  std::vector<ShapeUse> seen_;                  // shapes used by the present input
+  bool restoring_ = false;                      // the present fact is of a checkpoint
+  bool pass_due_ = true;                        // follows from the facts since the last pass
 };
 
 }  // namespace subak

@@ -111,7 +111,7 @@ std::vector<Reason> Explainer::run() {
                                     [](const Demand& d) { return d.computed_on.has_value(); });
     if ((left || !keepers_.empty()) && works_in(scene_.for_all(), {})) {
       reserved();
-    } else if (beside && works_in(scene_.without_reservations().computed_together(), {})) {
+    } else if (beside && works_in(scene_.without_reservations().share_compute_domain(), {})) {
       computed();
     } else {
       bool too_large_pod = false;

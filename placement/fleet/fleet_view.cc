@@ -6,15 +6,16 @@
 
 namespace subak {
 
-void ReservedNodes::reserve(std::span<const NodeId> nodes, JobId owner, bool computes) {
+void ReservedNodes::reserve(std::span<const NodeId> nodes, JobId owner, bool uses_compute_domain) {
   assert(owner && "reserved nodes have an owner");
   ++version_;
   for (const NodeId id : nodes) {
     if (owner_of(id)) continue;
     if (id.value >= owners_.size()) owners_.resize(id.value + 1);
     owners_[id.value] = owner;
-    if (computes && id.value >= computes_.size()) computes_.resize(id.value + 1);
-    if (computes) computes_[id.value] = true;
+    if (uses_compute_domain && id.value >= uses_compute_domain_.size())
+      uses_compute_domain_.resize(id.value + 1);
+    if (uses_compute_domain) uses_compute_domain_[id.value] = true;
     nodes_.push_back(id);
   }
 }
@@ -23,7 +24,7 @@ void ReservedNodes::clear() {
   ++version_;
   for (const NodeId id : nodes_) owners_[id.value] = JobId();
   nodes_.clear();
-  computes_.clear();
+  uses_compute_domain_.clear();
 }
 
 FleetView::FleetView(const Fleet& fleet) : fleet_(&fleet), fleet_version_(fleet.version()) {}

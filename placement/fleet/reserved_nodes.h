@@ -19,7 +19,7 @@ class ReservedNodes {
   // Reserves the nodes for the job `owner`. A node that is reserved already keeps its owner. The
   // nodes need not exist. `computes`: the job will use a ComputeDomain, and no other gang may take
   // that from it (DomainRules).
-  void reserve(std::span<const NodeId> nodes, JobId owner, bool computes = false);
+  void reserve(std::span<const NodeId> nodes, JobId owner, bool uses_compute_domain = false);
   // Ends all reservations.
   void clear();
 
@@ -29,16 +29,16 @@ class ReservedNodes {
     return node.value < owners_.size() ? owners_[node.value] : JobId();
   }
   // True if the node is reserved for a gang that will use a ComputeDomain there.
-  bool computes(NodeId node) const {
-    return node.value < computes_.size() && computes_[node.value];
+  bool uses_compute_domain(NodeId node) const {
+    return node.value < uses_compute_domain_.size() && uses_compute_domain_[node.value];
   }
   // Differs after every change of this value.
   std::uint64_t version() const { return version_; }
 
  private:
-  std::vector<JobId> owners_;   // by NodeId::value
-  std::vector<bool> computes_;  // likewise, where any does
-  std::vector<NodeId> nodes_;   // those that have an owner
+  std::vector<JobId> owners_;              // by NodeId::value
+  std::vector<bool> uses_compute_domain_;  // likewise, where any does
+  std::vector<NodeId> nodes_;              // those that have an owner
   std::uint64_t version_ = 0;
 };
 

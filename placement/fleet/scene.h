@@ -79,7 +79,7 @@ struct Scene {
     return s;
   }
   // The same, but gangs with a ComputeDomain may be anywhere.
-  Scene computed_together() const {
+  Scene share_compute_domain() const {
     Scene s = *this;
     s.together = true;
     return s;

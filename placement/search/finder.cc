@@ -20,7 +20,7 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       ignore_(ignore),
       by_state_(memory.by_state && !scene_.nothing_held && !scene_.all_open),
       leaves_some_(scene_.rules_hold()),
-      computes_(shape.request().compute_domain && !scene_.together) {
+      uses_compute_domain_(shape.request().compute_domain && !scene_.together) {
   bounds_.without = without;
   trial_.begin(fleet_.nodes.size());
   if (scene_.as_it_is() && !scene_.all_open) return;
@@ -102,7 +102,7 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
   }
   // A node that is promised to the gang is its own.
   if (!keeper && x.of_gpus() && left_to_others(i)) return false;
-  if (computes_ && x.of_gpus() && computed_by_others(i)) return false;
+  if (uses_compute_domain_ && x.of_gpus() && computed_by_others(i)) return false;
   return spare_ == 0 || !x.of_gpus() || leaves_spare(i);
 }
 

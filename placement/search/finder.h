@@ -298,7 +298,7 @@ class Finder {
   Ignore ignore_;
   bool by_state_;                       // nodes that are alike may be judged once
   bool leaves_some_;                    // some NVLink domain may be left to other gangs
-  bool computes_;                       // it uses a ComputeDomain
+  bool uses_compute_domain_;            // it uses a ComputeDomain
   std::map<NodeIndex, bool> computed_;  // used by others; of nodes queried so far
   bool caps_are_bounds_ = false;        // spread_drained() is at work
   bool saw_reserved_ = false;

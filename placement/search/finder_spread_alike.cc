@@ -12,7 +12,7 @@ void Finder::add_joined_nodes(const Run& run, const std::vector<std::int64_t>& c
                               std::array<NodeClass, 2>& classes) {
   const Index& x = run.index;
   const bool some_not =
-      x.any_backed_off() || scene_.reserved != nullptr || leaves_some_ || computes_;
+      x.any_backed_off() || scene_.reserved != nullptr || leaves_some_ || uses_compute_domain_;
   for (const DomainIndex d : x.joined()) {
     std::array<CapDomain, 2> here{};
     for (const NodeIndex m : members(d)) {

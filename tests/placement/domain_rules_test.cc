@@ -175,7 +175,7 @@ TEST(DomainRules, AComputeDomainThatIsPromisedCounts) {
   Site f;
   add_cliques(f);
   const NodeId reserved(1);
-  f.reserved.reserve({&reserved, 1}, job(5), /*computes=*/true);
+  f.reserved.reserve({&reserved, 1}, job(5), /*uses_compute_domain=*/true);
   EXPECT_EQ(where(f, gang(1, 1)), Ids{2});
   EXPECT_EQ(where(f, computing(1, 1)), Ids{4});
   EXPECT_EQ(where(f, computing(1, 1), job(5)), Ids{1});

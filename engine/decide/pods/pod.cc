@@ -32,7 +32,7 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
     in::Body said = d.input.body;
     auto* const at = std::get_if<in::PodBound>(&said);
     if (at != nullptr && at->at_ms != 0) at->at_ms = our_time(d, at->at_ms);
-    return d.tell(note::PodEarly{cluster, {pod, node, std::move(said)}});
+    return d.tell(note::PodBeforeNode{cluster, {pod, node, std::move(said)}});
   }
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
 }
@@ -67,7 +67,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   added.shape = pod.shape;
   added.controlled = pod.controlled;
   added.bound = true;
-  const ShapeId shape = d.shape_of(cluster.id, State::alone(pod.shape));
+  const ShapeId shape = d.shape_of(cluster.id, State::single_pod(pod.shape));
   added.slot = d.s.fleet().adopt_slot(shape, 0, node);
   added.bound_at_ms = d.s.now();
   if (pod.bound_at_ms != 0) {
@@ -259,7 +259,7 @@ void decide(Decision& d, const in::PodSeen& i) {
                     pod.uid);
   }
   if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
-  d.tell(note::PodNotEarly{cluster->id, pod.uid});
+  d.tell(note::PodNoLongerBeforeNode{cluster->id, pod.uid});
   const AccountId account = account_of(d, cluster->id, pod.ns, pod.account);
   if (const auto known = d.s.jobs().of_uid(cluster->id, pod.uid)) {
     const auto [id, rank] = *known;
@@ -291,7 +291,7 @@ void decide(Decision& d, const in::PodBound& i) {
   const auto found = find_named(d, i.cluster, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;
-  d.tell(note::PodNotEarly{id.cluster(), early_name(i.pod)});
+  d.tell(note::PodNoLongerBeforeNode{id.cluster(), early_name(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be a late report of an earlier hold, which moves no pod.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
@@ -315,7 +315,7 @@ void decide(Decision& d, const in::PodRunning& i) {
 void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
   d.retold = true;
   for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
-    d.tell(note::PodNotEarly{cluster, pod.pod});
+    d.tell(note::PodNoLongerBeforeNode{cluster, pod.pod});
     if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
     d.out.reply.error.reset();  // the reporter was told that it is recorded

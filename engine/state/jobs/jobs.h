@@ -198,7 +198,7 @@ class Jobs {
   void index_state(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   GangRequest gathered_request(const Job& job) const;
-  static std::unique_ptr<OfPods> said_by_pods(const fact::JobCreated& f);
+  static std::unique_ptr<PodOrigin> said_by_pods(const fact::JobCreated& f);
   // True if the job's controller has to create another pod: its only pod is gone, or is to go
   // because the scheduler refused it.
   static bool awaits_pod(const Job& job);

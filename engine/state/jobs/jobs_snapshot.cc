@@ -20,12 +20,12 @@ fact::JobSnapshot Jobs::snapshot_of(const Job& job) const {
   k.job.priority = job.priority;
   k.job.time_limit_ms = job.time_limit_ms;
   k.job.gang = job.gang;
-  if (job.of_pods) {
-    k.job.owner = job.of_pods->owner;
-    k.job.account = job.of_pods->account;
-    k.job.user = job.of_pods->user;
-    k.job.awaits_resume = job.of_pods->awaits_resume;
-    k.job.replaced_alone = job.of_pods->replaced_alone;
+  if (job.pod_origin) {
+    k.job.owner = job.pod_origin->owner;
+    k.job.account = job.pod_origin->account;
+    k.job.user = job.pod_origin->user;
+    k.job.awaits_resume = job.pod_origin->awaits_resume;
+    k.job.replaced_alone = job.pod_origin->replaced_alone;
   }
   if (job.shape) {
     k.job.request = fleet_.request(job.shape);
@@ -160,14 +160,14 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
     run.ended_ms = f.ended_ms;
     run.end_refused_ms = f.end_refused_ms;
   }
-  const bool of_pods = job.from_pods() && f.job.state != JobState::kDone;
-  if (of_pods || !job.shape) {
+  const bool live_of_pods = job.from_pods() && f.job.state != JobState::kDone;
+  if (live_of_pods || !job.shape) {
     GangRequest asked = f.job.request;
-    if (of_pods && job.shape) asked.groups.clear();
+    if (live_of_pods && job.shape) asked.groups.clear();
     job.asked = std::make_shared<const GangRequest>(std::move(asked));
   }
-  if (of_pods) {
-    job.of_pods = said_by_pods(f.job);
+  if (live_of_pods) {
+    job.pod_origin = said_by_pods(f.job);
     note_unassigned(job);
     if (job.awaits_resume()) awaiting_resume_.insert(job.id);
   }

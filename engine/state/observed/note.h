@@ -41,12 +41,12 @@ struct PodListed {
   state::PodPlace pod;
 };
 // A report of a pod on a node that has not been seen. It is decided once the node is seen.
-struct PodEarly {
+struct PodBeforeNode {
   ClusterId cluster;
   state::EarlyPod pod;
 };
 // The pod is gone, so its early report is dropped.
-struct PodNotEarly {
+struct PodNoLongerBeforeNode {
   ClusterId cluster;
   std::string pod;
 };
@@ -87,8 +87,9 @@ struct PassDue {
 namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
-                          note::NamespaceListed, note::PodListed, note::PodEarly, note::PodNotEarly,
-                          note::NewsForgotten, note::NonGpuPodSeen, note::UnmanagedPodSeen,
-                          note::UnmanagedPodGone, note::ShapeSeen, note::Decided, note::PassDue>;
+                          note::NamespaceListed, note::PodListed, note::PodBeforeNode,
+                          note::PodNoLongerBeforeNode, note::NewsForgotten, note::NonGpuPodSeen,
+                          note::UnmanagedPodSeen, note::UnmanagedPodGone, note::ShapeSeen,
+                          note::Decided, note::PassDue>;
 
 }  // namespace subak
