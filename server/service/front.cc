@@ -51,7 +51,7 @@ Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles fil
   return CertificateStore::open(std::move(files), tell, std::move(renew));
 }
 
-std::unique_ptr<Listener> http_listener(const Config& config, const DoorLimits& limits,
+std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
                                         HttpRoute route) {
   ListenerOptions options;
   options.host = config.listen_http.host;
@@ -64,7 +64,7 @@ std::unique_ptr<Listener> http_listener(const Config& config, const DoorLimits& 
   return Listener::async(options, http_handler(std::move(route), std::move(hosts)));
 }
 
-std::unique_ptr<Listener> webhook_listener(const Config& config, const DoorLimits& limits,
+std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,
                                            std::shared_ptr<CertificateStore> certificate,
                                            Webhook& webhook) {
   ListenerOptions options;

@@ -29,9 +29,9 @@ WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
                                                             CertificateStore::Renew renew = {});
 // Make the listeners without starting them.
-std::unique_ptr<Listener> http_listener(const Config& config, const DoorLimits& limits,
+std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
                                         HttpRoute route);
-std::unique_ptr<Listener> webhook_listener(const Config& config, const DoorLimits& limits,
+std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,
                                            std::shared_ptr<CertificateStore> certificate,
                                            Webhook& webhook);
 metrics::ListenerState listener_state(std::string name, const ConnectionStats& now, bool serves);

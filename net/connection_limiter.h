@@ -1,5 +1,5 @@
-// The connection limits of one listener (class `Door`): a total, a number per address, and
-// connections reserved for the service's own probes (docs/design/0016). It only counts; the
+// The connection limits of one listener (class `ConnectionLimiter`): a total, a number per address,
+// and connections reserved for the service's own probes (docs/design/0016). It only counts; the
 // listener chooses which connection to close when it is full.
 // Threads: any.
 #pragma once
@@ -27,7 +27,7 @@ struct Peer {
 };
 Peer peer_of(const sockaddr& address);
 
-struct DoorLimits {
+struct ListenerLimits {
   std::size_t all = limits::kMaxHttpConnections;
   std::size_t per_peer = limits::kMaxHttpConnectionsPerPeer;
 };
@@ -38,24 +38,26 @@ struct ConnectionStats {
   std::uint64_t accepted = 0, refused = 0, evicted = 0;
 };
 
-struct DoorCounters {
+struct LimiterCounters {
   std::atomic<std::uint64_t> accepted{0};  // let in
   std::atomic<std::uint64_t> refused{0};   // closed at once: full, and none could be closed
   std::atomic<std::uint64_t> evicted{0};   // closed to make room
 };
 
-class Door {
+class ConnectionLimiter {
  public:
   enum class Answer {
-    kGuest,     // let in
-    kOwn,       // let in: an expected probe
+    kAdmitted,  // let in
+    kReserved,  // let in: an expected probe
     kPeerFull,  // its address holds as many as it may
     kFull,
   };
 
-  static bool enters(Answer answer) { return answer == Answer::kGuest || answer == Answer::kOwn; }
+  static bool enters(Answer answer) {
+    return answer == Answer::kAdmitted || answer == Answer::kReserved;
+  }
 
-  explicit Door(DoorLimits limits) : limits_(limits) {}
+  explicit ConnectionLimiter(ListenerLimits limits) : limits_(limits) {}
 
   // Admits and counts the connection, or returns why not.
   Answer ask(const Peer& peer);
@@ -75,15 +77,15 @@ class Door {
   // Stops expecting it; true if it has come.
   bool forget(const Peer& own);
 
-  const DoorCounters& counters() const { return counters_; }
+  const LimiterCounters& counters() const { return counters_; }
   std::size_t open() const;
-  const DoorLimits& limits() const { return limits_; }
+  const ListenerLimits& limits() const { return limits_; }
 
  private:
   void release(const Peer& guest);
 
-  const DoorLimits limits_;
-  DoorCounters counters_;
+  const ListenerLimits limits_;
+  LimiterCounters counters_;
   mutable std::mutex mutex_;
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_;  // by address
   std::map<Peer, bool> expected_;                               // true: it came

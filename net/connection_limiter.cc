@@ -1,4 +1,4 @@
-#include "net/door.h"
+#include "net/connection_limiter.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -23,14 +23,14 @@ Peer peer_of(const sockaddr& address) {
   return peer;
 }
 
-Door::Answer Door::ask(const Peer& peer) {
+ConnectionLimiter::Answer ConnectionLimiter::ask(const Peer& peer) {
   const std::lock_guard lock(mutex_);
   const auto expected = expected_.find(peer);
   if (expected != expected_.end()) {
     expected->second = true;  // even if its slots are full: the listener accepts
     if (own_ >= limits::kReservedConnections) return Answer::kFull;
     ++own_;
-    return Answer::kOwn;
+    return Answer::kReserved;
   }
   const auto known = guests_.find(peer.address);
   if (known != guests_.end() && known->second >= limits_.per_peer) return Answer::kPeerFull;
@@ -38,12 +38,12 @@ Door::Answer Door::ask(const Peer& peer) {
   ++guests_[peer.address];
   ++all_;
   ++counters_.accepted;
-  return Answer::kGuest;
+  return Answer::kAdmitted;
 }
 
-void Door::left(const Peer& peer, Answer entered, bool evicted) {
+void ConnectionLimiter::left(const Peer& peer, Answer entered, bool evicted) {
   const std::lock_guard lock(mutex_);
-  if (entered == Answer::kOwn) {
+  if (entered == Answer::kReserved) {
     --own_;
     return;
   }
@@ -54,13 +54,13 @@ void Door::left(const Peer& peer, Answer entered, bool evicted) {
   release(peer);
 }
 
-void Door::release(const Peer& guest) {
+void ConnectionLimiter::release(const Peer& guest) {
   --all_;
   const auto known = guests_.find(guest.address);
   if (--known->second == 0) guests_.erase(known);
 }
 
-bool Door::evict(const Peer& guest) {
+bool ConnectionLimiter::evict(const Peer& guest) {
   const std::lock_guard lock(mutex_);
   if (leaving_ >= limits::kMaxLeavingConnections) return false;
   ++leaving_;
@@ -69,17 +69,17 @@ bool Door::evict(const Peer& guest) {
   return true;
 }
 
-bool Door::crowded() const {
+bool ConnectionLimiter::crowded() const {
   const std::lock_guard lock(mutex_);
   return leaving_ >= limits::kMaxLeavingConnections;
 }
 
-void Door::expect(const Peer& own) {
+void ConnectionLimiter::expect(const Peer& own) {
   const std::lock_guard lock(mutex_);
   expected_[own] = false;
 }
 
-bool Door::forget(const Peer& own) {
+bool ConnectionLimiter::forget(const Peer& own) {
   const std::lock_guard lock(mutex_);
   const auto found = expected_.find(own);
   const bool came = found != expected_.end() && found->second;
@@ -87,7 +87,7 @@ bool Door::forget(const Peer& own) {
   return came;
 }
 
-std::size_t Door::open() const {
+std::size_t ConnectionLimiter::open() const {
   const std::lock_guard lock(mutex_);
   return all_ + own_ + leaving_;
 }
