@@ -14,12 +14,13 @@ namespace subak {
 constexpr DurationMs kClockSlackMs =
     kHourMs;  // valid so long before it was made: clocks behind ours
 
-struct Generation {
+struct CertificateBundle {
   std::string ca_pem, cert_pem, key_pem;
 };
 
 // Makes ECDSA P-256 certificates, valid from `now` for limits::kOwnCaMs. Names: localhost,
 // subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP literal becomes an IP name).
-Result<Generation> make_generation(const std::vector<std::string>& names, TimeMs now);
+Result<CertificateBundle> make_certificate_bundle(const std::vector<std::string>& names,
+                                                  TimeMs now);
 
 }  // namespace subak

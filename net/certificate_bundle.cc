@@ -1,4 +1,4 @@
-#include "net/generation.h"
+#include "net/certificate_bundle.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -114,7 +114,8 @@ Error failed(const std::string& field, std::string_view want) {
 
 }  // namespace
 
-Result<Generation> make_generation(const std::vector<std::string>& names, TimeMs now) {
+Result<CertificateBundle> make_certificate_bundle(const std::vector<std::string>& names,
+                                                  TimeMs now) {
   const Key ca_key = new_key(), key = new_key();
   if (!ca_key || !key) return failed("certificate", "OpenSSL made no P-256 key");
   const Certificate ca = blank("subak webhook CA", ca_key.get(), now);
@@ -123,7 +124,7 @@ Result<Generation> make_generation(const std::vector<std::string>& names, TimeMs
       !make_leaf(leaf.get(), ca.get(), ca_key.get(), alternative_names(names))) {
     return failed("certificate", "OpenSSL signed no certificate for " + alternative_names(names));
   }
-  return Generation{pem_of(ca.get()), pem_of(leaf.get()), pem_of(key.get())};
+  return CertificateBundle{pem_of(ca.get()), pem_of(leaf.get()), pem_of(key.get())};
 }
 
 }  // namespace subak
