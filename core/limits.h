@@ -238,7 +238,7 @@ inline constexpr DurationMs kLeadTrustedMs = 2 * kSecondMs;
 // The period of the leader's heartbeat; and the silence after which its lead is over, by a clock
 // that runs while a machine sleeps. Longer than the trust, so that the leader shows nothing by
 // then.
-inline constexpr DurationMs kBeatMs = 500;
+inline constexpr DurationMs kHeartbeatMs = 500;
 inline constexpr DurationMs kLeaderSilentMs = 3 * kSecondMs;
 inline constexpr DurationMs kLeadLookMs = 20;  // between looks of a standby that waits to lead
 inline constexpr int kLeadTries = 20;          // to lock the leader's row, half a second each

@@ -121,7 +121,7 @@ class StoreReader {
 using KnownAs = std::map<std::string, std::string>;
 
 // The process that may commit, if several share a store.
-struct Lead {
+struct Leadership {
   std::int64_t epoch = 0;  // only rises; 0: one process owns the store
   std::string holder;      // description; empty: there is no leader
   std::string address;     // where clients reach the holder; empty: unknown
@@ -149,7 +149,7 @@ class Store {
   // away. 0: there is none, or it is unknown. Threads: any.
   virtual DurationMs waiting_ms() const { return 0; }
   // Returns the leader as last seen. Threads: any.
-  virtual Lead lead() const { return {}; }
+  virtual Leadership lead() const { return {}; }
   // Writes the facts that rebuild the state as of `seq`, which is durable. They replace the
   // previous checkpoint once all of them are durable; commits may run meanwhile. An error loses
   // only this checkpoint.

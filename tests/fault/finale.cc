@@ -123,7 +123,7 @@ void World::settle() {
   for (int i = 0; i < kMostTurns && !is_wrong(); ++i) {
     Replica* const leader = leading();
     if (leader == nullptr) {
-      pass_time(limits::kBeatMs);
+      pass_time(limits::kHeartbeatMs);
       settle_others();
       continue;
     }

@@ -73,7 +73,7 @@ Result<bool> SharedFaultStore::try_lead() {
     watch_.saw_nothing(clock_.boot_ms());
     return away();
   }
-  const postgres::LeadSeen seen{lead(), database_.beats};
+  const postgres::LeadershipSeen seen{lead(), database_.beats};
   if (!watch_.is_free(seen, clock_.boot_ms())) return false;
   take();
   return true;

@@ -23,7 +23,7 @@ void put_process(Shared& shared, v1::Status* out) {
   const RuntimeStats stats = shared.runtime.stats();
   out->set_version(shared.options.version);
   out->set_newest_fact_version(static_cast<std::int32_t>(known_fact_version()));
-  const Lead lead = shared.store.lead();
+  const Leadership lead = shared.store.lead();
   out->set_leader(stats.leads && !stats.failed);
   out->set_leader_name(lead.holder);
   out->set_leader_address(lead.address);

@@ -12,7 +12,7 @@
 #include "server/log/log.h"
 #include "server/store/file/row_sum.h"
 #include "server/store/move/copy_history.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 #include "server/store/postgres/postgres_impl.h"
 #include "server/store/postgres/postgres_reader.h"
 #include "server/store/sqlite/sqlite_store.h"
@@ -64,7 +64,7 @@ PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
       on_time_(options.on_time) {}
 
 void PostgresStore::give_up_lead() {
-  beats_ = nullptr;
+  heartbeat_ = nullptr;
   if (epoch_ != 0 && db_.is_open()) postgres::give_up_lead(db_, epoch_);
 }
 
@@ -147,7 +147,7 @@ PostgresStore::Outcome PostgresStore::beat() {
   if (outcome != Outcome::kDone) return outcome;
   if (row.rows() == 0) return lost();
   note_confirmed(confirmed_ms_, began_ms);
-  if (on_time_) on_time_({row.number(0, kTimeOfBeat), began_ms, clock_.boot_ms()});
+  if (on_time_) on_time_({row.number(0, kTimeOfHeartbeat), began_ms, clock_.boot_ms()});
   return Outcome::kDone;
 }
 

@@ -72,8 +72,8 @@ class SharedStore : public Store {
   // being written is refused once it does. Closing the store does it too. Threads: one, after the
   // committing thread has ended.
   virtual void give_up_lead() = 0;
-  // Sets Lead::known_as for other replicas while this process leads; they see it a moment later.
-  // Threads: any.
+  // Sets Leadership::known_as for other replicas while this process leads; they see it a moment
+  // later. Threads: any.
   virtual void tell(const KnownAs& known_as) = 0;
 };
 

@@ -202,7 +202,7 @@ TEST_F(PostgresStoreTest, WhoWaitsSeesWhoLeadsAndWhere) {
     std::this_thread::sleep_for(5ms);
   }
   *first = nullptr;
-  clock_.ahead_us += limits::kBeatMs * 1000;  // it has watched for long enough
+  clock_.ahead_us += limits::kHeartbeatMs * 1000;  // it has watched for long enough
   EXPECT_TRUE(*(*second)->try_lead());
   EXPECT_EQ((*second)->lead().holder, "second host");
   EXPECT_EQ((*second)->lead().epoch, 2);
@@ -231,7 +231,7 @@ TEST_F(PostgresStoreTest, TheRowsOfALeadOfBeforeAreMended) {
   auto second = open_shared_store({address_, &clock_, "second"});
   ASSERT_TRUE(second.ok()) << second.error().message();
   EXPECT_FALSE(*(*second)->try_lead()) << "others may know the state";
-  clock_.ahead_us += limits::kBeatMs * 1000;
+  clock_.ahead_us += limits::kHeartbeatMs * 1000;
   EXPECT_TRUE(*(*second)->try_lead());
   EXPECT_EQ((*second)->lead().address, "");
 }

@@ -22,7 +22,7 @@ namespace subak::postgres {
 void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
 // The heartbeat thread, with a connection of its own. Threads: any.
-class Beats {
+class Heartbeat {
  public:
   struct Of {
     const Address& address;
@@ -37,10 +37,10 @@ class Beats {
     std::function<void(const ClockSample&)> on_time;
   };
   // The referents of `of` outlive it.
-  explicit Beats(Of of);
-  ~Beats();
-  Beats(const Beats&) = delete;
-  Beats& operator=(const Beats&) = delete;
+  explicit Heartbeat(Of of);
+  ~Heartbeat();
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
   // Sends `said` with the next heartbeat, which comes at once, and with later ones. Empty: the row
   // keeps its text.
   void tell(std::string said);

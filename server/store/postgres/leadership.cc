@@ -1,4 +1,4 @@
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 
 #include <algorithm>
 #include <utility>
@@ -64,7 +64,7 @@ std::optional<Error> make_lead(PgConnection& db) {
 }
 
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
-                 const LeadSeen& seen) {
+                 const LeadershipSeen& seen) {
   if (!seen.lead.holder.empty()) {  // so that it need not wait for the lock first
     db.run("SELECT pg_terminate_backend(backend::int) FROM lead WHERE backend <> 0 AND epoch = $1",
            Parameters().add(seen.lead.epoch));
@@ -87,7 +87,7 @@ Raised raise_own(PgConnection& db, const std::string& holder) {
                Parameters().add(std::string_view(holder)));
 }
 
-Result<LeadSeen> look_at_lead(PgConnection& db) {
+Result<LeadershipSeen> look_at_lead(PgConnection& db) {
   static const std::string kSql =
       std::string("SELECT epoch, beats, holder, address, said, ") + kTimeMs + " FROM lead, beat";
   const PgResult row = db.run(kSql.c_str());
@@ -96,16 +96,16 @@ Result<LeadSeen> look_at_lead(PgConnection& db) {
     return Error{ErrorCode::kPrecondition, "store.lead", "row 1 is missing",
                  "want a store of ours"};
   }
-  Lead lead{row.number(0, 0), std::string(row.bytes(0, 2)), std::string(row.bytes(0, 3)),
-            read_known_as(row.bytes(0, 4))};
-  return LeadSeen{std::move(lead), row.number(0, 1), row.number(0, 5)};
+  Leadership lead{row.number(0, 0), std::string(row.bytes(0, 2)), std::string(row.bytes(0, 3)),
+                  read_known_as(row.bytes(0, 4))};
+  return LeadershipSeen{std::move(lead), row.number(0, 1), row.number(0, 5)};
 }
 
-void LeadWatch::begin_look(std::int64_t boot_ms) {
+void LeadershipWatch::begin_look(std::int64_t boot_ms) {
   if (boot_ms - looked_ms_ > limits::kLeaderSilentMs / 2) alive_ms_ = boot_ms;
 }
 
-bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
+bool LeadershipWatch::is_free(const LeadershipSeen& seen, std::int64_t boot_ms) {
   if (!begun_ms_) begun_ms_ = boot_ms;
   const bool is_other = !last_ || last_->lead.epoch != seen.lead.epoch;
   if (is_other || last_->beats != seen.beats) {
@@ -115,7 +115,7 @@ bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
   last_ = seen;
   looked_ms_ = boot_ms;
   if (!seen.lead.holder.empty()) return boot_ms - alive_ms_ >= limits::kLeaderSilentMs;
-  return seen.lead.epoch == 0 || boot_ms - *begun_ms_ >= limits::kBeatMs;
+  return seen.lead.epoch == 0 || boot_ms - *begun_ms_ >= limits::kHeartbeatMs;
 }
 
 PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said) {

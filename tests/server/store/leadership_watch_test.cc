@@ -2,24 +2,24 @@
 #include <gtest/gtest.h>
 
 #include "core/limits.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 
 namespace subak {
 namespace {
 
 // Silence is what was listened to.
-TEST(LeadWatch, CountsTheTimeInWhichItLooked) {
-  postgres::LeadSeen seen;
+TEST(LeadershipWatch, CountsTheTimeInWhichItLooked) {
+  postgres::LeadershipSeen seen;
   seen.lead.epoch = 1;
   seen.lead.holder = "a";
-  const auto free_after = [&](postgres::LeadWatch& watch, std::int64_t from_ms) {
+  const auto free_after = [&](postgres::LeadershipWatch& watch, std::int64_t from_ms) {
     std::int64_t now_ms = from_ms;
     for (watch.begin_look(now_ms); !watch.is_free(seen, now_ms); watch.begin_look(now_ms)) {
-      now_ms += limits::kBeatMs;
+      now_ms += limits::kHeartbeatMs;
     }
     return now_ms - from_ms;
   };
-  postgres::LeadWatch watch;
+  postgres::LeadershipWatch watch;
   EXPECT_EQ(free_after(watch, 1000), limits::kLeaderSilentMs);
   EXPECT_EQ(free_after(watch, 60'000), limits::kLeaderSilentMs) << "it was asleep";
   ++seen.beats;

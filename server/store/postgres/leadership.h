@@ -23,15 +23,15 @@ inline constexpr char kIfLeading[] =
 std::optional<Error> make_lead(PgConnection& db);
 
 // The result of a look at the rows. A lead without a holder is free.
-struct LeadSeen {
-  Lead lead;
+struct LeadershipSeen {
+  Leadership lead;
   std::int64_t beats = 0;
   TimeMs time_ms = 0;  // the database's clock
 };
-Result<LeadSeen> look_at_lead(PgConnection& db);
+Result<LeadershipSeen> look_at_lead(PgConnection& db);
 
 // Watches whether a process leads. Threads: one.
-class LeadWatch {
+class LeadershipWatch {
  public:
   // Call before each look. After a pause of half of limits::kLeaderSilentMs between looks the
   // silence is counted from the start again. The duration of a look does not count as a pause.
@@ -39,9 +39,9 @@ class LeadWatch {
   // Takes the result of a look and returns true if the lead is free. It is free if the holder gave
   // it up, or sent no heartbeat for limits::kLeaderSilentMs. The clock does not stop while a
   // machine sleeps. A heartbeat is a hint, not a proof. Without a database no process is taken for
-  // dead. If a process has led before, the first limits::kBeatMs are left to processes that already
-  // watch and know the state.
-  bool is_free(const LeadSeen& seen, std::int64_t boot_ms);
+  // dead. If a process has led before, the first limits::kHeartbeatMs are left to processes that
+  // already watch and know the state.
+  bool is_free(const LeadershipSeen& seen, std::int64_t boot_ms);
   // Returns the time since the last look, also a failed one.
   DurationMs since_look_ms(std::int64_t boot_ms) const { return boot_ms - looked_ms_; }
   // Record a failed look, and a sign of life that is not in the rows.
@@ -54,7 +54,7 @@ class LeadWatch {
   bool saw_life() const { return saw_life_; }
 
  private:
-  std::optional<LeadSeen> last_;
+  std::optional<LeadershipSeen> last_;
   bool saw_life_ = false;
   std::int64_t alive_ms_ = 0, looked_ms_ = 0;
   std::optional<std::int64_t> begun_ms_;  // at the first look
@@ -71,19 +71,19 @@ struct Raised {
 // ends that; so its backend is ended. kOther: the row is no longer as in `seen`: another process
 // was first, or the leader gave a sign of life.
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
-                 const LeadSeen& seen);
+                 const LeadershipSeen& seen);
 // Raises the epoch of the present leader, on a new connection. kOther: another process leads.
 Raised raise_own(PgConnection& db, const std::string& holder);
 // Sends a heartbeat with `said` for other replicas (empty: the row keeps its text). It has no
 // effect if the epoch is not, or no longer, this process's. No process that waits for silence takes
 // the lead within limits::kLeaderSilentMs after it. Without an error there is a row if the epoch is
-// this process's, with the database's clock in column kTimeOfBeat.
+// this process's, with the database's clock in column kTimeOfHeartbeat.
 PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said);
-inline constexpr int kTimeOfBeat = 1;
+inline constexpr int kTimeOfHeartbeat = 1;
 // Gives the lead up; no effect if another process leads.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
-// Lead::known_as as the heartbeat row has it: lines of cluster, tab and user. A name with either is
-// left out.
+// Leadership::known_as as the heartbeat row has it: lines of cluster, tab and user. A name with
+// either is left out.
 std::string known_as_text(const KnownAs& known_as);
 KnownAs read_known_as(std::string_view text);
 // `want` of the error of a former leader; see says_other_leads().
