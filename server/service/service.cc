@@ -11,7 +11,7 @@
 
 #include "core/limits.h"
 #include "model/fact_version.h"
-#include "server/leader/loss.h"
+#include "server/leader/data_loss.h"
 #include "server/log/log.h"
 #include "server/runtime/fatal.h"
 #include "server/service/configure.h"
@@ -80,7 +80,7 @@ std::optional<Error> Service::Impl::open_shared() {
   const auto address = postgres::parse_address(config.state);
   if (!address) return address.error();
   if (auto error = make_folder(config.known_folder)) return error;
-  known = std::make_unique<KnownFacts>(known_file(config.state, config.known_folder));
+  known = std::make_unique<DurableMark>(known_file(config.state, config.known_folder));
   if (auto error = known->open()) return error;
   if (auto error = review_by_copy(address->place)) return error;
   PostgresOptions options;
@@ -288,7 +288,7 @@ std::optional<Error> Service::Impl::lead() {
                           {"seq", state->seq},
                           {"checkpoint", state->checkpoint_seq},
                           {"tail_facts", state->tail_facts}});
-  if (auto error = known ? say_loss(*known, *runtime) : std::nullopt) return error;
+  if (auto error = known ? record_data_loss(*known, *runtime) : std::nullopt) return error;
   const bool took_over = shared != nullptr && shared->took_over() && state->seq > 0;
   return took_over ? say_not_put_in() : configure(config, *runtime, *store);
 }

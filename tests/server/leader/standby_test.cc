@@ -129,7 +129,7 @@ class StandbyTest : public testing::Test {
   FakeClock clock_;
   int ours_ = 0;
   // Its folder is not there, so nothing is kept.
-  KnownFacts known_{"/nowhere/subak.known"};
+  DurableMark known_{"/nowhere/subak.known"};
   std::unique_ptr<Follower> follower_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<StoreTail> tail_;

@@ -1,5 +1,5 @@
 // What a replica knows keeps it from leading on a database that lacks it, until somebody says that it is lost.
-#include "server/leader/known_facts.h"
+#include "server/leader/durable_mark.h"
 
 #include <gtest/gtest.h>
 
@@ -51,13 +51,13 @@ class Database final : public FactsReader {
   }
 };
 
-class KnownFactsTest : public testing::Test {
+class DurableMarkTest : public testing::Test {
  protected:
-  KnownFactsTest() { begin(); }
+  DurableMarkTest() { begin(); }
   // The process starts, or starts again.
   void begin() {
     known_ = nullptr;
-    known_ = std::make_unique<KnownFacts>(path_);
+    known_ = std::make_unique<DurableMark>(path_);
     const auto error = known_->open();
     ASSERT_FALSE(error) << error->message();
   }
@@ -73,16 +73,16 @@ class KnownFactsTest : public testing::Test {
   const TempFolder folder_;
   const std::string path_ = folder_.file("subak.known");
   Database database_;
-  std::unique_ptr<KnownFacts> known_;
+  std::unique_ptr<DurableMark> known_;
 };
 
-TEST_F(KnownFactsTest, WhoKnowsNothingMayLead) {
+TEST_F(DurableMarkTest, WhoKnowsNothingMayLead) {
   EXPECT_TRUE(known_->may_lead());
   database_.add(5);
   EXPECT_TRUE(may_lead());
 }
 
-TEST_F(KnownFactsTest, WhatIsKnownStaysKnownAndMustBeThere) {
+TEST_F(DurableMarkTest, WhatIsKnownStaysKnownAndMustBeThere) {
   database_.add(10);
   known_->seen(database_.all);
   begin();
@@ -96,7 +96,7 @@ TEST_F(KnownFactsTest, WhatIsKnownStaysKnownAndMustBeThere) {
   EXPECT_TRUE(may_lead());
 }
 
-TEST_F(KnownFactsTest, ACopyThatIsBehindIsNotLedOn) {
+TEST_F(DurableMarkTest, ACopyThatIsBehindIsNotLedOn) {
   database_.add(10);
   known_->seen(database_.all);
   begin();
@@ -113,7 +113,7 @@ TEST_F(KnownFactsTest, ACopyThatIsBehindIsNotLedOn) {
   EXPECT_TRUE(known_->may_lead()) << "the database that has them is back";
 }
 
-TEST_F(KnownFactsTest, AnotherFactUnderThatNumberIsNotTheOne) {
+TEST_F(DurableMarkTest, AnotherFactUnderThatNumberIsNotTheOne) {
   database_.add(10);
   known_->seen(database_.all);
   begin();
@@ -122,7 +122,7 @@ TEST_F(KnownFactsTest, AnotherFactUnderThatNumberIsNotTheOne) {
   EXPECT_FALSE(may_lead());
 }
 
-TEST_F(KnownFactsTest, TheWordNamesTheLastFactAndIsKeptUntilItIsWritten) {
+TEST_F(DurableMarkTest, TheWordNamesTheLastFactAndIsKeptUntilItIsWritten) {
   database_.add(10);
   known_->seen(database_.all);
   EXPECT_NE(refusal(10, 10).find("nothing is lost here"), std::string::npos);
@@ -151,7 +151,7 @@ TEST_F(KnownFactsTest, TheWordNamesTheLastFactAndIsKeptUntilItIsWritten) {
   EXPECT_TRUE(may_lead());
 }
 
-TEST_F(KnownFactsTest, AWordThatIsNotWrittenIsForgottenWithTheProcess) {
+TEST_F(DurableMarkTest, AWordThatIsNotWrittenIsForgottenWithTheProcess) {
   database_.add(10);
   known_->seen(database_.all);
   begin();
@@ -163,7 +163,7 @@ TEST_F(KnownFactsTest, AWordThatIsNotWrittenIsForgottenWithTheProcess) {
 }
 
 // Others see by the row of who leads that they may follow: as it comes, and at their next start.
-TEST_F(KnownFactsTest, OthersFollowWhoTookItForLost) {
+TEST_F(DurableMarkTest, OthersFollowWhoTookItForLost) {
   database_.add(10);
   known_->seen(database_.all);
   for (const bool is_there : {false, true}) {
@@ -182,16 +182,16 @@ TEST_F(KnownFactsTest, OthersFollowWhoTookItForLost) {
       database_.all.resize(7);
       database_.add(10);
       known_->seen(database_.all);  // as if it had not been, for the second time
-      const KnownFact before{10, database_.all.back().time_ms, sum_of_known(database_.all.back()),
-                             0};
+      const MarkedFact before{10, database_.all.back().time_ms, sum_of_marked(database_.all.back()),
+                              0};
       known_ = nullptr;
-      ASSERT_FALSE(write_known_file(path_, before));
+      ASSERT_FALSE(write_durable_mark_file(path_, before));
     }
   }
 }
 
 // A word about another loss, which this replica saw or had before it, says nothing about this one.
-TEST_F(KnownFactsTest, AWordOfBeforeIsNotOfThisLoss) {
+TEST_F(DurableMarkTest, AWordOfBeforeIsNotOfThisLoss) {
   database_.add(5);
   database_.take_for_lost(9);
   database_.add(20);
@@ -205,7 +205,7 @@ TEST_F(KnownFactsTest, AWordOfBeforeIsNotOfThisLoss) {
   EXPECT_FALSE(may_lead()) << "and where the word is gone too";
 }
 
-TEST_F(KnownFactsTest, AFileThatSomebodyChangedIsRefused) {
+TEST_F(DurableMarkTest, AFileThatSomebodyChangedIsRefused) {
   database_.add(10);
   known_->seen(database_.all);
   known_ = nullptr;
@@ -213,7 +213,7 @@ TEST_F(KnownFactsTest, AFileThatSomebodyChangedIsRefused) {
   std::getline(std::ifstream(path_), text, '\0');
   text.replace(text.find("seq 10"), 6, "seq 11");
   std::ofstream(path_) << text;
-  known_ = std::make_unique<KnownFacts>(path_);
+  known_ = std::make_unique<DurableMark>(path_);
   const auto error = known_->open();
   ASSERT_TRUE(error);
   EXPECT_NE(error->message().find("not what this replica has written"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "server/leader/known_facts.h"
+#include "server/leader/durable_mark.h"
 
 #include <algorithm>
 #include <chrono>
@@ -32,16 +32,16 @@ Result<std::uint64_t> newest_acceptance(StoreReader& reader, std::uint64_t after
 }
 
 // True if the store has the fact.
-Result<bool> has(StoreReader& reader, const KnownFact& known) {
+Result<bool> has(StoreReader& reader, const MarkedFact& known) {
   if (known.seq == 0) return true;
   const auto there = reader.facts(known.seq - 1, 1);
   if (!there.ok()) return there.error();
-  return !there->empty() && sum_of_known(there->front()) == known.sum;
+  return !there->empty() && sum_of_marked(there->front()) == known.sum;
 }
 
 }  // namespace
 
-KnownFacts::~KnownFacts() {
+DurableMark::~DurableMark() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -51,8 +51,8 @@ KnownFacts::~KnownFacts() {
   write();
 }
 
-std::optional<Error> KnownFacts::open() {
-  auto known = read_known_file(path_);
+std::optional<Error> DurableMark::open() {
+  auto known = read_durable_mark_file(path_);
   if (!known.ok()) return known.error();
   known_ = written_ = *known;
   thread_ = std::thread([this] { run(); });
@@ -61,8 +61,8 @@ std::optional<Error> KnownFacts::open() {
 
 // An earlier acceptance of data loss is recorded with the fact that this replica knows. So only
 // later acceptances count.
-std::optional<Error> KnownFacts::compare(StoreReader& reader) {
-  KnownFact known;
+std::optional<Error> DurableMark::compare(StoreReader& reader) {
+  MarkedFact known;
   {
     const std::lock_guard lock(mutex_);
     if (word_) return std::nullopt;
@@ -87,12 +87,12 @@ std::optional<Error> KnownFacts::compare(StoreReader& reader) {
   return std::nullopt;
 }
 
-bool KnownFacts::may_lead() const {
+bool DurableMark::may_lead() const {
   const std::lock_guard lock(mutex_);
   return (known_.seq == 0 || compared_) && (!missing_ || word_);
 }
 
-void KnownFacts::seen(const std::vector<Fact>& facts) {
+void DurableMark::seen(const std::vector<Fact>& facts) {
   if (facts.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const Fact& fact : facts) {
@@ -100,23 +100,24 @@ void KnownFacts::seen(const std::vector<Fact>& facts) {
       known_.accepted = fact.seq;
       missing_ = false;
       word_.reset();
-    } else if (missing_ && fact.seq == known_.seq && sum_of_known(fact) == known_.sum) {
+    } else if (missing_ && fact.seq == known_.seq && sum_of_marked(fact) == known_.sum) {
       log::info("the database has again what this replica knew", {{"seq", known_.seq}});
       missing_ = false;
     }
   }
   if (missing_) return;
   const Fact& last = facts.back();
-  known_ = {last.seq, last.time_ms, sum_of_known(last), known_.accepted};
+  known_ = {last.seq, last.time_ms, sum_of_marked(last), known_.accepted};
 }
 
-std::optional<KnownFact> KnownFacts::missing() const {
+std::optional<MarkedFact> DurableMark::missing() const {
   const std::lock_guard lock(mutex_);
   if (!missing_ || word_) return std::nullopt;
   return known_;
 }
 
-Result<KnownFact> KnownFacts::accept(const LossWord& word, std::uint64_t last, bool validate_only) {
+Result<MarkedFact> DurableMark::accept(const DataLossConsent& word, std::uint64_t last,
+                                       bool validate_only) {
   const std::lock_guard lock(mutex_);
   if (!missing_) {
     return Error{ErrorCode::kPrecondition, "until", std::to_string(word.until),
@@ -132,34 +133,34 @@ Result<KnownFact> KnownFacts::accept(const LossWord& word, std::uint64_t last, b
   return known_;
 }
 
-std::optional<LossAccepted> KnownFacts::word(std::string* actor) const {
+std::optional<LossAccepted> DurableMark::word(std::string* actor) const {
   const std::lock_guard lock(mutex_);
   if (!word_) return std::nullopt;
   *actor = word_->actor;
   return LossAccepted{word_->until, known_.seq, word_->reason};
 }
 
-TimeMs KnownFacts::last_ms() const {
+TimeMs DurableMark::last_ms() const {
   const std::lock_guard lock(mutex_);
   return known_.time_ms;
 }
 
-void KnownFacts::write() {
+void DurableMark::write() {
   const std::lock_guard file(file_mutex_);
-  KnownFact known;
+  MarkedFact known;
   {
     const std::lock_guard lock(mutex_);
     known = known_;
   }
   if (known == written_) return;
-  if (auto error = write_known_file(path_, known)) {
+  if (auto error = write_durable_mark_file(path_, known)) {
     log::warn("what this replica knows is not kept", {{"error", error->message()}});
     return;
   }
   written_ = known;
 }
 
-void KnownFacts::run() {
+void DurableMark::run() {
   name_thread("known");
   while (true) {
     {

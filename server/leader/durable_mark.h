@@ -16,23 +16,23 @@
 #include "model/fact.h"
 #include "server/runtime/ports.h"
 #include "server/store/proof/audit_rows.h"
-#include "server/store/proof/known_file.h"
+#include "server/store/proof/durable_mark_file.h"
 
 namespace subak {
 
 // An operator's acceptance of data loss.
-struct LossWord {
+struct DataLossConsent {
   std::uint64_t until = 0;  // the database's last fact
   std::string actor, reason;
 };
 
-class KnownFacts {
+class DurableMark {
  public:
   // `path`: its file; the folder exists.
-  explicit KnownFacts(std::string path) : path_(std::move(path)) {}
-  ~KnownFacts();  // write()
-  KnownFacts(const KnownFacts&) = delete;
-  KnownFacts& operator=(const KnownFacts&) = delete;
+  explicit DurableMark(std::string path) : path_(std::move(path)) {}
+  ~DurableMark();  // write()
+  DurableMark(const DurableMark&) = delete;
+  DurableMark& operator=(const DurableMark&) = delete;
 
   // Reads the file. From then on it is written once a second after a change.
   std::optional<Error> open();
@@ -47,14 +47,14 @@ class KnownFacts {
   bool may_lead() const;
   // Returns the last fact that this replica knows as durable, if the database lacks it. nullopt:
   // the database lacks none, or an operator accepted the data loss. Threads: any.
-  std::optional<KnownFact> missing() const;
-  std::uint64_t missing_seq() const { return missing().value_or(KnownFact()).seq; }  // 0: none
+  std::optional<MarkedFact> missing() const;
+  std::uint64_t missing_seq() const { return missing().value_or(MarkedFact()).seq; }  // 0: none
 
   // Records that all facts after `word.until` are lost. Refused with field `until`: it is not
   // `last`, the database's last fact, or no fact is missing. Returns the last lost fact. Unless it
   // only validates, missing() is nullopt from now on, and word() returns the entry for the audit
   // log. Threads: any.
-  Result<KnownFact> accept(const LossWord& word, std::uint64_t last, bool validate_only);
+  Result<MarkedFact> accept(const DataLossConsent& word, std::uint64_t last, bool validate_only);
   // Returns the acceptance that this replica must write first once it leads. It stays until seen()
   // gets it.
   std::optional<LossAccepted> word(std::string* actor) const;
@@ -71,14 +71,14 @@ class KnownFacts {
 
   const std::string path_;
   std::mutex file_mutex_;
-  KnownFact written_;  // under file_mutex_
+  MarkedFact written_;  // under file_mutex_
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   // Under the mutex.
-  KnownFact known_;
+  MarkedFact known_;
   bool compared_ = false;
   bool missing_ = false;
-  std::optional<LossWord> word_;
+  std::optional<DataLossConsent> word_;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-#include "server/store/proof/known_file.h"
+#include "server/store/proof/durable_mark_file.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMostBytes = 4096;
 
 // Readable for people too. The checksum is that of the other numbers.
-std::string text_of(const KnownFact& known) {
+std::string text_of(const MarkedFact& known) {
   const std::uint32_t check =
       RowSum(known.sum).add(known.seq).add(known.time_ms).add(known.accepted).value();
   char text[256];
@@ -29,23 +29,23 @@ std::string text_of(const KnownFact& known) {
 
 }  // namespace
 
-std::uint32_t sum_of_known(const Fact& fact) {
+std::uint32_t sum_of_marked(const Fact& fact) {
   std::string body;
   const bool fits = codec::encode(fact.body, body).has_value();
   return fact_sum(fits ? 0 : 1, fact.seq, fact.time_ms, codec::kind_of(fact.body), body);
 }
 
-std::optional<Error> write_known_file(const std::string& path, const KnownFact& known) {
+std::optional<Error> write_durable_mark_file(const std::string& path, const MarkedFact& known) {
   return write_whole_file(path, text_of(known));
 }
 
-Result<KnownFact> read_known_file(const std::string& path) {
+Result<MarkedFact> read_durable_mark_file(const std::string& path) {
   const std::int64_t size = file_size(path);
-  if (size < 0) return KnownFact();
+  if (size < 0) return MarkedFact();
   std::ifstream in(path, std::ios::binary);
   std::string text;
   if (size <= kMostBytes) text.assign(std::istreambuf_iterator<char>(in), {});
-  KnownFact known;
+  MarkedFact known;
   const int read = std::sscanf(text.c_str(),
                                "subak known 1\nseq %" SCNu64 "\ntime_ms %" SCNd64 "\nsum %" SCNu32
                                "\naccepted %" SCNu64,

@@ -1,4 +1,4 @@
-#include "server/leader/loss.h"
+#include "server/leader/data_loss.h"
 
 #include <future>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace subak {
 
-Result<LossSeen> accept_loss(KnownFacts& known, const LossAsked& asked, std::uint64_t last) {
-  const LossWord word{asked.until, asked.actor, asked.reason};
+Result<LossSeen> accept_loss(DurableMark& known, const LossAsked& asked, std::uint64_t last) {
+  const DataLossConsent word{asked.until, asked.actor, asked.reason};
   const auto lost = known.accept(word, last, asked.validate_only);
   if (!lost.ok()) return lost.error();
   if (!asked.validate_only) {
@@ -20,7 +20,7 @@ Result<LossSeen> accept_loss(KnownFacts& known, const LossAsked& asked, std::uin
   return LossSeen{lost->seq, lost->time_ms};
 }
 
-std::optional<Error> say_loss(const KnownFacts& known, Runtime& runtime) {
+std::optional<Error> record_data_loss(const DurableMark& known, Runtime& runtime) {
   std::string actor;
   const auto loss = known.word(&actor);
   if (!loss) return std::nullopt;
