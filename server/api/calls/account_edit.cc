@@ -23,7 +23,7 @@ void AccountEdit::read(const Engine& engine) {
   const AccountTree& tree = engine.accounts();
   const AccountId id = tree.find(path);
   // A repeated request must get its first answer, whatever happened to the account since.
-  const bool may_be_repeated = !order_.asked.request_id.empty() && !order_.validate_only;
+  const bool may_be_repeated = !order_.fingerprint.request_id.empty() && !order_.validate_only;
   if (!id && !order_.may_create && !may_be_repeated) {
     call_.fail(no_account(path));
     return;
@@ -51,7 +51,7 @@ void AccountEdit::read(const Engine& engine) {
   if (order_.must_create) body.revision = 0;
   body.reason = order_.reason;
   body.validate_only = order_.validate_only;
-  call_.post_then(std::move(body), order_.asked,
+  call_.post_then(std::move(body), order_.fingerprint,
                   [self = shared_from_this()](const Reply& reply) { self->answered(reply); });
 }
 

@@ -17,7 +17,7 @@ class AccountEdit : public std::enable_shared_from_this<AccountEdit> {
     AccountMask mask;
     std::int64_t revision = 0;
     std::string reason;
-    Asked asked;
+    RequestFingerprint fingerprint;
     bool validate_only = false;
     bool must_create = false;
     bool may_create = false;

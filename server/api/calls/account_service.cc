@@ -124,7 +124,7 @@ AccountService::Reactor* AccountService::CreateAccount(Context* context,
   order.mask = full_mask();
   order.reason = get_reason(check, in->reason(), true);
   check.name("request_id", in->request_id(), false);
-  order.asked = asked(*in);
+  order.fingerprint = fingerprint_of(*in);
   order.validate_only = in->validate_only();
   order.must_create = order.may_create = true;
   check.name("account.path", in->account().path(), true);
@@ -150,7 +150,7 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   order.revision = check.number("revision", in->revision(), 0, INT64_MAX);
   order.reason = get_reason(check, in->reason(), true);
   check.name("request_id", in->request_id(), false);
-  order.asked = asked(*in);
+  order.fingerprint = fingerprint_of(*in);
   order.validate_only = in->validate_only();
   order.may_create = in->allow_missing();
   check.name("account.path", in->account().path(), false);
@@ -177,7 +177,7 @@ AccountService::Reactor* AccountService::DeleteAccount(Context* context,
   if (!call.caller().may_edit_account(in->path())) {
     return call.deny(in->path(), "want an account below " + call.caller().subtree);
   }
-  return call.post_then(std::move(body), asked(*in),
+  return call.post_then(std::move(body), fingerprint_of(*in),
                         [call, out](const Reply& reply) { finish_account_edit(call, reply, out); });
 }
 

@@ -183,7 +183,7 @@ AdminService::Reactor* AdminService::Finalize(Context* context, const v1::Finali
   check.name("request_id", in->request_id(), false);
   if (!check.ok()) return call.fail(check.error());
   out->set_previous_fact_version(static_cast<std::int32_t>(shared_.runtime.view()->fact_version));
-  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
+  return call.post(std::move(body), fingerprint_of(*in), [out](const Reply& reply) {
     out->set_fact_version(static_cast<std::int32_t>(reply.revision));
     out->set_repeated_request(reply.repeated);
   });
@@ -200,7 +200,7 @@ AdminService::Reactor* AdminService::AcceptClock(Context* context, const v1::Acc
   check.name("request_id", in->request_id(), false);
   if (!check.ok()) return call.fail(check.error());
   put(shared_.runtime.now_ms(), out->mutable_previous_time());
-  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
+  return call.post(std::move(body), fingerprint_of(*in), [out](const Reply& reply) {
     put(TimeMs{reply.revision}, out->mutable_time());
     out->set_repeated_request(reply.repeated);
   });

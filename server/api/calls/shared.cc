@@ -229,20 +229,21 @@ Call::Reactor* Call::queued(Queued how) const {
   return reactor_;
 }
 
-Call::Reactor* Call::post(in::Body body, const Asked& asked,
+Call::Reactor* Call::post(in::Body body, const RequestFingerprint& fingerprint,
                           std::function<void(const Reply&)> fill) const {
-  return post_then(std::move(body), asked,
+  return post_then(std::move(body), fingerprint,
                    [call = *this, fill = std::move(fill)](const Reply& reply) {
                      if (!reply.error) fill(reply);
                      reply.error ? call.fail(*reply.error) : call.done();
                    });
 }
 
-Call::Reactor* Call::post_then(in::Body body, const Asked& asked, ReplyFn next) const {
+Call::Reactor* Call::post_then(in::Body body, const RequestFingerprint& fingerprint,
+                               ReplyFn next) const {
   const bool ends_waiting =
       std::holds_alternative<in::AcceptClock>(body) || std::holds_alternative<in::Finalize>(body);
   if (const auto error = shared_->not_ready(); error && !ends_waiting) return fail(*error);
-  Input input{0, asked.request_id, caller_->actor, std::move(body), asked.content};
+  Input input{0, fingerprint.request_id, caller_->actor, std::move(body), fingerprint.content};
   if (auto error = bounds::check(input)) return fail(*error);  // before it waits in the mailbox
   const auto durable = [call = *this, next = std::move(next)](const Reply& reply) {
     call.rests_on_all();

@@ -13,10 +13,10 @@
 #include <string>
 
 #include "server/api/calls/backup.h"
-#include "server/api/common/asked.h"
 #include "server/api/common/auth.h"
 #include "server/api/common/denials.h"
 #include "server/api/common/options.h"
+#include "server/api/common/request_fingerprint.h"
 #include "server/api/common/status.h"
 #include "server/api/streams/job_watch.h"
 #include "server/api/streams/observe.h"
@@ -116,9 +116,10 @@ class Call {
   Reactor* read_dear_then(Follower::Read next) const;
   // Sets actor and request id, posts the input, and finishes once it is durable. `fill` gets only
   // replies without error.
-  Reactor* post(in::Body body, const Asked& asked, std::function<void(const Reply&)> fill) const;
+  Reactor* post(in::Body body, const RequestFingerprint& fingerprint,
+                std::function<void(const Reply&)> fill) const;
   // As post(), but `next` gets every reply and must finish the call. It runs on the loop's thread.
-  Reactor* post_then(in::Body body, const Asked& asked, ReplyFn next) const;
+  Reactor* post_then(in::Body body, const RequestFingerprint& fingerprint, ReplyFn next) const;
   // Runs `next` on the thread that reads the store. `next` must finish the call.
   Reactor* store_then(StoreReads::Task next) const;
   // Sets the answer's sequence to the last durable fact. For calls that post to the runtime without

@@ -9,7 +9,7 @@
 
 namespace subak::api {
 
-struct Asked {
+struct RequestFingerprint {
   std::string request_id;
   std::uint64_t content = 0;  // 0: no request id
 };
@@ -17,7 +17,7 @@ struct Asked {
 // Computes the identity of `in`. The messages have no maps, so their bytes are their fields in the
 // order of the field numbers.
 template <class Request>
-Asked asked(const Request& in) {
+RequestFingerprint fingerprint_of(const Request& in) {
   if (in.request_id().empty()) return {};
   const std::string& name = in.GetDescriptor()->full_name();
   return {in.request_id(), content_hash(name + '\0' + in.SerializeAsString())};
