@@ -330,7 +330,7 @@ inline constexpr DurationMs kProbeAnswerMs = 5'000;     // later: not ready
 inline constexpr DurationMs kProbePatienceMs = 30'000;  // a listener that is dead this long: exit
 
 // A webhook-only replica. It refuses a larger copy of the leader's data, and keeps the last one.
-inline constexpr std::size_t kMaxStaticCopyBytes = 128u << 20;
+inline constexpr std::size_t kMaxAdmissionSnapshotBytes = 128u << 20;
 // The wait before the next call to the leader: the first of these, doubled each time up to the
 // most. A copy resets it to the first.
 inline constexpr DurationMs kFollowRetryMs = 250;
@@ -383,9 +383,9 @@ inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all ca
 // Buffered for all watchers together: the stream furthest behind ends
 inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
 // Of the accounts, in memory for Static streams: the stream that reads the oldest ends
-inline constexpr std::size_t kMaxStaticCopies = 4;
+inline constexpr std::size_t kMaxAdmissionSnapshots = 4;
 // One of its messages; a longer copy goes in several.
-inline constexpr std::size_t kStaticPartBytes = 1u << 20;
+inline constexpr std::size_t kAdmissionSnapshotPartBytes = 1u << 20;
 inline constexpr DurationMs kMaxTimeLimitMs = 3660 * kDayMs;  // of a job
 // Of the token file: refused. A longer token from a caller is unknown.
 inline constexpr std::size_t kMinTokenBytes = 16;

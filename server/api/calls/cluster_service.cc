@@ -175,7 +175,7 @@ grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
 grpc::ServerWriteReactor<v1::StaticResponse>* ClusterService::Static(Context* context,
                                                                      const v1::StaticRequest*) {
   const Admission admission = admit(shared_, *context, Role::kViewer);
-  auto stream = std::make_shared<StaticStream>(shared_.streams, shared_.statics);
+  auto stream = std::make_shared<AdmissionSnapshotStream>(shared_.streams, shared_.statics);
   if (stream->begin(StreamKind::kStatic, admission)) {
     shared_.statics.add(stream);
     if (!shared_.statics.ask()) stream->close(shared_.why_refused("the queue of reads"));

@@ -18,9 +18,9 @@
 #include "server/api/common/options.h"
 #include "server/api/common/request_fingerprint.h"
 #include "server/api/common/status.h"
+#include "server/api/streams/admission_snapshot_stream.h"
 #include "server/api/streams/job_watch.h"
 #include "server/api/streams/observe.h"
-#include "server/api/streams/static_stream.h"
 #include "server/api/streams/store_reads.h"
 #include "server/api/streams/streams.h"
 
@@ -40,7 +40,7 @@ struct Shared {
   Observers launchers;  // streams of Effects
   BackupDesk backups;
   WatchHub watch;
-  StaticHub statics;
+  AdmissionSnapshotHub statics;
   Denials denials;
 
   TimeMs start_ms = 0;

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "core/limits.h"
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 #include "tests/admission/fixture.h"
 #include "tests/server/temp_folder.h"
 
@@ -137,7 +137,7 @@ TEST_F(LastCopyTest, ChangedOrCutItIsNotUsed) {
 
 TEST_F(LastCopyTest, OneThatIsTooLargeIsNotRead) {
   of().look(view_);
-  fs::resize_file(path_, limits::kMaxStaticCopyBytes + 100);
+  fs::resize_file(path_, limits::kMaxAdmissionSnapshotBytes + 100);
   EXPECT_THAT(refusal(), HasSubstr("134217828 bytes"));
 }
 
@@ -148,12 +148,12 @@ TEST_F(LastCopyTest, AFolderThatIsNotThereOnlyKeepsItFromBeingKept) {
   EXPECT_FALSE(of().read()->has_value());
 }
 
-TEST(StaticBytes, WhatIsNoWholeCopyIsRefused) {
-  const std::string good = api::static_bytes(*test::fixed_view(), {});
-  EXPECT_TRUE(api::read_static_bytes(good).ok());
-  EXPECT_EQ(api::read_static_bytes("").error().field, "copy");
-  EXPECT_EQ(api::read_static_bytes("no message").error().field, "copy");
-  EXPECT_EQ(api::read_static_bytes(good + good).error().code, ErrorCode::kInvalid)
+TEST(AdmissionSnapshotBytes, WhatIsNoWholeCopyIsRefused) {
+  const std::string good = api::admission_snapshot_bytes(*test::fixed_view(), {});
+  EXPECT_TRUE(api::read_admission_snapshot(good).ok());
+  EXPECT_EQ(api::read_admission_snapshot("").error().field, "copy");
+  EXPECT_EQ(api::read_admission_snapshot("no message").error().field, "copy");
+  EXPECT_EQ(api::read_admission_snapshot(good + good).error().code, ErrorCode::kInvalid)
       << "each account once";
 }
 

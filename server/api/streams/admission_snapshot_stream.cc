@@ -1,17 +1,17 @@
-#include "server/api/streams/static_stream.h"
+#include "server/api/streams/admission_snapshot_stream.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/limits.h"
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 
 namespace subak::api {
 namespace {
 
-std::shared_ptr<const StaticCopy> copy_of(const View& view, const AdmissionConfig& config) {
-  auto copy = std::make_shared<StaticCopy>();
-  for (v1::StaticResponse& part : static_parts(view, config)) {
+std::shared_ptr<const AdmissionSnapshot> copy_of(const View& view, const AdmissionConfig& config) {
+  auto copy = std::make_shared<AdmissionSnapshot>();
+  for (v1::StaticResponse& part : admission_snapshot_parts(view, config)) {
     copy->push_back(std::make_shared<const v1::StaticResponse>(std::move(part)));
   }
   return copy;
@@ -19,12 +19,12 @@ std::shared_ptr<const StaticCopy> copy_of(const View& view, const AdmissionConfi
 
 }  // namespace
 
-StaticStream::StaticStream(StreamSet& set, StaticHub& hub)
+AdmissionSnapshotStream::AdmissionSnapshotStream(StreamSet& set, AdmissionSnapshotHub& hub)
     : QueueWriter(set, limits::kMaxAccounts), hub_(hub) {}
 
-void StaticStream::ended() { hub_.remove(this); }
+void AdmissionSnapshotStream::ended() { hub_.remove(this); }
 
-void StaticStream::offer(std::shared_ptr<const StaticCopy> copy) {
+void AdmissionSnapshotStream::offer(std::shared_ptr<const AdmissionSnapshot> copy) {
   {
     const std::scoped_lock lock(copy_mutex_);
     next_ = std::move(copy);
@@ -32,12 +32,12 @@ void StaticStream::offer(std::shared_ptr<const StaticCopy> copy) {
   if (idle()) send();
 }
 
-bool StaticStream::holds(const StaticCopy* copy) {
+bool AdmissionSnapshotStream::holds(const AdmissionSnapshot* copy) {
   const std::scoped_lock lock(copy_mutex_);
   return sent_.get() == copy || next_.get() == copy;
 }
 
-void StaticStream::drained() {
+void AdmissionSnapshotStream::drained() {
   {
     const std::scoped_lock lock(copy_mutex_);
     if (idle()) sent_ = nullptr;  // else the next one is already being sent
@@ -47,37 +47,37 @@ void StaticStream::drained() {
 
 // Both offer() and drained() may call this at once. One of them takes a copy and pushes it
 // completely.
-void StaticStream::send() {
+void AdmissionSnapshotStream::send() {
   const std::scoped_lock lock(copy_mutex_);
   if (next_ == nullptr) return;
   sent_ = std::exchange(next_, nullptr);
   for (const auto& part : *sent_) push(part);
 }
 
-void StaticHub::add(const std::shared_ptr<StaticStream>& stream) {
+void AdmissionSnapshotHub::add(const std::shared_ptr<AdmissionSnapshotStream>& stream) {
   const std::scoped_lock lock(mutex_);
   streams_.push_back(stream);
   open_ = streams_.size();
 }
 
-void StaticHub::remove(const StaticStream* stream) {
+void AdmissionSnapshotHub::remove(const AdmissionSnapshotStream* stream) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(streams_, [&](const auto& s) { return s.get() == stream; });
   open_ = streams_.size();
 }
 
 // Runs also without streams: a later stream compares with the copy that was sent first.
-void StaticHub::on_durable(const Released& batch) {
+void AdmissionSnapshotHub::on_durable(const Released& batch) {
   std::shared_ptr<const View> last;
   {
     const std::scoped_lock lock(mutex_);
     last = std::exchange(last_, batch.view);
   }
   if (open_ == 0 || batch.view == nullptr) return;
-  if (owed_ || last == nullptr || !is_same_static(*last, *batch.view)) owed_ = !ask();
+  if (owed_ || last == nullptr || !is_same_admission_snapshot(*last, *batch.view)) owed_ = !ask();
 }
 
-bool StaticHub::ask() {
+bool AdmissionSnapshotHub::ask() {
   {
     const std::scoped_lock lock(mutex_);
     if (asked_) return true;
@@ -93,8 +93,8 @@ bool StaticHub::ask() {
 
 // Uses the loop's View, since some data of the webhook are not facts. Before the first batch they
 // are unknown.
-void StaticHub::send(const Engine& engine) {
-  std::vector<std::shared_ptr<StaticStream>> streams;
+void AdmissionSnapshotHub::send(const Engine& engine) {
+  std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams;
   std::shared_ptr<const View> view;
   {
     const std::scoped_lock lock(mutex_);
@@ -103,22 +103,25 @@ void StaticHub::send(const Engine& engine) {
     asked_ = false;
   }
   if (streams.empty()) return;
-  const std::shared_ptr<const StaticCopy> copy = copy_of(view ? *view : *engine.view(), config_);
+  const std::shared_ptr<const AdmissionSnapshot> copy =
+      copy_of(view ? *view : *engine.view(), config_);
   for (const auto& stream : streams) stream->offer(copy);
   copies_.push_back(copy);
   end_slowest(streams);
 }
 
 // Ends the streams that still hold an old copy: each copy is as large as the tree.
-void StaticHub::end_slowest(const std::vector<std::shared_ptr<StaticStream>>& streams) {
+void AdmissionSnapshotHub::end_slowest(
+    const std::vector<std::shared_ptr<AdmissionSnapshotStream>>& streams) {
   std::erase_if(copies_, [](const auto& kept) { return kept.expired(); });
-  while (copies_.size() > limits::kMaxStaticCopies) {
-    const std::shared_ptr<const StaticCopy> oldest = copies_.front().lock();
+  while (copies_.size() > limits::kMaxAdmissionSnapshots) {
+    const std::shared_ptr<const AdmissionSnapshot> oldest = copies_.front().lock();
     copies_.pop_front();
     for (const auto& stream : streams) {
       if (oldest == nullptr || !stream->holds(oldest.get())) continue;
-      stream->close(to_status(busy("the memory for " + std::to_string(limits::kMaxStaticCopies) +
-                                   " copies of the accounts")));
+      stream->close(
+          to_status(busy("the memory for " + std::to_string(limits::kMaxAdmissionSnapshots) +
+                         " copies of the accounts")));
     }
   }
 }

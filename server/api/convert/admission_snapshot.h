@@ -4,7 +4,7 @@
 //
 // A copy comes from the network or a disk, so reading it is bounded and it is checked as a whole.
 // The accounts form a tree, a namespace has one account, and a named product exists. Threads: pure
-// functions; a StaticAssembler belongs to one thread.
+// functions; an AdmissionSnapshotAssembler belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,19 @@
 namespace subak::api {
 
 // True if no review has different answers under `a` and `b`. Cheap enough for each batch.
-bool is_same_static(const View& a, const View& b);
+bool is_same_admission_snapshot(const View& a, const View& b);
 
-// Returns a complete copy in parts of about limits::kStaticPartBytes. The View has accounts and
-// clusters.
-std::vector<v1::StaticResponse> static_parts(const View& view, const AdmissionConfig& config);
+// Returns a complete copy in parts of about limits::kAdmissionSnapshotPartBytes. The View has
+// accounts and clusters.
+std::vector<v1::StaticResponse> admission_snapshot_parts(const View& view,
+                                                         const AdmissionConfig& config);
 
-// The copy as one message, written and read. At most limits::kMaxStaticCopyBytes are read.
-std::string static_bytes(const View& view, const AdmissionConfig& config);
-Result<AdmissionBasis> read_static_bytes(std::string_view bytes);
+// The copy as one message, written and read. At most limits::kMaxAdmissionSnapshotBytes are read.
+std::string admission_snapshot_bytes(const View& view, const AdmissionConfig& config);
+Result<AdmissionBasis> read_admission_snapshot(std::string_view bytes);
 
 // Assembles the parts of a copy.
-class StaticAssembler {
+class AdmissionSnapshotAssembler {
  public:
   // Returns the copy once `part` completes it. An error names the field and refuses the whole copy.
   // The assembler then drops the parts so far, and the next part must begin a copy.

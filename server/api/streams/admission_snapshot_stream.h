@@ -17,53 +17,54 @@
 
 namespace subak::api {
 
-using StaticCopy = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
+using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
 
 // One Static stream.
-class StaticStream final : public QueueWriter<v1::StaticResponse> {
+class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
  public:
-  StaticStream(StreamSet& set, class StaticHub& hub);
+  AdmissionSnapshotStream(StreamSet& set, class AdmissionSnapshotHub& hub);
   // Queues the newest copy. It is sent at once, or after the copy that is being sent.
-  void offer(std::shared_ptr<const StaticCopy> copy);
+  void offer(std::shared_ptr<const AdmissionSnapshot> copy);
   // True if the stream is still sending this copy.
-  bool holds(const StaticCopy* copy);
+  bool holds(const AdmissionSnapshot* copy);
 
  private:
   void drained() override;
   void ended() override;
   void send();
 
-  StaticHub& hub_;
+  AdmissionSnapshotHub& hub_;
   std::mutex copy_mutex_;
-  std::shared_ptr<const StaticCopy> sent_;  // the last copy, until it is sent
-  std::shared_ptr<const StaticCopy> next_;
+  std::shared_ptr<const AdmissionSnapshot> sent_;  // the last copy, until it is sent
+  std::shared_ptr<const AdmissionSnapshot> next_;
 };
 
 // All Static streams. Threads: any.
-class StaticHub {
+class AdmissionSnapshotHub {
  public:
   // `config` outlives it.
-  StaticHub(Follower& follower, const AdmissionConfig& config)
+  AdmissionSnapshotHub(Follower& follower, const AdmissionConfig& config)
       : follower_(follower), config_(config) {}
-  void add(const std::shared_ptr<StaticStream>& stream);
-  void remove(const StaticStream* stream);
+  void add(const std::shared_ptr<AdmissionSnapshotStream>& stream);
+  void remove(const AdmissionSnapshotStream* stream);
   void on_durable(const Released& batch);  // as WatchHub::on_durable
   // Requests a read that sends a copy. False: the queue of reads is full.
   bool ask();
 
  private:
   void send(const Engine& engine);
-  void end_slowest(const std::vector<std::shared_ptr<StaticStream>>& streams);
+  void end_slowest(const std::vector<std::shared_ptr<AdmissionSnapshotStream>>& streams);
 
   Follower& follower_;
   const AdmissionConfig& config_;
   bool owed_ = false;  // the loop's thread: a copy whose read was refused
   std::atomic<std::size_t> open_{0};
   std::mutex mutex_;
-  std::vector<std::shared_ptr<StaticStream>> streams_;
+  std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams_;
   bool asked_ = false;
-  std::shared_ptr<const View> last_;                    // of the last batch
-  std::deque<std::weak_ptr<const StaticCopy>> copies_;  // the follower's thread: oldest first
+  std::shared_ptr<const View> last_;  // of the last batch
+  // Oldest first. Only the follower's thread uses it.
+  std::deque<std::weak_ptr<const AdmissionSnapshot>> copies_;
 };
 
 }  // namespace subak::api

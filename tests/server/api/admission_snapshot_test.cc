@@ -1,6 +1,6 @@
 // A replica that judges by a copy answers every review as its leader does, byte for byte; and a copy
 // that is not in order is refused whole, by its field.
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ constexpr std::array kProducts{"NVIDIA-H100-80GB-HBM3", "NVIDIA-A100-SXM4-40GB",
 
 // Through the wire, as a replica gets it.
 Result<std::optional<AdmissionBasis>> sent(const std::vector<v1::StaticResponse>& parts) {
-  api::StaticAssembler assembler;
+  api::AdmissionSnapshotAssembler assembler;
   Result<std::optional<AdmissionBasis>> out = std::optional<AdmissionBasis>();
   for (const v1::StaticResponse& part : parts) {
     v1::StaticResponse received;
@@ -38,7 +38,7 @@ Result<std::optional<AdmissionBasis>> sent(const std::vector<v1::StaticResponse>
 }
 
 AdmissionBasis copy_of(const View& view, const AdmissionConfig& config) {
-  const auto copy = sent(api::static_parts(view, config));
+  const auto copy = sent(api::admission_snapshot_parts(view, config));
   EXPECT_TRUE(copy.ok()) << copy.error().message();
   EXPECT_TRUE(copy->has_value());
   return **copy;
@@ -77,7 +77,7 @@ class Compared {
   std::map<std::string, int> seen_;
 };
 
-TEST(StaticCopy, AnswersTheReviewsOfAllTablesAlike) {
+TEST(AdmissionSnapshot, AnswersTheReviewsOfAllTablesAlike) {
   const auto view = test::fixed_view();
   Compared compared(*view, {}, copy_of(*view, {}));
   for (const char* folder : {"tests/admission/data", "tests/fuzz/corpus/review"}) {
@@ -94,7 +94,7 @@ TEST(StaticCopy, AnswersTheReviewsOfAllTablesAlike) {
   EXPECT_GE(compared.seen().size(), 12u);
 }
 
-TEST(StaticCopy, TheLeadersConfigurationCounts) {
+TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   AdmissionConfig config;
   config.extra_gpu_resources = {"example.com/gpu"};
   config.break_glass_group = "sre";
@@ -254,7 +254,7 @@ class RandomState {
 };
 
 // As the leader's hub does it: a new copy only where something that is read has changed.
-TEST(StaticCopy, AnswersInRandomStatesAlike) {
+TEST(AdmissionSnapshot, AnswersInRandomStatesAlike) {
   std::map<std::string, int> seen;
   int copies = 0, edits = 0;
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
@@ -266,7 +266,7 @@ TEST(StaticCopy, AnswersInRandomStatesAlike) {
     for (int step = 0; step < 60; ++step, ++edits) {
       state.edit();
       const std::shared_ptr<const View> view = state.view();
-      if (!api::is_same_static(*std::exchange(last, view), *view)) {
+      if (!api::is_same_admission_snapshot(*std::exchange(last, view), *view)) {
         copy = copy_of(*view, config);
         ++copies;
       }
@@ -289,14 +289,14 @@ TEST(StaticCopy, AnswersInRandomStatesAlike) {
 // --- what is refused -----------------------------------------------------------------------------
 
 std::string refused(const std::function<void(v1::StaticResponse&)>& spoil) {
-  std::vector<v1::StaticResponse> parts = api::static_parts(*test::fixed_view(), {});
+  std::vector<v1::StaticResponse> parts = api::admission_snapshot_parts(*test::fixed_view(), {});
   EXPECT_EQ(parts.size(), 1u);
   spoil(parts.front());
   const auto copy = sent(parts);
   return copy.ok() ? "" : copy.error().field;
 }
 
-TEST(StaticCopy, WhatIsNotInOrderIsRefusedByItsField) {
+TEST(AdmissionSnapshot, WhatIsNotInOrderIsRefusedByItsField) {
   using Part = v1::StaticResponse;
   EXPECT_EQ(refused([](Part&) {}), "");
   EXPECT_EQ(refused([](Part& p) { p.clear_begins(); }), "begins");
@@ -334,7 +334,7 @@ TEST(StaticCopy, WhatIsNotInOrderIsRefusedByItsField) {
             "clusters[0].products[0].installed_milligpu");
 }
 
-TEST(StaticCopy, PartsAreOfOneCopy) {
+TEST(AdmissionSnapshot, PartsAreOfOneCopy) {
   AdmissionConfig config;
   auto view = std::make_shared<View>(*test::fixed_view());
   view->seq = 7;
@@ -349,7 +349,7 @@ TEST(StaticCopy, PartsAreOfOneCopy) {
     test::add_account(*accounts, large);
   }
   view->accounts = accounts;
-  std::vector<v1::StaticResponse> parts = api::static_parts(*view, config);
+  std::vector<v1::StaticResponse> parts = api::admission_snapshot_parts(*view, config);
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_TRUE(sent(parts)->has_value());
   parts[1].set_sequence(8);
@@ -359,13 +359,13 @@ TEST(StaticCopy, PartsAreOfOneCopy) {
   EXPECT_EQ(sent({parts[0]})->has_value(), false) << "half a copy is none";
 }
 
-TEST(StaticCopy, IsBounded) {
+TEST(AdmissionSnapshot, IsBounded) {
   v1::StaticResponse part;
   part.set_begins(true);
   part.mutable_rules();
   v1::StaticResponse more;
-  more.add_products(std::string(limits::kMaxStaticCopyBytes / 4, 'x'));
-  api::StaticAssembler assembler;
+  more.add_products(std::string(limits::kMaxAdmissionSnapshotBytes / 4, 'x'));
+  api::AdmissionSnapshotAssembler assembler;
   ASSERT_TRUE(assembler.take(part).ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(assembler.take(more).ok());
   const auto beyond = assembler.take(more);

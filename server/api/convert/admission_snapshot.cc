@@ -1,4 +1,4 @@
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ class PartWriter {
  public:
   // Returns the part to add to; a new one if the last is full.
   v1::StaticResponse& part() {
-    if (parts_.empty() || bytes_ >= limits::kStaticPartBytes) {
+    if (parts_.empty() || bytes_ >= limits::kAdmissionSnapshotPartBytes) {
       parts_.emplace_back();
       bytes_ = 0;
     }
@@ -358,13 +358,14 @@ class CopyReader {
 
 }  // namespace
 
-bool is_same_static(const View& a, const View& b) {
+bool is_same_admission_snapshot(const View& a, const View& b) {
   return a.accounts == b.accounts && a.policy.system_namespaces == b.policy.system_namespaces &&
          std::equal(a.clusters->begin(), a.clusters->end(), b.clusters->begin(), b.clusters->end(),
                     is_same);
 }
 
-std::vector<v1::StaticResponse> static_parts(const View& view, const AdmissionConfig& config) {
+std::vector<v1::StaticResponse> admission_snapshot_parts(const View& view,
+                                                         const AdmissionConfig& config) {
   PartWriter writer;
   put_rules(view, config, writer.part().mutable_rules());
   put_products(*view.accounts, writer);
@@ -380,26 +381,28 @@ std::vector<v1::StaticResponse> static_parts(const View& view, const AdmissionCo
 }
 
 // Concatenated messages are the message that they make together.
-std::string static_bytes(const View& view, const AdmissionConfig& config) {
+std::string admission_snapshot_bytes(const View& view, const AdmissionConfig& config) {
   std::string out;
-  for (const v1::StaticResponse& part : static_parts(view, config)) part.AppendToString(&out);
+  for (const v1::StaticResponse& part : admission_snapshot_parts(view, config))
+    part.AppendToString(&out);
   return out;
 }
 
-Result<AdmissionBasis> read_static_bytes(std::string_view bytes) {
+Result<AdmissionBasis> read_admission_snapshot(std::string_view bytes) {
   v1::StaticResponse whole;
-  const bool is_one = bytes.size() <= limits::kMaxStaticCopyBytes &&
+  const bool is_one = bytes.size() <= limits::kMaxAdmissionSnapshotBytes &&
                       whole.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   if (!is_one || !whole.complete()) {
-    return Error{ErrorCode::kInvalid, "copy", std::to_string(bytes.size()) + " bytes",
-                 "want a whole copy of at most " + std::to_string(limits::kMaxStaticCopyBytes)};
+    return Error{
+        ErrorCode::kInvalid, "copy", std::to_string(bytes.size()) + " bytes",
+        "want a whole copy of at most " + std::to_string(limits::kMaxAdmissionSnapshotBytes)};
   }
-  auto taken = StaticAssembler().take(whole);
+  auto taken = AdmissionSnapshotAssembler().take(whole);
   if (!taken) return taken.error();
   return *std::move(taken).value();
 }
 
-std::optional<Error> StaticAssembler::add(const v1::StaticResponse& part) {
+std::optional<Error> AdmissionSnapshotAssembler::add(const v1::StaticResponse& part) {
   Check check;
   const bool first = bytes_ == 0;
   bytes_ += part.ByteSizeLong();
@@ -416,16 +419,17 @@ std::optional<Error> StaticAssembler::add(const v1::StaticResponse& part) {
     check.fail("sequence", std::to_string(part.sequence()),
                "want " + std::to_string(whole_.sequence()) + " as in the first part");
   }
-  if (bytes_ > limits::kMaxStaticCopyBytes) {
+  if (bytes_ > limits::kMaxAdmissionSnapshotBytes) {
     check.fail("accounts", std::to_string(bytes_) + " bytes",
-               "want a copy of at most " + std::to_string(limits::kMaxStaticCopyBytes));
+               "want a copy of at most " + std::to_string(limits::kMaxAdmissionSnapshotBytes));
   }
   if (!check.ok()) return check.error();
   whole_.MergeFrom(part);
   return std::nullopt;
 }
 
-Result<std::optional<AdmissionBasis>> StaticAssembler::take(const v1::StaticResponse& part) {
+Result<std::optional<AdmissionBasis>> AdmissionSnapshotAssembler::take(
+    const v1::StaticResponse& part) {
   std::optional<Error> error = add(part);
   std::optional<AdmissionBasis> basis;
   if (!error && part.complete()) {
