@@ -149,7 +149,7 @@ inline constexpr DurationMs kGuessedRunMs = kDayMs;
 // Further pods are skipped until there is room, and the answer says so.
 inline constexpr std::size_t kMaxUnmanagedPods = 10'000;
 // The most live jobs, nodes and such pods together for that answer. More: refused.
-inline constexpr std::size_t kMaxWouldQueue = 150'000;
+inline constexpr std::size_t kMaxShadowQueue = 150'000;
 
 // Jobs, pods or nodes that a reason names as being in the way (Reason::blockers): the first of
 // them.

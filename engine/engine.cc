@@ -22,7 +22,7 @@
 #include "engine/derive/views.h"
 #include "engine/forecast/rehearse.h"
 #include "engine/forecast/run_times.h"
-#include "engine/forecast/would.h"
+#include "engine/forecast/shadow_queue.h"
 #include "engine/plan/plan.h"
 #include "engine/state/state.h"
 #include "engine/state/state_copy.h"
@@ -52,20 +52,20 @@ struct Engine::Impl {
   struct Imagined {
     TimeMs at_ms = 0;
     std::vector<std::shared_ptr<const UnmanagedPodList>> unmanaged_pods;
-    std::unique_ptr<decide::Would> would;
+    std::unique_ptr<decide::ShadowQueue> shadow;
   };
-  decide::Would* would_queue(const View& view) const {
+  decide::ShadowQueue* shadow_queue(const View& view) const {
     std::vector<std::shared_ptr<const UnmanagedPodList>> unmanaged_pods;
     if (view.clusters) {
       for (const ClusterView& cluster : *view.clusters)
         unmanaged_pods.push_back(cluster.unmanaged_pods);
     }
     const bool same = imagined.at_ms == view.time_ms && imagined.unmanaged_pods == unmanaged_pods;
-    if (!imagined.would || !same) {
-      imagined.would.reset();
-      imagined = {view.time_ms, std::move(unmanaged_pods), decide::Would::make(state, view)};
+    if (!imagined.shadow || !same) {
+      imagined.shadow.reset();
+      imagined = {view.time_ms, std::move(unmanaged_pods), decide::ShadowQueue::make(state, view)};
     }
-    return imagined.would.get();
+    return imagined.shadow.get();
   }
 
   State state;
@@ -85,12 +85,12 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 ApplyOutcome Engine::apply(const Input& input) {
   must(input.time_ms >= now(), "the shell stamps a time that never goes backwards");
-  impl_->imagined.would.reset();
+  impl_->imagined.shadow.reset();
   return decide::apply(impl_->state, impl_->search, impl_->pass, input);
 }
 
 void Engine::evolve(const Fact& fact) {
-  impl_->imagined.would.reset();
+  impl_->imagined.shadow.reset();
   impl_->state.apply(fact);
 }
 void Engine::set_seq(std::uint64_t seq) { impl_->state.set_seq(seq); }
@@ -287,12 +287,13 @@ std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const
   return derive::first_reason(impl_->state, impl_->places(), *job, position);
 }
 
-std::optional<std::vector<WouldRow>> Engine::would_queue(const View& view, std::string_view account,
-                                                         std::size_t begin,
-                                                         std::size_t most) const {
-  decide::Would* const would = impl_->would_queue(view);
-  if (would == nullptr) return std::nullopt;
-  return would->rows(account, begin, most);
+std::optional<std::vector<ShadowRow>> Engine::shadow_queue(const View& view,
+                                                           std::string_view account,
+                                                           std::size_t begin,
+                                                           std::size_t most) const {
+  decide::ShadowQueue* const shadow = impl_->shadow_queue(view);
+  if (shadow == nullptr) return std::nullopt;
+  return shadow->rows(account, begin, most);
 }
 
 std::optional<Explanation> Engine::explain(JobId id, TimeMs t,

@@ -149,10 +149,10 @@ class Engine {
   // The shadow queue, and what the next pass would start, as if every namespace were enforced and
   // all pods that wait outside Subak were gated. These pods come from `view`, which is of this
   // engine or of the one whose facts it is fed. Returns rows from `begin` on at or below `account`
-  // (empty: all), at most `most`. nullopt: more than limits::kMaxWouldQueue. O(state) once for each
-  // state and view, then one search for a placement per row.
-  std::optional<std::vector<WouldRow>> would_queue(const View& view, std::string_view account,
-                                                   std::size_t begin, std::size_t most) const;
+  // (empty: all), at most `most`. nullopt: more than limits::kMaxShadowQueue. O(state) once for
+  // each state and view, then one search for a placement per row.
+  std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
+                                                     std::size_t begin, std::size_t most) const;
   // All pods that hold GPUs, by node, job and rank. O(those pods).
   std::vector<OpenUsage> open_usage() const;
   // The bill of every present node, by cluster and name. `t` is not before the last change of any

@@ -155,7 +155,7 @@ struct CrowdedJob {
 
 // One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`
 // (docs/design/0035).
-struct WouldRow {
+struct ShadowRow {
   std::size_t index = 0;            // among all rows, from 0
   std::size_t position = 0;         // 1 = next; 0: its gang is incomplete, or has no account
   bool pending = false;             // its pods wait outside Subak, and job.id is none

@@ -62,9 +62,9 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
 }
 
 void answer_would(const Engine& engine, std::ostream& out) {
-  const auto rows = engine.would_queue(*engine.view(), "", 0, 100);
+  const auto rows = engine.shadow_queue(*engine.view(), "", 0, 100);
   ASSERT_TRUE(rows.has_value());
-  for (const WouldRow& row : *rows) {
+  for (const ShadowRow& row : *rows) {
     out << "= " << row.position << " " << (row.pending ? row.job.name : describe(row.job));
     if (row.pending) {
       out << " " << row.job.account << (row.job.user.empty() ? "" : "/" + row.job.user)

@@ -94,7 +94,7 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
     if (!check.ok()) return call.fail(check.error());
     return call.read_dear(
         [in, out, page, view = shared_.runtime.view(), &shared = shared_](const Engine& engine) {
-          return list_would(engine, *view, shared.now(engine), *in, page, out);
+          return list_shadow_queue(engine, *view, shared.now(engine), *in, page, out);
         });
   }
   const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());

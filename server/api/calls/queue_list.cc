@@ -70,7 +70,7 @@ void put_observed(const View& view, v1::ListQueueResponse* out) {
   }
 }
 
-void put_row(const WouldRow& would, const Engine& engine, TimeMs now, v1::QueueRow* row) {
+void put_row(const ShadowRow& would, const Engine& engine, TimeMs now, v1::QueueRow* row) {
   row->set_position(static_cast<std::int64_t>(would.position));
   put(would.job, engine, row->mutable_job());
   if (would.pending) row->mutable_job()->clear_id();
@@ -131,14 +131,14 @@ void list_queue(const Engine& engine, const QueueSnapshot& order, const Forecast
   }
 }
 
-std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs now,
-                                const v1::ListQueueRequest& in, const Page& page,
-                                v1::ListQueueResponse* out) {
+std::optional<Error> list_shadow_queue(const Engine& engine, const View& view, TimeMs now,
+                                       const v1::ListQueueRequest& in, const Page& page,
+                                       v1::ListQueueResponse* out) {
   const auto begin = static_cast<std::size_t>(page.after);
-  const auto rows = engine.would_queue(view, in.account(), begin, page.size + 1);
+  const auto rows = engine.shadow_queue(view, in.account(), begin, page.size + 1);
   if (!rows) {
     return Error{ErrorCode::kExhausted, "would", "true",
-                 "want at most " + std::to_string(limits::kMaxWouldQueue) +
+                 "want at most " + std::to_string(limits::kMaxShadowQueue) +
                      " jobs, nodes and pending pods together; the service has more"};
   }
   put(now, out->mutable_time());
@@ -146,7 +146,7 @@ std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs n
   if (begin == 0) put_observed(view, out);
   PageMeter meter(page);
   bool more = true;
-  for (const WouldRow& would : *rows) {
+  for (const ShadowRow& would : *rows) {
     if (!more) {
       out->set_next_page_token(std::to_string(would.index));
       break;

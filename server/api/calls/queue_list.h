@@ -29,9 +29,9 @@ void list_queue(const Engine& engine, const QueueSnapshot& order, const Forecast
                 v1::ListQueueResponse* out);
 
 // Lists one page of shadow mode: the queue if every namespace were enforced. `view` is of a moment
-// that the engine has seen. kExhausted: there are more than limits::kMaxWouldQueue.
-std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs now,
-                                const v1::ListQueueRequest& in, const Page& page,
-                                v1::ListQueueResponse* out);
+// that the engine has seen. kExhausted: there are more than limits::kMaxShadowQueue.
+std::optional<Error> list_shadow_queue(const Engine& engine, const View& view, TimeMs now,
+                                       const v1::ListQueueRequest& in, const Page& page,
+                                       v1::ListQueueResponse* out);
 
 }  // namespace subak::api

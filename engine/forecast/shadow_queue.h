@@ -1,5 +1,6 @@
-// Shadow mode (`Would`): the queue and the starts of the next pass as if all observed namespaces
-// were enforced. It runs on a copy of the state (docs/design/0035). Threads: none; its owner's.
+// Shadow mode (`ShadowQueue`): the queue and the starts of the next pass as if all observed
+// namespaces were enforced. It runs on a copy of the state (docs/design/0035). Threads: none; its
+// owner's.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,16 @@
 namespace subak::decide {
 
 // The shadow queue of one state and view.
-class Would {
+class ShadowQueue {
  public:
   // Makes one from this state and the View's pods that wait outside Subak, at the later time of
   // both. It keeps no reference to either. nullptr: together they are more than
-  // limits::kMaxWouldQueue. O(state + pods), and one pass.
-  static std::unique_ptr<Would> make(const State& s, const View& view);
+  // limits::kMaxShadowQueue. O(state + pods), and one pass.
+  static std::unique_ptr<ShadowQueue> make(const State& s, const View& view);
 
   // The rows from `begin` on at or below `account` (empty: all), at most `most`. Each waiting row
   // costs one search for a placement.
-  std::vector<WouldRow> rows(std::string_view account, std::size_t begin, std::size_t most);
+  std::vector<ShadowRow> rows(std::string_view account, std::size_t begin, std::size_t most);
 
  private:
   struct Waiting {
@@ -35,12 +36,12 @@ class Would {
     const PodRecord* pod;
   };
   static std::vector<Waiting> waiting_in(const State& s, const View& view);
-  Would(const State& s, const std::vector<Waiting>& pods, TimeMs t);
+  ShadowQueue(const State& s, const std::vector<Waiting>& pods, TimeMs t);
   void enforce_all();
   void queue(const Waiting& waiting);
   void play_pass();
   bool is_below(JobId id, std::string_view account) const;
-  WouldRow row(std::size_t index);
+  ShadowRow row(std::size_t index);
 
   State copy_;
   std::unique_ptr<Search> search_;  // of the copy

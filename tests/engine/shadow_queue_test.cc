@@ -66,19 +66,19 @@ std::vector<PodRecord> many_pods() {
   return pods;
 }
 
-std::vector<WouldRow> would(const Engine& engine, const View& view) {
-  const auto rows = engine.would_queue(view, "", 0, 1000);
+std::vector<ShadowRow> would(const Engine& engine, const View& view) {
+  const auto rows = engine.shadow_queue(view, "", 0, 1000);
   EXPECT_TRUE(rows.has_value());
-  return rows.value_or(std::vector<WouldRow>());
+  return rows.value_or(std::vector<ShadowRow>());
 }
 
-std::vector<std::string> names(const std::vector<WouldRow>& rows) {
+std::vector<std::string> names(const std::vector<ShadowRow>& rows) {
   std::vector<std::string> out;
-  for (const WouldRow& row : rows) out.push_back(row.job.name);
+  for (const ShadowRow& row : rows) out.push_back(row.job.name);
   return out;
 }
 
-TEST(Would, IsWhatBecomesOfThePodsWhereTheyAreGated) {
+TEST(ShadowQueue, IsWhatBecomesOfThePodsWhereTheyAreGated) {
   Engine observed, enforced;
   set_up(observed, Mode::kObserve);
   set_up(enforced, Mode::kEnforce);
@@ -92,12 +92,12 @@ TEST(Would, IsWhatBecomesOfThePodsWhereTheyAreGated) {
   std::vector<std::string> order;
   for (const JobRow& row : enforced.queue(1000)) order.push_back(row.name);
   enforced.apply(at(t, in::Pass{}));
-  const std::vector<WouldRow> rows = would(observed, *observed.view());
+  const std::vector<ShadowRow> rows = would(observed, *observed.view());
   EXPECT_EQ(names(rows), order);
   std::map<std::string, JobRow> real;
   for (const JobRow& row : enforced.jobs(JobId(), 1000, std::nullopt, "")) real[row.name] = row;
   std::size_t starts = 0;
-  for (const WouldRow& row : rows) {
+  for (const ShadowRow& row : rows) {
     const JobRow& job = real.at(row.job.name);
     EXPECT_EQ(!row.waits_for, job.state == JobState::kStarting) << job.name;
     EXPECT_EQ(row.job.nodes, job.nodes) << job.name;
@@ -110,7 +110,7 @@ TEST(Would, IsWhatBecomesOfThePodsWhereTheyAreGated) {
   EXPECT_LT(starts, rows.size());
 }
 
-TEST(Would, LeavesNothingBehind) {
+TEST(ShadowQueue, LeavesNothingBehind) {
   Engine observed, untouched;
   set_up(observed, Mode::kObserve);
   set_up(untouched, Mode::kObserve);
@@ -125,20 +125,20 @@ TEST(Would, LeavesNothingBehind) {
 }
 
 // Reads are served by an engine that is only fed with facts.
-TEST(Would, IsTheSameForWhoFollows) {
+TEST(ShadowQueue, IsTheSameForWhoFollows) {
   Engine loop, follower;
   set_up(loop, Mode::kObserve);
   for (const PodRecord& p : many_pods()) loop.apply(at(500, in::PodSeen{"main", p}));
   for (const Fact& fact : loop.checkpoint()) follower.evolve(fact);
   follower.set_seq(loop.seq());
   EXPECT_LT(follower.now(), 500) << "no fact was made";
-  const std::vector<WouldRow> rows = would(follower, *loop.view());
+  const std::vector<ShadowRow> rows = would(follower, *loop.view());
   EXPECT_EQ(names(rows), names(would(loop, *loop.view())));
   EXPECT_EQ(rows.front().job.submit_ms, 500);
   EXPECT_TRUE(would(follower, *follower.view()).empty());
 }
 
-TEST(Would, FollowsEachChange) {
+TEST(ShadowQueue, FollowsEachChange) {
   Engine engine;
   set_up(engine, Mode::kWarn);
   engine.apply(at(1, in::PodSeen{"main", pod("team-a", "x", 8)}));
@@ -149,7 +149,7 @@ TEST(Would, FollowsEachChange) {
   PodRecord bound = pod("team-a", "x", 8);
   bound.node = "n1";
   engine.apply(at(1, in::PodSeen{"main", bound}));
-  std::vector<WouldRow> rows = would(engine, *engine.view());
+  std::vector<ShadowRow> rows = would(engine, *engine.view());
   EXPECT_EQ(names(rows), (std::vector<std::string>{"team-a/y", "team-a/z"}));
   EXPECT_FALSE(rows[0].waits_for);
   EXPECT_EQ(rows[1].waits_for->token, ReasonToken::kWaitingForCapacity);
@@ -162,23 +162,23 @@ TEST(Would, FollowsEachChange) {
   EXPECT_TRUE(would(engine, *engine.view()).empty());
 }
 
-TEST(Would, IsRefusedBeyondItsLimit) {
+TEST(ShadowQueue, IsRefusedBeyondItsLimit) {
   Engine engine;
   set_up(engine, Mode::kObserve);
   in::SubmitJob job;
   job.cluster = "main";
   job.account = "a";
   job.request.groups.push_back({1, pod("", "", 1).shape});
-  for (std::size_t i = 0; i < limits::kMaxWouldQueue - 3; ++i) {  // beside two nodes and a pod
+  for (std::size_t i = 0; i < limits::kMaxShadowQueue - 3; ++i) {  // beside two nodes and a pod
     ASSERT_FALSE(engine.apply(at(1, job)).reply.error);
   }
   engine.apply(at(1, in::PodSeen{"main", pod("team-b", "x", 8)}));
-  const auto rows = engine.would_queue(*engine.view(), "b", 0, 10);
+  const auto rows = engine.shadow_queue(*engine.view(), "b", 0, 10);
   ASSERT_TRUE(rows.has_value());
   ASSERT_EQ(rows->size(), 1u);
   EXPECT_EQ(rows->front().position, 1u + rows->front().index);
   engine.apply(at(1, in::PodSeen{"main", pod("team-b", "y", 8)}));
-  EXPECT_FALSE(engine.would_queue(*engine.view(), "b", 0, 10).has_value());
+  EXPECT_FALSE(engine.shadow_queue(*engine.view(), "b", 0, 10).has_value());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace subak {
 namespace {
 
-class ApiWouldTest : public ApiTest {
+class ApiShadowQueueTest : public ApiTest {
  protected:
   void SetUp() override {
     start();
@@ -94,7 +94,7 @@ class ApiWouldTest : public ApiTest {
   std::uint64_t sequence_ = 0, session_ = 0;
 };
 
-TEST_F(ApiWouldTest, PodsStandInTheQueueAsJobsWithoutAnId) {
+TEST_F(ApiShadowQueueTest, PodsStandInTheQueueAsJobsWithoutAnId) {
   follow(1);
   const std::string waits = submit(job_request("ml", 2, 8));  // never fits
   send(pending("train", 6));
@@ -126,7 +126,7 @@ TEST_F(ApiWouldTest, PodsStandInTheQueueAsJobsWithoutAnId) {
   EXPECT_EQ(jobs.jobs_size(), 1) << "nothing was made";
 }
 
-TEST_F(ApiWouldTest, APodThatIsBoundOrGoneIsOffTheList) {
+TEST_F(ApiShadowQueueTest, APodThatIsBoundOrGoneIsOffTheList) {
   follow(1);
   send(pending("a", 1));
   send(pending("b", 1));
@@ -140,7 +140,7 @@ TEST_F(ApiWouldTest, APodThatIsBoundOrGoneIsOffTheList) {
   EXPECT_EQ(would().rows_size(), 0);
 }
 
-TEST_F(ApiWouldTest, ItSaysWhichClustersAreObservedAndKnown) {
+TEST_F(ApiShadowQueueTest, ItSaysWhichClustersAreObservedAndKnown) {
   auto out = would();
   ASSERT_EQ(out.observed_clusters_size(), 1);
   EXPECT_EQ(out.observed_clusters(0), "default");
@@ -155,7 +155,7 @@ TEST_F(ApiWouldTest, ItSaysWhichClustersAreObservedAndKnown) {
   EXPECT_EQ(out.rows_size(), 0) << "it was made without a gate and stays foreign";
 }
 
-TEST_F(ApiWouldTest, PagesGoOnWhereTheLastOneEnded) {
+TEST_F(ApiShadowQueueTest, PagesGoOnWhereTheLastOneEnded) {
   follow(1);
   for (int i = 0; i < 5; ++i) send(pending("p" + std::to_string(i), 1));
   const auto first = would(2);

@@ -1,4 +1,4 @@
-#include "engine/forecast/would.h"
+#include "engine/forecast/shadow_queue.h"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ namespace subak::decide {
 
 // Leaves out pods that stay outside the queue: ungated pods in an enforced namespace stay foreign,
 // pods in a system namespace are never queued, and pods that the state knows by now are jobs.
-std::vector<Would::Waiting> Would::waiting_in(const State& s, const View& view) {
+std::vector<ShadowQueue::Waiting> ShadowQueue::waiting_in(const State& s, const View& view) {
   std::vector<Waiting> out;
   if (!view.clusters) return out;
   for (const ClusterView& seen : *view.clusters) {
@@ -38,13 +38,13 @@ std::vector<Would::Waiting> Would::waiting_in(const State& s, const View& view) 
   return out;
 }
 
-std::unique_ptr<Would> Would::make(const State& s, const View& view) {
+std::unique_ptr<ShadowQueue> ShadowQueue::make(const State& s, const View& view) {
   const std::vector<Waiting> pods = waiting_in(s, view);
-  if (live_size(s) + pods.size() > limits::kMaxWouldQueue) return nullptr;
-  return std::unique_ptr<Would>(new Would(s, pods, view.time_ms));
+  if (live_size(s) + pods.size() > limits::kMaxShadowQueue) return nullptr;
+  return std::unique_ptr<ShadowQueue>(new ShadowQueue(s, pods, view.time_ms));
 }
 
-Would::Would(const State& s, const std::vector<Waiting>& pods, TimeMs t) {
+ShadowQueue::ShadowQueue(const State& s, const std::vector<Waiting>& pods, TimeMs t) {
   copy_state(s, copy_);
   copy_.advance(t);
   search_ = std::make_unique<Search>(copy_.fleet());
@@ -53,7 +53,7 @@ Would::Would(const State& s, const std::vector<Waiting>& pods, TimeMs t) {
   play_pass();
 }
 
-void Would::enforce_all() {
+void ShadowQueue::enforce_all() {
   const Input input{copy_.now(), "", "", in::Pass{}};
   Decision d(copy_, *search_, input);
   for (const auto& [id, cluster] : std::map(copy_.clusters().all())) {
@@ -62,7 +62,7 @@ void Would::enforce_all() {
 }
 
 // Queues the pod as if it had been gated when it was created.
-void Would::queue(const Waiting& waiting) {
+void ShadowQueue::queue(const Waiting& waiting) {
   in::PodSeen seen{waiting.cluster->name, *waiting.pod};
   seen.pod.gated = true;
   const Input input{copy_.now(), "", "", std::move(seen)};
@@ -75,7 +75,7 @@ void Would::queue(const Waiting& waiting) {
   if (place && place->job.sequence() >= fresh) pending_.insert(place->job);
 }
 
-void Would::play_pass() {
+void ShadowQueue::play_pass() {
   const Input input{copy_.now(), "", "", in::Pass{}};
   Decision d(copy_, *search_, input);
   copy_.advance_tick();
@@ -87,23 +87,24 @@ void Would::play_pass() {
   decide(d, in::Pass{}, memory_);
 }
 
-std::vector<WouldRow> Would::rows(std::string_view account, std::size_t begin, std::size_t most) {
-  std::vector<WouldRow> out;
+std::vector<ShadowRow> ShadowQueue::rows(std::string_view account, std::size_t begin,
+                                         std::size_t most) {
+  std::vector<ShadowRow> out;
   for (std::size_t i = begin; i < rows_.size() && out.size() < most; ++i) {
     if (is_below(rows_[i], account)) out.push_back(row(i));
   }
   return out;
 }
 
-bool Would::is_below(JobId id, std::string_view account) const {
+bool ShadowQueue::is_below(JobId id, std::string_view account) const {
   if (account.empty()) return true;
   const AccountId leaf = copy_.jobs().at(id).leaf;
   return leaf != kUnassigned && AccountsView::is_within(copy_.tree().node(leaf).spec.path, account);
 }
 
-WouldRow Would::row(std::size_t index) {
+ShadowRow ShadowQueue::row(std::size_t index) {
   const state::Job& job = copy_.jobs().at(rows_[index]);
-  WouldRow out;
+  ShadowRow out;
   out.index = index;
   out.position = index < in_order_ ? index + 1 : 0;
   out.pending = pending_.contains(job.id);
