@@ -107,7 +107,7 @@ inline constexpr std::uint32_t kMaxReserveJobs = 64;
 
 // The most live jobs and nodes for which a read runs a dry-run pass on a copy, to say which jobs
 // start. Above it, the read reports that no pass has looked yet.
-inline constexpr std::size_t kMaxRehearsed = 500;
+inline constexpr std::size_t kMaxDryRunJobs = 500;
 
 // The forecast of starts: how far ahead it looks, and at how many starts. A later job only gets a
 // time before which it does not start.

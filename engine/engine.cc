@@ -20,7 +20,7 @@
 #include "engine/derive/rows.h"
 #include "engine/derive/survey.h"
 #include "engine/derive/views.h"
-#include "engine/forecast/rehearse.h"
+#include "engine/forecast/dry_run.h"
 #include "engine/forecast/run_times.h"
 #include "engine/forecast/shadow_queue.h"
 #include "engine/plan/plan.h"
@@ -35,14 +35,14 @@ struct Engine::Impl {
   }
 
   std::optional<bool> starts_next(JobId id) const {
-    if (rehearsed.seq != state.seq() || rehearsed.at_ms != state.now()) {
-      rehearsed = {state.seq(), state.now(), decide::rehearse_pass(state)};
+    if (dry_run.seq != state.seq() || dry_run.at_ms != state.now()) {
+      dry_run = {state.seq(), state.now(), decide::dry_run_pass(state)};
     }
-    if (!rehearsed.starts) return std::nullopt;
-    return rehearsed.starts->contains(id);
+    if (!dry_run.starts) return std::nullopt;
+    return dry_run.starts->contains(id);
   }
 
-  struct Rehearsed {
+  struct DryRun {
     std::uint64_t seq = UINT64_MAX;
     TimeMs at_ms = 0;
     std::optional<std::set<JobId>> starts;
@@ -74,7 +74,7 @@ struct Engine::Impl {
   decide::PassMemory pass;
   mutable Search search{state.fleet()};  // has a cache, which never changes an answer
   mutable derive::ViewMemo views;
-  mutable Rehearsed rehearsed;
+  mutable DryRun dry_run;
   mutable Imagined imagined;
 };
 

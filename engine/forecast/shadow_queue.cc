@@ -10,7 +10,7 @@
 #include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/rows.h"
-#include "engine/forecast/rehearse.h"
+#include "engine/forecast/dry_run.h"
 
 namespace subak::decide {
 

@@ -14,18 +14,18 @@ namespace subak {
 namespace {
 
 // Returns the time that users plan by; 0: there is none.
-TimeMs told_time(const std::optional<StartOutlook>& start) {
+TimeMs told_time(const std::optional<StartEstimate>& start) {
   if (!start) return 0;
   switch (start->by) {
-    case OutlookBy::kPromise:
+    case EstimateBasis::kPromise:
       return start->at.latest_ms;
-    case OutlookBy::kGuess:
-    case OutlookBy::kForecast:
+    case EstimateBasis::kGuess:
+    case EstimateBasis::kForecast:
       return start->at.expected_ms;
-    case OutlookBy::kBeyond:
+    case EstimateBasis::kBeyond:
       return start->at.earliest_ms;
-    case OutlookBy::kTooFewStarts:
-    case OutlookBy::kNoForecast:
+    case EstimateBasis::kTooFewStarts:
+    case EstimateBasis::kNoForecast:
       break;
   }
   return 0;
@@ -62,15 +62,15 @@ class Times {
 
 }  // namespace
 
-std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
+std::string start_sentence(const StartEstimate& start, TimeMs now_ms) {
   Times times(now_ms);
   const ExpectedStart& at = start.at;
   if (!is_estimate(start.by)) return std::string("No estimate yet: ").append(assumption(start));
-  if (start.by == OutlookBy::kPromise) return "It starts by " + times.by(at.latest_ms) + " UTC";
-  if (start.by == OutlookBy::kBeyond) {
+  if (start.by == EstimateBasis::kPromise) return "It starts by " + times.by(at.latest_ms) + " UTC";
+  if (start.by == EstimateBasis::kBeyond) {
     return "It does not start before " + times.before(at.earliest_ms) + " UTC";
   }
-  const bool is_guess = start.by == OutlookBy::kGuess;
+  const bool is_guess = start.by == EstimateBasis::kGuess;
   std::string words = "It starts about " + times.before(at.expected_ms);
   if (at.learned || is_guess) {
     words += " (" + times.before(at.earliest_ms);
@@ -129,7 +129,7 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
     if (!reason || !whole) continue;
     for (const PodRow& pod : whole->pods) {
       if (pod.uid.empty()) continue;
-      page.jobs.push_back({row.id, pod.uid, *reason, start_outlook(row, starts, now_ms)});
+      page.jobs.push_back({row.id, pod.uid, *reason, start_estimate(row, starts, now_ms)});
       break;
     }
   }

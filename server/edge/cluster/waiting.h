@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/forecast/outlook.h"
+#include "engine/forecast/start_estimate.h"
 #include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/event_recorder.h"
 
@@ -36,13 +36,13 @@ struct WaitingJob {
   JobId job;
   std::string uid;  // of its first pod, or of one beyond its gang's size
   Reason reason;
-  std::optional<StartOutlook> start{};  // nullopt: no estimate as far as known
+  std::optional<StartEstimate> start{};  // nullopt: no estimate as far as known
 };
 
 // Returns a sentence: "It starts by 14:20 UTC" for a promise, "It starts about 14:20 (13:00 to
 // 16:30) UTC" for a forecast, else "No estimate yet: ...". A time without a day has the day of the
 // time before it, and the first one that of `now_ms`. In UTC, since it is read later and elsewhere.
-std::string start_sentence(const StartOutlook& start, TimeMs now_ms);
+std::string start_sentence(const StartEstimate& start, TimeMs now_ms);
 
 // A page of the cluster's waiting jobs after `after`; none: the round is over.
 struct WaitingPage {

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Goes with the real one, and further when told to.
-class Ahead final : public Clock {
+class ForecastRun final : public Clock {
  public:
   TimeMs wall_ms() const override { return real_.wall_ms(); }
   std::int64_t monotonic_us() const override { return real_.monotonic_us() + ahead_us; }
@@ -79,7 +79,7 @@ class PostgresStoreTest : public testing::Test {
   void sql(const std::string& statement) const { cluster_->sql(address_, statement); }
 
   static std::unique_ptr<PgCluster> cluster_;
-  Ahead clock_;
+  ForecastRun clock_;
   std::string address_ = cluster_->make_database();
 };
 std::unique_ptr<PgCluster> PostgresStoreTest::cluster_;

@@ -1,4 +1,4 @@
-#include "engine/forecast/rehearse.h"
+#include "engine/forecast/dry_run.h"
 
 #include <utility>
 
@@ -21,8 +21,8 @@ std::size_t live_size(const State& s) {
   return s.jobs().all().size() - s.jobs().count(JobState::kDone) + s.nodes().size();
 }
 
-std::optional<std::set<JobId>> rehearse_pass(const State& s) {
-  if (live_size(s) > limits::kMaxRehearsed) return std::nullopt;
+std::optional<std::set<JobId>> dry_run_pass(const State& s) {
+  if (live_size(s) > limits::kMaxDryRunJobs) return std::nullopt;
   State copy;
   copy_state(s, copy);
   Search search(copy.fleet());

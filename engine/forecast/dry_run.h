@@ -13,8 +13,8 @@ namespace subak::decide {
 std::size_t live_size(const State& s);
 
 // The jobs that a pass at the state's time would start. nullopt: the state has more jobs and nodes
-// than limits::kMaxRehearsed. O(state).
-std::optional<std::set<JobId>> rehearse_pass(const State& s);
+// than limits::kMaxDryRunJobs. O(state).
+std::optional<std::set<JobId>> dry_run_pass(const State& s);
 
 // Makes `copy`, which is empty, equal to the state at the same time as far as decisions depend on
 // it. Request ids and ephemeral changes are left out. O(state).

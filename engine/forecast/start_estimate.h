@@ -1,4 +1,4 @@
-// Start estimates for people (`StartOutlook`): when a waiting job starts, by its reserved
+// Start estimates for people (`StartEstimate`): when a waiting job starts, by its reserved
 // nodes and by the forecast. The API and the messages in a cluster use these. Threads: any; pure
 // functions.
 #pragma once
@@ -14,7 +14,7 @@
 namespace subak {
 
 // The basis of a start estimate.
-enum class OutlookBy : std::uint8_t {
+enum class EstimateBasis : std::uint8_t {
   kPromise,   // it starts by `latest`, which moves later only for a cause
   kGuess,     // it has reserved nodes, and the end of some of their holders is a guess
   kForecast,  // most likely at `expected`
@@ -26,22 +26,22 @@ enum class OutlookBy : std::uint8_t {
 };
 
 // True if the estimate has times.
-constexpr bool is_estimate(OutlookBy by) { return by < OutlookBy::kTooFewStarts; }
+constexpr bool is_estimate(EstimateBasis by) { return by < EstimateBasis::kTooFewStarts; }
 
 // A start estimate and its basis.
-struct StartOutlook {
-  OutlookBy by = OutlookBy::kForecast;
+struct StartEstimate {
+  EstimateBasis by = EstimateBasis::kForecast;
   ExpectedStart at;  // all 0 without an estimate
-  friend bool operator==(const StartOutlook&, const StartOutlook&) = default;
+  friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 
 // Says in words what the start rests on, as "what its nodes hold ends by its time limits". Without
 // an estimate it says why there is none.
-std::string_view assumption(const StartOutlook& outlook);
+std::string_view assumption(const StartEstimate& estimate);
 
 // Estimates the start of a job at `now`. nullopt: the job does not wait, or does not start unless
 // something changes.
-std::optional<StartOutlook> start_outlook(const JobRow& row, const ForecastStarts& starts,
-                                          TimeMs now);
+std::optional<StartEstimate> start_estimate(const JobRow& row, const ForecastStarts& starts,
+                                            TimeMs now);
 
 }  // namespace subak

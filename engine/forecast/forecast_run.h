@@ -23,9 +23,9 @@ namespace subak::decide {
 //  3. Passes, until no more jobs start. Each job that starts is bound at the same instant.
 // Jobs with holds at the beginning are bound too. A job that is asked to end has ended. No decision
 // depends on whether bound pods already run.
-class Ahead {
+class ForecastRun {
  public:
-  explicit Ahead(const ForecastBasis& basis);  // the basis must outlive it
+  explicit ForecastRun(const ForecastBasis& basis);  // the basis must outlive it
   // Computes the forecast. It is cut short if `go_on` returns false. With `goal` it stops once that
   // job has started.
   Forecast run(const std::function<bool()>& go_on, JobId goal);

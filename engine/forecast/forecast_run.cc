@@ -1,4 +1,4 @@
-#include "engine/forecast/ahead.h"
+#include "engine/forecast/forecast_run.h"
 
 #include <algorithm>
 #include <utility>
@@ -35,12 +35,12 @@ std::optional<TimeMs> Forecast::start(JobId id) const {
 
 Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on,
                        JobId until) {
-  return decide::Ahead(basis).run(go_on, until);
+  return decide::ForecastRun(basis).run(go_on, until);
 }
 
 namespace decide {
 
-Ahead::Ahead(const ForecastBasis& basis)
+ForecastRun::ForecastRun(const ForecastBasis& basis)
     : basis_(basis), search_(state_.fleet()), now_(basis.time_ms) {
   for (const Fact& fact : basis.facts) state_.apply(fact);
   state_.set_seq(basis.seq);
@@ -53,7 +53,7 @@ Ahead::Ahead(const ForecastBasis& basis)
   }
 }
 
-void Ahead::look() {
+void ForecastRun::look() {
   for (const Fact& fact : d_.out.facts) {
     if (const auto* f = std::get_if<fact::AttemptStarted>(&fact.body)) begun_.push_back(f->id);
     if (const auto* f = std::get_if<fact::StopAsked>(&fact.body)) stopped_.push_back(f->id);
@@ -61,7 +61,7 @@ void Ahead::look() {
   d_.out.facts.clear();
 }
 
-TimeMs Ahead::begin(const state::Job& job) {
+TimeMs ForecastRun::begin(const state::Job& job) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (job.pods[rank].state == PodState::kHeld) {
       charge(d_, job, rank, now_, UsageState::kHeld, job.leaf);
@@ -79,20 +79,20 @@ TimeMs Ahead::begin(const state::Job& job) {
   return end_ms;
 }
 
-RunTime Ahead::run_time(JobId id) const {
+RunTime ForecastRun::run_time(JobId id) const {
   const RunTimes& run_times = basis_.run_times.empty() ? predicted_ : basis_.run_times;
   const auto run = run_times.find(id);
   return run == run_times.end() ? RunTime{limits::kGuessedRunMs, true} : run->second;
 }
 
-bool Ahead::rests_on_assumed(const state::Job& job) const {
+bool ForecastRun::rests_on_assumed(const state::Job& job) const {
   if (assumed_now_ || assumed_nodes_.empty()) return assumed_now_;
   return std::any_of(job.pods.begin(), job.pods.end(), [this](const state::Pod& pod) {
     return pod.holds_slot() && assumed_nodes_.contains(pod.slot.node);
   });
 }
 
-void Ahead::note_start(const state::Job& job, TimeMs end_ms) {
+void ForecastRun::note_start(const state::Job& job, TimeMs end_ms) {
   const std::size_t before = places_.size();
   for (const state::Pod& pod : job.pods) {
     if (!pod.holds_slot() || pod.slot.milligpu == 0) continue;
@@ -107,7 +107,7 @@ void Ahead::note_start(const state::Job& job, TimeMs end_ms) {
                      run_time(job.id).assumed});
 }
 
-void Ahead::stop(JobId id) {
+void ForecastRun::stop(JobId id) {
   const state::Job& job = state_.jobs().at(id);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (job.pods[rank].holds_slot()) end_pod(d_, id, rank, now_, Cause::kFinished);
@@ -115,7 +115,7 @@ void Ahead::stop(JobId id) {
   look();
 }
 
-void Ahead::settle() {
+void ForecastRun::settle() {
   while (state_.pass_due()) {  // a new state is always due
     state_.advance_tick();
     decide(d_, in::Pass{}, memory_);
@@ -130,7 +130,7 @@ void Ahead::settle() {
   }
 }
 
-void Ahead::end_what_is_due() {
+void ForecastRun::end_what_is_due() {
   while (!ends_.empty() && ends_.top().at_ms <= now_) {
     const End end = ends_.top();
     ends_.pop();
@@ -151,7 +151,7 @@ void Ahead::end_what_is_due() {
   }
 }
 
-void Ahead::advance(TimeMs t) {
+void ForecastRun::advance(TimeMs t) {
   if (t > now_) assumed_now_ = false;
   now_ = std::max(now_, t);
   state_.advance(now_);
@@ -160,7 +160,7 @@ void Ahead::advance(TimeMs t) {
 }
 
 // Once no job holds GPUs, only the end of a wait, a hold or a drain lets a job start.
-std::optional<TimeMs> Ahead::next_time() const {
+std::optional<TimeMs> ForecastRun::next_time() const {
   if (!ends_.empty()) {
     const TimeMs end = ends_.top().at_ms;
     return std::min(end, derive::next_deadline(state_).value_or(end));
@@ -174,7 +174,7 @@ std::optional<TimeMs> Ahead::next_time() const {
   return next;
 }
 
-bool Ahead::somebody_may_start() const {
+bool ForecastRun::somebody_may_start() const {
   if (state_.jobs().ready().size() > 0) return true;
   const auto& until = state_.jobs().deadlines();
   return std::any_of(until.begin(), until.end(), [this](const auto& entry) {
@@ -182,7 +182,7 @@ bool Ahead::somebody_may_start() const {
   });
 }
 
-Forecast Ahead::run(const std::function<bool()>& go_on, JobId goal) {
+Forecast ForecastRun::run(const std::function<bool()>& go_on, JobId goal) {
   const TimeMs until = basis_.time_ms + limits::kForecastAheadMs;
   bool whole = true;
   advance(now_);

@@ -1,5 +1,5 @@
 // What is told of a start: only what says something, and what it rests on.
-#include "engine/forecast/outlook.h"
+#include "engine/forecast/start_estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -35,37 +35,37 @@ ForecastStarts starts(bool assumed, bool learned, JobId id = kJob, bool whole = 
 }
 
 std::string words(const JobRow& row, const ForecastStarts& of) {
-  const auto outlook = start_outlook(row, of, kNow);
-  return outlook ? std::string(assumption(*outlook)) : "none";
+  const auto estimate = start_estimate(row, of, kNow);
+  return estimate ? std::string(assumption(*estimate)) : "none";
 }
 
 TEST(Outlook, AStartByTimeLimitsIsToldFromTheFirstOne) {
-  const auto outlook = start_outlook(waiting(), starts(false, false), kNow);
-  ASSERT_TRUE(outlook);
-  EXPECT_EQ(outlook->by, OutlookBy::kForecast);
-  EXPECT_EQ(outlook->at.expected_ms, kNow + kHourMs);
-  EXPECT_FALSE(outlook->at.learned);
-  EXPECT_EQ(assumption(*outlook),
+  const auto estimate = start_estimate(waiting(), starts(false, false), kNow);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->by, EstimateBasis::kForecast);
+  EXPECT_EQ(estimate->at.expected_ms, kNow + kHourMs);
+  EXPECT_FALSE(estimate->at.learned);
+  EXPECT_EQ(assumption(*estimate),
             "jobs run as the last ones like them or to their limits; "
             "too few starts tell how far off this is");
 }
 
 TEST(Outlook, AStartByAnAssumptionIsNotToldUntilOthersHaveCome) {
-  const auto outlook = start_outlook(waiting(), starts(true, false), kNow);
-  ASSERT_TRUE(outlook);
-  EXPECT_EQ(outlook->by, OutlookBy::kTooFewStarts);
-  EXPECT_FALSE(is_estimate(outlook->by));
-  EXPECT_EQ(outlook->at, ExpectedStart());
-  EXPECT_EQ(assumption(*outlook),
+  const auto estimate = start_estimate(waiting(), starts(true, false), kNow);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->by, EstimateBasis::kTooFewStarts);
+  EXPECT_FALSE(is_estimate(estimate->by));
+  EXPECT_EQ(estimate->at, ExpectedStart());
+  EXPECT_EQ(assumption(*estimate),
             "what runs before it has no time limit, and too few starts have come to learn from");
 }
 
 TEST(Outlook, AStartByAnAssumptionSaysSo) {
-  const auto outlook = start_outlook(waiting(), starts(true, true), kNow);
-  ASSERT_TRUE(outlook);
-  EXPECT_EQ(outlook->by, OutlookBy::kForecast);
-  EXPECT_EQ(outlook->at.expected_ms, kNow + kHourMs);
-  EXPECT_EQ(assumption(*outlook),
+  const auto estimate = start_estimate(waiting(), starts(true, true), kNow);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->by, EstimateBasis::kForecast);
+  EXPECT_EQ(estimate->at.expected_ms, kNow + kHourMs);
+  EXPECT_EQ(assumption(*estimate),
             "jobs run as the last ones like them, others come as usual; "
             "no time limit given: assuming 24 h");
   EXPECT_EQ(words(waiting(), starts(false, true)),
@@ -78,10 +78,10 @@ TEST(Outlook, APromiseIsToldWhateverTheForecastRestsOn) {
   JobRow row = waiting();
   row.start_ms = row.start_expected_ms = kNow + 2 * kHourMs;
   row.start_promised = true;
-  const auto outlook = start_outlook(row, starts(true, false), kNow);
-  ASSERT_TRUE(outlook);
-  EXPECT_EQ(outlook->by, OutlookBy::kPromise);
-  EXPECT_EQ(outlook->at.latest_ms, kNow + 2 * kHourMs);
+  const auto estimate = start_estimate(row, starts(true, false), kNow);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->by, EstimateBasis::kPromise);
+  EXPECT_EQ(estimate->at.latest_ms, kNow + 2 * kHourMs);
 }
 
 TEST(Outlook, BeyondTheForecastTheEarliestIsToldUnlessItIsAnAssumption) {
@@ -89,9 +89,9 @@ TEST(Outlook, BeyondTheForecastTheEarliestIsToldUnlessItIsAnAssumption) {
             "the forecast does not look further");
   EXPECT_EQ(words(waiting(), starts(true, true, kOther, false)),
             "the forecast does not look further");
-  const auto outlook = start_outlook(waiting(), starts(true, false, kOther, false), kNow);
-  ASSERT_TRUE(outlook);
-  EXPECT_EQ(outlook->by, OutlookBy::kTooFewStarts);
+  const auto estimate = start_estimate(waiting(), starts(true, false, kOther, false), kNow);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->by, EstimateBasis::kTooFewStarts);
 }
 
 TEST(Outlook, AJobThatTheForecastDoesNotKnowYetHasNoEstimate) {
