@@ -125,7 +125,7 @@ void remove_node(Decision& d, NodeId id, TimeMs at);
 // bound there without Subak, or the node shrank. It releases holds that do not fit beside the rest
 // and whose gate is closed, the newest first, until the rest fits. It does nothing while a list is
 // read, since objects that the list does not name may be gone.
-void take_back_excess(Decision& d, NodeId node);
+void evict_overcommit(Decision& d, NodeId node);
 
 // node.cc: begins and ends drains whose time has come.
 void begin_and_end_drains(Decision& d);

@@ -96,7 +96,7 @@ bool start_reserved(Decision& d) {
       start(d, r.job, *std::move(found.placement));
       any = true;
     } else if (!derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
-      give_up_in_vain(d, r, found.blocked_by_rule.has_value());
+      cancel_reservation(d, r, found.blocked_by_rule.has_value());
     }
   }
   return any;

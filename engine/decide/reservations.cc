@@ -202,7 +202,7 @@ void pull(Decision& d, PassMemory& memory) {
   memory.pulled_at = point_of(d);
 }
 
-void give_up_in_vain(Decision& d, const Reservation& r, bool blocked_by_rule) {
+void cancel_reservation(Decision& d, const Reservation& r, bool blocked_by_rule) {
   give_up(d, r, blocked_by_rule ? ReserveCause::kAccount : ReserveCause::kNoPlace);
 }
 

@@ -77,7 +77,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   const TimeMs since = std::max<TimeMs>(added.bound_at_ms, 1);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
-  take_back_excess(d, node);
+  evict_overcommit(d, node);
   if (!pod.running) return;
   clear_backoff(d, node, pod.shape, id);
   d.emit(fact::PodRunning{id, rank, d.s.now(), since});
@@ -92,7 +92,7 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   const PodSlot slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
   charge_end(d, job, rank, d.s.now());
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
-  take_back_excess(d, node);
+  evict_overcommit(d, node);
   if (!running) return;
   clear_backoff(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
@@ -147,7 +147,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   const TimeMs seen_ms = said.sign.seen_ms;
   const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
   d.emit(fact::PodBound{job.id, rank, at, slot, there_ms, said.sign.behind_ms});
-  take_back_excess(d, node);
+  evict_overcommit(d, node);
 }
 
 // A binding that a launcher reports.
