@@ -373,10 +373,10 @@ inline constexpr DurationMs kQueueSnapshotMs = 1'000;
 // A part of the follower's turn that takes longer is logged, since reads wait for it.
 inline constexpr DurationMs kSlowTurnMs = 200;
 inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
-// Reads wait in two lanes, cheap and expensive (`Dear`), so that no cheap read waits for an
-// expensive one. A full lane: RESOURCE_EXHAUSTED.
+// Reads wait in two lanes, cheap and expensive (`ExpensiveRead`), so that no cheap read waits for
+// an expensive one. A full lane: RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxCheapReads = 4096;
-inline constexpr std::size_t kMaxDearReads = 256;
+inline constexpr std::size_t kMaxExpensiveReads = 256;
 inline constexpr std::size_t kMaxReadsPerCaller = 64;    // expensive reads, waiting or running
 inline constexpr std::size_t kMaxStreamsPerCaller = 64;  // of each kind of stream: refused
 inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all callers: refused

@@ -28,12 +28,12 @@ struct Cheap {
   Follower::StartsRead of_starts;
 };
 // An expensive read: with start estimates if `of_starts` is set, with the order if `of_queue` is.
-struct Dear {
+struct ExpensiveRead {
   Follower::Read read;
   Follower::StartsRead of_starts;
   Follower::QueueRead of_queue;
 };
-using DearOne = std::pair<std::string, Dear>;  // the caller's name first
+using CallersRead = std::pair<std::string, ExpensiveRead>;  // the caller's name first
 
 }  // namespace
 
@@ -60,7 +60,7 @@ struct Follower::Impl {
   void stop();
   void durable(const Released& batch);
   bool read(Cheap fn);
-  Queued read_dear(const std::string& caller, Dear fn);
+  Queued read_expensive(const std::string& caller, ExpensiveRead fn);
 
   void run();
   bool recover();
@@ -69,17 +69,17 @@ struct Follower::Impl {
   bool turn();  // false: the end
   bool has_work() const {
     return behind || checkpointer->is_copying() || !batches.empty() || !cheap.empty() ||
-           !dear.empty() || made || !due.empty() || forecaster->is_ready();
+           !expensive.empty() || made || !due.empty() || forecaster->is_ready();
   }
   void wake_up() {
     { const std::lock_guard lock(mutex); }  // not between a check of has_work() and the wait
     wake.notify_all();
   }
   void serve_cheap(const std::vector<Cheap>& asked);
-  void serve_dear(std::optional<DearOne> turn_of);
+  void serve_expensive(std::optional<CallersRead> turn_of);
   template <class F>
   void timed(const char* part, F run_part);
-  void answer(DearOne one);
+  void answer(CallersRead one);
   bool has_fresh_snapshot();
   void begin_snapshot();
   void end_snapshot();
@@ -99,7 +99,7 @@ struct Follower::Impl {
   std::deque<Released> batches;
   std::size_t queued_facts = 0;
   std::vector<Cheap> cheap;
-  FairQueue<Dear> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
+  FairQueue<ExpensiveRead> expensive{limits::kMaxExpensiveReads, limits::kMaxReadsPerCaller};
   std::shared_ptr<const QueueSnapshot> made;  // by the other thread, not taken yet
   FollowerStats stats;
   bool behind = false;  // the queue overflowed: read the store instead
@@ -112,8 +112,8 @@ struct Follower::Impl {
   std::shared_ptr<const QueueSnapshot> snapshot;  // the newest
   DurationMs snapshot_ms = 0;                     // when its copy was taken
   bool making = false;                            // the next one, on the other thread
-  std::deque<DearOne> parked;                     // reads that wait for it
-  std::deque<DearOne> due;                        // reads that it can answer: one per turn
+  std::deque<CallersRead> parked;                 // reads that wait for it
+  std::deque<CallersRead> due;                    // reads that it can answer: one per turn
   QueueCopy copied;                               // used by snapshot_thread while it runs
   std::unique_ptr<Forecaster> forecaster;
   std::unique_ptr<Checkpointer> checkpointer;
@@ -143,22 +143,22 @@ bool Follower::read(Read fn) { return impl_->read({std::move(fn), nullptr}); }
 
 bool Follower::read_starts(StartsRead fn) { return impl_->read({nullptr, std::move(fn)}); }
 
-Queued Follower::read_dear(const std::string& caller, Read fn) {
-  return impl_->read_dear(caller, {std::move(fn), nullptr, nullptr});
+Queued Follower::read_expensive(const std::string& caller, Read fn) {
+  return impl_->read_expensive(caller, {std::move(fn), nullptr, nullptr});
 }
 
-Queued Follower::read_dear_starts(const std::string& caller, StartsRead fn) {
-  return impl_->read_dear(caller, {nullptr, std::move(fn), nullptr});
+Queued Follower::read_expensive_starts(const std::string& caller, StartsRead fn) {
+  return impl_->read_expensive(caller, {nullptr, std::move(fn), nullptr});
 }
 
 Queued Follower::read_queue(const std::string& caller, QueueRead fn) {
-  return impl_->read_dear(caller, {nullptr, nullptr, std::move(fn)});
+  return impl_->read_expensive(caller, {nullptr, nullptr, std::move(fn)});
 }
 
 FollowerStats Follower::stats() const {
   const std::lock_guard lock(impl_->mutex);
   FollowerStats stats = impl_->stats;
-  stats.reads_waiting = impl_->cheap.size() + impl_->dear.size();
+  stats.reads_waiting = impl_->cheap.size() + impl_->expensive.size();
   return stats;
 }
 
@@ -220,11 +220,11 @@ bool Follower::Impl::read(Cheap fn) {
   return true;
 }
 
-Queued Follower::Impl::read_dear(const std::string& caller, Dear fn) {
+Queued Follower::Impl::read_expensive(const std::string& caller, ExpensiveRead fn) {
   {
     const std::lock_guard lock(mutex);
     if (!running || stats.failed) return Queued::kStopped;
-    const Queued queued = dear.push(caller, std::move(fn));
+    const Queued queued = expensive.push(caller, std::move(fn));
     if (queued != Queued::kYes) return queued;
   }
   wake.notify_all();
@@ -288,7 +288,7 @@ bool Follower::Impl::wait() {
 bool Follower::Impl::turn() {
   std::deque<Released> released;
   std::vector<Cheap> asked;
-  std::optional<DearOne> dear_one;
+  std::optional<CallersRead> expensive_one;
   bool from_store = false;
   {
     const std::lock_guard lock(mutex);
@@ -298,10 +298,10 @@ bool Follower::Impl::turn() {
     if (made) {
       snapshot = std::exchange(made, nullptr);
       making = false;
-      for (DearOne& one : parked) due.push_back(std::move(one));
+      for (CallersRead& one : parked) due.push_back(std::move(one));
       parked.clear();
     }
-    if (due.empty()) dear_one = dear.take();
+    if (due.empty()) expensive_one = expensive.take();
     from_store = behind;
   }
   timed("facts", [&] {
@@ -309,7 +309,7 @@ bool Follower::Impl::turn() {
   });
   if (from_store && !catch_up()) return false;
   timed("cheap reads", [&] { serve_cheap(asked); });
-  timed("an expensive read", [&] { serve_dear(std::move(dear_one)); });
+  timed("an expensive read", [&] { serve_expensive(std::move(expensive_one)); });
   timed("the forecast's copy", [&] { forecaster->turn(engine, !checkpointer->is_copying()); });
   timed("a checkpoint's copy", [&] {
     if (checkpointer->is_copying()) return checkpointer->copy_slice(engine);
@@ -341,9 +341,9 @@ void Follower::Impl::serve_cheap(const std::vector<Cheap>& asked) {
   stats.reads_answered += asked.size();
 }
 
-void Follower::Impl::serve_dear(std::optional<DearOne> turn_of) {
+void Follower::Impl::serve_expensive(std::optional<CallersRead> turn_of) {
   if (!due.empty()) {
-    DearOne one = std::move(due.front());
+    CallersRead one = std::move(due.front());
     due.pop_front();
     return answer(std::move(one));
   }
@@ -353,14 +353,14 @@ void Follower::Impl::serve_dear(std::optional<DearOne> turn_of) {
   begin_snapshot();
 }
 
-void Follower::Impl::answer(DearOne one) {
+void Follower::Impl::answer(CallersRead one) {
   if (one.second.read) one.second.read(engine);
   if (one.second.of_starts) one.second.of_starts(engine, forecaster->starts(engine));
   if (one.second.of_queue) one.second.of_queue(engine, *snapshot, forecaster->starts(engine));
   one.second = {};  // what it keeps alive is freed before its slot
   const std::lock_guard lock(mutex);
   ++stats.reads_answered;
-  dear.done(one.first);
+  expensive.done(one.first);
 }
 
 // True if a snapshot is fresh enough to answer.
@@ -400,9 +400,9 @@ void Follower::Impl::end_snapshot() {
   if (snapshot_thread.joinable()) snapshot_thread.join();
   if (made) snapshot = std::exchange(made, nullptr);
   making = false;
-  for (DearOne& one : parked) due.push_back(std::move(one));
+  for (CallersRead& one : parked) due.push_back(std::move(one));
   parked.clear();
-  while (!due.empty()) serve_dear(std::nullopt);
+  while (!due.empty()) serve_expensive(std::nullopt);
 }
 
 void Follower::Impl::evolve(const Released& batch) {
@@ -459,7 +459,7 @@ void Follower::Impl::fail(const Error& error) {
     const std::lock_guard lock(mutex);
     stats.failed = true;
     cheap.clear();
-    dear.clear();
+    expensive.clear();
     parked.clear();
     due.clear();
   }

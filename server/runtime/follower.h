@@ -92,9 +92,9 @@ class Follower {
   // (limits::kMaxCheapReads), or the follower does not run. Threads: any.
   bool read(Read fn);
   // As read(), for an expensive read: its cost grows with the state. Callers take turns. At most
-  // limits::kMaxReadsPerCaller of one caller and limits::kMaxDearReads in all wait.
-  Queued read_dear(const std::string& caller, Read fn);
-  // As read_dear(), with a snapshot of the queue's order and the newest start estimates.
+  // limits::kMaxReadsPerCaller of one caller and limits::kMaxExpensiveReads in all wait.
+  Queued read_expensive(const std::string& caller, Read fn);
+  // As read_expensive(), with a snapshot of the queue's order and the newest start estimates.
   // - The snapshot is of the engine's state. For a queue of more than limits::kQueueOrderedAtOnce
   //   jobs it may be up to limits::kQueueSnapshotMs older.
   // - The estimates of a small state are of the same moment. Those of a large state are at most
@@ -105,7 +105,7 @@ class Follower {
   using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;
   bool read_starts(StartsRead fn);
   // As read_queue(), without the order.
-  Queued read_dear_starts(const std::string& caller, StartsRead fn);
+  Queued read_expensive_starts(const std::string& caller, StartsRead fn);
   FollowerStats stats() const;
   // Stepped only: finishes queued work, reads too, and writes a checkpoint if one is due.
   void turn();

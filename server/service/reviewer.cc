@@ -6,7 +6,7 @@
 #include "core/duration.h"
 #include "server/log/log.h"
 #include "server/service/files.h"
-#include "server/service/front.h"
+#include "server/service/listeners.h"
 
 namespace subak {
 

@@ -16,7 +16,7 @@
 #include "server/runtime/fatal.h"
 #include "server/service/configure.h"
 #include "server/service/files.h"
-#include "server/service/front.h"
+#include "server/service/listeners.h"
 #include "server/service/service_impl.h"
 #include "server/store/postgres/address.h"
 #include "server/store/sqlite/sqlite_store.h"
@@ -49,7 +49,7 @@ std::optional<Error> Service::Impl::start_http() {
   HttpSources sources;
   sources.state = [this] { return shell_state(); };
   sources.read = [this](std::function<void(const Engine&)> fn) {
-    return recovered && follower->read_dear("http", std::move(fn)) == Queued::kYes;
+    return recovered && follower->read_expensive("http", std::move(fn)) == Queued::kYes;
   };
   sources.events = &events;
   sources.clock = &clock;
@@ -184,8 +184,8 @@ Result<std::vector<NamedEdge>> Service::Impl::made_edges() {
   ports.read_starts = [this](Follower::StartsRead fn) {
     return follower->read_starts(std::move(fn));
   };
-  ports.read_dear = [this](std::function<void(const Engine&)> fn) {
-    return follower->read_dear("edge", std::move(fn)) == Queued::kYes;
+  ports.read_expensive = [this](std::function<void(const Engine&)> fn) {
+    return follower->read_expensive("edge", std::move(fn)) == Queued::kYes;
   };
   ports.now_ms = [this] { return runtime->now_ms(); };
   ports.monotonic_ms = [this] { return clock.monotonic_ms(); };

@@ -96,7 +96,7 @@ AccountService::Reactor* AccountService::ListAccounts(Context* context,
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear(
+  return call.read_expensive(
       [in, out, page](const Engine& engine) { return list_accounts(engine, *in, page, out); });
 }
 
@@ -108,7 +108,7 @@ AccountService::Reactor* AccountService::ListShares(Context* context,
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear([in, out, page, &shared = shared_](const Engine& engine) {
+  return call.read_expensive([in, out, page, &shared = shared_](const Engine& engine) {
     return list_shares(engine, shared.now(engine), *in, page, out);
   });
 }

@@ -46,7 +46,7 @@ Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* cont
   const Page page = read_page(check, in->page_size(), in->page_token());
   check.name("cluster", in->cluster(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear(
+  return call.read_expensive(
       [in, out, page, rows, put_row](const Engine& engine) -> std::optional<Error> {
         const ClusterId id = engine.find_cluster(in->cluster());
         if (!id) return no_cluster(in->cluster());

@@ -77,7 +77,7 @@ JobService::Reactor* JobService::ListJobs(Context* context, const v1::ListJobsRe
   check.name("account", in->account(), false);
   check.name("user", in->user(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear([in, out, page](const Engine& engine) -> std::optional<Error> {
+  return call.read_expensive([in, out, page](const Engine& engine) -> std::optional<Error> {
     list_jobs(engine, *in, page, out);
     return std::nullopt;
   });
@@ -92,7 +92,7 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
   if (in->would()) {
     const Page page = read_page(check, in->page_size(), in->page_token());
     if (!check.ok()) return call.fail(check.error());
-    return call.read_dear(
+    return call.read_expensive(
         [in, out, page, view = shared_.runtime.view(), &shared = shared_](const Engine& engine) {
           return list_shadow_queue(engine, *view, shared.now(engine), *in, page, out);
         });

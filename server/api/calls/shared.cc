@@ -65,7 +65,7 @@ grpc::Status Shared::why_not(Queued queued, std::string_view what) const {
   const bool of_caller = queued == Queued::kCallerFull;
   const std::size_t most = of_caller               ? limits::kMaxReadsPerCaller
                            : what == "store reads" ? limits::kMaxStoreReads
-                                                   : limits::kMaxDearReads;
+                                                   : limits::kMaxExpensiveReads;
   return to_status(busy("the queue of " + std::to_string(most) + " " + std::string(what) +
                         (of_caller ? " of one caller" : "")));
 }
@@ -178,13 +178,13 @@ void Call::look_for_it(const std::function<void()>& go, int looks_left) const {
 
 Call::Reactor* Call::read(Fill fill) const { return read_then(finishing(*this, std::move(fill))); }
 
-Call::Reactor* Call::read_dear(Fill fill) const {
-  return read_dear_then(finishing(*this, std::move(fill)));
+Call::Reactor* Call::read_expensive(Fill fill) const {
+  return read_expensive_then(finishing(*this, std::move(fill)));
 }
 
 Call::Reactor* Call::read_starts(StartsFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
-    call.queued(call.shared_->follower.read_dear_starts(
+    call.queued(call.shared_->follower.read_expensive_starts(
         call.caller_->actor, [call, next](const Engine& engine, const ForecastStarts& starts) {
           call.rests_on(engine.seq());
           next(engine, starts);
@@ -214,13 +214,13 @@ Call::Reactor* Call::read_then(Follower::Read next) const {
   });
 }
 
-Call::Reactor* Call::read_dear_then(Follower::Read next) const {
+Call::Reactor* Call::read_expensive_then(Follower::Read next) const {
   return once_seen([call = *this, next = std::move(next)] {
-    call.queued(
-        call.shared_->follower.read_dear(call.caller_->actor, [call, next](const Engine& engine) {
-          call.rests_on(engine.seq());
-          next(engine);
-        }));
+    call.queued(call.shared_->follower.read_expensive(call.caller_->actor,
+                                                      [call, next](const Engine& engine) {
+                                                        call.rests_on(engine.seq());
+                                                        next(engine);
+                                                      }));
   });
 }
 

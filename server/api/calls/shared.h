@@ -103,7 +103,7 @@ class Call {
   // see Follower::read.
   Reactor* read(Fill fill) const;
   // As read(), but an expensive read in the caller's turn: its cost grows with the state.
-  Reactor* read_dear(Fill fill) const;
+  Reactor* read_expensive(Fill fill) const;
   // Expensive reads with the start estimates, or with the order of the queue too: see
   // Follower::read_queue.
   using StartsFill = std::function<std::optional<Error>(const Engine&, const ForecastStarts&)>;
@@ -113,7 +113,7 @@ class Call {
   Reactor* read_queue(QueueFill fill) const;
   // Run `next` as a cheap or expensive read. `next` must finish the call.
   Reactor* read_then(Follower::Read next) const;
-  Reactor* read_dear_then(Follower::Read next) const;
+  Reactor* read_expensive_then(Follower::Read next) const;
   // Sets actor and request id, posts the input, and finishes once it is durable. `fill` gets only
   // replies without error.
   Reactor* post(in::Body body, const RequestFingerprint& fingerprint,

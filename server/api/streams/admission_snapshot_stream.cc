@@ -84,7 +84,7 @@ bool AdmissionSnapshotHub::ask() {
     asked_ = true;
   }
   const Queued queued =
-      follower_.read_dear("static", [this](const Engine& engine) { send(engine); });
+      follower_.read_expensive("static", [this](const Engine& engine) { send(engine); });
   if (queued == Queued::kYes) return true;
   const std::scoped_lock lock(mutex_);
   asked_ = false;

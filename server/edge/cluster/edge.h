@@ -38,8 +38,8 @@ struct EdgePorts {
   std::function<bool(std::function<void(const Engine&)>)> read;  // as Follower::read
   // As Follower::read_starts.
   std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
-  // As Follower::read_dear (an expensive read); false: refused.
-  std::function<bool(std::function<void(const Engine&)>)> read_dear;
+  // As Follower::read_expensive (an expensive read); false: refused.
+  std::function<bool(std::function<void(const Engine&)>)> read_expensive;
   std::function<TimeMs()> now_ms;  // as Runtime::now_ms
   std::function<std::int64_t()> monotonic_ms;
 };

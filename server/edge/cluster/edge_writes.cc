@@ -304,8 +304,8 @@ void Edge::Impl::find_strays(const ClusterView& cluster) {
     if (is_stray(uid, cluster)) all.push_back(uid);
   }
   if (all.empty()) return;
-  finding_strays = ports.read_dear([this, to = inbox, of = session, name = options.cluster,
-                                    all = std::move(all)](const Engine& engine) {
+  finding_strays = ports.read_expensive([this, to = inbox, of = session, name = options.cluster,
+                                         all = std::move(all)](const Engine& engine) {
     to->put([this, of, all, order = in_share_order(engine, name)] {
       finding_strays = false;
       if (of != session) return;

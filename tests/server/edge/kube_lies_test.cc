@@ -160,7 +160,7 @@ class LiedTo {
     };
     ports.read = [](auto) { return false; };
     ports.read_starts = [](auto) { return false; };
-    ports.read_dear = [](auto) { return false; };
+    ports.read_expensive = [](auto) { return false; };
     ports.now_ms = [this] { return api->now; };
     ports.monotonic_ms = [this] { return api->now; };
     EdgeOptions options;

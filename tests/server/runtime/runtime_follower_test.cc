@@ -157,7 +157,7 @@ TEST(FollowerWithoutStore, DoesNotStart) {
   Follower follower({}, failing);
   EXPECT_TRUE(follower.start());
   EXPECT_FALSE(follower.read([](const Engine&) {}));
-  EXPECT_EQ(follower.read_dear("a", [](const Engine&) {}), Queued::kStopped);
+  EXPECT_EQ(follower.read_expensive("a", [](const Engine&) {}), Queued::kStopped);
 }
 
 // A disk that takes long over a checkpoint: the next one waits, reads do not.
@@ -202,11 +202,11 @@ TEST_F(FollowerTest, ReadsDoNotWaitForASlowCheckpoint) {
 struct HeldUp {
   HeldUp() : follower(options(), memory) {
     EXPECT_FALSE(follower.start());
-    EXPECT_EQ(follower.read_dear("greedy",
-                                 [this](const Engine&) {
-                                   entered.set_value();
-                                   go_on.get_future().wait();
-                                 }),
+    EXPECT_EQ(follower.read_expensive("greedy",
+                                      [this](const Engine&) {
+                                        entered.set_value();
+                                        go_on.get_future().wait();
+                                      }),
               Queued::kYes);
     entered.get_future().wait();
   }
@@ -225,9 +225,9 @@ TEST(FollowerLanesTest, CheapReadsPassDearOnesAndCallersTakeTurns) {
   std::string order;
   const auto note = [&order](char who) { return [&order, who](const Engine&) { order += who; }; };
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(held.follower.read_dear("greedy", note('g')), Queued::kYes);
+    EXPECT_EQ(held.follower.read_expensive("greedy", note('g')), Queued::kYes);
   }
-  EXPECT_EQ(held.follower.read_dear("modest", note('m')), Queued::kYes);
+  EXPECT_EQ(held.follower.read_expensive("modest", note('m')), Queued::kYes);
   EXPECT_TRUE(held.follower.read(note('1')));
   EXPECT_TRUE(held.follower.read(note('2')));
   EXPECT_EQ(held.follower.stats().reads_waiting, 6u);
@@ -318,15 +318,15 @@ TEST(FollowerLanesTest, OneCallerHasNoMoreThanItsShareOfReads) {
   HeldUp held;
   const auto nothing = [](const Engine&) {};
   for (std::size_t i = 1; i < limits::kMaxReadsPerCaller; ++i) {
-    ASSERT_EQ(held.follower.read_dear("greedy", nothing), Queued::kYes);
+    ASSERT_EQ(held.follower.read_expensive("greedy", nothing), Queued::kYes);
   }
-  EXPECT_EQ(held.follower.read_dear("greedy", nothing), Queued::kCallerFull);
-  EXPECT_EQ(held.follower.read_dear("modest", nothing), Queued::kYes);
+  EXPECT_EQ(held.follower.read_expensive("greedy", nothing), Queued::kCallerFull);
+  EXPECT_EQ(held.follower.read_expensive("modest", nothing), Queued::kYes);
   for (std::size_t i = 0; i < limits::kMaxCheapReads; ++i) ASSERT_TRUE(held.follower.read(nothing));
   EXPECT_FALSE(held.follower.read(nothing));
   held.go_on.set_value();
   held.follower.stop();
-  EXPECT_EQ(held.follower.read_dear("modest", nothing), Queued::kStopped);
+  EXPECT_EQ(held.follower.read_expensive("modest", nothing), Queued::kStopped);
 }
 
 TEST(FairQueueTest, AFullQueueStillTakesOneOfEachCaller) {

@@ -1,4 +1,4 @@
-#include "server/service/front.h"
+#include "server/service/listeners.h"
 
 #include <utility>
 
