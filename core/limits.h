@@ -107,7 +107,7 @@ inline constexpr std::uint32_t kMaxReserveJobs = 64;
 
 // The most live jobs and nodes for which a read runs a dry-run pass on a copy, to say which jobs
 // start. Above it, the read reports that no pass has looked yet.
-inline constexpr std::size_t kMaxRehearsed = 500;
+inline constexpr std::size_t kMaxDryRunJobs = 500;
 
 // The forecast of starts: how far ahead it looks, and at how many starts. A later job only gets a
 // time before which it does not start.
@@ -118,8 +118,8 @@ inline constexpr std::size_t kForecastStarts = 50'000;
 inline constexpr std::size_t kForecastPlaces = 65'536;
 // Calibration of start estimates: the most waiting jobs whose estimate is followed to its outcome,
 // and the newest outcomes, for each horizon, from which quantiles are computed.
-inline constexpr std::size_t kToldStarts = 10'000;
-inline constexpr std::size_t kToldOutcomes = 500;
+inline constexpr std::size_t kMaxCalibrationStarts = 10'000;
+inline constexpr std::size_t kMaxCalibrationOutcomes = 500;
 // The least time between forecasts. A forecast takes a twentieth of a core at most, and is cut at
 // kForecastMs. Up to kForecastAtOnce live jobs and nodes, a read computes it at once.
 inline constexpr DurationMs kForecastEveryMs = 10'000;
@@ -147,9 +147,9 @@ inline constexpr DurationMs kGuessedRunMs = kDayMs;
 
 // GPU pods of all clusters that wait for a node without Subak, for `queue --would` (shadow mode).
 // Further pods are skipped until there is room, and the answer says so.
-inline constexpr std::size_t kMaxPendingPods = 10'000;
+inline constexpr std::size_t kMaxUnmanagedPods = 10'000;
 // The most live jobs, nodes and such pods together for that answer. More: refused.
-inline constexpr std::size_t kMaxWouldQueue = 150'000;
+inline constexpr std::size_t kMaxShadowQueue = 150'000;
 
 // Jobs, pods or nodes that a reason names as being in the way (Reason::blockers): the first of
 // them.
@@ -173,24 +173,24 @@ inline constexpr std::size_t kTopologyLevels = 4;
 // A node without its clique label stays in its clique this long. The labeller removes the label
 // while it restarts, and reads the clique again every ten minutes.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs;
-// Nodes that one snapshot (`Picture`) may show differently; a larger one is refused. Enough for the
-// largest job with one allocation per node, and the domains that they reserve.
-inline constexpr std::size_t kMaxPictureNodes = 16'384;
+// Nodes that one snapshot (`FleetView`) may show differently; a larger one is refused. Enough for
+// the largest job with one allocation per node, and the domains that they reserve.
+inline constexpr std::size_t kMaxFleetViewNodes = 16'384;
 
 // Pods of one cluster whose node has not been seen: reports of more are refused. Half of it is only
 // for pods with GPUs.
 inline constexpr std::size_t kMaxEarlyPods = 4096;
 // Non-GPU pods that count on one node. Further pods do not count, and the edge learns it.
-inline constexpr std::size_t kMaxLightPodsPerNode = 1024;
+inline constexpr std::size_t kMaxNonGpuPodsPerNode = 1024;
 
 // Node back-off (`bar`): a node that rejected a pod is not tried for these pods this long, doubled
 // with each rejection in a row, until one of them runs there.
-inline constexpr DurationMs kFirstBarMs = 10'000;  // doubled each time
-inline constexpr DurationMs kLongestBarMs = 2 * kHourMs;
+inline constexpr DurationMs kFirstNodeBackoffMs = 10'000;  // doubled each time
+inline constexpr DurationMs kLongestNodeBackoffMs = 2 * kHourMs;
 // After the back-off ends without another rejection: the count starts again
-inline constexpr DurationMs kBarMemoryMs = 2 * kHourMs;
+inline constexpr DurationMs kNodeBackoffMemoryMs = 2 * kHourMs;
 // Nodes and kinds of pods; more: drops the back-off that would end first
-inline constexpr std::size_t kMaxBars = 10'000;
+inline constexpr std::size_t kMaxNodeBackoffs = 10'000;
 
 // Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kLoopMailbox = 65'536;
@@ -238,7 +238,7 @@ inline constexpr DurationMs kLeadTrustedMs = 2 * kSecondMs;
 // The period of the leader's heartbeat; and the silence after which its lead is over, by a clock
 // that runs while a machine sleeps. Longer than the trust, so that the leader shows nothing by
 // then.
-inline constexpr DurationMs kBeatMs = 500;
+inline constexpr DurationMs kHeartbeatMs = 500;
 inline constexpr DurationMs kLeaderSilentMs = 3 * kSecondMs;
 inline constexpr DurationMs kLeadLookMs = 20;  // between looks of a standby that waits to lead
 inline constexpr int kLeadTries = 20;          // to lock the leader's row, half a second each
@@ -330,7 +330,7 @@ inline constexpr DurationMs kProbeAnswerMs = 5'000;     // later: not ready
 inline constexpr DurationMs kProbePatienceMs = 30'000;  // a listener that is dead this long: exit
 
 // A webhook-only replica. It refuses a larger copy of the leader's data, and keeps the last one.
-inline constexpr std::size_t kMaxStaticCopyBytes = 128u << 20;
+inline constexpr std::size_t kMaxAdmissionSnapshotBytes = 128u << 20;
 // The wait before the next call to the leader: the first of these, doubled each time up to the
 // most. A copy resets it to the first.
 inline constexpr DurationMs kFollowRetryMs = 250;
@@ -369,23 +369,23 @@ inline constexpr std::size_t kMaxQueueLookedAt = 10'000;
 // The order of the queue: up to this many jobs it is always current. For a longer queue a
 // background task computes it, and one snapshot serves reads this long.
 inline constexpr std::size_t kQueueOrderedAtOnce = 1'000;
-inline constexpr DurationMs kQueuePictureMs = 1'000;
+inline constexpr DurationMs kQueueSnapshotMs = 1'000;
 // A part of the follower's turn that takes longer is logged, since reads wait for it.
 inline constexpr DurationMs kSlowTurnMs = 200;
 inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
-// Reads wait in two lanes, cheap and expensive (`Dear`), so that no cheap read waits for an
-// expensive one. A full lane: RESOURCE_EXHAUSTED.
+// Reads wait in two lanes, cheap and expensive (`ExpensiveRead`), so that no cheap read waits for
+// an expensive one. A full lane: RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxCheapReads = 4096;
-inline constexpr std::size_t kMaxDearReads = 256;
+inline constexpr std::size_t kMaxExpensiveReads = 256;
 inline constexpr std::size_t kMaxReadsPerCaller = 64;    // expensive reads, waiting or running
 inline constexpr std::size_t kMaxStreamsPerCaller = 64;  // of each kind of stream: refused
 inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all callers: refused
 // Buffered for all watchers together: the stream furthest behind ends
 inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
 // Of the accounts, in memory for Static streams: the stream that reads the oldest ends
-inline constexpr std::size_t kMaxStaticCopies = 4;
+inline constexpr std::size_t kMaxAdmissionSnapshots = 4;
 // One of its messages; a longer copy goes in several.
-inline constexpr std::size_t kStaticPartBytes = 1u << 20;
+inline constexpr std::size_t kAdmissionSnapshotPartBytes = 1u << 20;
 inline constexpr DurationMs kMaxTimeLimitMs = 3660 * kDayMs;  // of a job
 // Of the token file: refused. A longer token from a caller is unknown.
 inline constexpr std::size_t kMinTokenBytes = 16;
@@ -473,8 +473,8 @@ inline constexpr DurationMs kStartMovedPart = 10;
 inline constexpr DurationMs kTellAgainMs = 45 * kMinuteMs;
 inline constexpr DurationMs kLookWaitingMs = 2'000;
 // Best-effort writes in the cluster, of all objects together; more wait, in order.
-inline constexpr std::size_t kToldPerSecond = 20;
-inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest is dropped
+inline constexpr std::size_t kEventsPerSecond = 20;
+inline constexpr std::size_t kMaxWaitingEvents = 4096;  // that wait: then the oldest is dropped
 // How long a stop waits to remove the leader label from Subak's pod.
 inline constexpr DurationMs kPodLabelStopMs = kSecondMs;
 

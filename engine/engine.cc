@@ -20,9 +20,9 @@
 #include "engine/derive/rows.h"
 #include "engine/derive/survey.h"
 #include "engine/derive/views.h"
-#include "engine/forecast/rehearse.h"
+#include "engine/forecast/dry_run.h"
 #include "engine/forecast/run_times.h"
-#include "engine/forecast/would.h"
+#include "engine/forecast/shadow_queue.h"
 #include "engine/plan/plan.h"
 #include "engine/state/state.h"
 #include "engine/state/state_copy.h"
@@ -35,14 +35,14 @@ struct Engine::Impl {
   }
 
   std::optional<bool> starts_next(JobId id) const {
-    if (rehearsed.seq != state.seq() || rehearsed.at_ms != state.now()) {
-      rehearsed = {state.seq(), state.now(), decide::rehearse_pass(state)};
+    if (dry_run.seq != state.seq() || dry_run.at_ms != state.now()) {
+      dry_run = {state.seq(), state.now(), decide::dry_run_pass(state)};
     }
-    if (!rehearsed.starts) return std::nullopt;
-    return rehearsed.starts->contains(id);
+    if (!dry_run.starts) return std::nullopt;
+    return dry_run.starts->contains(id);
   }
 
-  struct Rehearsed {
+  struct DryRun {
     std::uint64_t seq = UINT64_MAX;
     TimeMs at_ms = 0;
     std::optional<std::set<JobId>> starts;
@@ -51,20 +51,21 @@ struct Engine::Impl {
   // The shadow queue of the engine, cached until something changes.
   struct Imagined {
     TimeMs at_ms = 0;
-    std::vector<std::shared_ptr<const PendingPods>> pending;
-    std::unique_ptr<decide::Would> would;
+    std::vector<std::shared_ptr<const UnmanagedPodList>> unmanaged_pods;
+    std::unique_ptr<decide::ShadowQueue> shadow;
   };
-  decide::Would* would_queue(const View& view) const {
-    std::vector<std::shared_ptr<const PendingPods>> pending;
+  decide::ShadowQueue* shadow_queue(const View& view) const {
+    std::vector<std::shared_ptr<const UnmanagedPodList>> unmanaged_pods;
     if (view.clusters) {
-      for (const ClusterView& cluster : *view.clusters) pending.push_back(cluster.pending);
+      for (const ClusterView& cluster : *view.clusters)
+        unmanaged_pods.push_back(cluster.unmanaged_pods);
     }
-    const bool same = imagined.at_ms == view.time_ms && imagined.pending == pending;
-    if (!imagined.would || !same) {
-      imagined.would.reset();
-      imagined = {view.time_ms, std::move(pending), decide::Would::make(state, view)};
+    const bool same = imagined.at_ms == view.time_ms && imagined.unmanaged_pods == unmanaged_pods;
+    if (!imagined.shadow || !same) {
+      imagined.shadow.reset();
+      imagined = {view.time_ms, std::move(unmanaged_pods), decide::ShadowQueue::make(state, view)};
     }
-    return imagined.would.get();
+    return imagined.shadow.get();
   }
 
   State state;
@@ -73,7 +74,7 @@ struct Engine::Impl {
   decide::PassMemory pass;
   mutable Search search{state.fleet()};  // has a cache, which never changes an answer
   mutable derive::ViewMemo views;
-  mutable Rehearsed rehearsed;
+  mutable DryRun dry_run;
   mutable Imagined imagined;
 };
 
@@ -84,12 +85,12 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 ApplyOutcome Engine::apply(const Input& input) {
   must(input.time_ms >= now(), "the shell stamps a time that never goes backwards");
-  impl_->imagined.would.reset();
+  impl_->imagined.shadow.reset();
   return decide::apply(impl_->state, impl_->search, impl_->pass, input);
 }
 
 void Engine::evolve(const Fact& fact) {
-  impl_->imagined.would.reset();
+  impl_->imagined.shadow.reset();
   impl_->state.apply(fact);
 }
 void Engine::set_seq(std::uint64_t seq) { impl_->state.set_seq(seq); }
@@ -110,7 +111,7 @@ std::vector<Fact> Engine::checkpoint() const {
 // All facts have number 0 and the state's time.
 void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
   const State& s = impl_->state;
-  s.keep([&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
+  s.snapshot([&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
 }
 
 std::array<std::uint64_t, 2> Engine::digest() const {
@@ -165,8 +166,8 @@ std::shared_ptr<const View> Engine::view() const {
   return derive::view(impl_->state, impl_->views);
 }
 std::size_t Engine::filters() const { return impl_->search.filters(); }
-MilliGpu Engine::kept_idle(ClusterId cluster) const {
-  return derive::kept_idle(impl_->state, cluster);
+MilliGpu Engine::reserved_idle(ClusterId cluster) const {
+  return derive::reserved_idle(impl_->state, cluster);
 }
 Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {
@@ -198,7 +199,7 @@ std::vector<JobId> Engine::queue_order(std::size_t most) const {
   return derive::queue_order(impl_->state, now(), most);
 }
 
-QueuePicture Engine::queue_picture() const { return derive::queue_picture(impl_->state); }
+QueueSnapshot Engine::queue_snapshot() const { return derive::queue_snapshot(impl_->state); }
 void Engine::copy_queue(QueueCopy& into) const { derive::copy_queue(impl_->state, into); }
 
 FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const {
@@ -221,12 +222,12 @@ ForecastBasis Engine::forecast_basis(TimeMs t) const {
   const State& s = impl_->state;
   ForecastBasis out{s.seq(), t, {}, derive::run_times(s, derive::ended_runs(s), t), {}};
   out.facts.reserve(decide::live_size(s) + 2 * s.tree().next_id().value);  // nearly all of them
-  s.keep(
+  s.snapshot(
       [&](fact::Body&& body) {
         out.facts.push_back({0, s.fact_ms(), std::move(body)});
         replace_ticks(out.facts.back());
       },
-      Kept::kToLookAhead);
+      SnapshotParts::kToLookAhead);
   return out;
 }
 
@@ -234,10 +235,10 @@ ForecastBasis Engine::begin_copy(CopyFor what, TimeMs t) {
   State& s = impl_->state;
   impl_->copy_for = what;
   if (what == CopyFor::kCheckpoint) {
-    impl_->copy.emplace(s, Kept::kAll);
+    impl_->copy.emplace(s, SnapshotParts::kAll);
     return {s.seq(), t, {}, {}, {}};
   }
-  impl_->copy.emplace(s, Kept::kToLookAhead);
+  impl_->copy.emplace(s, SnapshotParts::kToLookAhead);
   return {s.seq(), t, {}, {}, derive::ended_runs(s)};
 }
 
@@ -286,12 +287,13 @@ std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const
   return derive::first_reason(impl_->state, impl_->places(), *job, position);
 }
 
-std::optional<std::vector<WouldRow>> Engine::would_queue(const View& view, std::string_view account,
-                                                         std::size_t begin,
-                                                         std::size_t most) const {
-  decide::Would* const would = impl_->would_queue(view);
-  if (would == nullptr) return std::nullopt;
-  return would->rows(account, begin, most);
+std::optional<std::vector<ShadowRow>> Engine::shadow_queue(const View& view,
+                                                           std::string_view account,
+                                                           std::size_t begin,
+                                                           std::size_t most) const {
+  decide::ShadowQueue* const shadow = impl_->shadow_queue(view);
+  if (shadow == nullptr) return std::nullopt;
+  return shadow->rows(account, begin, most);
 }
 
 std::optional<Explanation> Engine::explain(JobId id, TimeMs t,

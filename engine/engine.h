@@ -35,7 +35,7 @@
 #include "core/reason.h"
 #include "engine/answers/answers.h"
 #include "engine/answers/plan.h"
-#include "engine/answers/queue_picture.h"
+#include "engine/answers/queue_snapshot.h"
 #include "engine/answers/view.h"
 #include "engine/forecast/forecast.h"
 #include "model/effect.h"
@@ -107,7 +107,7 @@ class Engine {
   // The whole order as it is now: O(n log n) in the waiting jobs. For a long queue copy it with
   // copy_queue() and order the copy on another thread. The copy costs O(n + accounts), nearly all
   // of it one copy of memory.
-  QueuePicture queue_picture() const;
+  QueueSnapshot queue_snapshot() const;
   void copy_queue(QueueCopy& into) const;
   // Returns the input of make_forecast() at `t`, which is not before now(). Any thread may use it.
   // O(state).
@@ -149,10 +149,10 @@ class Engine {
   // The shadow queue, and what the next pass would start, as if every namespace were enforced and
   // all pods that wait outside Subak were gated. These pods come from `view`, which is of this
   // engine or of the one whose facts it is fed. Returns rows from `begin` on at or below `account`
-  // (empty: all), at most `most`. nullopt: more than limits::kMaxWouldQueue. O(state) once for each
-  // state and view, then one search for a placement per row.
-  std::optional<std::vector<WouldRow>> would_queue(const View& view, std::string_view account,
-                                                   std::size_t begin, std::size_t most) const;
+  // (empty: all), at most `most`. nullopt: more than limits::kMaxShadowQueue. O(state) once for
+  // each state and view, then one search for a placement per row.
+  std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
+                                                     std::size_t begin, std::size_t most) const;
   // All pods that hold GPUs, by node, job and rank. O(those pods).
   std::vector<OpenUsage> open_usage() const;
   // The bill of every present node, by cluster and name. `t` is not before the last change of any
@@ -166,7 +166,7 @@ class Engine {
   // How many kinds of pods have cached node filters in the searches of this engine.
   std::size_t filters() const;
   // Free GPUs of the cluster on reserved nodes. O(reserved nodes).
-  MilliGpu kept_idle(ClusterId cluster) const;
+  MilliGpu reserved_idle(ClusterId cluster) const;
   Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): call rarely
 
  private:

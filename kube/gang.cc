@@ -277,7 +277,7 @@ std::string stated_gang(const Pod& pod) {
   return group.lone ? std::string() : as_label_value(group.name);
 }
 
-void leave_out_light_members(Pod& pod, std::uint32_t count) {
+void leave_out_non_gpu_members(Pod& pod, std::uint32_t count) {
   Gang& gang = pod.gang;
   gang.size = gang.size > count ? gang.size - count : 1;
   gang.size_of_owner = true;  // they come and go

@@ -178,7 +178,7 @@ void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
 std::string stated_gang(const Pod& pod);
 // Says that `count` pods of its gang are non-GPU pods (`light`) that the stated size includes: they
 // get no rank. At least one rank remains.
-void leave_out_light_members(Pod& pod, std::uint32_t count);
+void leave_out_non_gpu_members(Pod& pod, std::uint32_t count);
 
 // True if a mark says that the pod starts together with others, and nothing says with how many.
 // These are pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and

@@ -25,7 +25,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "model/fact_job.h"
-#include "model/fact_kept.h"
+#include "model/fact_snapshot.h"
 #include "model/input.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -290,7 +290,7 @@ struct ClusterRemoved {
 // `until_ms`. No times: the record is deleted.
 // With a job, the cluster's scheduler refused pods of that job there. The reason may be the job's
 // own, so other jobs with pods of this shape only try the node last.
-struct NodeBarred {
+struct NodeBackedOff {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
   PodShape shape;
@@ -383,15 +383,14 @@ struct TimeLeapt {
 };
 
 // All kinds, in the order of their durable numbers.
-using Kinds =
-    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
-                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
-                 PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersKept, LedgerKept,
-                 JobKept, RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted,
-                 ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
-                 JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran,
-                 TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized>;
+using Kinds = std::variant<
+    ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet, AccountDeleted,
+    EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted, AttemptStarted, DeadlinePassed,
+    StopAsked, AttemptEnded, PlaceLost, PodBound, PodRunning, PodGone, Charged, Reserved,
+    NodeBilled, MetersSnapshot, LedgerSnapshot, JobSnapshot, RequestSnapshot, CountersSnapshot,
+    NodeBackedOff, Finalized, ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated,
+    PodGated, GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
+    JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized>;
 
 // One fact of any kind, used like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.

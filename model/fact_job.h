@@ -342,7 +342,7 @@ struct EndRefused {
 };
 
 // The cluster's scheduler cannot bind this pod to the node of its hold; `words` are its message. A
-// NodeBarred fact (node backoff) beside this one names the node.
+// NodeBackedOff fact (node backoff) beside this one names the node.
 struct SchedulerRefused {
   static constexpr std::string_view kName = "scheduler_refused";
   JobId id;

@@ -42,11 +42,11 @@ struct NodeUse {
 };
 
 // The CPU and memory of a node that are reserved from non-GPU pods for each free GPU.
-struct BesideGpu {
+struct GpuHeadroom {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   bool any() const { return cpu_milli > 0 || memory_bytes > 0; }
-  friend bool operator==(const BesideGpu&, const BesideGpu&) = default;
+  friend bool operator==(const GpuHeadroom&, const GpuHeadroom&) = default;
 };
 
 // Built by an edge from `kubectl get nodes -o json`, a watch or a fleet CSV. A node has one product

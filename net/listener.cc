@@ -49,7 +49,7 @@ struct Listener::Impl {
   void accept();
   void accept_in(DurationMs wait_ms);
   void adopt(Socket socket);
-  std::optional<Door::Answer> let_in(const Peer& peer);
+  std::optional<ConnectionLimiter::Answer> let_in(const Peer& peer);
   void watch_certificates();
   void stop();
 };
@@ -101,7 +101,7 @@ std::optional<Error> Listener::Impl::bind() {
 }
 
 void Listener::Impl::accept() {
-  if (shared->door.crowded()) return accept_in(kCrowdedRetryMs);
+  if (shared->limiter.crowded()) return accept_in(kCrowdedRetryMs);
   acceptor->async_accept(asio::make_strand(shared->io), from,
                          [this](ErrorCodeOf ec, Socket socket) {
                            if (!acceptor->is_open()) return;
@@ -122,8 +122,8 @@ void Listener::Impl::accept_in(DurationMs wait_ms) {
 
 void Listener::Impl::adopt(Socket socket) {
   const Peer peer = peer_of(*from.data());
-  const std::optional<Door::Answer> entered = let_in(peer);
-  if (!entered) return shared->door.refused();  // the destructor closes it
+  const std::optional<ConnectionLimiter::Answer> entered = let_in(peer);
+  if (!entered) return shared->limiter.refused();  // the destructor closes it
   ErrorCodeOf ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   if (tls) {
@@ -133,10 +133,11 @@ void Listener::Impl::adopt(Socket socket) {
   }
 }
 
-std::optional<Door::Answer> Listener::Impl::let_in(const Peer& peer) {
-  Door::Answer answer = shared->door.ask(peer);
-  if (!Door::enters(answer) && shared->make_room(peer, answer)) answer = shared->door.ask(peer);
-  if (Door::enters(answer)) return answer;
+std::optional<ConnectionLimiter::Answer> Listener::Impl::let_in(const Peer& peer) {
+  ConnectionLimiter::Answer answer = shared->limiter.ask(peer);
+  if (!ConnectionLimiter::enters(answer) && shared->make_room(peer, answer))
+    answer = shared->limiter.ask(peer);
+  if (ConnectionLimiter::enters(answer)) return answer;
   return std::nullopt;
 }
 
@@ -191,16 +192,17 @@ void Listener::stop() { impl_->stop(); }
 const ListenerCounters& Listener::counters() const { return impl_->shared->counters; }
 
 ConnectionStats Listener::connections() const {
-  const Door& door = impl_->shared->door;
-  const DoorCounters& counters = door.counters();
-  return {door.open(), door.limits().all, counters.accepted, counters.refused, counters.evicted};
+  const ConnectionLimiter& limiter = impl_->shared->limiter;
+  const LimiterCounters& counters = limiter.counters();
+  return {limiter.open(), limiter.limits().all, counters.accepted, counters.refused,
+          counters.evicted};
 }
 
 ProbeResult Listener::probe(DurationMs patience) {
   const Shared& shared = *impl_->shared;
-  return subak::probe(impl_->shared->door, shared.options.host, impl_->port, patience, [&](int fd) {
-    return ask_http(fd, shared.options.tls != nullptr, patience);
-  });
+  return subak::probe(
+      impl_->shared->limiter, shared.options.host, impl_->port, patience,
+      [&](int fd) { return ask_http(fd, shared.options.tls != nullptr, patience); });
 }
 
 }  // namespace subak

@@ -28,7 +28,7 @@
 #include "core/error.h"
 #include "core/limits.h"
 #include "net/certificates.h"
-#include "net/door.h"
+#include "net/connection_limiter.h"
 #include "net/probe.h"
 
 namespace subak {

@@ -96,7 +96,7 @@ class Session : public SessionBase {
   static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
 
   template <class... Args>
-  Session(Shared& shared, const Peer& from, Door::Answer how, Args&&... args)
+  Session(Shared& shared, const Peer& from, ConnectionLimiter::Answer how, Args&&... args)
       : SessionBase(shared, from, how), stream_(std::forward<Args>(args)...) {
     in_.resize(kReadBytes);
   }

@@ -41,7 +41,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
   enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
 
-  SessionBase(Shared& shared, const Peer& peer, Door::Answer entered);
+  SessionBase(Shared& shared, const Peer& peer, ConnectionLimiter::Answer entered);
   virtual ~SessionBase();
   // The three take effect on the strand, later. Threads: any.
   virtual void kill() = 0;                      // closes the socket; pending operations fail
@@ -57,7 +57,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
 
   const Peer peer;
-  const Door::Answer entered;
+  const ConnectionLimiter::Answer entered;
   bool evicted = false;  // under Shared::mutex
 
  protected:
@@ -75,13 +75,13 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
 // The state that all connections share.
 struct Shared {
   explicit Shared(ListenerOptions o)
-      : options(std::move(o)), door({options.max_connections, options.max_per_peer}) {}
+      : options(std::move(o)), limiter({options.max_connections, options.max_per_peer}) {}
 
   const ListenerOptions options;
   HttpHandler handler;
   AsyncHttpHandler async_handler;
   ListenerCounters counters;
-  Door door;
+  ConnectionLimiter limiter;
   std::atomic<std::uint64_t> steps{0};
   std::atomic<bool> stopping{false};
   DurationMs stopping_ms = 0;  // of the control thread
@@ -96,7 +96,7 @@ struct Shared {
   void arm_tick();
   void sweep();
   void begin_stop();
-  bool make_room(const Peer& peer, Door::Answer full);
+  bool make_room(const Peer& peer, ConnectionLimiter::Answer full);
   std::vector<std::shared_ptr<SessionBase>> all();
   bool nobody() {
     const std::lock_guard lock(mutex);
@@ -104,7 +104,7 @@ struct Shared {
   }
 };
 
-inline SessionBase::SessionBase(Shared& shared, const Peer& p, Door::Answer e)
+inline SessionBase::SessionBase(Shared& shared, const Peer& p, ConnectionLimiter::Answer e)
     : peer(p), entered(e), shared_(shared) {
   step_ = ++shared_.steps;
   const std::lock_guard lock(shared_.mutex);
@@ -114,7 +114,7 @@ inline SessionBase::SessionBase(Shared& shared, const Peer& p, Door::Answer e)
 // All under the lock: when no session is left, the shared state may go too.
 inline SessionBase::~SessionBase() {
   const std::lock_guard lock(shared_.mutex);
-  shared_.door.left(peer, entered, evicted);
+  shared_.limiter.left(peer, entered, evicted);
   shared_.sessions.erase(place_);
   if (!shared_.stopping || !shared_.sessions.empty()) return;
   asio::post(shared_.control, [&tick = shared_.tick] { tick.cancel(); });
@@ -170,18 +170,20 @@ inline void Shared::begin_stop() {
 
 // Closes the connection that has owed a complete request for longest, idle or slow. It is of the
 // same address if that address is full.
-inline bool Shared::make_room(const Peer& peer, Door::Answer full) {
+inline bool Shared::make_room(const Peer& peer, ConnectionLimiter::Answer full) {
   std::shared_ptr<SessionBase> victim;
   {
     const std::lock_guard lock(mutex);
     SessionBase* oldest = nullptr;
     for (SessionBase* session : sessions) {
-      if (!session->may_go() || session->evicted || session->entered == Door::Answer::kOwn)
+      if (!session->may_go() || session->evicted ||
+          session->entered == ConnectionLimiter::Answer::kReserved)
         continue;
-      if (full == Door::Answer::kPeerFull && session->peer.address != peer.address) continue;
+      if (full == ConnectionLimiter::Answer::kPeerFull && session->peer.address != peer.address)
+        continue;
       if (oldest == nullptr || session->step() < oldest->step()) oldest = session;
     }
-    if (oldest == nullptr || !door.evict(oldest->peer)) return false;
+    if (oldest == nullptr || !limiter.evict(oldest->peer)) return false;
     oldest->evicted = true;
     victim = oldest->weak_from_this().lock();
   }

@@ -67,7 +67,8 @@ ProbeResult connect_within(int fd, SocketAddress to, DurationMs patience) {
 
 }  // namespace
 
-ProbeResult probe(Door& door, const std::string& host, std::uint16_t port, DurationMs patience,
+ProbeResult probe(ConnectionLimiter& limiter, const std::string& host, std::uint16_t port,
+                  DurationMs patience,
                   const std::function<std::optional<std::string>(int fd)>& ask) {
   const std::optional<SocketAddress> to = asked_at(host, port);
   if (!to) return {Kind::kNotAsked, host + " is no address"};
@@ -75,12 +76,12 @@ ProbeResult probe(Door& door, const std::string& host, std::uint16_t port, Durat
   if (socket.fd < 0) return {Kind::kNotAsked, why("socket")};
   const std::optional<Peer> own = bind_to(socket.fd, *asked_at(host, 0));
   if (!own) return {Kind::kNotAsked, why("bind")};
-  door.expect(*own);
+  limiter.expect(*own);
   ProbeResult result = connect_within(socket.fd, *to, patience);
   if (result.kind == Kind::kServes) {
     if (auto wrong = ask(socket.fd)) result = {Kind::kShut, std::move(*wrong)};
   }
-  const bool came = door.forget(*own);
+  const bool came = limiter.forget(*own);
   if (came && result.kind == Kind::kShut) result.kind = Kind::kSilent;
   return result;
 }

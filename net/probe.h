@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/quantity.h"
-#include "net/door.h"
+#include "net/connection_limiter.h"
 
 namespace subak {
 
@@ -27,7 +27,8 @@ struct ProbeResult {
 // socket. The listener is bound to host (an address; a wildcard is reached on loopback) and port.
 // The socket is blocking and stays the probe's. `ask` returns what went wrong. Blocks for at most
 // `patience` to connect; `ask` has a bound of its own.
-ProbeResult probe(Door& door, const std::string& host, std::uint16_t port, DurationMs patience,
+ProbeResult probe(ConnectionLimiter& limiter, const std::string& host, std::uint16_t port,
+                  DurationMs patience,
                   const std::function<std::optional<std::string>(int fd)>& ask);
 
 }  // namespace subak

@@ -16,7 +16,7 @@
 #include <optional>
 
 #include "core/limits.h"
-#include "net/generation.h"
+#include "net/certificate_bundle.h"
 
 namespace subak {
 namespace {
@@ -116,7 +116,7 @@ class Folder {
   // Writes the key first: a crash in between leaves a pair that does not match, which the next look
   // ignores.
   std::optional<Error> make() {
-    const auto made = make_generation(names_, now_);
+    const auto made = make_certificate_bundle(names_, now_);
     if (!made) return made.error();
     remove_next();
     if (!write_file(out_.files.key, made->key_pem) ||
@@ -137,7 +137,7 @@ class Folder {
 
   // Writes ca.crt last: a next pair counts only if ca.crt has its CA.
   std::optional<Error> announce() {
-    const auto made = make_generation(names_, now_);
+    const auto made = make_certificate_bundle(names_, now_);
     if (!made) return made.error();
     std::string bundle = made->ca_pem;
     for (const Certificate& ca : bundle_) {

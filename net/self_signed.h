@@ -34,8 +34,8 @@ struct SelfSigned {
 };
 
 // Does what is due at `now` in `directory` (made if it is missing), by limits::kNextCaMs and those
-// below it. `names` are the names of new pairs (net/generation.h); an existing pair for other
-// names stays. Error: the folder cannot be written, or OpenSSL failed.
+// below it. `names` are the names of new pairs (net/certificate_bundle.h); an existing pair for
+// other names stays. Error: the folder cannot be written, or OpenSSL failed.
 Result<SelfSigned> keep_self_signed(const std::string& directory,
                                     const std::vector<std::string>& names, TimeMs now);
 

@@ -43,7 +43,7 @@ void result_json(JsonOut& json, const SimResult& r) {
   windows_json(json, "jain", r.jain);
   windows_json(json, "max_deviation", r.max_deviation);
   json.field("fragmentation", r.fragmentation);
-  json.field("kept_idle_gpu_hours", r.kept_idle_gpu_h);
+  json.field("kept_idle_gpu_hours", r.reserved_idle_gpu_h);
   json.field("kept_beside_gpu_hours", r.kept_beside_gpu_h);
   const auto eta = [&](std::string_view name, double EtaResult::*figure) {
     json.key(name);
@@ -122,7 +122,7 @@ void add_fairness(Table& table, const std::vector<SimResult>& results) {
             {"     1d", [](R r) { return part(r.max_deviation.day, 4); }},
             {"     7d", [](R r) { return part(r.max_deviation.week, 4); }},
             {"fragmentation", [](R r) { return fixed(r.fragmentation, 4); }},
-            {"reserved idle GPU-h", [](R r) { return fixed(r.kept_idle_gpu_h, 0); }},
+            {"reserved idle GPU-h", [](R r) { return fixed(r.reserved_idle_gpu_h, 0); }},
             {"     others could use", [](R r) { return fixed(r.kept_beside_gpu_h, 0); }},
             {"wall s", [](R r) { return fixed(r.wall_s, 2); }},
             {"x real time", [](R r) { return human_count(r.sim_speedup); }}});
@@ -196,7 +196,7 @@ void print_bursty(const std::vector<SimResult>& results, std::ostream& out) {
             {"     p99 of all", [](R r) { return human_seconds(r.wait_s.p99); }},
             {"     mean of gangs", [](R r) { return human_seconds(r.wait_by_size.back().mean); }},
             {"utilisation %", [](R r) { return fixed(100 * r.utilisation, 2); }},
-            {"reserved idle GPU-h", [](R r) { return fixed(r.kept_idle_gpu_h, 0); }}});
+            {"reserved idle GPU-h", [](R r) { return fixed(r.reserved_idle_gpu_h, 0); }}});
   table.print(out);
 }
 

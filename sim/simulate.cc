@@ -18,9 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Integrates reserved idle GPUs, from the inputs.
-class KeptIdle {
+class ReservedIdle {
  public:
-  KeptIdle(const Engine& engine, TimeMs from, TimeMs to) : engine_(engine), since_(from), to_(to) {}
+  ReservedIdle(const Engine& engine, TimeMs from, TimeMs to)
+      : engine_(engine), since_(from), to_(to) {}
 
   void submitted(JobId id, MilliGpu milligpu) { wait(id, milligpu); }
   void saw(const Input& input, const ApplyOutcome& outcome) {
@@ -37,7 +38,7 @@ class KeptIdle {
     }
     if (!std::holds_alternative<in::Pass>(input.body)) return;
     const ClusterId cluster = engine_.find_cluster(kClusterName);
-    level_ = cluster ? engine_.kept_idle(cluster) : 0;
+    level_ = cluster ? engine_.reserved_idle(cluster) : 0;
     beside_ = used_by_others();
   }
   double gpu_hours() const { return gpu_ms_ / kHourMs; }
@@ -92,7 +93,7 @@ class KeptIdle {
 // Stores the integrals and the fate of each job while the driver runs.
 class Keeper : public Observer {
  public:
-  Keeper(const Workload& w, KeptIdle& kept, EtaJudge* eta)
+  Keeper(const Workload& w, ReservedIdle& kept, EtaJudge* eta)
       : workload_(w),
         kept_(kept),
         eta_(eta),
@@ -149,7 +150,7 @@ class Keeper : public Observer {
     }
   }
   const Workload& workload_;
-  KeptIdle& kept_;
+  ReservedIdle& kept_;
   EtaJudge* eta_;  // none: not requested
   Clock::duration telling_{};
   Timeline timeline_;
@@ -164,7 +165,7 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
                            const SimulateOptions& options) {
   const Clock::time_point start = Clock::now();
   Engine engine;
-  KeptIdle kept(engine, workload.from_ms, workload.to_ms);
+  ReservedIdle kept(engine, workload.from_ms, workload.to_ms);
   EnginePort port(engine, [&](const Input& input, const ApplyOutcome& outcome) {
     kept.saw(input, outcome);
     if (options.observer) options.observer(input, outcome);
@@ -182,7 +183,7 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
   result.policy = enum_name(policy.order);
   result.unplaceable += driver.refused();
   if (eta) result.eta = eta->result();
-  result.kept_idle_gpu_h = kept.gpu_hours();
+  result.reserved_idle_gpu_h = kept.gpu_hours();
   result.kept_beside_gpu_h = kept.beside_gpu_hours();
   result.wall_s = wall_s;
   result.sim_speedup = static_cast<double>(driver.now() - workload.from_ms) / 1000 / wall_s;

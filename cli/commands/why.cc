@@ -84,7 +84,7 @@ void print_start(Session& s, const v1::ExpectedStart& start) {
 }
 
 // Prints its reserved nodes, now or later, and its start estimate.
-void print_outlook(Session& s, const v1::Explanation& e) {
+void print_estimate(Session& s, const v1::Explanation& e) {
   if (e.kept_node_count() > 0) {
     s.out() << "\nnodes reserved for it until it starts:";
     for (const std::string& node : e.kept_nodes()) s.out() << ' ' << printable(node);
@@ -173,7 +173,7 @@ void explain(Session& s, const WhyCommand& o) {
   s.show_text(e, [&] {
     print_head(s, e);
     print_reasons(s, e);
-    print_outlook(s, e);
+    print_estimate(s, e);
     print_ranking(s, e);
     if (o.alternatives) print_alternatives(s, e);
   });

@@ -141,9 +141,9 @@ struct Explanation {
   std::vector<Reason> reasons;  // all that apply now, structural first; never empty while it waits
   std::vector<RankStep> ranking;
   // Of a queued job: the time from which Subak may reserve nodes for it if it does not fit in its
-  // turn. 0: never. `kept_nodes` are the names of the nodes that are reserved for it now.
+  // turn. 0: never. `reserved_nodes` are the names of the nodes that are reserved for it now.
   TimeMs patience_until_ms = 0;
-  std::vector<std::string> kept_nodes;
+  std::vector<std::string> reserved_nodes;
 };
 
 // A job with more pods than ranks. The pods without a rank are JobRow::pods from JobRow::gang_size
@@ -155,7 +155,7 @@ struct CrowdedJob {
 
 // One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`
 // (docs/design/0035).
-struct WouldRow {
+struct ShadowRow {
   std::size_t index = 0;            // among all rows, from 0
   std::size_t position = 0;         // 1 = next; 0: its gang is incomplete, or has no account
   bool pending = false;             // its pods wait outside Subak, and job.id is none
@@ -189,9 +189,10 @@ struct Survey {
     // The part of the free GPUs that common pods cannot use: Search::fragmentation over the
     // limits::kSurveyShapes shapes that most waiting or running pods have.
     double fragmentation = 0;
-    MilliGpu kept_idle = 0;      // Engine::kept_idle() of the cluster
-    MilliGpu left_to_gangs = 0;  // idle on NVLink domains that Policy::keep_whole leaves to gangs
-    LightWork light;             // of non-GPU pods: Fleet::light_work() of the cluster
+    MilliGpu reserved_idle = 0;  // Engine::reserved_idle() of the cluster
+    MilliGpu reserved_domains_idle =
+        0;              // idle on NVLink domains that Policy::keep_whole leaves to gangs
+    NonGpuUse non_gpu;  // of non-GPU pods: Fleet::non_gpu_use() of the cluster
   };
   std::vector<OfCluster> clusters;  // by id
   // The earliest submit time of the jobs that are queued at or below an account. No entry: none is

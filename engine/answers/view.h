@@ -21,7 +21,7 @@
 #include "core/quantity.h"
 #include "core/shared_map.h"
 #include "engine/answers/namespace_labels.h"
-#include "engine/answers/pending_pods.h"
+#include "engine/answers/unmanaged_pods.h"
 #include "model/input.h"
 #include "model/job.h"
 #include "placement/fleet/fleet.h"
@@ -94,7 +94,7 @@ struct ClusterView {
   std::shared_ptr<const NamespaceLabels> labels;
   // Pods that wait for a node outside Subak. Not made from facts: a view of an engine that was only
   // fed with facts has none.
-  std::shared_ptr<const PendingPods> pending;
+  std::shared_ptr<const UnmanagedPodList> unmanaged_pods;
   std::string known_as;  // in::ListBegin::known_as of the newest list; not from facts either
   Mode mode_of(std::string_view ns) const;  // the namespace's own, else the cluster's
 };

@@ -33,7 +33,7 @@ struct PassMemory {
   using BlockedShapes = std::vector<Blocked>;
   // A rule of accounts that stops jobs. It stops a whole job class, named by one of its jobs while
   // that has the same request. Or it stops all jobs that ask for as much at or below an account.
-  struct Barred {
+  struct BlockedByRule {
     JobId line;
     std::uint64_t serial = 0;  // of the job's shape
     AccountId account;
@@ -41,13 +41,13 @@ struct PassMemory {
   };
   // Versions of the inputs to a cached result. If one changed, the result is computed again.
   struct Point {
-    std::uint64_t fleet = 0, structure = 0, kept = 0;
+    std::uint64_t fleet = 0, structure = 0, reserved = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
   // Versions of the inputs to the last search for promised starts. If none changed, the search is
   // skipped.
   struct StartsPoint {
-    std::uint64_t freed = 0, structure = 0, kept = 0, drains = 0, overruns = 0;
+    std::uint64_t freed = 0, structure = 0, reserved = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
     friend bool operator==(const StartsPoint&, const StartsPoint&) = default;
@@ -56,12 +56,13 @@ struct PassMemory {
   BlockedShapes blocked_for_all;   // nor on nodes reserved for jobs beyond their quota
   BlockedShapes blocked_for_fill;  // nor on nodes reserved for any job
   // Set by a pass that stopped before it asked all jobs. The next pass skips these.
-  std::vector<Barred> barred;
-  Point barred_at;
-  std::uint64_t kept_at = 0;  // version of State::kept() for which the blocked shapes hold
-  Point open_at;              // all reserved nodes were open
-  StartsPoint pulled_at;      // no promised start could be earlier
-  std::set<JobId> refused;    // no nodes can be reserved for them
+  std::vector<BlockedByRule> blocked_by_rule;
+  Point blocked_by_rule_at;
+  // The version of State::reserved_nodes() for which the blocked shapes hold.
+  std::uint64_t reserved_at = 0;
+  Point open_at;            // all reserved nodes were open
+  StartsPoint pulled_at;    // no promised start could be earlier
+  std::set<JobId> refused;  // no nodes can be reserved for them
   StartsPoint refused_at;
 };
 
@@ -124,7 +125,7 @@ void remove_node(Decision& d, NodeId id, TimeMs at);
 // bound there without Subak, or the node shrank. It releases holds that do not fit beside the rest
 // and whose gate is closed, the newest first, until the rest fits. It does nothing while a list is
 // read, since objects that the list does not name may be gone.
-void take_back_excess(Decision& d, NodeId node);
+void evict_overcommit(Decision& d, NodeId node);
 
 // node.cc: begins and ends drains whose time has come.
 void begin_and_end_drains(Decision& d);
@@ -186,12 +187,12 @@ void expire(Decision& d, const state::Job& job);
 // Ends a wait: no pod came in time, or a pause is over.
 void end_wait(Decision& d, const state::Job& job);
 
-// bars.cc: the node rejected a pod of this shape. Backs the node off for the shape, longer each
-// time.
+// node_backoff.cc: the node rejected a pod of this shape. Backs the node off for the shape, longer
+// each time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
 // A pod of this shape of the job runs there: forgets the node's backoffs for the shape. Scheduler
 // refusals of other jobs stay.
-void forgive_node(Decision& d, NodeId node, const PodShape& shape, JobId job);
+void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job);
 // Records that the cluster's scheduler cannot bind this pod to the node of its hold. The node is
 // backed off for the job. Once two nodes refused it, the whole job is backed off
 // (docs/design/0072). It does nothing if this hold already had a refusal.
@@ -209,17 +210,17 @@ void retry(Decision& d, JobId id);
 // in its cluster.
 void forgive_refusals(Decision& d, NodeId node);
 // Ends node backoffs whose time is over, and deletes old records.
-void end_bars(Decision& d);
+void end_backoffs(Decision& d);
 // node.cc: removes nodes from their clique after their clique label was missing for
 // limits::kCliqueKeptMs.
 void end_cliques(Decision& d);
 
-// light_pod.cc: a non-GPU pod (`light_pod`) is on a node. The node exists.
-void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
+// non_gpu_pod.cc: a non-GPU pod is on a node. The node exists.
+void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
 // Removes the pod. False: the pod was never seen.
-bool end_light_pod(Decision& d, ClusterId cluster, const std::string& uid);
+bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed.
-void sum_light_pods(Decision& d, NodeId node);
+void sum_non_gpu_pods(Decision& d, NodeId node);
 
 // expected.cc: the rank whose hold is for a pod like this one, its own rank before others. None:
 // the pod has to wait.
@@ -237,8 +238,8 @@ void order_ranks(Decision& d, JobId id);
 
 // pod.cc: decides the early reports of pods on a node that was just seen for the first time.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
-// pending_pod.cc: records whether the pod of the decided input waits outside Subak.
-void note_pending(Decision& d);
+// unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
+void note_unmanaged(Decision& d);
 
 // seen.cc: true if `below` is `account` or below it.
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);

@@ -161,7 +161,7 @@ void decide(Decision& d, const in::CancelJob& i) {
   d.out.reply.job = i.job;
   std::vector<JobId> apart;
   if (job->replaced_alone()) {
-    apart = d.s.jobs().apart(i.job.cluster(), job->name, job->of_pods->owner);
+    apart = d.s.jobs().apart(i.job.cluster(), job->name, job->pod_origin->owner);
   }
   cancel(d, *job, d.stamp(i.reason));
   EditStamp with_gang = d.stamp(i.reason);
@@ -229,7 +229,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
   for (auto end = derive::next_end(d.s); due(end); end = derive::next_end(d.s)) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
-  end_bars(d);
+  end_backoffs(d);
   begin_and_end_drains(d);
   end_cliques(d);
   close_rows(d);

@@ -52,7 +52,7 @@ bool gives_all_back(const Job& job) {
 // scheduler could not bind.
 bool is_remade(const Job& job) {
   if (job.origin != JobOrigin::kPods) return false;
-  const bool alone = job.cause == Cause::kUnschedulable && !job.of_pods->owner.empty();
+  const bool alone = job.cause == Cause::kUnschedulable && !job.pod_origin->owner.empty();
   return (job.gang || alone) &&
          std::any_of(job.pods.begin(), job.pods.end(), [](const Pod& p) { return p.controlled; });
 }
@@ -176,12 +176,12 @@ void take_ranks(Decision& d, JobId id) {
 // now on.
 void assign(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
-  const AccountId account = account_of(d, id.cluster(), job.ns(), job.of_pods->account);
+  const AccountId account = account_of(d, id.cluster(), job.ns(), job.pod_origin->account);
   if (account == kUnassigned) return;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (job.pods[rank].is_bound()) charge_end(d, job, rank, d.s.now());
   }
-  const AccountId leaf = leaf_of(d, account, job.of_pods->user);
+  const AccountId leaf = leaf_of(d, account, job.pod_origin->user);
   const bool is_new = job.origin == JobOrigin::kPods && job.state == JobState::kIncomplete;
   d.emit(fact::JobAssigned{id, leaf, is_new && draining(d.s.tree(), leaf)});
   settle(d, id);
@@ -207,15 +207,15 @@ std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::u
   ShapeId before;
   bool after_new = false;
   const auto add_new = [&] {
-    if (!before || !(d.s.alone(before) == shape)) bytes += stored_bytes(shape);
+    if (!before || !(d.s.single_pod(before) == shape)) bytes += stored_bytes(shape);
     after_new = true;
   };
   for (std::uint32_t r = 0; r < job.ranks(); ++r) {
     if (r == rank) {
       add_new();
     } else if (const ShapeId here = job.pods[r].shape; here) {
-      const bool same = after_new ? d.s.alone(here) == shape : here == before;
-      if (!same) bytes += d.s.alone_bytes(here);
+      const bool same = after_new ? d.s.single_pod(here) == shape : here == before;
+      if (!same) bytes += d.s.single_pod_bytes(here);
       before = here;
       after_new = false;
     }

@@ -28,8 +28,8 @@ std::uint64_t freed_point(const Decision& d, ShapeId shape) {
 using derive::amounts_of;
 using Found = derive::EntitledPlace;
 
-Found find_entitled(Decision& d, const state::Job& job, const KeptNodes& kept) {
-  return derive::find_entitled(d.s, d.search, kept, job);
+Found find_entitled(Decision& d, const state::Job& job, const ReservedNodes& reserved_nodes) {
+  return derive::find_entitled(d.s, d.search, reserved_nodes, job);
 }
 
 void start(Decision& d, JobId id, Placement placement) {
@@ -50,11 +50,11 @@ void start(Decision& d, JobId id, Placement placement) {
 
 // If the reserved nodes changed, shapes without a placement may have one.
 void forget_blocked(const Decision& d, PassMemory& memory) {
-  if (memory.kept_at != d.s.kept().version()) {
+  if (memory.reserved_at != d.s.reserved_nodes().version()) {
     memory.blocked.clear();
     memory.blocked_for_all.clear();
     memory.blocked_for_fill.clear();
-    memory.kept_at = d.s.kept().version();
+    memory.reserved_at = d.s.reserved_nodes().version();
   }
   const std::size_t numbers = d.s.fleet().shape_numbers() + 1;
   memory.blocked.resize(numbers);
@@ -63,13 +63,13 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
 }
 
 // A placement on the nodes that are reserved for the job, and nowhere else.
-Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& job) {
-  KeptNodes kept = derive::draining_before(d.s, d.s.sure_end(job));
-  kept.keep(r.nodes, r.job);
-  derive::keep_for_others(d.s, r.job, kept);
+Found find_on_reserved(Decision& d, const state::Reservation& r, const state::Job& job) {
+  ReservedNodes reserved_nodes = derive::draining_before(d.s, d.s.sure_end(job));
+  reserved_nodes.reserve(r.nodes, r.job);
+  derive::reserve_for_others(d.s, r.job, reserved_nodes);
   const JobId nobody(r.job.cluster(), 0);
-  kept.keep(d.s.fleet().nodes(r.job.cluster()), nobody);
-  return find_entitled(d, job, kept);
+  reserved_nodes.reserve(d.s.fleet().nodes(r.job.cluster()), nobody);
+  return find_entitled(d, job, reserved_nodes);
 }
 
 // True if enough may be idle there. Usually something is held, and a look at one node rules it out.
@@ -91,12 +91,12 @@ bool start_reserved(Decision& d) {
     const state::Job& job = d.s.jobs().at(r.job);
     if (!d.s.clusters().at(r.job.cluster()).synced) continue;
     Found found;
-    if (could_fit(d, r, job)) found = find_on_kept(d, r, job);
+    if (could_fit(d, r, job)) found = find_on_reserved(d, r, job);
     if (found.placement) {
       start(d, r.job, *std::move(found.placement));
       any = true;
     } else if (!derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
-      give_up_in_vain(d, r, found.barred.has_value());
+      cancel_reservation(d, r, found.blocked_by_rule.has_value());
     }
   }
   return any;
@@ -118,7 +118,7 @@ void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId
 
 // True if a shape had no placement in this walk, which began at version `begun`, and may have one
 // now. A start takes GPUs and frees what was reserved beside them for non-GPU pods
-// (Fleet::keep_beside_gpus).
+// (Fleet::set_gpu_headroom).
 bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, std::uint64_t begun) {
   if (freed_point(d) == begun) return false;
   const std::vector<ShapeId> waiting = d.s.jobs().ready().waiting_shapes();
@@ -141,12 +141,12 @@ struct Work {
 // part. The order compares accounts by their next jobs, so it must not depend on earlier searches.
 class Walk {
  public:
-  // It searches for placements outside `kept`, which must outlive the walk. `blocked`: its cached
-  // results. `reserved`: shapes that take part in any case.
-  Walk(Decision& d, const KeptNodes& kept, PassMemory& memory, PassMemory::BlockedShapes& blocked,
-       std::set<ShapeId> reserved = {})
+  // It searches for placements outside `reserved_nodes`, which must outlive the walk. `blocked`:
+  // its cached results. `reserved`: shapes that take part in any case.
+  Walk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
+       PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {})
       : d_(d),
-        kept_(kept),
+        reserved_nodes_(reserved_nodes),
         memory_(memory),
         blocked_(blocked),
         reserved_(std::move(reserved)),
@@ -160,10 +160,10 @@ class Walk {
       }
     }
     const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
-                                  d.s.kept().version()};
-    if (memory.barred_at != point) memory.barred.clear();
-    memory.barred_at = point;
-    for (const PassMemory::Barred& barred : memory.barred) apply(barred);
+                                  d.s.reserved_nodes().version()};
+    if (memory.blocked_by_rule_at != point) memory.blocked_by_rule.clear();
+    memory.blocked_by_rule_at = point;
+    for (const PassMemory::BlockedByRule& rule : memory.blocked_by_rule) apply(rule);
   }
 
   std::optional<JobId> next() { return pass_.next(); }
@@ -186,15 +186,16 @@ class Walk {
   // Call it for a job without a placement. True if it would have one on nodes that are drained
   // before its end, `end_ms`. It is then passed over, and jobs like it with shorter limits may
   // start there.
-  bool pass_over_if_drained(const state::Job& job, TimeMs end_ms, derive::KeptByEnd& kept) {
+  bool skip_if_drained(const state::Job& job, TimeMs end_ms,
+                       derive::ReservedUntil& reserved_until) {
     if (d_.s.nodes().planned_drains().empty()) return false;
-    const Picture undrained(d_.s.fleet(), kept.beside_drains(end_ms));
+    const FleetView undrained(d_.s.fleet(), reserved_until.beside_drains(end_ms));
     if (!d_.search.find(undrained, job.shape, job.id)) return false;
-    pass_over_drained(job, end_ms);
+    skip_drained(job, end_ms);
     return true;
   }
   // After a number of jobs the whole shape is passed over.
-  void pass_over_drained(const state::Job& job, TimeMs end_ms) {
+  void skip_drained(const state::Job& job, TimeMs end_ms) {
     TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
     known.end_ms = std::min(known.end_ms, end_ms);
     if (++known.jobs < limits::kMaxFillLooks) {
@@ -213,31 +214,31 @@ class Walk {
     for (const auto& [shape, known] : too_late_) shapes.insert(shape);
     return shapes;
   }
-  void pass_over_line(JobId id) { pass_.block_line(id); }
-  void pass_over(JobId id) { pass_.block_job(id); }
+  void skip_line(JobId id) { pass_.block_line(id); }
+  void skip_job(JobId id) { pass_.block_job(id); }
   // A rule that stops one job of a leaf with a shape stops its whole job class.
-  void bar_line(JobId id) { bar({id, serial_of(id), AccountId(), 0}); }
+  void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
   // True if a rule stops the job on any placement. Records the rule.
-  bool bar_if_stopped(const state::Job& job) {
+  bool block_if_stopped(const state::Job& job) {
     const auto binding = derive::stopped(d_.s, job, Asking::kAmounts);
     if (!binding) return false;
     if (binding->any_product) {
-      bar({JobId(), 0, binding->subject, binding->need});
+      block_by_rule({JobId(), 0, binding->subject, binding->need});
     } else {
-      bar_line(job.id);
+      block_line_by_rule(job.id);
     }
     return true;
   }
 
  private:
-  void bar(const PassMemory::Barred& barred) {
-    memory_.barred.push_back(barred);
-    apply(barred);
+  void block_by_rule(const PassMemory::BlockedByRule& rule) {
+    memory_.blocked_by_rule.push_back(rule);
+    apply(rule);
   }
-  void apply(const PassMemory::Barred& barred) {
-    if (barred.account) return pass_.block_account(barred.account, barred.least);
-    const bool waits = d_.s.jobs().ready().contains(barred.line);
-    if (waits && serial_of(barred.line) == barred.serial) pass_.block_line(barred.line);
+  void apply(const PassMemory::BlockedByRule& rule) {
+    if (rule.account) return pass_.block_account(rule.account, rule.least);
+    const bool waits = d_.s.jobs().ready().contains(rule.line);
+    if (waits && serial_of(rule.line) == rule.serial) pass_.block_line(rule.line);
   }
   std::uint64_t serial_of(JobId id) const { return d_.s.fleet().serial(d_.s.jobs().at(id).shape); }
   // The shapes not known to lack a placement, in an order that depends only on the state. The
@@ -265,11 +266,11 @@ class Walk {
   }
   bool has_place(ShapeId shape) {
     return reserved_.contains(shape) ||
-           d_.search.find(Picture(d_.s.fleet(), kept_), shape, JobId());
+           d_.search.find(FleetView(d_.s.fleet(), reserved_nodes_), shape, JobId());
   }
 
   Decision& d_;
-  const KeptNodes& kept_;
+  const ReservedNodes& reserved_nodes_;
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
   const std::set<ShapeId> reserved_;
@@ -285,27 +286,28 @@ class Walk {
 
 // Tries to start the next job in the order. False: it cannot start, and the walk knows which others
 // cannot.
-bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work& work) {
+bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Walk& walk,
+               Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
-  if (walk.bar_if_stopped(job)) return false;
+  if (walk.block_if_stopped(job)) return false;
   const TimeMs end_ms = d.s.sure_end(job);
   const auto has_own = [&] { return d.s.clusters().reservation_of(id) != nullptr; };
   if (walk.is_too_late(job.shape, end_ms) && !has_own()) {
-    walk.pass_over_drained(job, end_ms);
+    walk.skip_drained(job, end_ms);
     return false;
   }
-  Found found = find_entitled(d, job, kept.from(end_ms));
+  Found found = find_entitled(d, job, reserved_until.from(end_ms));
   if (found.placement) {
     start(d, id, *std::move(found.placement));
     walk.started(id, leaf);
     return true;
   }
-  if (found.barred) {
-    walk.bar_line(id);
+  if (found.blocked_by_rule) {
+    walk.block_line_by_rule(id);
   } else if (found.refused || has_own()) {
-    walk.pass_over(id);  // others like it may have a placement that it has not, or get nodes too
-  } else if (!walk.pass_over_if_drained(job, end_ms, kept)) {
+    walk.skip_job(id);  // others like it may have a placement that it has not, or get nodes too
+  } else if (!walk.skip_if_drained(job, end_ms, reserved_until)) {
     walk.no_place(job.shape);
     walk.block_others(work);
   }
@@ -315,9 +317,9 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
 // Starts jobs within their quota, which come first in the order. They may use nodes that are
 // reserved for jobs beyond their quota.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
-  if (d.s.kept().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
-  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kFirm);
-  const KeptNodes firm = kept.beside_drains(0);
+  if (d.s.reserved_nodes().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
+  derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kFirm);
+  const ReservedNodes firm = reserved_until.beside_drains(0);
   const std::uint64_t begun = freed_point(d);
   Walk walk(d, firm, memory, memory.blocked_for_all);
   for (; !work.enough(); ++work.checks) {
@@ -325,18 +327,18 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     if (!next || !derive::is_within_quota(d.s, d.s.jobs().at(*next))) break;
     const state::Job& job = d.s.jobs().at(*next);
     const AccountId leaf = job.leaf;
-    if (walk.bar_if_stopped(job)) continue;
+    if (walk.block_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
-    Found found = find_entitled(d, job, kept.from(end_ms));
+    Found found = find_entitled(d, job, reserved_until.from(end_ms));
     if (found.refused) {
-      walk.pass_over(*next);
-    } else if (!found.placement && !found.barred) {
-      if (walk.pass_over_if_drained(job, end_ms, kept)) continue;
+      walk.skip_job(*next);
+    } else if (!found.placement && !found.blocked_by_rule) {
+      if (walk.skip_if_drained(job, end_ms, reserved_until)) continue;
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);
     } else if (!found.placement ||
                !within_quota(d.s.tree(), {leaf, amounts_of(d.s, *found.placement)})) {
-      walk.pass_over_line(*next);
+      walk.skip_line(*next);
     } else {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
@@ -362,7 +364,7 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
   for (const ShapeId shape : others) walk.block_shape(shape);
-  const bool known = memory.kept_at == d.s.kept().version();
+  const bool known = memory.reserved_at == d.s.reserved_nodes().version();
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
     if (derive::stopped(d.s, job, Asking::kAmounts)) {
@@ -373,15 +375,15 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
       walk.block_shape(job.shape);
     }
   }
-  if (known) memory.kept_at = d.s.kept().version();  // blocked shapes stay blocked
+  if (known) memory.reserved_at = d.s.reserved_nodes().version();  // blocked shapes stay blocked
 }
 
 // Fills reserved nodes, in the order, with jobs that had no placement elsewhere and end before the
 // nodes are needed.
 void fill(Decision& d, PassMemory& memory, Work& work) {
-  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kInUse);
-  if (kept.last() <= d.s.now()) return;
-  const KeptNodes nothing;
+  derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kInUse);
+  if (reserved_until.last() <= d.s.now()) return;
+  const ReservedNodes nothing;
   const std::uint64_t begun = freed_point(d);
   Walk walk(d, nothing, memory, memory.blocked_for_fill);
   for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
@@ -389,23 +391,23 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     if (!next) return;
     const state::Job& job = d.s.jobs().at(*next);
     const AccountId leaf = job.leaf;
-    if (walk.bar_if_stopped(job)) continue;
+    if (walk.block_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
-    if (end_ms > kept.last()) {
-      walk.pass_over(*next);
+    if (end_ms > reserved_until.last()) {
+      walk.skip_job(*next);
       continue;
     }
-    Found found = find_entitled(d, job, kept.from(end_ms));
+    Found found = find_entitled(d, job, reserved_until.from(end_ms));
     ++work.checks;
     if (found.placement) {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
       if (may_fit_now(d, memory.blocked_for_fill, begun)) return;
-    } else if (!d.search.find(Picture(d.s.fleet(), nothing), job.shape)) {
+    } else if (!d.search.find(FleetView(d.s.fleet(), nothing), job.shape)) {
       walk.no_place(job.shape);
     } else {
-      walk.pass_over(*next);
+      walk.skip_job(*next);
     }
   }
 }
@@ -424,18 +426,18 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 // may use now, or an earlier job may fit now. `too_late`: shapes with jobs whose only placement is
 // drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
-  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kAll);
+  derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
   const std::uint64_t begun = freed_point(d);
-  Walk walk(d, d.s.kept(), memory, memory.blocked, reserved_shapes(d));
+  Walk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next) {
       too_late = walk.too_late();
       return Walked::kAll;
     }
-    if (!try_start(d, *next, kept, walk, work)) continue;
+    if (!try_start(d, *next, reserved_until, walk, work)) continue;
     ++work.starts;
-    if (!d.s.kept().empty() && give_up_stopped(d)) return Walked::kAgain;
+    if (!d.s.reserved_nodes().empty() && give_up_stopped(d)) return Walked::kAgain;
     if (may_fit_now(d, memory.blocked, begun)) return Walked::kAgain;
   }
   return Walked::kEnough;
@@ -468,9 +470,10 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     fill(d, memory, work);
     pull(d, memory);
     // Nodes that are no longer reserved are free for others.
-    if (memory.kept_at != d.s.kept().version() || freed != freed_point(d)) walked = Walked::kAgain;
+    if (memory.reserved_at != d.s.reserved_nodes().version() || freed != freed_point(d))
+      walked = Walked::kAgain;
   }
-  if (walked != Walked::kEnough) memory.barred.clear();
+  if (walked != Walked::kEnough) memory.blocked_by_rule.clear();
   d.tell(note::PassDue{walked != Walked::kAll});
 }
 

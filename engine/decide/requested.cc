@@ -106,8 +106,8 @@ void refuse_reused(Decision& d, TimeMs used_at) {
 void keep_request(Decision& d) {
   const Reply& reply = d.out.reply;
   if (d.content == 0 || reply.error || find_request(d) != nullptr) return;
-  d.emit(fact::RequestKept{d.input.request_id, d.s.now(), reply.job, reply.account, reply.revision,
-                           d.input.actor, d.method, d.content});
+  d.emit(fact::RequestSnapshot{d.input.request_id, d.s.now(), reply.job, reply.account,
+                               reply.revision, d.input.actor, d.method, d.content});
 }
 
 void note_news(Decision& d) {
@@ -182,7 +182,7 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
   } else {
     decide_body(d, memory);
     note_news(d);
-    note_pending(d);
+    note_unmanaged(d);
   }
   keep_request(d);
   d.tell(note::Decided{});

@@ -45,12 +45,9 @@ std::optional<Start> best_start(Decision& d, const state::Job& job) {
 
 PassMemory::StartsPoint point_of(const Decision& d) {
   const Policy& policy = d.s.policy();
-  return {d.s.fleet().freed_version() + 1,
-          d.s.tree().structure_version(),
-          d.s.kept().version(),
-          d.s.nodes().planned_version(),
-          d.s.jobs().limit_record().version(),
-          policy.time_limit_grace_ms,
+  return {d.s.fleet().freed_version() + 1,     d.s.tree().structure_version(),
+          d.s.reserved_nodes().version(),      d.s.nodes().planned_version(),
+          d.s.jobs().limit_record().version(), policy.time_limit_grace_ms,
           policy.enforce_time_limits};
 }
 
@@ -136,7 +133,8 @@ bool give_up_stopped(Decision& d) {
 }
 
 bool mend(Decision& d, PassMemory& memory) {
-  const PassMemory::Point point{d.s.fleet().description_version(), 0, d.s.kept().version()};
+  const PassMemory::Point point{d.s.fleet().description_version(), 0,
+                                d.s.reserved_nodes().version()};
   const bool known_open = memory.open_at == point;
   bool any = false;
   for (const Reservation& r : all_reservations(d)) {
@@ -204,8 +202,8 @@ void pull(Decision& d, PassMemory& memory) {
   memory.pulled_at = point_of(d);
 }
 
-void give_up_in_vain(Decision& d, const Reservation& r, bool barred) {
-  give_up(d, r, barred ? ReserveCause::kAccount : ReserveCause::kNoPlace);
+void cancel_reservation(Decision& d, const Reservation& r, bool blocked_by_rule) {
+  give_up(d, r, blocked_by_rule ? ReserveCause::kAccount : ReserveCause::kNoPlace);
 }
 
 }  // namespace subak::decide

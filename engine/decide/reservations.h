@@ -45,6 +45,6 @@ void choose_estimates(Decision& d);
 // and new starts only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement there.
-void give_up_in_vain(Decision& d, const state::Reservation& r, bool barred);
+void cancel_reservation(Decision& d, const state::Reservation& r, bool blocked_by_rule);
 
 }  // namespace subak::decide

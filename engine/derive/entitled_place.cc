@@ -32,22 +32,22 @@ std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement
 
 namespace {
 
-EntitledPlace find_in(const State& s, Search& search, const Picture& picture,
+EntitledPlace find_in(const State& s, Search& search, const FleetView& fleet_view,
                       const state::Job& job) {
   EntitledPlace found;
-  found.placement = search.find(picture, job.shape, job.id);
-  std::vector<ProductId> barred;
+  found.placement = search.find(fleet_view, job.shape, job.id);
+  std::vector<ProductId> blocked_products;
   while (found.placement) {
     const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
     const auto binding = first_binding(s.tree(), {job.leaf, amounts}, Asking::kAmounts);
     if (!binding) return {std::move(found.placement), std::nullopt};
     found.placement.reset();
-    if (!found.barred) found.barred = binding;
+    if (!found.blocked_by_rule) found.blocked_by_rule = binding;
     if (binding->any_product) return found;
     for (const auto& [product, amount] : amounts) {
-      if (!binding->product || binding->product == product) barred.push_back(product);
+      if (!binding->product || binding->product == product) blocked_products.push_back(product);
     }
-    found.placement = search.find(picture, job.shape, job.id, barred);
+    found.placement = search.find(fleet_view, job.shape, job.id, blocked_products);
   }
   return found;
 }
@@ -59,12 +59,12 @@ struct RefusedNodes {
 
 RefusedNodes refused_nodes(const State& s, const state::Job& job) {
   RefusedNodes out;
-  if (!s.bars().any_of_jobs()) return out;
-  for (const state::RefusedNode& refused : s.bars().nodes_of(job.id)) {
-    (refused.barred ? out.never : out.last).push_back(refused.node);
+  if (!s.node_backoff().any_of_jobs()) return out;
+  for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job.id)) {
+    (refused.backed_off ? out.never : out.last).push_back(refused.node);
   }
   for (const PodGroup& group : s.fleet().request(job.shape).groups) {
-    for (const NodeId node : s.bars().refused_alike(group.shape)) {
+    for (const NodeId node : s.node_backoff().refused_alike(group.shape)) {
       if (s.fleet().cluster_of(node) == job.id.cluster()) out.last.push_back(node);
     }
   }
@@ -73,24 +73,24 @@ RefusedNodes refused_nodes(const State& s, const state::Job& job) {
 
 }  // namespace
 
-EntitledPlace find_entitled(const State& s, Search& search, const KeptNodes& kept,
+EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job) {
   const RefusedNodes refused = refused_nodes(s, job);
   if (refused.never.empty() && refused.last.empty()) {
-    return find_in(s, search, Picture(s.fleet(), kept), job);
+    return find_in(s, search, FleetView(s.fleet(), reserved), job);
   }
   const JobId nobody(job.id.cluster(), 0);
-  KeptNodes without = kept;
-  without.keep(refused.never, nobody);
+  ReservedNodes without = reserved;
+  without.reserve(refused.never, nobody);
   if (!refused.last.empty()) {
-    KeptNodes others = without;
-    others.keep(refused.last, nobody);
-    EntitledPlace found = find_in(s, search, Picture(s.fleet(), others), job);
+    ReservedNodes others = without;
+    others.reserve(refused.last, nobody);
+    EntitledPlace found = find_in(s, search, FleetView(s.fleet(), others), job);
     if (found.placement) return found;
   }
-  EntitledPlace found = find_in(s, search, Picture(s.fleet(), without), job);
-  if (!found.placement && !found.barred && !refused.never.empty()) {
-    found.refused = search.find(Picture(s.fleet(), kept), job.shape, job.id).has_value();
+  EntitledPlace found = find_in(s, search, FleetView(s.fleet(), without), job);
+  if (!found.placement && !found.blocked_by_rule && !refused.never.empty()) {
+    found.refused = search.find(FleetView(s.fleet(), reserved), job.shape, job.id).has_value();
   }
   return found;
 }

@@ -8,7 +8,7 @@
 
 #include "accounting/entitlement.h"
 #include "engine/state/state.h"
-#include "placement/fleet/kept_nodes.h"
+#include "placement/fleet/reserved_nodes.h"
 #include "placement/search/search.h"
 
 namespace subak::derive {
@@ -16,7 +16,7 @@ namespace subak::derive {
 // The result of find_entitled().
 struct EntitledPlace {
   std::optional<Placement> placement;
-  std::optional<Binding> barred;  // the first rule that refused a placement that was found
+  std::optional<Binding> blocked_by_rule;  // the first rule that refused a placement that was found
   // The only placement is on nodes that are backed off for the job, which its scheduler refused
   // there.
   bool refused = false;
@@ -26,7 +26,7 @@ struct EntitledPlace {
 // a rule of its accounts refuses the product of the best one, the next best product is tried. Nodes
 // on which the cluster's scheduler refused the job, or others with the same pods, are tried last
 // (docs/design/0072).
-EntitledPlace find_entitled(const State& s, Search& search, const KeptNodes& kept,
+EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job);
 // The rule that stops the queued job on any placement, checked for the least that it can cost.
 // nullopt: none.

@@ -10,14 +10,14 @@
 
 namespace subak {
 
-QueuePicture::QueuePicture(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order)
+QueueSnapshot::QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order)
     : seq_(seq), time_ms_(time_ms), order_(std::move(order)), places_(order_.size()) {
   std::iota(places_.begin(), places_.end(), 0U);
   std::sort(places_.begin(), places_.end(),
             [this](std::uint32_t a, std::uint32_t b) { return order_[a] < order_[b]; });
 }
 
-std::size_t QueuePicture::position(JobId id) const {
+std::size_t QueueSnapshot::position(JobId id) const {
   const auto it = std::lower_bound(places_.begin(), places_.end(), id,
                                    [this](std::uint32_t at, JobId of) { return order_[at] < of; });
   return it == places_.end() || order_[*it] != id ? 0 : *it + std::size_t{1};
@@ -37,7 +37,7 @@ QueueCopy::QueueCopy(QueueCopy&&) noexcept = default;
 QueueCopy& QueueCopy::operator=(QueueCopy&&) noexcept = default;
 QueueCopy::~QueueCopy() = default;
 
-QueuePicture QueueCopy::make() const {
+QueueSnapshot QueueCopy::make() const {
   const Parts& p = *parts_;
   return {p.seq, p.time_ms,
           p.ready->order(p.tree, p.policy, TargetShareRule(), p.tick ? &*p.tick : nullptr,
@@ -51,7 +51,7 @@ std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
                                 s.allocations().tick(), t, most);
 }
 
-QueuePicture queue_picture(const State& s) {
+QueueSnapshot queue_snapshot(const State& s) {
   return {s.seq(), s.now(), queue_order(s, s.now(), s.jobs().ready().size())};
 }
 

@@ -56,9 +56,9 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
   Reason r = reason(ReasonToken::kUnschedulable, "", "");
   TimeMs again_ms = job.is_backed_off() ? job.until_ms : 0;
   std::string names;
-  const std::vector<state::RefusedNode> refused = s.bars().nodes_of(job.id);
+  const std::vector<state::RefusedNode> refused = s.node_backoff().nodes_of(job.id);
   for (const state::RefusedNode& node : refused) {
-    const bool first = node.barred && !job.is_backed_off();
+    const bool first = node.backed_off && !job.is_backed_off();
     if (first) again_ms = again_ms == 0 ? node.until_ms : std::min(again_ms, node.until_ms);
     if (r.blockers.size() == limits::kMaxBlockers) continue;
     r.blockers.push_back(s.fleet().node(node.node)->name);
@@ -89,10 +89,11 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
 }
 
 // Adds the rule that refuses the placement that the job would get.
-void explain_cost(const State& s, const Places& places, const KeptNodes& kept,
+void explain_cost(const State& s, const Places& places, const ReservedNodes& reserved,
                   const state::Job& job, std::vector<Reason>& out) {
-  const EntitledPlace found = find_entitled(s, places.search, kept, job);
-  if (!found.placement && found.barred) out.push_back(reason_of(s, *found.barred));
+  const EntitledPlace found = find_entitled(s, places.search, reserved, job);
+  if (!found.placement && found.blocked_by_rule)
+    out.push_back(reason_of(s, *found.blocked_by_rule));
   if (found.refused) out.push_back(scheduler_refused(s, job));
 }
 
@@ -102,16 +103,16 @@ std::string turned_away(const State& s, const state::Job& job) {
   const GangRequest& request = s.fleet().request(job.shape);
   std::string text;
   std::size_t shown = 0;
-  for (const auto& [node, bars] : s.bars().all()) {
-    for (const fact::NodeBarred& bar : bars) {
-      const bool mine = bar.barred && s.fleet().cluster_of(node) == job.id.cluster() &&
+  for (const auto& [node, backoffs] : s.node_backoff().all()) {
+    for (const fact::NodeBackedOff& backoff : backoffs) {
+      const bool mine = backoff.barred && s.fleet().cluster_of(node) == job.id.cluster() &&
                         std::any_of(request.groups.begin(), request.groups.end(),
-                                    [&](const PodGroup& g) { return g.shape == bar.shape; });
+                                    [&](const PodGroup& g) { return g.shape == backoff.shape; });
       if (!mine || shown == kMostNodes) continue;
       ++shown;
       text += "; " + s.fleet().node(node)->name + " rejected such a pod " +
-              (bar.times == 1 ? "once" : std::to_string(bar.times) + " times in a row") +
-              " and is tried again at " + format_time(bar.until_ms);
+              (backoff.times == 1 ? "once" : std::to_string(backoff.times) + " times in a row") +
+              " and is tried again at " + format_time(backoff.until_ms);
     }
   }
   return text;
@@ -138,27 +139,27 @@ Reason of_order(const Places& places, const state::Job& job, std::size_t positio
 // The nodes that a pass would not give to the job: nodes reserved for other jobs, unless it ends
 // before they are needed. A job within its quota, with the placement that it would get, may use
 // nodes reserved for jobs beyond their quota.
-KeptByEnd kept_from(const State& s, const Places& places, const state::Job& job) {
-  KeptByEnd kept(s, KeptByEnd::Part::kInUse);
+ReservedUntil kept_from(const State& s, const Places& places, const state::Job& job) {
+  ReservedUntil reserved(s, ReservedUntil::Part::kInUse);
   const TimeMs end_ms = s.sure_end(job);
-  const bool may = job.shape && !kept.beside_drains(end_ms).empty() &&
+  const bool may = job.shape && !reserved.beside_drains(end_ms).empty() &&
                    s.policy().order == OrderPolicy::kTargetShare && is_within_quota(s, job);
-  if (!may) return kept;
-  KeptByEnd firm(s, KeptByEnd::Part::kFirm);
+  if (!may) return reserved;
+  ReservedUntil firm(s, ReservedUntil::Part::kFirm);
   const EntitledPlace found = find_entitled(s, places.search, firm.beside_drains(end_ms), job);
   if (!found.placement) return firm;
   const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
-  return within_quota(s.tree(), {job.leaf, amounts}) ? firm : kept;
+  return within_quota(s.tree(), {job.leaf, amounts}) ? firm : reserved;
 }
 
 // Set if the job fits only on nodes that are drained before it would end.
 std::optional<Reason> drained_too_soon(const State& s, const Places& places, const state::Job& job,
-                                       KeptByEnd& kept) {
+                                       ReservedUntil& reserved) {
   const TimeMs end_ms = s.sure_end(job);
   const auto& drains = s.nodes().planned_drains();
   if (drains.empty() || drains.begin()->first >= end_ms) return std::nullopt;
-  const Picture picture(s.fleet(), kept.from(end_ms));
-  if (places.search.find(picture, job.shape, job.id)) return std::nullopt;
+  const FleetView fleet_view(s.fleet(), reserved.from(end_ms));
+  if (places.search.find(fleet_view, job.shape, job.id)) return std::nullopt;
   Reason r = reason(ReasonToken::kNodeConditions, s.clusters().at(job.id.cluster()).name, "");
   r.need = s.jobs().least_milligpu(job);
   TimeMs first_ms = 0;
@@ -184,9 +185,9 @@ void explain_order(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   Reason why = of_order(places, job, position);
   if (why.token == ReasonToken::kOutranked) {
-    KeptByEnd kept(s, KeptByEnd::Part::kInUse);
-    const Picture picture(s.fleet(), kept.beside_drains(s.sure_end(job)));
-    out = places.search.explain(picture, job.shape, job.id);
+    ReservedUntil reserved(s, ReservedUntil::Part::kInUse);
+    const FleetView fleet_view(s.fleet(), reserved.beside_drains(s.sure_end(job)));
+    out = places.search.explain(fleet_view, job.shape, job.id);
   }
   if (out.empty()) out.push_back(std::move(why));
 }
@@ -199,15 +200,15 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  KeptByEnd kept = kept_from(s, places, job);
-  const Picture picture(s.fleet(), kept.beside_drains(s.sure_end(job)));
-  for (Reason& why : places.search.explain(picture, job.shape, job.id)) {
+  ReservedUntil reserved = kept_from(s, places, job);
+  const FleetView fleet_view(s.fleet(), reserved.beside_drains(s.sure_end(job)));
+  for (Reason& why : places.search.explain(fleet_view, job.shape, job.id)) {
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
-  if (out.empty()) explain_cost(s, places, kept.beside_drains(s.sure_end(job)), job, out);
+  if (out.empty()) explain_cost(s, places, reserved.beside_drains(s.sure_end(job)), job, out);
   if (!out.empty()) return;
-  if (auto why = drained_too_soon(s, places, job, kept)) out.push_back(*std::move(why));
+  if (auto why = drained_too_soon(s, places, job, reserved)) out.push_back(*std::move(why));
   if (out.empty()) explain_order(s, places, job, position, out);
 }
 
@@ -325,8 +326,9 @@ namespace {
 
 // True if the next pass starts the job although nodes are reserved: the jobs of these reservations
 // start too, or their reservations end.
-bool starts_beside_kept(const State& s, const Places& places, const state::Job& job) {
-  if (job.state != JobState::kQueued || s.kept().empty() || !places.starts_next) return false;
+bool starts_beside_reserved(const State& s, const Places& places, const state::Job& job) {
+  if (job.state != JobState::kQueued || s.reserved_nodes().empty() || !places.starts_next)
+    return false;
   return places.starts_next(job.id).value_or(false);
 }
 
@@ -337,7 +339,7 @@ namespace {
 std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const state::Job& job,
                                     std::size_t position) {
   std::vector<Reason> out;
-  if (starts_beside_kept(s, places, job)) return {starts_next()};
+  if (starts_beside_reserved(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
@@ -383,7 +385,7 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
   if (!job.waits()) return beyond_gang(job);
-  if (starts_beside_kept(s, places, job)) return starts_next();
+  if (starts_beside_reserved(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;
   if (queued) explain_entitlement(s, job, rules);
@@ -397,16 +399,16 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   // The other reasons need no look at the nodes, except for a job that the empty fleet could not
   // hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
-  KeptByEnd kept = kept_from(s, places, job);
+  ReservedUntil reserved = kept_from(s, places, job);
   const EntitledPlace found =
-      find_entitled(s, places.search, kept.beside_drains(s.sure_end(job)), job);
+      find_entitled(s, places.search, reserved.beside_drains(s.sure_end(job)), job);
   if (found.placement) {
-    if (auto drained = drained_too_soon(s, places, job, kept)) return *std::move(drained);
+    if (auto drained = drained_too_soon(s, places, job, reserved)) return *std::move(drained);
     std::vector<Reason> why;
     explain_order(s, places, job, position, why);
     return why.front();
   }
-  if (found.barred) return reason_of(s, *found.barred);
+  if (found.blocked_by_rule) return reason_of(s, *found.blocked_by_rule);
   if (found.refused) return scheduler_refused(s, job);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
@@ -425,7 +427,7 @@ void explain_patience(const State& s, const state::Job& job, Explanation& out) {
   const state::Reservation* const r = s.clusters().reservation_of(job.id);
   if (r == nullptr) return;
   for (const NodeId id : r->nodes) {
-    if (const NodeSpec* const node = s.fleet().node(id)) out.kept_nodes.push_back(node->name);
+    if (const NodeSpec* const node = s.fleet().node(id)) out.reserved_nodes.push_back(node->name);
   }
 }
 
@@ -442,7 +444,7 @@ std::optional<Explanation> explain(const State& s, const Places& places, JobId i
     if (position) {
       out.position = *position;
     } else {
-      out.position = queue_picture(s).position(id);
+      out.position = queue_snapshot(s).position(id);
     }
     out.ranking = ranking(s, *job, t);
     explain_patience(s, *job, out);

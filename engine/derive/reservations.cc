@@ -43,9 +43,9 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
 }
 
 // Closes nodes where the cluster's scheduler refused the job: no start is planned there.
-void keep_refused(const State& s, JobId job, KeptNodes& kept) {
-  for (const state::RefusedNode& refused : s.bars().nodes_of(job)) {
-    kept.keep({&refused.node, 1}, JobId(job.cluster(), 0));
+void reserve_refused(const State& s, JobId job, ReservedNodes& reserved) {
+  for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job)) {
+    reserved.reserve({&refused.node, 1}, JobId(job.cluster(), 0));
   }
 }
 
@@ -54,7 +54,8 @@ using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;
 
 // The earliest placement on those of the nodes that are not `closed`. It looks at no other nodes.
 std::optional<Start> first_place(const State& s, Search& search, const state::Job& job,
-                                 const KeptNodes& closed, const FreeFor& free, FreeNodes nodes) {
+                                 const ReservedNodes& closed, const FreeFor& free,
+                                 FreeNodes nodes) {
   const JobId nobody(job.id.cluster(), 0);
   if (nodes.empty() || are_too_few(s, search, job, nodes.size())) return std::nullopt;
   std::vector<TimeMs> ends;  // each once
@@ -63,11 +64,11 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
     if (ends.empty() || ends.back() != end_ms) ends.push_back(end_ms);
   }
   const auto place_by = [&](TimeMs t) {
-    KeptNodes kept = closed;
+    ReservedNodes reserved = closed;
     for (auto it = nodes.rbegin(); it != nodes.rend() && it->first > t; ++it) {
-      kept.keep({&it->second, 1}, nobody);
+      reserved.reserve({&it->second, 1}, nobody);
     }
-    return search.drain_set(Picture(s.fleet(), kept), job.shape);
+    return search.drain_set(FleetView(s.fleet(), reserved), job.shape);
   };
   std::vector<NodeId> place = place_by(ends.back());
   if (place.empty()) return std::nullopt;
@@ -98,9 +99,9 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
                                     TimeMs before_ms) {
   const ClusterId cluster = job.id.cluster();
   const FreeFor free(s, job);
-  KeptNodes closed;
-  keep_for_others(s, job.id, closed);
-  keep_refused(s, job.id, closed);
+  ReservedNodes closed;
+  reserve_for_others(s, job.id, closed);
+  reserve_refused(s, job.id, closed);
   FreeNodes nodes;
   std::vector<NodeId> others;
   for (const NodeId node : s.fleet().nodes(cluster)) {
@@ -118,7 +119,7 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
     others.push_back(one.second);
     return true;
   });
-  closed.keep(others, JobId(cluster, 0));
+  closed.reserve(others, JobId(cluster, 0));
   // First the starts before the first drain, then those before the next, on nodes that are not
   // drained earlier.
   std::vector<TimeMs> drains = drain_times(s, cluster);
@@ -130,13 +131,13 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
       if (from_ms != 0 && from_ms < drain_ms) return false;
       return drain_ms == state::kNever || length_ms <= drain_ms - free_ms;
     };
-    KeptNodes shut = closed;
+    ReservedNodes shut = closed;
     FreeNodes in_time;
     for (const auto& [free_ms, node] : nodes) {
       if (is_in_time(free_ms, node)) {
         in_time.push_back({free_ms, node});
       } else {
-        shut.keep({&node, 1}, JobId(cluster, 0));
+        shut.reserve({&node, 1}, JobId(cluster, 0));
       }
     }
     if (auto start = first_place(s, search, job, shut, free, std::move(in_time))) return start;
@@ -145,25 +146,25 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
 }
 
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job) {
-  KeptNodes closed;
-  keep_for_others(s, job.id, closed);
-  keep_refused(s, job.id, closed);
+  ReservedNodes closed;
+  reserve_for_others(s, job.id, closed);
+  reserve_refused(s, job.id, closed);
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
     if (!gone_before_drains(s, job, {node}, s.now())) {
-      closed.keep({&node, 1}, JobId(job.id.cluster(), 0));
+      closed.reserve({&node, 1}, JobId(job.id.cluster(), 0));
     }
   }
-  std::vector<NodeId> place = search.drain_set(Picture(s.fleet(), closed), job.shape);
+  std::vector<NodeId> place = search.drain_set(FleetView(s.fleet(), closed), job.shape);
   if (place.empty()) return std::nullopt;
   const TimeMs start_ms = FreeFor(s, job).at(place);
   return Start{std::move(place), start_ms, true};
 }
 
 FreeFor::FreeFor(const State& s, const state::Job& job, TimeMs start_ms)
-    : s_(s), job_(job.id), most_(s.computes(job.id) ? s.policy().clique_gangs : 0) {
+    : s_(s), job_(job.id), most_(s.uses_compute_domain(job.id) ? s.policy().clique_gangs : 0) {
   if (most_ == 0) return;
   for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {
-    if (r.job == job.id || r.start_ms > start_ms || !s.computes(r.job)) continue;
+    if (r.job == job.id || r.start_ms > start_ms || !s.uses_compute_domain(r.job)) continue;
     std::set<std::uint32_t> domains;
     for (const NodeId node : r.nodes) domains.insert(s.fleet().wired_domain(node));
     for (const std::uint32_t domain : domains) ++promised_[domain];
@@ -241,22 +242,22 @@ bool gone_before_drains(const State& s, const state::Job& job, const std::vector
   });
 }
 
-void keep_for_others(const State& s, JobId job, KeptNodes& kept) {
+void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved) {
   for (const state::Reservation& r : s.clusters().at(job.cluster()).reservations) {
-    if (r.job != job) kept.keep(r.nodes, r.job, s.computes(r.job));
+    if (r.job != job) reserved.reserve(r.nodes, r.job, s.uses_compute_domain(r.job));
   }
 }
 
-KeptNodes draining_before(const State& s, TimeMs end_ms) {
-  KeptNodes draining;
+ReservedNodes draining_before(const State& s, TimeMs end_ms) {
+  ReservedNodes draining;
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
     if (from_ms >= end_ms) break;
-    draining.keep({&node, 1}, JobId(s.fleet().cluster_of(node), 0));
+    draining.reserve({&node, 1}, JobId(s.fleet().cluster_of(node), 0));
   }
   return draining;
 }
 
-KeptByEnd::KeptByEnd(const State& s, Part part) : s_(s), part_(part) {
+ReservedUntil::ReservedUntil(const State& s, Part part) : s_(s), part_(part) {
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) ends_.push_back(from_ms);
   if (part == Part::kInUse) {
     for (const auto& [id, cluster] : s.clusters().all()) {
@@ -270,29 +271,29 @@ KeptByEnd::KeptByEnd(const State& s, Part part) : s_(s), part_(part) {
   ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
 }
 
-const KeptNodes& KeptByEnd::from(TimeMs end_ms) { return made(end_ms, true); }
+const ReservedNodes& ReservedUntil::from(TimeMs end_ms) { return made(end_ms, true); }
 
-const KeptNodes& KeptByEnd::beside_drains(TimeMs end_ms) { return made(end_ms, false); }
+const ReservedNodes& ReservedUntil::beside_drains(TimeMs end_ms) { return made(end_ms, false); }
 
-const KeptNodes& KeptByEnd::made(TimeMs end_ms, bool with_drains) {
-  if (made_at_ != s_.kept().version()) made_.clear();
-  made_at_ = s_.kept().version();
+const ReservedNodes& ReservedUntil::made(TimeMs end_ms, bool with_drains) {
+  if (made_at_ != s_.reserved_nodes().version()) made_.clear();
+  made_at_ = s_.reserved_nodes().version();
   with_drains = with_drains && !s_.nodes().planned_drains().empty();
-  if (part_ == Part::kAll && !with_drains) return s_.kept();
+  if (part_ == Part::kAll && !with_drains) return s_.reserved_nodes();
   const auto missed = std::lower_bound(ends_.begin(), ends_.end(), end_ms) - ends_.begin();
   const auto [at, fresh] = made_.try_emplace({missed, with_drains});
   if (!fresh) return at->second;
   // A job may not start on its own reserved nodes either if they are drained first.
-  KeptNodes kept = with_drains ? draining_before(s_, end_ms) : KeptNodes();
+  ReservedNodes reserved = with_drains ? draining_before(s_, end_ms) : ReservedNodes();
   for (const auto& [id, cluster] : s_.clusters().all()) {
     for (const state::Reservation& r : cluster.reservations) {
       const bool counts = part_ == Part::kAll ||
                           (part_ == Part::kFirm && is_within_quota(s_, s_.jobs().at(r.job))) ||
                           (part_ == Part::kInUse && usable_until(s_, r) < end_ms);
-      if (counts) kept.keep(r.nodes, r.job, s_.computes(r.job));
+      if (counts) reserved.reserve(r.nodes, r.job, s_.uses_compute_domain(r.job));
     }
   }
-  return at->second = std::move(kept);
+  return at->second = std::move(reserved);
 }
 
 }  // namespace subak::derive

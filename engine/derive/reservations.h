@@ -23,7 +23,7 @@
 
 #include "core/ids.h"
 #include "engine/state/state.h"
-#include "placement/fleet/kept_nodes.h"
+#include "placement/fleet/reserved_nodes.h"
 #include "placement/search/search.h"
 
 namespace subak::derive {
@@ -86,42 +86,42 @@ bool all_open(const State& s, const std::vector<NodeId>& nodes);
 bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,
                         TimeMs start_ms);
 
-// Marks in `kept` the nodes that other jobs of the job's cluster have reserved.
-void keep_for_others(const State& s, JobId job, KeptNodes& kept);
+// Marks in `reserved` the nodes that other jobs of the job's cluster have reserved.
+void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved);
 // Nodes whose planned drain begins before `end_ms`. For a job that ends by then no other node
 // matters.
-KeptNodes draining_before(const State& s, TimeMs end_ms);
+ReservedNodes draining_before(const State& s, TimeMs end_ms);
 
 // The nodes that a job may not use, by its end if it started now: those that are drained before,
 // and a part of the reserved nodes. A set is made on the first call and shared by all jobs with the
 // same one. The state must outlive it. A returned set holds until a reservation changes. No
 // reservation may be added meanwhile.
-class KeptByEnd {
+class ReservedUntil {
  public:
   enum class Part {
-    kAll,  // State::kept()
+    kAll,  // State::reserved_nodes()
     // Reserved for jobs within their quota; other reservations give way to jobs within theirs.
     kFirm,
     kInUse,  // where the job would not end before the nodes are needed
   };
-  KeptByEnd(const State& s, Part part);
+  ReservedUntil(const State& s, Part part);
 
   // The nodes that a job with this end may not use.
-  const KeptNodes& from(TimeMs end_ms);
+  const ReservedNodes& from(TimeMs end_ms);
   // The same without planned drains.
-  const KeptNodes& beside_drains(TimeMs end_ms);
+  const ReservedNodes& beside_drains(TimeMs end_ms);
   // A job that ends later may use no reserved node. 0: no job may.
   TimeMs last() const { return last_ms_; }
 
  private:
-  const KeptNodes& made(TimeMs end_ms, bool with_drains);
+  const ReservedNodes& made(TimeMs end_ms, bool with_drains);
 
   const State& s_;
   const Part part_;
   std::vector<TimeMs> ends_;  // by when a job must end, ascending, each once
   TimeMs last_ms_ = 0;
-  std::map<std::pair<std::ptrdiff_t, bool>, KeptNodes> made_;  // by how many of these it misses
-  std::uint64_t made_at_ = 0;                                  // version of State::kept()
+  std::map<std::pair<std::ptrdiff_t, bool>, ReservedNodes> made_;  // by how many of these it misses
+  std::uint64_t made_at_ = 0;  // version of State::reserved_nodes()
 };
 
 // The search for placements of reads. The caller owns it with its cache.

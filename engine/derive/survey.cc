@@ -34,7 +34,7 @@ void survey_queue(const State& s, const Places& places, Survey& out) {
 
 }  // namespace
 
-MilliGpu kept_idle(const State& s, ClusterId cluster) {
+MilliGpu reserved_idle(const State& s, ClusterId cluster) {
   MilliGpu idle = 0;
   for (const state::Reservation& r : s.clusters().at(cluster).reservations) {
     for (const NodeId node : r.nodes) idle += s.fleet().levels(node).idle;
@@ -70,8 +70,8 @@ Survey survey(const State& s, const Places& places) {
   for (const auto& [id, cluster] : s.clusters().all()) {
     Mix& mix = mixes[id];
     keep_most_usual(s.fleet(), mix);
-    out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), kept_idle(s, id),
-                            s.fleet().left_to_gangs_milligpu(id), s.fleet().light_work(id)});
+    out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), reserved_idle(s, id),
+                            s.fleet().reserved_domains_milligpu(id), s.fleet().non_gpu_use(id)});
   }
   return out;
 }

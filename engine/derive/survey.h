@@ -7,8 +7,8 @@
 
 namespace subak::derive {
 
-// Engine::kept_idle: free GPUs of the cluster on reserved nodes.
-MilliGpu kept_idle(const State& s, ClusterId cluster);
+// Engine::reserved_idle: free GPUs of the cluster on reserved nodes.
+MilliGpu reserved_idle(const State& s, ClusterId cluster);
 // Engine::survey. O(queued jobs + pods that hold GPUs + nodes).
 Survey survey(const State& s, const Places& places);
 

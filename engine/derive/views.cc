@@ -140,7 +140,7 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     view.owned = c.owned;
     view.session = c.session;
     view.labels = c.labels;
-    view.pending = s.pending().of(id);
+    view.unmanaged_pods = s.unmanaged_pods().of(id);
     view.known_as = s.clusters().known_as(id);
     for (const ProductTotals& p : memo.totals) {
       if (p.cluster != id) continue;

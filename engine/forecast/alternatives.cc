@@ -147,7 +147,7 @@ std::vector<Change> changes_of(const ForecastBasis& basis, const fact::JobCreate
 // The index of the fact with the job's request. nullopt: the job is not in the basis.
 std::optional<std::size_t> find(const ForecastBasis& basis, JobId job) {
   for (std::size_t i = 0; i < basis.facts.size(); ++i) {
-    const auto* const kept = std::get_if<fact::JobKept>(&basis.facts[i].body);
+    const auto* const kept = std::get_if<fact::JobSnapshot>(&basis.facts[i].body);
     if (kept != nullptr && kept->job.id == job && !kept->more) return i;
   }
   return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<std::size_t> find(const ForecastBasis& basis, JobId job) {
 // its class and has no reservation.
 ForecastBasis with(const ForecastBasis& basis, std::size_t at, const Change& change) {
   ForecastBasis out = basis;
-  auto& kept = std::get<fact::JobKept>(out.facts[at].body);
+  auto& kept = std::get<fact::JobSnapshot>(out.facts[at].body);
   kept.job.request = change.request;
   kept.job.time_limit_ms = change.time_limit_ms;
   kept.submit_ms = basis.time_ms;
@@ -176,7 +176,7 @@ std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job) {
   std::vector<Alternative> out;
   const std::optional<std::size_t> at = find(basis, job);
   if (!at) return out;
-  const auto& kept = std::get<fact::JobKept>(basis.facts[*at].body);
+  const auto& kept = std::get<fact::JobSnapshot>(basis.facts[*at].body);
   if (kept.job.state != JobState::kQueued) return out;
   const auto start = make_forecast(basis, nullptr, job).start(job);
   for (const Change& change : changes_of(basis, kept.job)) {

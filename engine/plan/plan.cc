@@ -155,8 +155,8 @@ std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
       for (const NodeId node : r.nodes) {
         const auto it = out.find(node);
         if (it == out.end()) continue;
-        it->second.kept_for = r.job;
-        it->second.kept_until_ms = coming != nullptr ? coming->start_ms : state::kNever;
+        it->second.reserved_for = r.job;
+        it->second.reserved_until_ms = coming != nullptr ? coming->start_ms : state::kNever;
       }
     }
   }
@@ -171,7 +171,7 @@ TimeMs known_until(const std::map<NodeId, NodeTime>& nodes, TimeMs t) {
   for (const auto& [id, node] : nodes) {
     for (const NodeTime::Hold& hold : node.runs) ends.push_back(hold.to_ms);
     for (const NodeTime::Hold& hold : node.coming) ends.push_back(hold.to_ms);
-    if (node.kept_until_ms < state::kNever) kept = std::max(kept, node.kept_until_ms);
+    if (node.reserved_until_ms < state::kNever) kept = std::max(kept, node.reserved_until_ms);
   }
   const auto most = ends.begin() + static_cast<std::ptrdiff_t>((ends.size() * 9 + 9) / 10 - 1);
   std::nth_element(ends.begin(), most, ends.end());
@@ -247,9 +247,9 @@ Shown shown(const std::map<NodeId, NodeTime>& nodes, TimeMs from_ms, TimeMs to_m
     for (const NodeTime::Hold& hold : node.coming) {
       if (hold.from_ms < to_ms) out.to_come.insert(hold.job);
     }
-    if (!node.kept_for) continue;
+    if (!node.reserved_for) continue;
     left = node.is_closed(from_ms) ? 0 : std::max<MilliGpu>(0, left - node.lost);
-    out.idle[node.kept_for] += node.kept_until_ms > from_ms ? left : 0;
+    out.idle[node.reserved_for] += node.reserved_until_ms > from_ms ? left : 0;
   }
   return out;
 }

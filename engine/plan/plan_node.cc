@@ -8,7 +8,7 @@ namespace {
 
 // The times at which the node changes, with both ends, each once.
 std::vector<TimeMs> changes(const NodeTime& node, TimeMs from_ms, TimeMs to_ms) {
-  std::vector<TimeMs> out{from_ms, to_ms, node.kept_until_ms, node.closed_from_ms,
+  std::vector<TimeMs> out{from_ms, to_ms, node.reserved_until_ms, node.closed_from_ms,
                           node.closed_until_ms};
   for (const NodeTime::Hold& hold : node.runs) out.push_back(hold.to_ms);
   for (const NodeTime::Hold& hold : node.coming) {
@@ -80,8 +80,8 @@ std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms) {
     out.add({std::nullopt, JobId(), a, b, closed});
     left -= closed;
     add(coming, PlanKind::kForecast, a, b, left, out);
-    if (node.kept_for && a < node.kept_until_ms) {
-      out.add({PlanKind::kIdle, node.kept_for, a, b, left});
+    if (node.reserved_for && a < node.reserved_until_ms) {
+      out.add({PlanKind::kIdle, node.reserved_for, a, b, left});
     }
   }
   return std::move(out).take();

@@ -34,8 +34,8 @@ struct NodeTime {
   std::vector<Hold> runs;      // running jobs, from now on whatever their from_ms
   // The earlier from_ms has the GPUs first; at the same time, the earlier entry.
   std::vector<Hold> coming;
-  JobId kept_for;  // the job that the node is reserved for; none: it is not reserved
-  TimeMs kept_until_ms = 0;
+  JobId reserved_for;  // the job that the node is reserved for; none: it is not reserved
+  TimeMs reserved_until_ms = 0;
   bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
 };
 

@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-DecayedMeter::State state_of(const fact::MetersKept::Meter& m) {
+DecayedMeter::State state_of(const fact::MetersSnapshot::Meter& m) {
   DecayedMeter::State s;
   s.a = m.a;
   s.shift = m.shift;
@@ -30,7 +30,7 @@ void State::on(const fact::ClusterSet& f) {
 void State::on(const fact::ClusterRemoved& f) {
   must(clusters_.at(f.id).reservations.empty(), "a removed cluster has no reservations");
   clusters_.apply(f);
-  pending_.forget(f.id);
+  unmanaged_pods_.forget(f.id);
   pass_due_ = true;
 }
 
@@ -67,11 +67,12 @@ void State::on(const fact::NodeRemoved& f) {
   must(spec != nullptr, "the node that goes is there");
   must(allocations_.on(f.id).empty(), "a removed node has no holds");
   nodes_.remove(fleet_.cluster_of(f.id), spec->name);
-  if (const auto bars = bars_.all().find(f.id); bars != bars_.all().end()) {
-    for (const fact::NodeBarred& bar : bars->second) fleet_.lift_bar(f.id, bar.shape);
+  if (const auto backoffs = node_backoff_.all().find(f.id); backoffs != node_backoff_.all().end()) {
+    for (const fact::NodeBackedOff& backoff : backoffs->second)
+      fleet_.end_backoff(f.id, backoff.shape);
   }
-  bars_.drop_node(f.id);
-  light_pods_.drop_node(f.id);
+  node_backoff_.drop_node(f.id);
+  non_gpu_pods_.drop_node(f.id);
   fleet_.remove_node(f.id, now_);
   must(fleet_.node(f.id) == nullptr, "the node that goes is gone");
   jobs_.fleet_changed();
@@ -86,7 +87,7 @@ void State::on(const fact::PolicySet& f) {
     tree_.restart_meters(f.policy.half_life_ms, now_);
   }
   policy_ = f.policy;
-  fleet_.keep_beside_gpus({policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes});
+  fleet_.set_gpu_headroom({policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes});
   fleet_.set_domain_rules({policy_.keep_whole, policy_.clique_gangs});
   plan_ends();
   std::unique_ptr<UsageTick> tick;
@@ -141,15 +142,15 @@ void State::on(const fact::Charged& f) {
 void State::on(const fact::Reserved& f) {
   must(jobs_.at(f.job).state == JobState::kQueued, "a job with reserved nodes is queued");
   clusters_.apply(f);
-  keep_nodes();
+  reserve_nodes();
   pass_due_ = true;
 }
 
-void State::keep_nodes() {
-  kept_.clear();
+void State::reserve_nodes() {
+  reserved_nodes_.clear();
   for (const auto& [id, cluster] : clusters_.all()) {
     for (const state::Reservation& r : cluster.reservations) {
-      kept_.keep(r.nodes, r.job, computes(r.job));
+      reserved_nodes_.reserve(r.nodes, r.job, uses_compute_domain(r.job));
     }
   }
 }
@@ -166,13 +167,13 @@ void State::on(const fact::NodeBilled& f) {
   nodes_.billed(f.as_of_ms);
 }
 
-void State::on(const fact::NodeBarred& f) {
+void State::on(const fact::NodeBackedOff& f) {
   must(fleet_.node(f.node) != nullptr, "a node in backoff exists");
   must(!f.barred || restoring_ || f.until_ms >= now_, "a node backoff ends after it begins");
-  bars_.apply(f);
+  node_backoff_.apply(f);
   if (!f.job) {
-    f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
-    must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its node backoffs");
+    f.barred ? fleet_.back_off(f.node, f.shape) : fleet_.end_backoff(f.node, f.shape);
+    must(fleet_.is_backed_off(f.node, f.shape) == f.barred, "the fleet knows its node backoffs");
   }
   pass_due_ = true;
 }
@@ -190,12 +191,12 @@ void State::on(const fact::ClockAccepted& f) {
   remember(f.edit, {now_, JobId(), AccountId(), f.after_ms});
 }
 
-void State::on(const fact::MetersKept& f) {
+void State::on(const fact::MetersSnapshot& f) {
   tree_.restore_meters(f.account, state_of(f.usage), state_of(f.surplus), state_of(f.adjustment),
                        f.usage_total.get(), f.usage_as_of_ms);
 }
 
-void State::on(const fact::LedgerKept& f) {
+void State::on(const fact::LedgerSnapshot& f) {
   if (f.rows != 0) ledger_.restore_rows(f.rows);
   if (f.node) {
     ledger_.restore_node(f.node, f.amount.get());
@@ -204,12 +205,12 @@ void State::on(const fact::LedgerKept& f) {
   }
 }
 
-void State::on(const fact::RequestKept& f) {
+void State::on(const fact::RequestSnapshot& f) {
   requests_.add({f.actor, f.method, f.request_id},
                 {f.at_ms, f.job, f.account, f.revision, f.content});
 }
 
-void State::on(const fact::CountersKept& f) {
+void State::on(const fact::CountersSnapshot& f) {
   if (f.cluster) {
     clusters_.apply(f);
   } else {

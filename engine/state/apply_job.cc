@@ -16,7 +16,7 @@ using state::Pod;
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
   if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // a node took its pods
-  if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) keep_nodes();
+  if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) reserve_nodes();
   plan_end(job);
   pass_due_ = true;
 }
@@ -33,7 +33,7 @@ void State::on(const fact::JobCreated& f) {
 // A gang that changes its members while it waits has no request until it is complete again.
 void State::open_gang(Job& job) {
   if (!job.shape || job.origin != JobOrigin::kPods) return;
-  jobs_.open_gang(job, [&](const PodShape& shape) { return use_alone(job, shape); });
+  jobs_.open_gang(job, [&](const PodShape& shape) { return use_single_pod(job, shape); });
 }
 
 void State::on(const fact::PodAdded& f) {
@@ -43,7 +43,7 @@ void State::on(const fact::PodAdded& f) {
   if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
   const bool kept = f.rank < job.pods.size() && job.pods[f.rank].holds_slot();
   if (kept) return jobs_.fill_place(f);
-  jobs_.add_pod(f, use_alone(job, f.shape));
+  jobs_.add_pod(f, use_single_pod(job, f.shape));
   if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // a pod came
   if (!f.bound) return;
   must(f.bound_at_ms <= now_, "what is bound was bound before");
@@ -63,7 +63,7 @@ void State::on(const fact::PodsExpected& f) {
   for (const PodGroup& group : f.groups) {
     for (std::uint32_t i = 0; i < group.count; ++i, ++rank) {
       if (rank < job.pods.size() && job.pods[rank].is_live()) continue;
-      jobs_.expect_pod(job, rank, use_alone(job, group.shape));
+      jobs_.expect_pod(job, rank, use_single_pod(job, group.shape));
     }
   }
 }
@@ -76,10 +76,10 @@ void State::on(const fact::PodChanged& f) {
   pass_due_ = true;
   job.pods[f.rank].order = f.order;
   if (!job.shape || f.rank >= job.ranks()) {
-    return jobs_.change_pod(f, use_alone(job, f.shape));
+    return jobs_.change_pod(f, use_single_pod(job, f.shape));
   }
   must(job.waits(), "a request changes while its job waits");
-  if (clusters_.reserve_no_longer(f.job)) keep_nodes();
+  if (clusters_.reserve_no_longer(f.job)) reserve_nodes();
   jobs_.change_request(job, fleet_.use(f.job.cluster(), jobs_.request_with(job, f.rank, f.shape)));
 }
 
@@ -340,7 +340,7 @@ void State::on(const fact::PodGone& f) {
   pass_due_ = true;
 }
 
-void State::on(const fact::JobKept& f) {
+void State::on(const fact::JobSnapshot& f) {
   if (!jobs_.gather(f)) return;
   const bool lives = f.job.state != JobState::kDone;
   const bool whole = lives && f.job.request.pods() > 0;
@@ -352,11 +352,12 @@ void State::on(const fact::JobKept& f) {
   plan_end(job);
 }
 
-void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {
+void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
+                        bool lives) {
   ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
   // Was seen, or is expected.
   const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;
-  if (!shape && lives && known) shape = use_alone(job, kept.shape);
+  if (!shape && lives && known) shape = use_single_pod(job, kept.shape);
   jobs_.restore_pod(job, rank, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);

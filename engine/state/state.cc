@@ -12,11 +12,11 @@ namespace {
 
 using Sink = std::function<void(fact::Body)>;
 
-fact::MetersKept::Meter kept(const DecayedMeter::State& s) {
+fact::MetersSnapshot::Meter snapshot_of(const DecayedMeter::State& s) {
   return {s.a, s.shift, s.rate, s.peak_rate, {s.whole_gpu_s, s.whole_rest}, s.since};
 }
 
-void keep_accounts(const AccountTree& tree, const Sink& sink) {
+void snapshot_accounts(const AccountTree& tree, const Sink& sink) {
   for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {  // parents have lower ids
     const AccountNode& node = tree.node(id);
     if (node.removed) {
@@ -28,23 +28,23 @@ void keep_accounts(const AccountTree& tree, const Sink& sink) {
 }
 
 // Also of removed accounts: an account that is created again continues its meters.
-void keep_meters(const AccountTree& tree, const Sink& sink) {
+void snapshot_meters(const AccountTree& tree, const Sink& sink) {
   for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {
     const AccountNode& node = tree.node(id);
-    fact::MetersKept m;
+    fact::MetersSnapshot m;
     m.account = id;
-    m.usage = kept(node.usage.state());
-    m.surplus = kept(node.surplus.state());
-    m.adjustment = kept(node.adjustment.state());
+    m.usage = snapshot_of(node.usage.state());
+    m.surplus = snapshot_of(node.surplus.state());
+    m.adjustment = snapshot_of(node.adjustment.state());
     m.usage_total = StoredGpuTime::of(node.usage_total);
     m.usage_as_of_ms = node.usage_as_of;
     sink(m);
   }
 }
 
-void keep_ledger(const Ledger& ledger, const Sink& sink) {
+void snapshot_ledger(const Ledger& ledger, const Sink& sink) {
   bool first = true;
-  auto add = [&](fact::LedgerKept kept) {
+  auto add = [&](fact::LedgerSnapshot kept) {
     if (first) kept.rows = ledger.rows();
     first = false;
     sink(std::move(kept));
@@ -59,7 +59,7 @@ void keep_ledger(const Ledger& ledger, const Sink& sink) {
 
 }  // namespace
 
-fact::RequestKept kept_request(const RequestKey& key, const RememberedRequest& r) {
+fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& r) {
   return {std::string(key.id),    r.at_ms,    r.job,    r.account, r.revision,
           std::string(key.actor), key.method, r.content};
 }
@@ -104,24 +104,24 @@ fact::NodeBilled State::billed(NodeId id, TimeMs as_of) const {
           StoredGpuTime::of(b.overcommitted)};
 }
 
-GangRequest State::alone(const PodShape& shape, bool compute_domain) {
+GangRequest State::single_pod(const PodShape& shape, bool compute_domain) {
   GangRequest request;
   request.groups.push_back({1, shape});
   request.compute_domain = compute_domain;
   return request;
 }
 
-bool State::computes(JobId id) const {
+bool State::uses_compute_domain(JobId id) const {
   const state::Job& job = jobs_.at(id);
   if (job.shape) return fleet_.request(job.shape).compute_domain;
   return job.asked != nullptr && job.asked->compute_domain;
 }
 
-ShapeUse State::use_alone(const state::Job& job, const PodShape& shape) {
-  ShapeUse use = fleet_.use(job.id.cluster(), alone(shape, computes(job.id)));
+ShapeUse State::use_single_pod(const state::Job& job, const PodShape& shape) {
+  ShapeUse use = fleet_.use(job.id.cluster(), single_pod(shape, uses_compute_domain(job.id)));
   const ShapeId id = use.id();
   if (bytes_of_shape_.size() <= id.value) bytes_of_shape_.resize(id.value + 1);
-  AloneBytes& known = bytes_of_shape_[id.value];
+  SinglePodBytes& known = bytes_of_shape_[id.value];
   if (known.serial != fleet_.serial(id)) {
     known = {fleet_.serial(id), static_cast<std::uint32_t>(stored_bytes(shape))};
   }
@@ -153,25 +153,25 @@ std::optional<Error> State::check_products(const std::set<std::string_view>& nam
                "want at most " + std::to_string(limits::kMaxProducts) + " names of GPU products"};
 }
 
-void State::keep(const Sink& sink, Kept what) const {
-  keep_before_live(sink, what);
-  jobs_.keep_live(sink);
-  keep_books(sink, what);
-  if (what == Kept::kAll) {
+void State::snapshot(const Sink& sink, SnapshotParts what) const {
+  snapshot_before_live(sink, what);
+  jobs_.snapshot_live(sink);
+  snapshot_books(sink, what);
+  if (what == SnapshotParts::kAll) {
     requests_.each([&](const RequestKey& key, const RememberedRequest& request) {
-      sink(kept_request(key, request));
+      sink(request_snapshot(key, request));
     });
   }
-  keep_last(sink, what);
+  snapshot_last(sink, what);
 }
 
-void State::keep_before_live(const Sink& sink, Kept what) const {
+void State::snapshot_before_live(const Sink& sink, SnapshotParts what) const {
   if (fact_version_ > 1) sink(fact::Finalized{fact_version_, {}});
   sink(fact::PolicySet{policy_, {}});
-  clusters_.keep(sink);
-  sink(fact::CountersKept{ClusterId(), 0, nodes_.last().value + 1});
+  clusters_.snapshot(sink);
+  sink(fact::CountersSnapshot{ClusterId(), 0, nodes_.last().value + 1});
   for (const auto& [key, id] : nodes_.all()) {
-    if (what != Kept::kToLookAhead) sink(billed(id, fact_ms_));
+    if (what != SnapshotParts::kToLookAhead) sink(billed(id, fact_ms_));
     const state::DrainTimes drain = nodes_.drain_times(id);
     sink(fact::NodeSet{id,
                        key.first,
@@ -183,20 +183,20 @@ void State::keep_before_live(const Sink& sink, Kept what) const {
                        nodes_.seen_since(id)});
     if (!(fleet_.others(id) == NodeUse())) sink(fact::NodeLoad{id, fleet_.others(id)});
   }
-  bars_.keep(sink);
-  keep_accounts(tree_, sink);
+  node_backoff_.snapshot(sink);
+  snapshot_accounts(tree_, sink);
 }
 
-void State::keep_books(const Sink& sink, Kept what) const {
-  const bool with_books = what != Kept::kToLookAhead;
-  with_books ? jobs_.keep_done(sink) : jobs_.keep_needed_done(sink);
-  keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
-  if (with_books) keep_ledger(ledger_, sink);
+void State::snapshot_books(const Sink& sink, SnapshotParts what) const {
+  const bool with_books = what != SnapshotParts::kToLookAhead;
+  with_books ? jobs_.snapshot_done(sink) : jobs_.snapshot_needed_done(sink);
+  snapshot_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
+  if (with_books) snapshot_ledger(ledger_, sink);
 }
 
-void State::keep_last(const Sink& sink, Kept what) const {
-  clusters_.keep_reservations(sink);
-  if (what != Kept::kToLookAhead) leap_.keep(sink);
+void State::snapshot_last(const Sink& sink, SnapshotParts what) const {
+  clusters_.snapshot_reservations(sink);
+  if (what != SnapshotParts::kToLookAhead) leap_.snapshot(sink);
 }
 
 void State::check() const {
@@ -206,11 +206,12 @@ void State::check() const {
   nodes_.check();
   jobs_.check();
   allocations_.check(jobs_);
-  bars_.check();
-  light_pods_.check();
-  pending_.check();
-  must(fleet_.beside_gpus() == BesideGpu{policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes},
-       "the fleet keeps beside GPUs what the policy says");
+  node_backoff_.check();
+  non_gpu_pods_.check();
+  unmanaged_pods_.check();
+  must(
+      fleet_.gpu_headroom() == GpuHeadroom{policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes},
+      "the fleet keeps beside GPUs what the policy says");
   for (const auto& [name, id] : nodes_.all()) {
     must(fleet_.node(id) != nullptr && fleet_.node(id)->name == name.second,
          "a node has the name under which it is found");

@@ -25,16 +25,16 @@
 #include "engine/state/jobs/jobs.h"
 #include "engine/state/jobs/leap.h"
 #include "engine/state/nodes.h"
-#include "engine/state/observed/bars.h"
 #include "engine/state/observed/clusters.h"
-#include "engine/state/observed/light_pods.h"
+#include "engine/state/observed/node_backoff.h"
+#include "engine/state/observed/non_gpu_pods.h"
 #include "engine/state/observed/note.h"
-#include "engine/state/observed/pending.h"
+#include "engine/state/observed/unmanaged_pods.h"
 #include "engine/state/requests.h"
 #include "model/fact.h"
 #include "model/input.h"
 #include "placement/fleet/fleet.h"
-#include "placement/fleet/kept_nodes.h"
+#include "placement/fleet/reserved_nodes.h"
 
 namespace subak {
 
@@ -43,7 +43,7 @@ namespace subak {
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
 // Which parts of a state are passed on as facts.
-enum class Kept : std::uint8_t {
+enum class SnapshotParts : std::uint8_t {
   kAll,  // a checkpoint
   kWithoutRequests,
   kToLookAhead,  // for a forecast: also without books and unneeded ended jobs
@@ -55,7 +55,7 @@ class StateCopy;
 }
 
 // A remembered request as the fact of a checkpoint.
-fact::RequestKept kept_request(const RequestKey& key, const RememberedRequest& request);
+fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& request);
 
 class State {
  public:
@@ -78,13 +78,13 @@ class State {
   const state::Clusters& clusters() const { return clusters_; }
   const state::Nodes& nodes() const { return nodes_; }
   const state::Allocations& allocations() const { return allocations_; }
-  const state::Bars& bars() const { return bars_; }
-  const state::LightPods& light_pods() const { return light_pods_; }
-  const state::Pending& pending() const { return pending_; }
+  const state::NodeBackoff& node_backoff() const { return node_backoff_; }
+  const state::NonGpuPods& non_gpu_pods() const { return non_gpu_pods_; }
+  const state::UnmanagedPods& unmanaged_pods() const { return unmanaged_pods_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
   // The nodes of all reservations with their jobs. Follows from the clusters.
-  const KeptNodes& kept() const { return kept_; }
+  const ReservedNodes& reserved_nodes() const { return reserved_nodes_; }
   // True if a change since the last pass may let a job start.
   bool pass_due() const { return pass_due_; }
 
@@ -94,13 +94,18 @@ class State {
   fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
   // The number of a request that a ShapeSeen or a job named.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request) const;
-  // alone(shape): the request of a single pod. alone(id): the pod of that request.
-  // alone_bytes(id): its stored size in bytes. The id is the shape of an added pod and is in use.
-  static GangRequest alone(const PodShape& shape, bool compute_domain = false);
-  const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
-  std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value).bytes; }
+  // single_pod(shape): the request of a single pod. single_pod(id): the pod of that request.
+  // single_pod_bytes(id): its stored size in bytes. The id is the shape of an added pod and is in
+  // use.
+  static GangRequest single_pod(const PodShape& shape, bool compute_domain = false);
+  const PodShape& single_pod(ShapeId shape) const {
+    return fleet_.request(shape).groups.front().shape;
+  }
+  std::size_t single_pod_bytes(ShapeId shape) const {
+    return bytes_of_shape_.at(shape.value).bytes;
+  }
   // True if the job, which is known, uses a ComputeDomain.
-  bool computes(JobId id) const;
+  bool uses_compute_domain(JobId id) const;
   // True if Subak ends the job after its own time limit. The nearest account with a setting
   // decides, else the policy. False for a job that was found running. O(depth).
   bool enforces_limit(const state::Job& job) const;
@@ -131,12 +136,12 @@ class State {
 
   // Passes this state on as facts that rebuild it in an empty one. O(state).
   using Sink = std::function<void(fact::Body)>;
-  void keep(const Sink& sink, Kept what = Kept::kAll) const;
+  void snapshot(const Sink& sink, SnapshotParts what = SnapshotParts::kAll) const;
   // The parts of keep(), in order: before the facts of the live jobs; after them, up to the requests
-  // (Kept::kAll); and after those. Not O(live jobs).
-  void keep_before_live(const Sink& sink, Kept what) const;
-  void keep_books(const Sink& sink, Kept what) const;
-  void keep_last(const Sink& sink, Kept what) const;
+  // (SnapshotParts::kAll); and after those. Not O(live jobs).
+  void snapshot_before_live(const Sink& sink, SnapshotParts what) const;
+  void snapshot_books(const Sink& sink, SnapshotParts what) const;
+  void snapshot_last(const Sink& sink, SnapshotParts what) const;
   // Asserts all invariants of the parts and between them. O(state).
   void check() const;
 
@@ -158,13 +163,13 @@ class State {
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
   void on(const fact::NodeBilled& f);
-  void on(const fact::MetersKept& f);
-  void on(const fact::LedgerKept& f);
-  void on(const fact::RequestKept& f);
-  void on(const fact::CountersKept& f);
+  void on(const fact::MetersSnapshot& f);
+  void on(const fact::LedgerSnapshot& f);
+  void on(const fact::RequestSnapshot& f);
+  void on(const fact::CountersSnapshot& f);
   void on(const fact::ClockAccepted& f);
   void on(const fact::TimeLeapt& f) { leap_.apply(f); }
-  void on(const fact::NodeBarred& f);
+  void on(const fact::NodeBackedOff& f);
   void on(const fact::NodeLoad& f);
   // apply_job.cc: jobs and pods
   void on(const fact::JobCreated& f);
@@ -191,36 +196,36 @@ class State {
   void on(const fact::JobAssigned& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
-  void on(const fact::JobKept& f);
+  void on(const fact::JobSnapshot& f);
 
   void on(const note::Heard& n) { clusters_.heard(n.cluster, n.at_ms); }
   void on(const note::ListBegun& n) {
     clusters_.begin_list(n.cluster, now_);
     clusters_.know_as(n.cluster, n.known_as);
-    light_pods_.forget(n.cluster);
-    pending_.forget(n.cluster);
+    non_gpu_pods_.forget(n.cluster);
+    unmanaged_pods_.forget(n.cluster);
   }
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
   void on(const note::NamespaceListed& n) { clusters_.mark(n.cluster, n.ns); }
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
-  void on(const note::PodEarly& n) { clusters_.early(n.cluster, n.pod); }
-  void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
+  void on(const note::PodBeforeNode& n) { clusters_.early(n.cluster, n.pod); }
+  void on(const note::PodNoLongerBeforeNode& n) { clusters_.not_early(n.cluster, n.pod); }
   void on(const note::NewsForgotten& n) {
     clusters_.forget_news(n.cluster);
-    pending_.forget(n.cluster);
+    unmanaged_pods_.forget(n.cluster);
   }
-  void on(const note::PodPending& n) { pending_.seen(n.cluster, n.pod); }
-  void on(const note::PodNotPending& n) { pending_.gone(n.cluster, n.uid); }
-  void on(const note::LightPodSeen& n) {
-    n.node ? light_pods_.seen(n.cluster, n.uid, n.node, n.shape)
-           : light_pods_.gone(n.cluster, n.uid);
+  void on(const note::UnmanagedPodSeen& n) { unmanaged_pods_.seen(n.cluster, n.pod); }
+  void on(const note::UnmanagedPodGone& n) { unmanaged_pods_.gone(n.cluster, n.uid); }
+  void on(const note::NonGpuPodSeen& n) {
+    n.node ? non_gpu_pods_.seen(n.cluster, n.uid, n.node, n.shape)
+           : non_gpu_pods_.gone(n.cluster, n.uid);
   }
   void on(const note::ShapeSeen& n) { seen_.push_back(fleet_.use(n.cluster, n.request)); }
   void on(const note::Decided& /*n*/) { seen_.clear(); }
   void on(const note::PassDue& n) { pass_due_ = n.due; }
 
-  void keep_nodes();
+  void reserve_nodes();
   void set_state(state::Job& job, JobState to);
   TimeMs limit_end(const state::Job& job, TimeMs started_ms) const;  // with the grace time
   void plan_end(state::Job& job);
@@ -234,8 +239,9 @@ class State {
   void give_place_back(state::Job& job, std::uint32_t rank);
   void wait_again(state::Job& job);
   void open_gang(state::Job& job);
-  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives);
-  ShapeUse use_alone(const state::Job& job, const PodShape& shape);
+  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
+                   bool lives);
+  ShapeUse use_single_pod(const state::Job& job, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
   void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
 
@@ -249,22 +255,22 @@ class State {
   Ledger ledger_;
   state::Clusters clusters_;
   state::Nodes nodes_;
-  state::Bars bars_;
-  state::LightPods light_pods_;
-  state::Pending pending_;
-  KeptNodes kept_;
+  state::NodeBackoff node_backoff_;
+  state::NonGpuPods non_gpu_pods_;
+  state::UnmanagedPods unmanaged_pods_;
+  ReservedNodes reserved_nodes_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;
   state::Leap leap_;
-  struct AloneBytes {
+  struct SinglePodBytes {
     std::uint64_t serial = 0;  // of the shape
     std::uint32_t bytes = 0;
   };
-  std::vector<AloneBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
-  std::vector<ShapeUse> seen_;              // shapes used by the present input
-  bool restoring_ = false;                  // the present fact is of a checkpoint
-  bool pass_due_ = true;                    // follows from the facts since the last pass
+  std::vector<SinglePodBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
+  std::vector<ShapeUse> seen_;                  // shapes used by the present input
+  bool restoring_ = false;                      // the present fact is of a checkpoint
+  bool pass_due_ = true;                        // follows from the facts since the last pass
 };
 
 }  // namespace subak

@@ -12,11 +12,11 @@ State::Sink into(std::vector<fact::Body>& facts) {
 
 }  // namespace
 
-StateCopy::StateCopy(State& state, Kept what) : fact_ms_(state.fact_ms()) {
-  state.keep_before_live(into(before_.facts), what);
-  state.keep_books(into(books_.facts), what);
-  if (what == Kept::kAll) requests_ = state.requests();
-  state.keep_last(into(last_.facts), what);
+StateCopy::StateCopy(State& state, SnapshotParts what) : fact_ms_(state.fact_ms()) {
+  state.snapshot_before_live(into(before_.facts), what);
+  state.snapshot_books(into(books_.facts), what);
+  if (what == SnapshotParts::kAll) requests_ = state.requests();
+  state.snapshot_last(into(last_.facts), what);
   state.jobs_.begin_copy();
 }
 
@@ -41,7 +41,7 @@ bool StateCopy::pass(Made& made, std::size_t& most, const Sink& sink) const {
 bool StateCopy::pass_requests(std::size_t& most, const Sink& sink) {
   for (; requests_.size() > 0 && most > 0; --most) {
     requests_.take_first([&](const RequestKey& key, const RememberedRequest& request) {
-      sink({0, fact_ms_, kept_request(key, request)});
+      sink({0, fact_ms_, request_snapshot(key, request)});
     });
   }
   return requests_.size() == 0;

@@ -45,7 +45,7 @@ namespace {
 std::vector<std::string> keepers(const Scene& scene, const Shape& shape, const Sought& sought,
                                  JobId owner) {
   std::set<JobId> jobs;
-  for (NodeIndex i = 0; scene.kept != nullptr && i < scene.fleet.nodes.size(); ++i) {
+  for (NodeIndex i = 0; scene.reserved != nullptr && i < scene.fleet.nodes.size(); ++i) {
     const JobId keeper = scene.owner_of(i);
     if (!keeper || keeper == owner || !scene.fleet.nodes[i]) continue;
     for (std::size_t k = 0; k < shape.pods.size(); ++k) {
@@ -97,7 +97,7 @@ Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sou
     Demand& d = demands_.emplace_back();
     d.pods = &shape.pods[k];
     d.filter = sought.filters[k];
-    d.barred = scene.fleet.barred(*d.pods->shape, d.pods->hash);
+    d.backed_off = scene.fleet.backed_off_nodes(*d.pods->shape, d.pods->hash);
     measure(d);
   }
 }
@@ -111,7 +111,7 @@ std::vector<Reason> Explainer::run() {
                                     [](const Demand& d) { return d.computed_on.has_value(); });
     if ((left || !keepers_.empty()) && works_in(scene_.for_all(), {})) {
       reserved();
-    } else if (beside && works_in(scene_.unkept().computed_together(), {})) {
+    } else if (beside && works_in(scene_.without_reservations().share_compute_domain(), {})) {
       computed();
     } else {
       bool too_large_pod = false;
@@ -249,7 +249,7 @@ bool Explainer::too_large(const Demand& d) {
 
 void Explainer::conditions(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
-  const bool all_open = d.filter->open_nodes == d.filter->matching && d.barred == nullptr;
+  const bool all_open = d.filter->open_nodes == d.filter->matching && d.backed_off == nullptr;
   if (all_open || !works_in(scene_.opened(), {})) return;
   std::int64_t closed = 0, unfit = 0, turned_away = 0, all = 0;
   std::string first_unfit;
@@ -259,7 +259,7 @@ void Explainer::conditions(const Demand& d) {
     if (open(d, i)) return;
     const NodeState& n = scene_.node(i);
     if (!fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
-    ++(barred(d, i) ? turned_away : n.spec.unfit.empty() ? closed : unfit);
+    ++(is_backed_off(d, i) ? turned_away : n.spec.unfit.empty() ? closed : unfit);
     if (unfit == 1 && first_unfit.empty()) first_unfit = n.spec.name + ": " + n.spec.unfit;
     if (names.size() < limits::kMaxBlockers) names.push_back(n.spec.name);
   });
@@ -316,12 +316,12 @@ void Explainer::computed() {
   r.blockers = std::move(names);
 }
 
-std::vector<Reason> Search::explain(const Picture& picture, ShapeId shape, JobId owner) {
-  const Scene scene(picture);
+std::vector<Reason> Search::explain(const FleetView& fleet_view, ShapeId shape, JobId owner) {
+  const Scene scene(fleet_view);
   assert(!scene.nothing_held);
-  if (find(picture, shape, owner)) return {};
+  if (find(fleet_view, shape, owner)) return {};
   const bool fits_empty = fits_empty_fleet(shape);
-  const std::vector<NodeId> drain = drain_set(picture, shape);
+  const std::vector<NodeId> drain = drain_set(fleet_view, shape);
   return Explainer(*impl_, impl_->state.shape(shape), impl_->ask(shape), scene, owner, fits_empty,
                    drain)
       .run();

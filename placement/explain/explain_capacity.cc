@@ -160,7 +160,9 @@ bool Explainer::enough_gpus() const {
   });
 }
 
-bool Explainer::works(Ignore ignore) const { return works_in(scene_.unkept(), ignore); }
+bool Explainer::works(Ignore ignore) const {
+  return works_in(scene_.without_reservations(), ignore);
+}
 
 bool Explainer::works_in(const Scene& scene, Ignore ignore) const {
   const GangRequest& r = shape_.request();
@@ -172,7 +174,7 @@ bool Explainer::works_in(const Scene& scene, Ignore ignore) const {
 }
 
 bool Explainer::works_anywhere() const {
-  const Scene scene = scene_.unkept();
+  const Scene scene = scene_.without_reservations();
   Finder finder(memory_, shape_, sought_, scene, owner_, kOnlyGpus);
   return finder.attempt(Topology::kAny, 0);
 }
@@ -236,7 +238,7 @@ void Explainer::node_resources() {
   const std::size_t before = reasons_.size();
   for (const Resource& resource : kResources) {
     Ignore only = kOnlyGpus;
-    only.beside = false;
+    only.headroom = false;
     only.*resource.flag = false;
     if (!works(only)) lacking(resource.name);
   }
@@ -256,16 +258,24 @@ struct Column {
   std::int64_t PodShape::*pod;
   std::int64_t Room::*left;
   std::int64_t NodeSpec::*all;
-  std::int64_t LightUse::*light;
-  std::int64_t BesideGpu::*kept;
+  std::int64_t NodeNonGpuUse::*non_gpu;
+  std::int64_t GpuHeadroom::*headroom;
   const char* word;
   const char* setting;
 };
-constexpr Column kCpu{&PodShape::cpu_milli, &Room::cpu_milli,      &NodeSpec::cpu_milli,
-                      &LightUse::cpu_milli, &BesideGpu::cpu_milli, "CPU",
+constexpr Column kCpu{&PodShape::cpu_milli,
+                      &Room::cpu_milli,
+                      &NodeSpec::cpu_milli,
+                      &NodeNonGpuUse::cpu_milli,
+                      &GpuHeadroom::cpu_milli,
+                      "CPU",
                       "cpuPerGpu"};
-constexpr Column kMemory{&PodShape::memory_bytes, &Room::memory_bytes,      &NodeSpec::memory_bytes,
-                         &LightUse::memory_bytes, &BesideGpu::memory_bytes, "memory",
+constexpr Column kMemory{&PodShape::memory_bytes,
+                         &Room::memory_bytes,
+                         &NodeSpec::memory_bytes,
+                         &NodeNonGpuUse::memory_bytes,
+                         &GpuHeadroom::memory_bytes,
+                         "memory",
                          "memoryPerGpu"};
 
 const Column* column_of(const std::string& resource) {
@@ -279,14 +289,14 @@ std::string part_text(const Column& c, std::int64_t amount) {
 // Nodes where a pod would have the missing resource without the non-GPU pods there.
 struct Taken {
   std::set<NodeIndex> nodes;
-  std::int64_t gpus = 0, light = 0, all = 0;
+  std::int64_t gpus = 0, non_gpu = 0, all = 0;
 
   std::string text(const Column& c) const {
     if (nodes.empty()) return "";
     const bool one = nodes.size() == 1;
     return "; " + std::to_string(gpus) + (gpus == 1 ? " GPU is" : " GPUs are") + " free on " +
            std::to_string(nodes.size()) + (one ? " node" : " nodes") + " whose " + c.word +
-           " pods without GPUs take (" + part_text(c, light) + " of " + part_text(c, all) +
+           " pods without GPUs take (" + part_text(c, non_gpu) + " of " + part_text(c, all) +
            (&c == &kCpu ? " CPUs)" : " GiB)");
   }
 };
@@ -334,15 +344,15 @@ void Explainer::lacking(const std::string& resource) {
   if (resource == kExtended) return lacking_extended();
   const Column* const column = column_of(resource);
   Ignore nothing_kept;
-  nothing_kept.beside = true;
-  const bool by_policy = scene_.fleet.beside.any() && works(nothing_kept);
+  nothing_kept.headroom = true;
+  const bool by_policy = scene_.fleet.headroom.any() && works(nothing_kept);
   std::int64_t need = 0, have = 0;
   std::vector<std::string> names;
   Taken taken;
   for (const Demand& d : demands_) {
     const PodShape& s = *d.pods->shape;
-    const bool light = s.kind == GpuKind::kNone;
-    if (by_policy && !light) continue;
+    const bool non_gpu = s.kind == GpuKind::kNone;
+    if (by_policy && !non_gpu) continue;
     const std::int64_t each = column != nullptr ? s.*column->pod : 1;
     need = std::max(need, each);
     each_matching(d, [&](NodeIndex i) {
@@ -354,14 +364,15 @@ void Explainer::lacking(const std::string& resource) {
         names.push_back(n.spec.name);
       }
       if (column == nullptr || room.*column->left == kUnlimited) return;
-      const std::int64_t kept = light ? kept_beside(n.spec, room).*column->kept : 0;
-      const std::int64_t left = room.*column->left - kept;
+      const std::int64_t headroom = non_gpu ? headroom_of(n.spec, room).*column->headroom : 0;
+      const std::int64_t left = room.*column->left - headroom;
       have = std::max(have, left);
-      const std::int64_t by_light = light_use(scene_.fleet, scene_.load(i)).*column->light;
-      const bool because = left < each && left + by_light >= each;
-      if (light || !because || !taken.nodes.insert(i).second) return;
+      const std::int64_t by_non_gpu =
+          node_non_gpu_use(scene_.fleet, scene_.load(i)).*column->non_gpu;
+      const bool because = left < each && left + by_non_gpu >= each;
+      if (non_gpu || !because || !taken.nodes.insert(i).second) return;
       taken.gpus += free_gpus(n.spec, room);
-      taken.light += by_light;
+      taken.non_gpu += by_non_gpu;
       taken.all += n.spec.*column->all;
     });
   }

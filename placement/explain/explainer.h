@@ -42,8 +42,8 @@ class Explainer {
     MilliGpu left = 0;   // on NVLink domains that are left to gangs
     std::set<DomainIndex> left_on;
     MilliGpu computed = 0;  // in domains with a ComputeDomain of others, if the gang uses one
-    std::optional<NodeIndex> computed_on;            // the first of these nodes
-    const std::vector<NodeIndex>* barred = nullptr;  // nodes that rejected these pods
+    std::optional<NodeIndex> computed_on;                // the first of these nodes
+    const std::vector<NodeIndex>* backed_off = nullptr;  // nodes that rejected these pods
   };
 
   // explain.cc: structural reasons.
@@ -117,13 +117,16 @@ class Explainer {
   bool linked_enough(const Demand& d, NodeIndex i) const {
     return !shape_.linked || d.pods->shape->kind == GpuKind::kNone || scene_.node(i).linked;
   }
-  bool open(const Demand& d, NodeIndex i) const { return d.filter->free[i] >= 0 && !barred(d, i); }
+  bool open(const Demand& d, NodeIndex i) const {
+    return d.filter->free[i] >= 0 && !is_backed_off(d, i);
+  }
   // True if the filter knows that an open node has nothing free that these pods request.
   bool nothing_free(const Demand& d, NodeIndex i) const {
     return d.filter->counts && scene_.overlay == nullptr && d.filter->free[i] == 0;
   }
-  bool barred(const Demand& d, NodeIndex i) const {
-    return d.barred != nullptr && std::binary_search(d.barred->begin(), d.barred->end(), i);
+  bool is_backed_off(const Demand& d, NodeIndex i) const {
+    return d.backed_off != nullptr &&
+           std::binary_search(d.backed_off->begin(), d.backed_off->end(), i);
   }
   bool kept_for_other(NodeIndex i) const {
     const JobId keeper = scene_.owner_of(i);
@@ -135,7 +138,8 @@ class Explainer {
   }
   // By the rule keepWhole.
   bool left_to_others(NodeIndex i) const {
-    return scene_.left_to_gangs(i) && !scene_.owner_of(i) && !needs_several(shape_, scene_.node(i));
+    return scene_.in_reserved_domain(i) && !scene_.owner_of(i) &&
+           !needs_several(shape_, scene_.node(i));
   }
   // Returns what is free on the node for these pods, whatever else the node lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;

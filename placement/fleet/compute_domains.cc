@@ -12,7 +12,7 @@ void sort_once(std::vector<JobId>& jobs) {
 
 void add_computing(const Fleet::Impl& fleet, const Load& load, std::vector<JobId>& jobs) {
   for (const Hold& h : load.holds) {
-    if (computes(fleet, h)) jobs.push_back(h.owner);
+    if (uses_compute_domain(fleet, h)) jobs.push_back(h.owner);
   }
 }
 
@@ -36,7 +36,7 @@ std::vector<JobId> computing_beside(const Scene& scene, NodeIndex node, JobId ow
   scene.fleet.domains[home]->each_wired([&](NodeIndex m) {
     const JobId keeper = scene.owner_of(m);
     if (!keeper || keeper == owner || scene.node(m).home() != home) return;
-    if (scene.kept->computes(NodeId(m))) jobs.push_back(keeper);
+    if (scene.reserved->uses_compute_domain(NodeId(m))) jobs.push_back(keeper);
     if (scene.nothing_held) add_computing(scene.fleet, scene.load(m), jobs);
   });
   sort_once(jobs);
@@ -51,7 +51,7 @@ bool is_computed(const Scene& scene, NodeIndex node, JobId owner) {
   if (most > 0 && beside >= most) return true;
   const std::vector<Hold>& holds = scene.load(node).holds;
   return !scene.nothing_held && std::any_of(holds.begin(), holds.end(), [&](const Hold& h) {
-    return h.owner != owner && computes(scene.fleet, h);
+    return h.owner != owner && uses_compute_domain(scene.fleet, h);
   });
 }
 

@@ -77,10 +77,10 @@ ProductId Fleet::find_product(std::string_view product) const {
 
 std::size_t Fleet::products() const { return impl_->products.size() - 1; }
 
-std::uint64_t Fleet::freed_version() const { return impl_->freed + impl_->freed_beside; }
+std::uint64_t Fleet::freed_version() const { return impl_->freed + impl_->freed_for_non_gpu; }
 
 std::uint64_t Fleet::freed_version(ShapeId shape) const {
-  return impl_->freed + (impl_->shape(shape).light ? impl_->freed_beside : 0);
+  return impl_->freed + (impl_->shape(shape).non_gpu ? impl_->freed_for_non_gpu : 0);
 }
 
 std::uint64_t Fleet::totals_version() const { return impl_->totals_version; }

@@ -1,7 +1,7 @@
 // The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. It
 // makes no decisions, and it keeps the capacity side of the bill. A search for a placement reads a
-// snapshot of it (placement/fleet/picture.h, placement/search/search.h). One fleet holds all clusters; a request
-// names its cluster.
+// snapshot of it (placement/fleet/fleet_view.h, placement/search/search.h). One fleet holds all
+// clusters; a request names its cluster.
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. The caller has checked the input. A wrong call (the release of a slot
@@ -68,7 +68,7 @@ struct DomainRow {
 // or memory that it would have without these pods. The amount is the one reserved for each free
 // GPU, else half of the node's part for each of its GPUs. A node is broken if some of its free GPUs
 // are short. A domain is broken if one of its nodes is.
-struct LightWork {
+struct NonGpuUse {
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
   // Of nodes that take pods:
   std::int64_t broken_nodes = 0, broken_domains = 0;
@@ -200,16 +200,16 @@ class Fleet {
   // From now on, non-GPU pods leave this much on a node for each GPU that is free, wholly or in
   // part (docs/design/0064). Does not apply to the empty fleet, which says what could ever fit.
   // O(nodes) if the value changed.
-  void keep_beside_gpus(const BesideGpu& each);
-  const BesideGpu& beside_gpus() const;
+  void set_gpu_headroom(const GpuHeadroom& each);
+  const GpuHeadroom& gpu_headroom() const;
   // Returns what non-GPU pods take of nodes with GPUs, and the effect. O(nodes and what they hold).
-  LightWork light_work(ClusterId cluster) const;
+  NonGpuUse non_gpu_use(ClusterId cluster) const;
 
   // --- rules about NVLink domains ----------------------------------------------------------------
   // Sets the rules from now on; current holds stay. O(nodes) if the rules change.
   void set_domain_rules(const DomainRules& rules);
   // Returns the idle milli-GPU on domains that are left to gangs. O(their nodes).
-  MilliGpu left_to_gangs_milligpu(ClusterId cluster) const;
+  MilliGpu reserved_domains_milligpu(ClusterId cluster) const;
   // Returns the number of the NVLink domain that the node is wired to; a node by itself is one too.
   // 0: the node is not present.
   std::uint32_t wired_domain(NodeId node) const;
@@ -222,11 +222,11 @@ class Fleet {
 
   // --- nodes that rejected a pod (node back-off)
   // --------------------------------------------------
-  // Backs off: no search puts pods of this shape on the node until lift_bar(). Pods are compared in
-  // every field. Both calls may be repeated.
-  void bar(NodeId id, const PodShape& pod);
-  void lift_bar(NodeId id, const PodShape& pod);
-  bool barred(NodeId id, const PodShape& pod) const;
+  // Backs off: no search puts pods of this shape on the node until end_backoff(). Pods are compared
+  // in every field. Both calls may be repeated.
+  void back_off(NodeId id, const PodShape& pod);
+  void end_backoff(NodeId id, const PodShape& pod);
+  bool is_backed_off(NodeId id, const PodShape& pod) const;
   // Increases after every release or node change that may let some shape fit which did not fit
   // before. With a shape: while the version of the shape is unchanged, a failed search for it would
   // fail again.

@@ -62,10 +62,10 @@ struct NodeState {
 };
 
 // Returns the room without holds. The usage of pods without a hold stays.
-inline Room left_if_nothing_held(const NodeState& n, const BesideGpu& beside) {
+inline Room left_if_nothing_held(const NodeState& n, const GpuHeadroom& headroom) {
   Load load;
   load.others = n.load.others;
-  return left_on(n.spec, n.empty, load, 0, beside, nullptr);
+  return left_on(n.spec, n.empty, load, 0, headroom, nullptr);
 }
 
 // The sort key of an NVLink domain of several nodes. The first domain is left to gangs first
@@ -87,7 +87,7 @@ struct Group {
   std::vector<NodeIndex> strays;   // of a clique: nodes that have lost its label; ascending
   std::uint32_t kept = 0;          // exclusive holds on the whole group
   std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
-  bool sparing = false;            // some gang there reserves nodes for replacements
+  bool reserves_replacements = false;  // some gang there reserves nodes for replacements
   // Only for an NVLink domain (whole_domains.cc).
   MilliGpu held = 0;             // on nodes that are wired to it
   ProductId product;             // of its first node with GPUs
@@ -95,7 +95,7 @@ struct Group {
   bool left = false;             // DomainRules::keep_whole leaves it to gangs
   std::vector<JobId> computing;  // gangs there that use a ComputeDomain; ascending
 
-  bool keeps() const { return kept > 0 || sparing; }
+  bool keeps() const { return kept > 0 || reserves_replacements; }
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
   void each_wired(F&& fn) const {
@@ -141,7 +141,7 @@ struct Shape {
   bool linked = false;         // asks for NVLink, not as a wish
   // It may not mix products, and some product has enough for all its GPUs.
   bool one_product = false;
-  bool light = false;  // some pods are non-GPU pods
+  bool non_gpu = false;  // some pods are non-GPU pods
   // If linked: the whole GPUs and parts that the largest segment needs together. On a node with at
   // least as many, the gang needs no NVLink domain of several nodes.
   MilliGpu together = 0;
@@ -156,7 +156,7 @@ inline bool needs_several(const Shape& shape, const NodeState& node) {
 }
 
 // Node back-off: the nodes that rejected these pods.
-struct Bars {
+struct BackedOff {
   PodShape pod;
   std::vector<NodeIndex> nodes;  // ascending
 };
@@ -197,7 +197,7 @@ struct Fleet::Impl {
   std::vector<ShapeId> gone;
   std::uint64_t gone_base = 1;
 
-  std::unordered_map<std::uint64_t, std::vector<Bars>> bars;  // by hash; looked up, never walked
+  std::unordered_map<std::uint64_t, std::vector<BackedOff>> backoffs;  // by hash; never walked
 
   // Nodes whose room or description changed, oldest first; entry i is position log_base + i. Every
   // search catches up from its last position.
@@ -205,8 +205,8 @@ struct Fleet::Impl {
   std::uint64_t log_base = 1;
   std::uint64_t static_version = 1;
   std::uint64_t freed = 0;
-  std::uint64_t freed_beside = 0;  // room for non-GPU pods alone, as GPUs were taken
-  BesideGpu beside;                // reserved from non-GPU pods, for each free GPU
+  std::uint64_t freed_for_non_gpu = 0;  // room for non-GPU pods alone, as GPUs were taken
+  GpuHeadroom headroom;                 // reserved from non-GPU pods, for each free GPU
   std::uint64_t totals_version = 1;
   // nodes.cc
   NodeState& at(NodeId id) { return *nodes[id.value]; }
@@ -226,8 +226,8 @@ struct Fleet::Impl {
   void move_to_groups(NodeId id, bool present);
   void move_to_levels(NodeIndex node, bool present);
   void deepen(std::size_t levels);
-  // spares.cc: chooses again which nodes of the clique are reserved for replacements.
-  void respare(DomainIndex domain);
+  // replacement_nodes.cc: chooses again which nodes of the clique are reserved for replacements.
+  void choose_replacements(DomainIndex domain);
   // whole_domains.cc. survey() computes the domain's figures again from its nodes. note_held()
   // follows a change of the holds on a node. leave_to_gangs() chooses the domains that are left to
   // gangs.
@@ -246,8 +246,8 @@ struct Fleet::Impl {
   void note_slices(std::string_view product);
   std::uint64_t gone_end() const { return gone_base + gone.size(); }
 
-  // bars.cc: returns the nodes that rejected these pods; nullptr: none.
-  const std::vector<NodeIndex>* barred(const PodShape& pod, std::uint64_t hash) const;
+  // node_backoff.cc: returns the nodes that rejected these pods; nullptr: none.
+  const std::vector<NodeIndex>* backed_off_nodes(const PodShape& pod, std::uint64_t hash) const;
 
   // finder_areas.cc: returns how far an nvlink-exclusive gang's domain reaches, seen from one of
   // its nodes.
@@ -262,10 +262,10 @@ struct Fleet::Impl {
   Keep keep_of(const Hold& hold, const NodeState& node) const;
   // holds.cc: computes the exclusive reservations of the domain's holds again.
   void keep_anew(DomainIndex home);
-  // hold_whole() counts one exclusive hold on the whole group more or less. set_sparing() says
-  // whether gangs there reserve nodes for replacements.
+  // hold_whole() counts one exclusive hold on the whole group more or less.
+  // set_reserves_replacements() says whether gangs there reserve nodes for replacements.
   void hold_whole(DomainIndex domain, bool more);
-  void set_sparing(DomainIndex domain, bool sparing);
+  void set_reserves_replacements(DomainIndex domain, bool reserves_replacements);
 };
 
 // Hashes every field; shapes.cc.
@@ -276,10 +276,10 @@ NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
 void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span);
 
 // What non-GPU pods take of a node: pods with a hold and pods without.
-struct LightUse {
+struct NodeNonGpuUse {
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
 };
-// `load` belongs to the fleet, or to a snapshot of it. O(holds); light_work.cc.
-LightUse light_use(const Fleet::Impl& fleet, const Load& load);
+// `load` belongs to the fleet, or to a snapshot of it. O(holds); non_gpu_use.cc.
+NodeNonGpuUse node_non_gpu_use(const Fleet::Impl& fleet, const Load& load);
 
 }  // namespace subak

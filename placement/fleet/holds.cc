@@ -4,7 +4,7 @@
 
 #include "core/must.h"
 #include "placement/fleet/fleet_impl.h"
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 
 namespace subak {
 namespace {
@@ -25,15 +25,16 @@ GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
 
 // A hold of a gang with spare nodes, or beside one, may change which nodes are reserved for
 // replacements.
-void respare(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
+void choose_replacements(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
   const DomainIndex home = n.home();
   if (home == kNoArea) return;
-  if (s.request().spare > 0 || impl.domains[home]->sparing) impl.respare(home);
+  if (s.request().spare > 0 || impl.domains[home]->reserves_replacements)
+    impl.choose_replacements(home);
 }
 
 // Returns what non-GPU pods may still take of the node.
-BesideGpu for_light_pods(const NodeState& n) {
-  const BesideGpu kept = kept_beside(n.spec, n.room);
+GpuHeadroom for_non_gpu_pods(const NodeState& n) {
+  const GpuHeadroom kept = headroom_of(n.spec, n.room);
   return {n.room.cpu_milli - kept.cpu_milli, n.room.memory_bytes - kept.memory_bytes};
 }
 
@@ -65,10 +66,10 @@ void Fleet::Impl::hold_whole(DomainIndex domain, bool more) {
   keeping += g.keeps() ? 1 : 0;
 }
 
-void Fleet::Impl::set_sparing(DomainIndex domain, bool sparing) {
+void Fleet::Impl::set_reserves_replacements(DomainIndex domain, bool reserves_replacements) {
   Group& g = *domains[domain];
   keeping -= g.keeps() ? 1 : 0;
-  g.sparing = sparing;
+  g.reserves_replacements = reserves_replacements;
   keeping += g.keeps() ? 1 : 0;
 }
 
@@ -99,12 +100,13 @@ std::vector<JobId> Fleet::keepers(NodeId id) const {
   if (home == kNoArea) return {};
   const Group& g = *impl_->domains[home];
   const NodeState& n = impl_->at(id);
-  const bool spares = g.sparing && (n.spare || n.load.allocated > 0);
-  if (g.kept == 0 && !spares) return {};
+  const bool has_replacements = g.reserves_replacements && (n.spare || n.load.allocated > 0);
+  if (g.kept == 0 && !has_replacements) return {};
   std::vector<JobId> out;
   g.each_wired([&](NodeIndex m) {
     for (const Hold& h : impl_->nodes[m]->load.holds) {
-      if (h.kept_domain == home || (spares && keeps_spare(*impl_, h))) out.push_back(h.owner);
+      if (h.kept_domain == home || (has_replacements && gang_reserves_replacements(*impl_, h)))
+        out.push_back(h.owner);
     }
   });
   std::sort(out.begin(), out.end());
@@ -123,7 +125,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
-  const BesideGpu light_before = impl_->beside.any() ? for_light_pods(n) : BesideGpu();
+  const GpuHeadroom non_gpu_before = impl_->headroom.any() ? for_non_gpu_pods(n) : GpuHeadroom();
   const Shape& s = impl_->shape(shape);
   Hold hold{owner, shape, rank, slot, 0, kNoArea};
   const Impl::Keep keep = impl_->keep_of(hold, n);
@@ -138,13 +140,13 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   } else {
     impl_->refresh(slot.node);
   }
-  respare(*impl_, s, n);
-  if (impl_->beside.any()) {
+  choose_replacements(*impl_, s, n);
+  if (impl_->headroom.any()) {
     // The resources reserved beside the GPUs may be more than those taken with them.
-    const BesideGpu light = for_light_pods(n);
-    const bool more =
-        light.cpu_milli > light_before.cpu_milli || light.memory_bytes > light_before.memory_bytes;
-    impl_->freed_beside += more ? 1 : 0;
+    const GpuHeadroom non_gpu = for_non_gpu_pods(n);
+    const bool more = non_gpu.cpu_milli > non_gpu_before.cpu_milli ||
+                      non_gpu.memory_bytes > non_gpu_before.memory_bytes;
+    impl_->freed_for_non_gpu += more ? 1 : 0;
   }
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated + slot.milligpu, "what is taken is allocated");
@@ -163,7 +165,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   impl_->note_held(n, -slot.milligpu);
   if (s.request().compute_domain) impl_->note_computing(n);
   impl_->refresh(slot.node);
-  respare(*impl_, s, n);
+  choose_replacements(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated - slot.milligpu, "what is released is free");
   must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");
@@ -178,7 +180,7 @@ void Fleet::set_others(NodeId id, const NodeUse& use) {
   NodeState& n = impl_->at(id);
   must(n.present, "what takes of a node is on one that is there");
   n.load.others = use;
-  n.works = left_if_nothing_held(n, impl_->beside);
+  n.works = left_if_nothing_held(n, impl_->headroom);
   impl_->refresh(id);
   ++impl_->freed;
 }

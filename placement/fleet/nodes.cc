@@ -96,7 +96,7 @@ void Fleet::Impl::changed_statically(NodeIndex node) {
 
 void Fleet::Impl::nodes_changed(DomainIndex domain) {
   keep_anew(domain);
-  respare(domain);
+  choose_replacements(domain);
   survey(domain);
 }
 
@@ -179,7 +179,7 @@ void Fleet::Impl::refresh(NodeId id) {
   NodeState& n = at(id);
   MilliGpu unhealthy_free = 0;
   if (n.present) {
-    fill_left(n.spec, n.empty, n.load, kept_gpus(*this, n), beside, &unhealthy_free, n.room);
+    fill_left(n.spec, n.empty, n.load, kept_gpus(*this, n), headroom, &unhealthy_free, n.room);
   } else {
     n.room = Room{};
   }
@@ -250,7 +250,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   n.product = intern_product(spec.product);
   n.present = true;
   n.empty = empty_room(n.spec);
-  n.works = left_if_nothing_held(n, impl_->beside);
+  n.works = left_if_nothing_held(n, impl_->headroom);
   n.linked = has_nvlink(n.spec.product) && (n.spec.gpus_per_domain != 1 || !n.spec.clique.empty());
   n.split = inner_domains(n.spec) > 1 && n.spec.clique.empty();
   n.stranded = stranded_of(n.spec);
@@ -269,9 +269,9 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   ++impl_->freed;
 }
 
-void Fleet::keep_beside_gpus(const BesideGpu& each) {
-  if (impl_->beside == each) return;
-  impl_->beside = each;
+void Fleet::set_gpu_headroom(const GpuHeadroom& each) {
+  if (impl_->headroom == each) return;
+  impl_->headroom = each;
   for (NodeIndex i = 0; i < impl_->nodes.size(); ++i) {
     NodeState* const n = impl_->nodes[i].get();
     if (n == nullptr || !n->present) continue;
@@ -281,7 +281,7 @@ void Fleet::keep_beside_gpus(const BesideGpu& each) {
   ++impl_->freed;
 }
 
-const BesideGpu& Fleet::beside_gpus() const { return impl_->beside; }
+const GpuHeadroom& Fleet::gpu_headroom() const { return impl_->headroom; }
 
 void Fleet::remove_node(NodeId id, TimeMs now) {
   NodeState* n = impl_->find(id);

@@ -9,7 +9,7 @@
 #include "core/limits.h"
 #include "core/text.h"
 #include "placement/fleet/compute_domains.h"
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 #include "placement/fleet/whole_domains.h"
 
 namespace subak {
@@ -34,7 +34,7 @@ class Making {
     const DomainIndex home = fleet_.nodes[a.slot.node.value]->home();
     const DomainIndex kept = load.remove(hold, pod).kept_domain;
     // Then other nodes may be reserved for replacements.
-    if (home != kNoArea && fleet_.domains[home]->sparing) {
+    if (home != kNoArea && fleet_.domains[home]->reserves_replacements) {
       fleet_.domains[home]->each_wired([&](NodeIndex m) { load_of(m); });
     }
     if (kept == kNoArea) return true;
@@ -53,7 +53,7 @@ class Making {
       out->domains.push_back({d, kept_holds(d), computing_in(fleet_, d, load_there())});
     }
     choose_spares();
-    if (fleet_.rules.keep_whole > 0) out->left = left_to_gangs(fleet_, emptied());
+    if (fleet_.rules.keep_whole > 0) out->left = reserved_domains(fleet_, emptied());
     for (auto& [node, load] : loads_) {
       Room room = room_of(node, *fleet_.nodes[node], load);
       out->nodes.push_back({node, std::move(load), std::move(room)});
@@ -72,9 +72,11 @@ class Making {
     std::set<DomainIndex> seen;
     for (const auto& [node, load] : loads_) {
       const DomainIndex home = fleet_.nodes[node]->home();
-      if (home == kNoArea || !fleet_.domains[home]->sparing || !seen.insert(home).second) continue;
-      const Spares spares = spares_of(fleet_, home, load_there());
-      spares_.insert(spares.nodes.begin(), spares.nodes.end());
+      if (home == kNoArea || !fleet_.domains[home]->reserves_replacements ||
+          !seen.insert(home).second)
+        continue;
+      const ReplacementNodes replacement_nodes = replacement_nodes_of(fleet_, home, load_there());
+      replacement_nodes_.insert(replacement_nodes.nodes.begin(), replacement_nodes.nodes.end());
     }
   }
 
@@ -117,15 +119,15 @@ class Making {
 
   Room room_of(NodeIndex i, const NodeState& n, const Load& load) const {
     if (!n.present) return Room{};
-    const bool kept_all = kept_holds(n.home()) > 0 || spares_.contains(i);
+    const bool kept_all = kept_holds(n.home()) > 0 || replacement_nodes_.contains(i);
     const GpuMask kept_gpus = kept_all ? kAllGpus : load.kept();
-    return left_on(n.spec, n.empty, load, kept_gpus, fleet_.beside, nullptr);
+    return left_on(n.spec, n.empty, load, kept_gpus, fleet_.headroom, nullptr);
   }
 
   const Fleet::Impl& fleet_;
   std::map<NodeIndex, Load> loads_;
   std::map<DomainIndex, std::uint32_t> kept_holds_;
-  std::set<NodeIndex> spares_;  // reserved for replacements in the cliques it looks at
+  std::set<NodeIndex> replacement_nodes_;  // reserved for replacements in the cliques it looks at
 };
 
 }  // namespace
@@ -154,9 +156,9 @@ Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const
                        std::to_string(a.slot.node.value),
                    "an allocation that is held in this snapshot, each once"};
     }
-    if (overlay.nodes() > limits::kMaxPictureNodes) {
+    if (overlay.nodes() > limits::kMaxFleetViewNodes) {
       return Error{ErrorCode::kExhausted, field, std::to_string(overlay.nodes()) + " nodes",
-                   "at most " + std::to_string(limits::kMaxPictureNodes) +
+                   "at most " + std::to_string(limits::kMaxFleetViewNodes) +
                        " nodes that differ from the fleet as it is"};
     }
   }

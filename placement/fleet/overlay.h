@@ -1,6 +1,6 @@
-// The differences of a snapshot (class `Picture`) from the live fleet: nodes without some of their
-// holds, and nodes of a clique that no gang reserves any more. All else is read from the fleet.
-// Private to placement.
+// The differences of a snapshot (class `FleetView`) from the live fleet: nodes without some of
+// their holds, and nodes of a clique that no gang reserves any more. All else is read from the
+// fleet. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "placement/fleet/fleet_impl.h"
-#include "placement/fleet/picture.h"
+#include "placement/fleet/fleet_view.h"
 
 namespace subak {
 
@@ -26,7 +26,7 @@ struct Overlay {
     std::uint32_t kept_holds = 0;  // exclusive holds on the domain
     std::vector<JobId> computing;  // gangs that use a ComputeDomain; ascending
   };
-  std::vector<Node> nodes;        // ascending, at most limits::kMaxPictureNodes
+  std::vector<Node> nodes;        // ascending, at most limits::kMaxFleetViewNodes
   std::vector<Domain> domains;    // ascending
   std::vector<DomainIndex> left;  // ascending: domains left to gangs in the snapshot
 
@@ -39,7 +39,7 @@ struct Overlay {
 };
 
 // Returns `before` (nullptr: the live fleet) after the release of the holds in `gone` too. Each
-// must be held there. Errors: as `Picture::without()`.
+// must be held there. Errors: as `FleetView::without()`.
 Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
                                                  std::span<const Allocation> gone);
 

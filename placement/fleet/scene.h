@@ -1,28 +1,30 @@
-// A snapshot (class `Picture`) opened for reading: the room of each node, its holds and their
+// A snapshot (class `FleetView`) opened for reading: the room of each node, its holds and their
 // owners. Lives no longer than its snapshot. Private to placement.
 #pragma once
 
 #include "placement/fleet/fleet_impl.h"
+#include "placement/fleet/fleet_view.h"
 #include "placement/fleet/overlay.h"
-#include "placement/fleet/picture.h"
 
 namespace subak {
 
 struct Scene {
-  explicit Scene(const Picture& picture)
-      : fleet(picture.fleet().impl()),
-        kept(picture.kept_ != nullptr && !picture.kept_->empty() ? picture.kept_ : nullptr),
-        overlay(picture.overlay_.get()),
-        nothing_held(picture.nothing_held_),
-        all_open(picture.all_open_) {}
+  explicit Scene(const FleetView& fleet_view)
+      : fleet(fleet_view.fleet().impl()),
+        reserved(fleet_view.reserved_ != nullptr && !fleet_view.reserved_->empty()
+                     ? fleet_view.reserved_
+                     : nullptr),
+        overlay(fleet_view.overlay_.get()),
+        nothing_held(fleet_view.nothing_held_),
+        all_open(fleet_view.all_open_) {}
 
   const Fleet::Impl& fleet;
-  const KeptNodes* kept;     // reserved nodes; nullptr: none
-  const Overlay* overlay;    // nullptr: no difference from the live fleet
-  bool nothing_held;         // all rooms are empty
-  bool all_open;             // every node that matches may be used, whatever its condition
-  bool broken_into = false;  // every job may use what is left to gangs
-  bool together = false;     // gangs with a ComputeDomain may be anywhere
+  const ReservedNodes* reserved;  // reserved nodes; nullptr: none
+  const Overlay* overlay;         // nullptr: no difference from the live fleet
+  bool nothing_held;              // all rooms are empty
+  bool all_open;                  // every node that matches may be used, whatever its condition
+  bool broken_into = false;       // every job may use what is left to gangs
+  bool together = false;          // gangs with a ComputeDomain may be anywhere
 
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // The room of the node.
@@ -38,7 +40,7 @@ struct Scene {
   }
   // True if its NVLink domain is left to gangs that need several nodes of one
   // (DomainRules::keep_whole).
-  bool left_to_gangs(NodeIndex i) const {
+  bool in_reserved_domain(NodeIndex i) const {
     const DomainIndex home = node(i).home();
     if (!rules_hold() || home == kNoArea) return false;
     if (overlay != nullptr) return overlay->is_left(home);
@@ -57,7 +59,7 @@ struct Scene {
     return other == nullptr ? fleet.domains[d]->kept : other->kept_holds;
   }
   JobId owner_of(NodeIndex i) const {
-    return kept == nullptr ? JobId() : kept->owner_of(NodeId(i));
+    return reserved == nullptr ? JobId() : reserved->owner_of(NodeId(i));
   }
   // The empty fleet: any placement will do, and the search caches nothing for it.
   bool is_empty() const { return nothing_held && all_open; }
@@ -65,19 +67,19 @@ struct Scene {
   // too.
   bool as_it_is() const { return !nothing_held && overlay == nullptr; }
   // The same without reservations.
-  Scene unkept() const {
+  Scene without_reservations() const {
     Scene s = *this;
-    s.kept = nullptr;
+    s.reserved = nullptr;
     return s;
   }
   // The same without reservations and without domains left to gangs.
   Scene for_all() const {
-    Scene s = unkept();
+    Scene s = without_reservations();
     s.broken_into = true;
     return s;
   }
   // The same, but gangs with a ComputeDomain may be anywhere.
-  Scene computed_together() const {
+  Scene share_compute_domain() const {
     Scene s = *this;
     s.together = true;
     return s;

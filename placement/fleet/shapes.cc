@@ -164,7 +164,7 @@ std::unique_ptr<Shape> made(ClusterId cluster, const GangRequest& request) {
     if (g.count > 0) shape->pods.push_back({&pod, first, g.count, hash_of(pod)});
     first += g.count;
     shape->least += fixed_cost(pod) * g.count;
-    shape->light |= g.count > 0 && pod.kind == GpuKind::kNone;
+    shape->non_gpu |= g.count > 0 && pod.kind == GpuKind::kNone;
     shape->cost_by_place |=
         g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
   }

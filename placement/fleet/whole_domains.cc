@@ -42,8 +42,8 @@ Group measured(const Fleet::Impl& fleet, DomainIndex domain) {
   return out;
 }
 
-std::vector<DomainIndex> left_to_gangs(const Fleet::Impl& fleet,
-                                       const std::vector<DomainIndex>& emptied) {
+std::vector<DomainIndex> reserved_domains(const Fleet::Impl& fleet,
+                                          const std::vector<DomainIndex>& emptied) {
   std::map<std::pair<ClusterId, ProductId>, std::set<WholeKey>> more;
   for (const DomainIndex d : emptied) {
     const Group& g = *fleet.domains[d];
@@ -125,7 +125,7 @@ void Fleet::set_domain_rules(const DomainRules& rules) {
   ++impl_->freed;
 }
 
-MilliGpu Fleet::left_to_gangs_milligpu(ClusterId cluster) const {
+MilliGpu Fleet::reserved_domains_milligpu(ClusterId cluster) const {
   MilliGpu idle = 0;
   for (const auto& [kind, domains] : impl_->whole) {
     if (kind.first != cluster) continue;

@@ -14,7 +14,7 @@ namespace subak {
 Group measured(const Fleet::Impl& fleet, DomainIndex domain);
 // Returns the domains left to gangs if the domains in `emptied` were empty, beside those that are
 // empty in the fleet now. Ascending.
-std::vector<DomainIndex> left_to_gangs(const Fleet::Impl& fleet,
-                                       const std::vector<DomainIndex>& emptied);
+std::vector<DomainIndex> reserved_domains(const Fleet::Impl& fleet,
+                                          const std::vector<DomainIndex>& emptied);
 
 }  // namespace subak

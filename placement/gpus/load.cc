@@ -175,9 +175,9 @@ GpuMask Load::kept() const {
 }
 
 void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
-               const BesideGpu& beside, MilliGpu* unhealthy_free, Room& room) {
+               const GpuHeadroom& headroom, MilliGpu* unhealthy_free, Room& room) {
   room = empty;
-  room.beside = beside;
+  room.headroom = headroom;
   fill_gpus(spec, load, kept, room, unhealthy_free);
   for (const MigUse& u : load.mig_used) {
     const int i = mig_index(spec, u.profile);
@@ -200,15 +200,15 @@ void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMas
   room.ports = load.ports;
   room.ports.insert(room.ports.end(), others.host_ports.begin(), others.host_ports.end());
   if (kept != 0) {
-    const Room all = left_on(spec, empty, load, 0, beside, nullptr);
+    const Room all = left_on(spec, empty, load, 0, headroom, nullptr);
     room.free_and_kept = free_gpus(spec, all) - free_gpus(spec, room);
   }
 }
 
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
-             const BesideGpu& beside, MilliGpu* unhealthy_free) {
+             const GpuHeadroom& headroom, MilliGpu* unhealthy_free) {
   Room room;
-  fill_left(spec, empty, load, kept, beside, unhealthy_free, room);
+  fill_left(spec, empty, load, kept, headroom, unhealthy_free, room);
   return room;
 }
 

@@ -64,9 +64,9 @@ struct Load {
 // pods. `unhealthy_free`, if not nullptr, receives the milli-GPU that are free but on unhealthy
 // GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
-             const BesideGpu& beside, MilliGpu* unhealthy_free);
+             const GpuHeadroom& headroom, MilliGpu* unhealthy_free);
 // The same, written into `room`, whose memory it reuses.
 void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
-               const BesideGpu& beside, MilliGpu* unhealthy_free, Room& room);
+               const GpuHeadroom& headroom, MilliGpu* unhealthy_free, Room& room);
 
 }  // namespace subak

@@ -130,8 +130,8 @@ std::int64_t gpu_pods(const NodeSpec& node, const Room& room, const PodShape& po
 }
 
 // True unless the pod would take resources reserved beside free GPUs.
-bool leaves_beside(const Room& room, const PodShape& pod, const Ignore& ignore) {
-  return pod.kind == GpuKind::kNone && room.beside.any() && !ignore.beside;
+bool must_leave_headroom(const Room& room, const PodShape& pod, const Ignore& ignore) {
+  return pod.kind == GpuKind::kNone && room.headroom.any() && !ignore.headroom;
 }
 
 std::int64_t per_pod(std::int64_t have, std::int64_t need) {
@@ -246,10 +246,11 @@ std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShap
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore) {
   std::int64_t n = std::min(limit, gpu_pods(node, room, pod, allowed, limit));
   if (n <= 0) return 0;
-  const BesideGpu kept = leaves_beside(room, pod, ignore) ? kept_beside(node, room) : BesideGpu();
-  if (!ignore.cpu) n = std::min(n, per_pod(room.cpu_milli - kept.cpu_milli, pod.cpu_milli));
+  const GpuHeadroom headroom =
+      must_leave_headroom(room, pod, ignore) ? headroom_of(node, room) : GpuHeadroom();
+  if (!ignore.cpu) n = std::min(n, per_pod(room.cpu_milli - headroom.cpu_milli, pod.cpu_milli));
   if (!ignore.memory) {
-    n = std::min(n, per_pod(room.memory_bytes - kept.memory_bytes, pod.memory_bytes));
+    n = std::min(n, per_pod(room.memory_bytes - headroom.memory_bytes, pod.memory_bytes));
   }
   if (!ignore.pods) n = std::min(n, per_pod(room.pods, 1));
   if (!ignore.extended) {
@@ -274,18 +275,18 @@ std::int64_t free_gpus(const NodeSpec& node, const Room& room) {
   return free + std::min(slices, node.mig_gpus);
 }
 
-BesideGpu kept_beside(const NodeSpec& node, const Room& room) {
+GpuHeadroom headroom_of(const NodeSpec& node, const Room& room) {
   const std::int64_t gpus = free_gpus(node, room);
-  return {room.cpu_milli == kUnlimited ? 0 : gpus * room.beside.cpu_milli,
-          room.memory_bytes == kUnlimited ? 0 : gpus * room.beside.memory_bytes};
+  return {room.cpu_milli == kUnlimited ? 0 : gpus * room.headroom.cpu_milli,
+          room.memory_bytes == kUnlimited ? 0 : gpus * room.headroom.memory_bytes};
 }
 
-bool keeps_beside(const NodeSpec& node, const Room& room, const PodShape& pod,
-                  const Ignore& ignore) {
-  if (!leaves_beside(room, pod, ignore)) return true;
-  const BesideGpu kept = kept_beside(node, room);
-  return (ignore.cpu || pod.cpu_milli <= 0 || room.cpu_milli >= kept.cpu_milli) &&
-         (ignore.memory || pod.memory_bytes <= 0 || room.memory_bytes >= kept.memory_bytes);
+bool leaves_headroom(const NodeSpec& node, const Room& room, const PodShape& pod,
+                     const Ignore& ignore) {
+  if (!must_leave_headroom(room, pod, ignore)) return true;
+  const GpuHeadroom headroom = headroom_of(node, room);
+  return (ignore.cpu || pod.cpu_milli <= 0 || room.cpu_milli >= headroom.cpu_milli) &&
+         (ignore.memory || pod.memory_bytes <= 0 || room.memory_bytes >= headroom.memory_bytes);
 }
 
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,

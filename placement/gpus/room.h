@@ -22,7 +22,7 @@ inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::ma
 // Constraints that an explanation leaves out to find which one binds.
 struct Ignore {
   bool cpu = false, memory = false, pods = false, extended = false, ports = false;
-  bool beside = false;  // resources reserved beside free GPUs
+  bool headroom = false;  // resources reserved beside free GPUs
 };
 inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true};
 
@@ -37,7 +37,7 @@ struct Room {
   std::int64_t pods = kUnlimited;
   std::vector<HostPort> ports;  // taken
   // For each free GPU (free_gpus()) this much is reserved from non-GPU pods.
-  BesideGpu beside;
+  GpuHeadroom headroom;
   std::int64_t free_and_kept = 0;  // GPUs that are free and reserved for one gang
 
   friend bool operator==(const Room&, const Room&) = default;
@@ -77,10 +77,10 @@ std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShap
 std::int64_t free_gpus(const NodeSpec& node, const Room& room);
 // Returns the CPU and memory that the room must keep for its free GPUs; 0 if the node declares
 // none.
-BesideGpu kept_beside(const NodeSpec& node, const Room& room);
+GpuHeadroom headroom_of(const NodeSpec& node, const Room& room);
 // True if the pod takes nothing of that reserve. Only non-GPU pods could.
-bool keeps_beside(const NodeSpec& node, const Room& room, const PodShape& pod,
-                  const Ignore& ignore = {});
+bool leaves_headroom(const NodeSpec& node, const Room& room, const PodShape& pod,
+                     const Ignore& ignore = {});
 // True if at least one pod of this shape fits.
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,
           const Ignore& ignore = {});

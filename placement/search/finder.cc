@@ -20,7 +20,7 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       ignore_(ignore),
       by_state_(memory.by_state && !scene_.nothing_held && !scene_.all_open),
       leaves_some_(scene_.rules_hold()),
-      computes_(shape.request().compute_domain && !scene_.together) {
+      uses_compute_domain_(shape.request().compute_domain && !scene_.together) {
   bounds_.without = without;
   trial_.begin(fleet_.nodes.size());
   if (scene_.as_it_is() && !scene_.all_open) return;
@@ -54,11 +54,12 @@ const Filter& Finder::filter(std::size_t k) const {
 Index Finder::index(std::size_t k) const {
   const Filter& of = filter(k);
   const Pods& pods = shape_.pods[k];
-  const auto* barred = fleet_.bars.empty() ? nullptr : fleet_.barred(*pods.shape, pods.hash);
+  const auto* backed_off =
+      fleet_.backoffs.empty() ? nullptr : fleet_.backed_off_nodes(*pods.shape, pods.hash);
   for (const auto& [patched, patch] : patches_) {
-    if (patched == &of) return Index(of, &patch, barred);
+    if (patched == &of) return Index(of, &patch, backed_off);
   }
-  return Index(of, nullptr, barred);
+  return Index(of, nullptr, backed_off);
 }
 
 bool Finder::fragment(const Index& x, NodeIndex i) const {
@@ -78,7 +79,7 @@ bool Finder::computed_by_others(NodeIndex i) {
   const auto [at, fresh] = computed_.try_emplace(i, false);
   if (fresh) at->second = is_computed(scene_, i, owner_);
   // The domain may be reserved for these gangs.
-  if (at->second && scene_.kept != nullptr) saw_kept_ = true;
+  if (at->second && scene_.reserved != nullptr) saw_reserved_ = true;
   return at->second;
 }
 
@@ -91,17 +92,17 @@ bool Finder::allows(ProductId product) const {
 bool Finder::eligible(const Index& x, NodeIndex i) {
   if (!x.knows(i) || (bounds_.any() && !within_bounds(x, i))) return false;
   if (!taken_.empty() && x.of_gpus() && !node(i).split && taken(i, kAllGpus)) return false;
-  if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.barred(i))) return false;
+  if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.is_backed_off(i))) return false;
   // No job waits for a node that is reserved for replacements: it is free already.
   if (scene_.nothing_held && !scene_.all_open && node(i).spare) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {
-    saw_kept_ = true;
+    saw_reserved_ = true;
     return false;
   }
   // A node that is promised to the gang is its own.
   if (!keeper && x.of_gpus() && left_to_others(i)) return false;
-  if (computes_ && x.of_gpus() && computed_by_others(i)) return false;
+  if (uses_compute_domain_ && x.of_gpus() && computed_by_others(i)) return false;
   return spare_ == 0 || !x.of_gpus() || leaves_spare(i);
 }
 
@@ -212,11 +213,12 @@ void Finder::undo_to(std::size_t mark) {
 }
 
 // True if no non-GPU pod takes resources reserved beside GPUs that the complete gang leaves free.
-bool Finder::leaves_beside() const {
-  return !fleet_.beside.any() || std::all_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
-    const NodeIndex i = slots_[p.rank].node.value;
-    return keeps_beside(node(i).spec, room(i), *p.pods->shape, ignore_);
-  });
+bool Finder::all_leave_headroom() const {
+  return !fleet_.headroom.any() ||
+         std::all_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
+           const NodeIndex i = slots_[p.rank].node.value;
+           return leaves_headroom(node(i).spec, room(i), *p.pods->shape, ignore_);
+         });
 }
 
 // A bound from the index alone, so that most failing searches cost next to nothing.

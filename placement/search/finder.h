@@ -80,7 +80,7 @@ class Finder {
   bool attempt(Topology topology, std::uint32_t segment);
   std::vector<PodSlot>& slots() { return slots_; }
   // True if some node was skipped because it is reserved for another owner.
-  bool saw_kept() const { return saw_kept_; }
+  bool saw_reserved() const { return saw_reserved_; }
 
   // True if a gang of one segment would find GPUs on or around this node.
   bool could_start_at(NodeIndex node, Topology topology);
@@ -105,7 +105,7 @@ class Finder {
   bool within_bounds(const Index& x, NodeIndex i) const;
   // True if the node is in an NVLink domain that is left to other gangs.
   bool left_to_others(NodeIndex i) const {
-    return leaves_some_ && scene_.left_to_gangs(i) && !needs_several(shape_, node(i));
+    return leaves_some_ && scene_.in_reserved_domain(i) && !needs_several(shape_, node(i));
   }
   // True if the gang uses a ComputeDomain and others have one there.
   bool computed_by_others(NodeIndex i);
@@ -124,7 +124,7 @@ class Finder {
   bool place(const Run& run, NodeIndex i, GpuMask allowed);
   bool place_all(const Runs& runs, NodeIndex i, GpuMask allowed);
   void undo_to(std::size_t mark);
-  bool leaves_beside() const;
+  bool all_leave_headroom() const;
   bool enough(const Runs& runs) const;
   // Places each of the runs by place_one(run), or none. If a run does not fit beside earlier ones,
   // it moves before them. Exact if the nodes that some runs may use are a subset of those of the
@@ -201,7 +201,7 @@ class Finder {
 
   // finder_spread_alike.cc: the result of spread(), by states. nullopt: states alone cannot decide
   // it.
-  struct Lot {  // nodes with holds, or nodes without
+  struct NodeClass {  // nodes with holds, or nodes without
     bool broken = false;
     std::int64_t pods = 0;     // at most
     std::vector<Equals> lone;  // domains of one node; key: most pods, least weight
@@ -209,12 +209,13 @@ class Finder {
     std::vector<CapDomain> joined;
   };
   std::optional<bool> spread_alike(const Run& run);
-  std::array<Lot, 2> lots(const Run& run);
-  void add_joined(const Run& run, const std::vector<std::int64_t>& caps, std::array<Lot, 2>& lots);
-  std::optional<bool> spread_mixed(const Run& run, std::array<Lot, 2>& lots);
-  bool fill_lot(Run left, Lot& lot, const Run& run);
-  bool finish_lot(Run& left, const Lot& lot, const Run& run, std::size_t touched);
-  bool take_lone(Run& left, const Run& run, NodeIndex i, std::int64_t pods);
+  std::array<NodeClass, 2> classes(const Run& run);
+  void add_joined_nodes(const Run& run, const std::vector<std::int64_t>& caps,
+                        std::array<NodeClass, 2>& classes);
+  std::optional<bool> spread_mixed(const Run& run, std::array<NodeClass, 2>& classes);
+  bool fill_class(Run left, NodeClass& node_class, const Run& run);
+  bool finish_class(Run& left, const NodeClass& node_class, const Run& run, std::size_t touched);
+  bool take_single_node(Run& left, const Run& run, NodeIndex i, std::int64_t pods);
   bool take_joined(Run& left, const Run& run, const CapDomain& domain, bool broken);
 
   // finder_spread.cc: one run over as few domains and nodes as possible.
@@ -297,10 +298,10 @@ class Finder {
   Ignore ignore_;
   bool by_state_;                       // nodes that are alike may be judged once
   bool leaves_some_;                    // some NVLink domain may be left to other gangs
-  bool computes_;                       // it uses a ComputeDomain
+  bool uses_compute_domain_;            // it uses a ComputeDomain
   std::map<NodeIndex, bool> computed_;  // used by others; of nodes queried so far
   bool caps_are_bounds_ = false;        // spread_drained() is at work
-  bool saw_kept_ = false;
+  bool saw_reserved_ = false;
   bool compact_ = false;      // a wish failed: close together all the same
   bool one_product_ = false;  // all GPUs of the gang must be of one product
   // Of a balanced gang: the number of parts of this try, and what earlier parts use alone. That is

@@ -130,8 +130,8 @@ bool Finder::in_inner_domain_alike(const Runs& runs) {
 std::map<ProductId, std::int64_t> Finder::product_weights(const Run& run) {
   std::map<ProductId, std::int64_t> weights;
   const Index& x = run.index;
-  const bool alike = by_state() && scene_.overlay == nullptr && scene_.kept == nullptr &&
-                     !x.any_barred() && !leaves_some_ && !computes_;
+  const bool alike = by_state() && scene_.overlay == nullptr && scene_.reserved == nullptr &&
+                     !x.any_backed_off() && !leaves_some_ && !uses_compute_domain_;
   if (!alike) {
     each_node(nullptr, [&](NodeIndex i) {
       if (eligible(x, i)) weights[node(i).product] += weight(x, i);

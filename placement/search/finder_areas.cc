@@ -47,7 +47,7 @@ Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last, F&& in
 // GPUs leave counts.
 Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
   Runs out = runs_of(shape_, first, last, [&](std::size_t k) { return index(k); });
-  if (fleet_.beside.any()) {
+  if (fleet_.headroom.any()) {
     std::stable_partition(out.begin(), out.end(), [](const Run& r) { return !without_gpu(r); });
   }
   return out;
@@ -87,7 +87,7 @@ bool Finder::greedily(Topology topology, std::uint32_t segment_size, const Runs&
     undo_to(0);
     ok = gang_of_one_product(topology, segment_size, all);
   }
-  if (ok && leaves_beside()) return true;
+  if (ok && all_leave_headroom()) return true;
   undo_to(0);
   return false;
 }
@@ -145,16 +145,16 @@ bool Finder::gang(Topology topology, std::uint32_t segment_size, const Runs& all
   const auto pods = static_cast<std::uint32_t>(slots_.size());
   if (pods > 0 && part_end(0, segment_size) == pods) return segment(topology, all);
   bool ok = true;
-  const bool light_last = fleet_.beside.any() && topology != Topology::kNode;
+  const bool non_gpu_last = fleet_.headroom.any() && topology != Topology::kNode;
   for (std::uint32_t first = 0; ok && first < pods;) {
     const std::uint32_t last = part_end(first, segment_size);
     Runs part = runs(first, last);
-    if (light_last) std::erase_if(part, without_gpu);
+    if (non_gpu_last) std::erase_if(part, without_gpu);
     ok = segment(topology, part);
     if (ok && parts_ > 0) take_domain(first, last);
     first = last;
   }
-  if (light_last) {
+  if (non_gpu_last) {
     ok = ok && std::all_of(all.begin(), all.end(),
                            [&](const Run& r) { return !without_gpu(r) || anywhere(Runs{r}); });
   }

@@ -25,7 +25,7 @@ Finder::Tallies Finder::racks(const Run& run, bool exactly) {
     if (within_bounds(x, s)) of_one[x.live()[k]] = {x.weight(s), by_gpus(s.spec, s.room)};
   }
   // A node without room counts for how full its rack is.
-  const bool some_not = x.any_barred() || scene_.kept != nullptr || computes_;
+  const bool some_not = x.any_backed_off() || scene_.reserved != nullptr || uses_compute_domain_;
   const bool some_differ = trial_.touched() > 0 || scene_.overlay != nullptr;
   std::vector<Sum> sums(fleet_.levels[0].groups.size());
   for (NodeIndex i = 0; x.knows(i); ++i) {

@@ -13,7 +13,7 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
   for (const NodeIndex m : members(d)) {
     const JobId keeper = scene_.owner_of(m);
     if (keeper && keeper != owner_) continue;
-    // A slice or a shared GPU is enough to make it not whole, as in spares.cc.
+    // A slice or a shared GPU is enough to make it not whole, as in replacement_nodes.cc.
     const bool any_held = !scene_.is_empty() && !scene_.nothing_held;
     if (any_held && scene_.load(m).allocated > 0) continue;
     if (scene_.nothing_held && !scene_.all_open && node(m).spare) continue;  // of another gang
@@ -23,8 +23,9 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
       const PodShape& pod = *shape_.pods[k].shape;
       if (!x.of_gpus() || !x.knows(m) || !x.matches(m)) continue;
       const NodeState& n = node(m);
-      // A node with a broken GPU may not be able to replace a whole one, as in spares.cc.
-      const bool open = scene_.all_open || (x.open(m) && !x.barred(m));
+      // A node with a broken GPU may not be able to replace a whole one, as in
+      // replacement_nodes.cc.
+      const bool open = scene_.all_open || (x.open(m) && !x.is_backed_off(m));
       const bool works = open && (n.spec.unhealthy_gpus == 0 || scene_.is_empty());
       serves = serves || (works && fits(n.spec, scene_.room(m), pod, kAllGpus, ignore_));
       const bool broken = !works || !fits(n.spec, scene_.room(m), pod, kAllGpus, kOnlyGpus);

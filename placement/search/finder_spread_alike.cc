@@ -8,10 +8,11 @@
 
 namespace subak {
 
-void Finder::add_joined(const Run& run, const std::vector<std::int64_t>& caps,
-                        std::array<Lot, 2>& lots) {
+void Finder::add_joined_nodes(const Run& run, const std::vector<std::int64_t>& caps,
+                              std::array<NodeClass, 2>& classes) {
   const Index& x = run.index;
-  const bool some_not = x.any_barred() || scene_.kept != nullptr || leaves_some_ || computes_;
+  const bool some_not =
+      x.any_backed_off() || scene_.reserved != nullptr || leaves_some_ || uses_compute_domain_;
   for (const DomainIndex d : x.joined()) {
     std::array<CapDomain, 2> here{};
     for (const NodeIndex m : members(d)) {
@@ -28,15 +29,15 @@ void Finder::add_joined(const Run& run, const std::vector<std::int64_t>& caps,
       if (here[k].pods == 0) continue;
       here[k].key = domain_key(x, d);
       here[k].begin = d;
-      lots[k].joined.push_back(here[k]);
+      classes[k].joined.push_back(here[k]);
     }
   }
 }
 
-std::array<Finder::Lot, 2> Finder::lots(const Run& run) {
+std::array<Finder::NodeClass, 2> Finder::classes(const Run& run) {
   const Index& x = run.index;
   const PodShape& pod = *run.pods->shape;
-  std::array<Lot, 2> out;
+  std::array<NodeClass, 2> out;
   out[1].broken = true;
   std::vector<std::int64_t> caps(x.numbers());
   bool joined = false;
@@ -46,11 +47,11 @@ std::array<Finder::Lot, 2> Finder::lots(const Run& run) {
     const std::int64_t pods = pods_that_fit(s.spec, s.room, pod, kAllGpus, run.count, kOnlyGpus);
     caps[number] = pods;
     if (pods == 0) continue;
-    Lot& lot = out[x.fragment(s) ? 1 : 0];
-    lot.pods += pods * static_cast<std::int64_t>(x.alike(number).size());
+    NodeClass& node_class = out[x.fragment(s) ? 1 : 0];
+    node_class.pods += pods * static_cast<std::int64_t>(x.alike(number).size());
     joined = joined || joined_alike(number);
     if (!joined_alike(number))
-      lot.lone.push_back({{-pods, x.weight(s)}, pods, &x.alike(number), 0});
+      node_class.lone.push_back({{-pods, x.weight(s)}, pods, &x.alike(number), 0});
   }
   for (std::size_t k = 0; k < trial_.touched(); ++k) {
     const NodeIndex i = trial_.touched_node(k);
@@ -59,13 +60,13 @@ std::array<Finder::Lot, 2> Finder::lots(const Run& run) {
     if (pods == 0) continue;
     out[fragment(x, i) ? 1 : 0].lone.push_back({{-pods, weight(x, i)}, pods, nullptr, i});
   }
-  if (joined) add_joined(run, caps, out);
+  if (joined) add_joined_nodes(run, caps, out);
   return out;
 }
 
 std::optional<bool> Finder::spread_alike(const Run& run) {
   if (!by_state() || scene_.overlay != nullptr) return std::nullopt;
-  std::array<Lot, 2> all = lots(run);
+  std::array<NodeClass, 2> all = classes(run);
   auto& [whole, broken] = all;
   if (whole.pods + broken.pods < run.count) return false;
   const std::size_t mark = placed_.size();
@@ -74,17 +75,17 @@ std::optional<bool> Finder::spread_alike(const Run& run) {
     if (!decided) undo_to(mark);
     return decided ? std::optional(sort_ranks(run)) : std::nullopt;
   }
-  if (fill_lot(run, whole.pods > 0 ? whole : broken, run)) return sort_ranks(run);
+  if (fill_class(run, whole.pods > 0 ? whole : broken, run)) return sort_ranks(run);
   undo_to(mark);
   return std::nullopt;
 }
 
 // It uses nodes without holds only if the nodes with holds cannot hold all pods. So these are fewer
 // than the pods, and it checks first what fits on them.
-std::optional<bool> Finder::spread_mixed(const Run& run, std::array<Lot, 2>& all) {
+std::optional<bool> Finder::spread_mixed(const Run& run, std::array<NodeClass, 2>& all) {
   auto& [whole, broken] = all;
   const Index& x = run.index;
-  const bool exact = !x.any_barred() && scene_.kept == nullptr && trial_.touched() == 0;
+  const bool exact = !x.any_backed_off() && scene_.reserved == nullptr && trial_.touched() == 0;
   if (!exact || broken.pods >= run.count) return std::nullopt;
   std::vector<Cap> fragments;
   std::vector<std::pair<std::int64_t, std::uint32_t>> wholes;  // pods, alike
@@ -119,11 +120,11 @@ std::optional<bool> Finder::spread_mixed(const Run& run, std::array<Lot, 2>& all
   first.count = static_cast<std::uint32_t>(std::min<std::int64_t>(filled, run.count));
   rest.rank += first.count;
   rest.count -= first.count;
-  if (!fill_lot(first, whole, run) || !spread_caps(rest, fragments)) return std::nullopt;
+  if (!fill_class(first, whole, run) || !spread_caps(rest, fragments)) return std::nullopt;
   return true;
 }
 
-bool Finder::take_lone(Run& left, const Run& run, NodeIndex i, std::int64_t pods) {
+bool Finder::take_single_node(Run& left, const Run& run, NodeIndex i, std::int64_t pods) {
   const auto take = static_cast<std::uint32_t>(std::min<std::int64_t>(pods, left.count));
   const std::int64_t fits = cap(run, i, kAllGpus, run.count);
   if (fits < take || (take < left.count && fits != pods)) return false;
@@ -151,14 +152,15 @@ bool Finder::take_joined(Run& left, const Run& run, const CapDomain& domain, boo
 }
 
 // Takes the largest first, until one is enough for the rest.
-bool Finder::fill_lot(Run left, Lot& lot, const Run& run) {
+bool Finder::fill_class(Run left, NodeClass& node_class, const Run& run) {
   const std::size_t touched = trial_.touched();
-  std::sort(lot.joined.begin(), lot.joined.end(), [](const CapDomain& a, const CapDomain& b) {
-    return a.pods != b.pods ? a.pods > b.pods : a.key < b.key;
-  });
-  auto joined = lot.joined.begin();
-  BestFirst lone(lot.lone);
-  const auto next_lone = [&] {
+  std::sort(node_class.joined.begin(), node_class.joined.end(),
+            [](const CapDomain& a, const CapDomain& b) {
+              return a.pods != b.pods ? a.pods > b.pods : a.key < b.key;
+            });
+  auto joined = node_class.joined.begin();
+  BestFirst lone(node_class.lone);
+  const auto next_single_node = [&] {
     while (lone.next()) {
       const NodeIndex i = lone.node();
       const bool apart = lone.of().alike != nullptr && differs(i, touched);
@@ -166,21 +168,21 @@ bool Finder::fill_lot(Run left, Lot& lot, const Run& run) {
     }
     return false;
   };
-  bool more = next_lone();
+  bool more = next_single_node();
   while (left.count > 0) {
-    if (!more && joined == lot.joined.end()) return false;
+    if (!more && joined == node_class.joined.end()) return false;
     const std::int64_t here = more ? lone.of().pods : 0;
-    const std::int64_t there = joined == lot.joined.end() ? 0 : joined->pods;
+    const std::int64_t there = joined == node_class.joined.end() ? 0 : joined->pods;
     if (std::max(here, there) >= left.count) {
-      lot.joined.erase(lot.joined.begin(), joined);
-      return finish_lot(left, lot, run, touched);
+      node_class.joined.erase(node_class.joined.begin(), joined);
+      return finish_class(left, node_class, run, touched);
     }
     const FitKey key{more ? lone.of().key[1] : 0, lone.node(), 0, 0, 0};
     if (here > there || (here == there && key < joined->key)) {
-      if (!take_lone(left, run, lone.node(), here)) return false;
-      more = next_lone();
+      if (!take_single_node(left, run, lone.node(), here)) return false;
+      more = next_single_node();
     } else {
-      if (!take_joined(left, run, *joined, lot.broken)) return false;
+      if (!take_joined(left, run, *joined, node_class.broken)) return false;
       ++joined;
     }
   }
@@ -189,9 +191,10 @@ bool Finder::fill_lot(Run left, Lot& lot, const Run& run) {
 
 // One domain is enough: it prefers one with a single node that is enough, and then the tightest.
 // Nodes touched since `touched` are taken.
-bool Finder::finish_lot(Run& left, const Lot& lot, const Run& run, std::size_t touched) {
+bool Finder::finish_class(Run& left, const NodeClass& node_class, const Run& run,
+                          std::size_t touched) {
   std::vector<Equals> enough;
-  for (const Equals& e : lot.lone) {
+  for (const Equals& e : node_class.lone) {
     if (e.pods < left.count) continue;
     enough.push_back(e);
     enough.back().key = {e.key[1], 0};
@@ -208,16 +211,16 @@ bool Finder::finish_lot(Run& left, const Lot& lot, const Run& run, std::size_t t
   const auto order = [&](const CapDomain& d) {
     return std::pair(static_cast<std::int64_t>(d.end) < left.count, d.key);
   };
-  for (const CapDomain& d : lot.joined) {
+  for (const CapDomain& d : node_class.joined) {
     if (d.pods >= left.count && (best == nullptr || order(d) < order(*best))) best = &d;
   }
   if (found) {
     const FitKey key{lone.of().key[0], lone.node(), 0, 0, 0};
     if (best == nullptr || std::pair(false, key) < order(*best)) {
-      return take_lone(left, run, lone.node(), lone.of().pods);
+      return take_single_node(left, run, lone.node(), lone.of().pods);
     }
   }
-  return best != nullptr && take_joined(left, run, *best, lot.broken);
+  return best != nullptr && take_joined(left, run, *best, node_class.broken);
 }
 
 }  // namespace subak

@@ -98,7 +98,7 @@ bool Finder::thoroughly(Topology topology, std::uint32_t segment_size, const Run
   Thorough t{all, topology, segment_size, std::vector<std::vector<NodeIndex>>(all.size()),
              limits::kPlaceTries};
   const Ignore ignore = ignore_;
-  ignore_.beside = true;  // less is reserved once the gang's own GPUs are taken
+  ignore_.headroom = true;  // less is reserved once the gang's own GPUs are taken
   for (std::size_t k = 0; k < all.size(); ++k) {
     each_node(nullptr, [&](NodeIndex i) {
       if (cap(all[k], i, kAllGpus, 1) > 0) t.nodes[k].push_back(i);

@@ -216,16 +216,17 @@ struct Patch {
 class Index {
  public:
   Index() = default;
-  // `patch` and `barred` (ascending) may be nullptr; all must outlive the index.
-  Index(const Filter& filter, const Patch* patch, const std::vector<NodeIndex>* barred)
-      : filter_(&filter), patch_(patch), barred_(barred) {}
+  // `patch` and `backed_off` (ascending) may be nullptr; all must outlive the index.
+  Index(const Filter& filter, const Patch* patch, const std::vector<NodeIndex>* backed_off)
+      : filter_(&filter), patch_(patch), backed_off_(backed_off) {}
 
   bool counts() const { return filter_->counts; }
   bool knows(NodeIndex i) const { return i < filter_->free.size(); }
   bool matches(NodeIndex i) const { return filter_->matches[i]; }
   // True if the node rejected these pods.
-  bool barred(NodeIndex i) const {
-    return barred_ != nullptr && std::binary_search(barred_->begin(), barred_->end(), i);
+  bool is_backed_off(NodeIndex i) const {
+    return backed_off_ != nullptr &&
+           std::binary_search(backed_off_->begin(), backed_off_->end(), i);
   }
   bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
   std::size_t open_nodes() const { return filter_->open_nodes; }
@@ -272,7 +273,7 @@ class Index {
   std::int64_t all(const GpuState& s) const { return all_count(*filter_, s.spec); }
   // As fragment(), of a node in this state.
   bool fragment(const GpuState& s) const { return counts() ? weight(s) < all(s) : s.used; }
-  bool any_barred() const { return barred_ != nullptr; }
+  bool any_backed_off() const { return backed_off_ != nullptr; }
 
   // True if each domain with a matching node is a single node.
   bool nodes_apart() const { return filter_->joined.empty(); }
@@ -310,7 +311,7 @@ class Index {
  private:
   const Filter* filter_ = nullptr;
   const Patch* patch_ = nullptr;
-  const std::vector<NodeIndex>* barred_ = nullptr;
+  const std::vector<NodeIndex>* backed_off_ = nullptr;
 };
 
 }  // namespace subak

@@ -7,7 +7,7 @@
 
 #include "model/mig.h"
 #include "model/product.h"
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 #include "placement/fleet/whole_domains.h"
 #include "placement/gpus/eligibility.h"
 #include "placement/search/search_impl.h"
@@ -93,11 +93,11 @@ void check_groups(const Fleet::Impl& impl) {
   }
   for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
     const auto load_of = [&](NodeIndex m) -> const Load& { return impl.nodes[m]->load; };
-    const Spares spares = spares_of(impl, d, load_of);
-    assert(impl.domains[d]->sparing == spares.wanted);
+    const ReplacementNodes replacement_nodes = replacement_nodes_of(impl, d, load_of);
+    assert(impl.domains[d]->reserves_replacements == replacement_nodes.wanted);
     for (const NodeIndex m : impl.domains[d]->members) {
       assert(impl.nodes[m]->spare ==
-             std::binary_search(spares.nodes.begin(), spares.nodes.end(), m));
+             std::binary_search(replacement_nodes.nodes.begin(), replacement_nodes.nodes.end(), m));
     }
     assert(std::is_sorted(impl.domains[d]->members.begin(), impl.domains[d]->members.end()));
     const auto it = kept.find(d);

@@ -4,7 +4,7 @@
 // Threads: as the fleet.
 #pragma once
 
-#include "placement/fleet/picture.h"
+#include "placement/fleet/fleet_view.h"
 
 namespace subak {
 

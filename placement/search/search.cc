@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "core/text.h"
-#include "placement/fleet/spares.h"
+#include "placement/fleet/replacement_nodes.h"
 #include "placement/gpus/eligibility.h"
 #include "placement/search/finder.h"
 
@@ -43,7 +43,7 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
   for (std::uint64_t p = sought.failed_at; p < end; ++p) {
     Finder finder(memory, s, sought, scene, owner);
     if (finder.could_start_at(scene.fleet.log[p - scene.fleet.log_base], topology)) return false;
-    if (finder.saw_kept()) return false;
+    if (finder.saw_reserved()) return false;
   }
   sought.failed_at = end;
   return true;
@@ -51,12 +51,12 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
 
 std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Sought& sought,
                                 const Scene& scene, JobId owner, std::span<const ProductId> without,
-                                bool* saw_kept) {
+                                bool* saw_reserved) {
   const GangRequest& r = s.request();
   const auto attempt = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
     Finder finder(memory, s, sought, scene, owner, {}, without);
     const bool ok = finder.attempt(topology, segment);
-    *saw_kept = *saw_kept || finder.saw_kept();
+    *saw_reserved = *saw_reserved || finder.saw_reserved();
     if (!ok) return std::nullopt;
     return Placement{std::move(finder.slots())};
   };
@@ -134,25 +134,25 @@ Sought& Search::Impl::ask(ShapeId id) {
   return asked;
 }
 
-std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, JobId owner,
+std::optional<Placement> Search::find(const FleetView& fleet_view, ShapeId shape, JobId owner,
                                       std::span<const ProductId> without) {
-  assert(&picture.fleet() == &impl_->fleet && picture.current());
+  assert(&fleet_view.fleet() == &impl_->fleet && fleet_view.current());
   const Shape& s = impl_->state.shape(shape);
   Sought& sought = impl_->ask(shape);
-  const Scene scene(picture);
-  bool saw_kept = false;
-  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_kept);
+  const Scene scene(fleet_view);
+  bool saw_reserved = false;
+  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (still_fails(*impl_, s, sought, scene, owner)) return std::nullopt;
-  auto placement = search(*impl_, s, sought, scene, owner, without, &saw_kept);
+  auto placement = search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (!without.empty()) return placement;
-  sought.failed = !placement && !saw_kept;
+  sought.failed = !placement && !saw_reserved;
   sought.failed_at = scene.fleet.log_end();
   return placement;
 }
 
 bool Search::fits_empty_fleet(ShapeId shape) {
   if (impl_->at(shape).fits_version != impl_->state.static_version) {
-    const bool fits = find(Picture::empty(impl_->fleet), shape).has_value();
+    const bool fits = find(FleetView::empty(impl_->fleet), shape).has_value();
     impl_->at(shape).fits_empty = fits;
     impl_->at(shape).fits_version = impl_->state.static_version;
   }
@@ -187,15 +187,16 @@ void add_kept_domain(const Scene& scene, ShapeId shape, std::uint32_t rank, cons
 
 }  // namespace
 
-std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
-  const Picture drained = picture.drained();
+std::vector<NodeId> Search::drain_set(const FleetView& fleet_view, ShapeId shape) {
+  const FleetView drained = fleet_view.drained();
   const auto placement = find(drained, shape);
   std::vector<NodeId> nodes;
   if (!placement) return nodes;
   for (const PodSlot& slot : placement->slots) nodes.push_back(slot.node);
   const Shape& asked = impl_->state.shape(shape);
   if (asked.request().spare > 0 && !asked.request().prefer) {
-    for (const NodeIndex spare : spares_to_wait_for(Scene(drained), asked, placement->slots)) {
+    for (const NodeIndex spare :
+         replacement_nodes_to_wait_for(Scene(drained), asked, placement->slots)) {
       nodes.emplace_back(spare);
     }
   }

@@ -37,7 +37,7 @@
 #include "core/ids.h"
 #include "core/reason.h"
 #include "placement/fleet/fleet.h"
-#include "placement/fleet/picture.h"
+#include "placement/fleet/fleet_view.h"
 
 namespace subak {
 
@@ -82,11 +82,11 @@ class Search {
   // uses. It reserves the domain until all its slots are released; with `prefer` it reserves
   // nothing.
   // `without`: GPU products that it must not use, whatever its request says.
-  std::optional<Placement> find(const Picture& picture, ShapeId shape, JobId owner = JobId(),
+  std::optional<Placement> find(const FleetView& fleet_view, ShapeId shape, JobId owner = JobId(),
                                 std::span<const ProductId> without = {});
   // Returns every reason why find() fails, structural ones first; empty if it would succeed.
   // Asserts that the snapshot is neither empty() nor drained().
-  std::vector<Reason> explain(const Picture& picture, ShapeId shape, JobId owner = JobId());
+  std::vector<Reason> explain(const FleetView& fleet_view, ShapeId shape, JobId owner = JobId());
   // True if the fleet could hold the gang without any holds and with every node open and healthy.
   // Ignores nodes that rejected its pods. Cached until a node's description changes.
   bool fits_empty_fleet(ShapeId shape);
@@ -97,7 +97,7 @@ class Search {
   // serve the gang now: open, with working GPUs, and none that rejected its pods. It skips reserved
   // nodes. The result includes the nodes that the gang must leave to spare (GangRequest::spare).
   // Empty if there is no placement.
-  std::vector<NodeId> drain_set(const Picture& picture, ShapeId shape);
+  std::vector<NodeId> drain_set(const FleetView& fleet_view, ShapeId shape);
 
   // Returns FGD's fragmentation of a cluster's free GPUs, over the given shapes (all of that
   // cluster) and their popularity: sum over nodes of F_n / sum of free. It reads the live fleet. 0

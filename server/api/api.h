@@ -14,7 +14,7 @@
 
 #include "core/error.h"
 #include "core/quantity.h"
-#include "net/door.h"
+#include "net/connection_limiter.h"
 #include "net/probe.h"
 #include "server/api/common/options.h"
 #include "server/runtime/runtime.h"

@@ -194,14 +194,14 @@ std::optional<Error> ApiServer::Impl::add_socket(std::unique_ptr<api::HandOver> 
 
 ProbeResult ApiServer::probe(DurationMs patience) {
   Impl& s = *impl_;
-  return subak::probe(s.acceptor.door(), s.bound.host, s.bound.port, patience,
+  return subak::probe(s.acceptor.limiter(), s.bound.host, s.bound.port, patience,
                       [patience](int fd) { return api::ask_health(fd, patience); });
 }
 
 ConnectionStats ApiServer::connections() const {
   Impl& s = *impl_;
-  const DoorCounters& counters = s.acceptor.door().counters();
-  return {s.acceptor.open(), s.acceptor.door().limits().all, counters.accepted, counters.refused,
+  const LimiterCounters& counters = s.acceptor.limiter().counters();
+  return {s.acceptor.open(), s.acceptor.limiter().limits().all, counters.accepted, counters.refused,
           counters.evicted};
 }
 

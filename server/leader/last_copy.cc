@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 #include "server/store/file/row_sum.h"
@@ -17,7 +17,7 @@ namespace subak {
 namespace {
 
 constexpr DurationMs kLookMs = 5 * kSecondMs;  // between checks whether the file is current
-constexpr SummedKind kKind{"subak static 1\n", limits::kMaxStaticCopyBytes};
+constexpr SummedKind kKind{"subak static 1\n", limits::kMaxAdmissionSnapshotBytes};
 
 TimeMs changed_at(const std::string& path) {
   struct stat found {};
@@ -43,7 +43,7 @@ Result<std::optional<LastCopy::Kept>> LastCopy::read() const {
   const Result<std::string> bytes = read_summed_file(path_, kKind, seed_);
   if (!bytes) return bytes.error();
   if (bytes->empty()) return std::optional<Kept>();
-  Result<AdmissionBasis> basis = api::read_static_bytes(*bytes);
+  Result<AdmissionBasis> basis = api::read_admission_snapshot(*bytes);
   if (!basis) return basis.error();
   return std::optional<Kept>({std::move(basis).value().view, at_ms});
 }
@@ -54,9 +54,10 @@ void LastCopy::keep(std::function<std::shared_ptr<const View>()> newest) {
 }
 
 void LastCopy::look(const std::shared_ptr<const View>& newest) {
-  const bool is_written = written_ && api::is_same_static(*written_, *newest);
+  const bool is_written = written_ && api::is_same_admission_snapshot(*written_, *newest);
   if (is_written && note_unchanged(path_)) return;
-  const auto error = write_summed_file(path_, kKind, seed_, api::static_bytes(*newest, config_));
+  const auto error =
+      write_summed_file(path_, kKind, seed_, api::admission_snapshot_bytes(*newest, config_));
   if (error && !failed_) {
     log::warn("the copy for a start without the database is not kept",
               {{"error", error->message()}});

@@ -1,5 +1,5 @@
-// The webhook's basis (server/api/convert/static_copy.h) on this replica's own disk. The next start judges
-// reviews by it if the database is away. It may be lost. Private to server.
+// The webhook's basis (server/api/convert/admission_snapshot.h) on this replica's own disk. The
+// next start judges reviews by it if the database is away. It may be lost. Private to server.
 #pragma once
 
 #include <condition_variable>

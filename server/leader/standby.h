@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "model/fact.h"
-#include "server/leader/known_facts.h"
+#include "server/leader/durable_mark.h"
 #include "server/runtime/fatal.h"
 #include "server/runtime/runtime.h"
 #include "server/store/postgres/postgres_store.h"
@@ -52,7 +52,7 @@ class Standby {
   struct Ports {
     SharedStore& store;  // leads only where `known` may
     Runtime& runtime;
-    KnownFacts* known;  // gets the released facts; nullptr: only the store's facts count
+    DurableMark* known;  // gets the released facts; nullptr: only the store's facts count
     // Called on the standby's thread once it leads and the runtime has all facts. An error ends the
     // process.
     std::function<std::optional<Error>()> take_over;

@@ -81,27 +81,27 @@ void write_node_clocks(Families& out, const Engine& engine,
   for (const auto& [cluster, count] : off) out.sample({{"cluster", cluster}}, count);
 }
 
-void write_light_work(Families& out, const Engine& engine,
-                      const std::vector<Survey::OfCluster>& clusters) {
+void write_non_gpu_use(Families& out, const Engine& engine,
+                       const std::vector<Survey::OfCluster>& clusters) {
   const auto gauge = [&](const char* name, const char* help, auto&& value) {
     out.gauge(name, help);
     for (const Survey::OfCluster& c : clusters) {
-      out.sample({{"cluster", engine.cluster_name(c.id)}}, value(c.light));
+      out.sample({{"cluster", engine.cluster_name(c.id)}}, value(c.non_gpu));
     }
   };
   gauge("subak_nongpu_pods", "Pods without GPUs on nodes with GPUs.",
-        [](const LightWork& l) { return l.pods; });
+        [](const NonGpuUse& l) { return l.pods; });
   gauge("subak_nongpu_cpu_cores", "CPU that these ask for.",
-        [](const LightWork& l) { return static_cast<double>(l.cpu_milli) / 1000; });
+        [](const NonGpuUse& l) { return static_cast<double>(l.cpu_milli) / 1000; });
   gauge("subak_nongpu_memory_bytes", "Memory that these ask for.",
-        [](const LightWork& l) { return l.memory_bytes; });
+        [](const NonGpuUse& l) { return l.memory_bytes; });
   gauge("subak_nongpu_broken_nodes",
         "Nodes on which free GPUs lack CPU or memory because of these.",
-        [](const LightWork& l) { return l.broken_nodes; });
+        [](const NonGpuUse& l) { return l.broken_nodes; });
   gauge("subak_nongpu_broken_domains", "NVLink domains with such a node.",
-        [](const LightWork& l) { return l.broken_domains; });
+        [](const NonGpuUse& l) { return l.broken_domains; });
   gauge("subak_nongpu_broken_free_gpus", "GPUs that are free on such nodes, wholly or in part.",
-        [](const LightWork& l) { return l.broken_free_gpus; });
+        [](const NonGpuUse& l) { return l.broken_free_gpus; });
 }
 
 void write_survey(Families& out, const Engine& engine, const Survey& survey) {
@@ -119,14 +119,14 @@ void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   }
   out.gauge("subak_kept_idle_milligpu", "Free on nodes that are reserved for jobs.");
   for (const Survey::OfCluster& c : live) {
-    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.kept_idle);
+    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.reserved_idle);
   }
   out.gauge("subak_left_to_gangs_milligpu",
             "Free on empty NVLink domains that keepWhole leaves to gangs.");
   for (const Survey::OfCluster& c : live) {
-    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.left_to_gangs);
+    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.reserved_domains_idle);
   }
-  write_light_work(out, engine, live);
+  write_non_gpu_use(out, engine, live);
 }
 
 void write_reasons(Families& out, const Survey& survey) {

@@ -133,7 +133,7 @@ std::shared_ptr<const Balances> LedgerAudit::balances() {
     std::shared_ptr<const Balances> balances;
   };
   const auto answer = std::make_shared<Answer>();
-  const Queued queued = follower_.read_dear("audit", [answer](const Engine& engine) {
+  const Queued queued = follower_.read_expensive("audit", [answer](const Engine& engine) {
     auto copy = std::make_shared<const Balances>(Balances{engine.seq(), engine.ledger()});
     const std::lock_guard lock(answer->mutex);
     answer->balances = std::move(copy);

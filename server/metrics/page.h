@@ -64,7 +64,7 @@ struct ShellState {
   TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
   std::shared_ptr<const View> view;
   std::optional<StartState> start;                    // while there is no View
-  Lead lead;                                          // the leader as last seen
+  Leadership lead;                                    // the leader as last seen
   DurationMs commit_waits_ms = 0;                     // Store::waiting_ms
   std::optional<DatabaseClockStatus> database_clock;  // none: there is no database
   // The last durable sequence that this replica knows, if the database lacks it; 0: it lacks

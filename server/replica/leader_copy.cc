@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
@@ -140,7 +140,7 @@ bool LeaderCopy::read_stream(grpc::ClientContext& context,
                              const std::shared_ptr<grpc::Channel>& channel) {
   const auto stub = v1::ClusterService::NewStub(channel);
   const auto reader = stub->Static(&context, v1::StaticRequest());
-  api::StaticAssembler assembler;
+  api::AdmissionSnapshotAssembler assembler;
   v1::StaticResponse part;
   bool took = false, refused = false;
   while (!refused && reader->Read(&part)) {

@@ -62,7 +62,7 @@ void Checkpointer::write(const Copy& copy) {
   if (!error) error = store_.write_checkpoint(copy.seq, copy.facts);
   if (error) {
     log::warn("checkpoint not written", {{"seq", copy.seq}, {"error", error->message()}});
-  } else if (const auto lost = store_.write_told(copy.told)) {
+  } else if (const auto lost = store_.write_calibration(copy.told)) {
     log::warn("start estimates not stored", {{"seq", copy.seq}, {"error", lost->message()}});
   }
   writing_ = false;

@@ -28,12 +28,12 @@ struct Cheap {
   Follower::StartsRead of_starts;
 };
 // An expensive read: with start estimates if `of_starts` is set, with the order if `of_queue` is.
-struct Dear {
+struct ExpensiveRead {
   Follower::Read read;
   Follower::StartsRead of_starts;
   Follower::QueueRead of_queue;
 };
-using DearOne = std::pair<std::string, Dear>;  // the caller's name first
+using CallersRead = std::pair<std::string, ExpensiveRead>;  // the caller's name first
 
 }  // namespace
 
@@ -60,7 +60,7 @@ struct Follower::Impl {
   void stop();
   void durable(const Released& batch);
   bool read(Cheap fn);
-  Queued read_dear(const std::string& caller, Dear fn);
+  Queued read_expensive(const std::string& caller, ExpensiveRead fn);
 
   void run();
   bool recover();
@@ -69,20 +69,20 @@ struct Follower::Impl {
   bool turn();  // false: the end
   bool has_work() const {
     return behind || checkpointer->is_copying() || !batches.empty() || !cheap.empty() ||
-           !dear.empty() || made || !due.empty() || forecaster->is_ready();
+           !expensive.empty() || made || !due.empty() || forecaster->is_ready();
   }
   void wake_up() {
     { const std::lock_guard lock(mutex); }  // not between a check of has_work() and the wait
     wake.notify_all();
   }
   void serve_cheap(const std::vector<Cheap>& asked);
-  void serve_dear(std::optional<DearOne> turn_of);
+  void serve_expensive(std::optional<CallersRead> turn_of);
   template <class F>
   void timed(const char* part, F run_part);
-  void answer(DearOne one);
-  bool pictured();
-  void begin_picture();
-  void end_picture();
+  void answer(CallersRead one);
+  bool has_fresh_snapshot();
+  void begin_snapshot();
+  void end_snapshot();
   void evolve(const Released& batch);
   bool catch_up();
   void compare(const std::array<std::uint64_t, 2>& digest);
@@ -99,8 +99,8 @@ struct Follower::Impl {
   std::deque<Released> batches;
   std::size_t queued_facts = 0;
   std::vector<Cheap> cheap;
-  FairQueue<Dear> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
-  std::shared_ptr<const QueuePicture> made;  // by the other thread, not taken yet
+  FairQueue<ExpensiveRead> expensive{limits::kMaxExpensiveReads, limits::kMaxReadsPerCaller};
+  std::shared_ptr<const QueueSnapshot> made;  // by the other thread, not taken yet
   FollowerStats stats;
   bool behind = false;  // the queue overflowed: read the store instead
   bool running = false;
@@ -109,15 +109,15 @@ struct Follower::Impl {
   // Used by the follower's thread alone.
   std::unique_ptr<StoreReader> reader;
   Engine engine;
-  std::shared_ptr<const QueuePicture> picture;  // the newest
-  DurationMs pictured_ms = 0;                   // when its copy was taken
-  bool making = false;                          // the next one, on the other thread
-  std::deque<DearOne> parked;                   // reads that wait for it
-  std::deque<DearOne> due;                      // reads that it can answer: one per turn
-  QueueCopy copied;                             // used by picture_thread while it runs
+  std::shared_ptr<const QueueSnapshot> snapshot;  // the newest
+  DurationMs snapshot_ms = 0;                     // when its copy was taken
+  bool making = false;                            // the next one, on the other thread
+  std::deque<CallersRead> parked;                 // reads that wait for it
+  std::deque<CallersRead> due;                    // reads that it can answer: one per turn
+  QueueCopy copied;                               // used by snapshot_thread while it runs
   std::unique_ptr<Forecaster> forecaster;
   std::unique_ptr<Checkpointer> checkpointer;
-  std::thread picture_thread;
+  std::thread snapshot_thread;
   std::thread thread;
 };
 
@@ -143,22 +143,22 @@ bool Follower::read(Read fn) { return impl_->read({std::move(fn), nullptr}); }
 
 bool Follower::read_starts(StartsRead fn) { return impl_->read({nullptr, std::move(fn)}); }
 
-Queued Follower::read_dear(const std::string& caller, Read fn) {
-  return impl_->read_dear(caller, {std::move(fn), nullptr, nullptr});
+Queued Follower::read_expensive(const std::string& caller, Read fn) {
+  return impl_->read_expensive(caller, {std::move(fn), nullptr, nullptr});
 }
 
-Queued Follower::read_dear_starts(const std::string& caller, StartsRead fn) {
-  return impl_->read_dear(caller, {nullptr, std::move(fn), nullptr});
+Queued Follower::read_expensive_starts(const std::string& caller, StartsRead fn) {
+  return impl_->read_expensive(caller, {nullptr, std::move(fn), nullptr});
 }
 
 Queued Follower::read_queue(const std::string& caller, QueueRead fn) {
-  return impl_->read_dear(caller, {nullptr, nullptr, std::move(fn)});
+  return impl_->read_expensive(caller, {nullptr, nullptr, std::move(fn)});
 }
 
 FollowerStats Follower::stats() const {
   const std::lock_guard lock(impl_->mutex);
   FollowerStats stats = impl_->stats;
-  stats.reads_waiting = impl_->cheap.size() + impl_->dear.size();
+  stats.reads_waiting = impl_->cheap.size() + impl_->expensive.size();
   return stats;
 }
 
@@ -220,11 +220,11 @@ bool Follower::Impl::read(Cheap fn) {
   return true;
 }
 
-Queued Follower::Impl::read_dear(const std::string& caller, Dear fn) {
+Queued Follower::Impl::read_expensive(const std::string& caller, ExpensiveRead fn) {
   {
     const std::lock_guard lock(mutex);
     if (!running || stats.failed) return Queued::kStopped;
-    const Queued queued = dear.push(caller, std::move(fn));
+    const Queued queued = expensive.push(caller, std::move(fn));
     if (queued != Queued::kYes) return queued;
   }
   wake.notify_all();
@@ -241,19 +241,19 @@ void Follower::Impl::run() {
 }
 
 void Follower::Impl::finish() {
-  end_picture();
+  end_snapshot();
   checkpointer->finish_copy(engine);
   checkpointer->wait();
   const bool is_newer = !stats.failed && engine.seq() > checkpointer->seq();
   if (options.checkpoint_on_stop && is_newer && may_write()) {
-    checkpointer->begin(engine, forecaster->kept(engine.seq()));
+    checkpointer->begin(engine, forecaster->record(engine.seq()));
     checkpointer->finish_copy(engine);
     checkpointer->wait();
   }
 }
 
 bool Follower::Impl::recover() {
-  const std::uint64_t told_seq = forecaster->restore(store.read_told());
+  const std::uint64_t told_seq = forecaster->restore(store.read_calibration());
   const auto saw = [&](const Fact& fact) {
     if (fact.seq > told_seq) forecaster->recovered(fact);
   };
@@ -288,7 +288,7 @@ bool Follower::Impl::wait() {
 bool Follower::Impl::turn() {
   std::deque<Released> released;
   std::vector<Cheap> asked;
-  std::optional<DearOne> dear_one;
+  std::optional<CallersRead> expensive_one;
   bool from_store = false;
   {
     const std::lock_guard lock(mutex);
@@ -296,12 +296,12 @@ bool Follower::Impl::turn() {
     queued_facts = 0;
     asked.swap(cheap);
     if (made) {
-      picture = std::exchange(made, nullptr);
+      snapshot = std::exchange(made, nullptr);
       making = false;
-      for (DearOne& one : parked) due.push_back(std::move(one));
+      for (CallersRead& one : parked) due.push_back(std::move(one));
       parked.clear();
     }
-    if (due.empty()) dear_one = dear.take();
+    if (due.empty()) expensive_one = expensive.take();
     from_store = behind;
   }
   timed("facts", [&] {
@@ -309,12 +309,12 @@ bool Follower::Impl::turn() {
   });
   if (from_store && !catch_up()) return false;
   timed("cheap reads", [&] { serve_cheap(asked); });
-  timed("an expensive read", [&] { serve_dear(std::move(dear_one)); });
+  timed("an expensive read", [&] { serve_expensive(std::move(expensive_one)); });
   timed("the forecast's copy", [&] { forecaster->turn(engine, !checkpointer->is_copying()); });
   timed("a checkpoint's copy", [&] {
     if (checkpointer->is_copying()) return checkpointer->copy_slice(engine);
     if (forecaster->is_copying() || !checkpointer->is_due(engine) || !may_write()) return;
-    checkpointer->begin(engine, forecaster->kept(engine.seq()));
+    checkpointer->begin(engine, forecaster->record(engine.seq()));
   });
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
@@ -341,68 +341,68 @@ void Follower::Impl::serve_cheap(const std::vector<Cheap>& asked) {
   stats.reads_answered += asked.size();
 }
 
-void Follower::Impl::serve_dear(std::optional<DearOne> turn_of) {
+void Follower::Impl::serve_expensive(std::optional<CallersRead> turn_of) {
   if (!due.empty()) {
-    DearOne one = std::move(due.front());
+    CallersRead one = std::move(due.front());
     due.pop_front();
     return answer(std::move(one));
   }
   if (!turn_of) return;
-  if (!turn_of->second.of_queue || pictured()) return answer(*std::move(turn_of));
+  if (!turn_of->second.of_queue || has_fresh_snapshot()) return answer(*std::move(turn_of));
   parked.push_back(*std::move(turn_of));
-  begin_picture();
+  begin_snapshot();
 }
 
-void Follower::Impl::answer(DearOne one) {
+void Follower::Impl::answer(CallersRead one) {
   if (one.second.read) one.second.read(engine);
   if (one.second.of_starts) one.second.of_starts(engine, forecaster->starts(engine));
-  if (one.second.of_queue) one.second.of_queue(engine, *picture, forecaster->starts(engine));
+  if (one.second.of_queue) one.second.of_queue(engine, *snapshot, forecaster->starts(engine));
   one.second = {};  // what it keeps alive is freed before its slot
   const std::lock_guard lock(mutex);
   ++stats.reads_answered;
-  dear.done(one.first);
+  expensive.done(one.first);
 }
 
 // True if a snapshot is fresh enough to answer.
-bool Follower::Impl::pictured() {
-  if (picture && picture->seq() == engine.seq()) return true;
+bool Follower::Impl::has_fresh_snapshot() {
+  if (snapshot && snapshot->seq() == engine.seq()) return true;
   if (options.stepped || engine.count(JobState::kQueued) <= limits::kQueueOrderedAtOnce) {
-    picture = std::make_shared<const QueuePicture>(engine.queue_picture());
-    pictured_ms = options.monotonic_ms();
+    snapshot = std::make_shared<const QueueSnapshot>(engine.queue_snapshot());
+    snapshot_ms = options.monotonic_ms();
     const std::lock_guard lock(mutex);
-    ++stats.queue_pictures;
+    ++stats.queue_snapshots;
     return true;
   }
-  return picture && options.monotonic_ms() - pictured_ms < limits::kQueuePictureMs;
+  return snapshot && options.monotonic_ms() - snapshot_ms < limits::kQueueSnapshotMs;
 }
 
 // Makes a snapshot from a copy, on a thread that shares no other data.
-void Follower::Impl::begin_picture() {
+void Follower::Impl::begin_snapshot() {
   if (making) return;
   making = true;
-  if (picture_thread.joinable()) picture_thread.join();  // it has handed its snapshot over
-  pictured_ms = options.monotonic_ms();
+  if (snapshot_thread.joinable()) snapshot_thread.join();  // it has handed its snapshot over
+  snapshot_ms = options.monotonic_ms();
   engine.copy_queue(copied);
-  picture_thread = std::thread([this] {
+  snapshot_thread = std::thread([this] {
     name_thread("queue snapshot");
-    auto fresh = std::make_shared<const QueuePicture>(copied.make());
+    auto fresh = std::make_shared<const QueueSnapshot>(copied.make());
     {
       const std::lock_guard lock(mutex);
       made = std::move(fresh);
-      ++stats.queue_pictures;
+      ++stats.queue_snapshots;
     }
     wake.notify_all();
   });
 }
 
 // Answers the reads that wait for a snapshot before the end.
-void Follower::Impl::end_picture() {
-  if (picture_thread.joinable()) picture_thread.join();
-  if (made) picture = std::exchange(made, nullptr);
+void Follower::Impl::end_snapshot() {
+  if (snapshot_thread.joinable()) snapshot_thread.join();
+  if (made) snapshot = std::exchange(made, nullptr);
   making = false;
-  for (DearOne& one : parked) due.push_back(std::move(one));
+  for (CallersRead& one : parked) due.push_back(std::move(one));
   parked.clear();
-  while (!due.empty()) serve_dear(std::nullopt);
+  while (!due.empty()) serve_expensive(std::nullopt);
 }
 
 void Follower::Impl::evolve(const Released& batch) {
@@ -459,7 +459,7 @@ void Follower::Impl::fail(const Error& error) {
     const std::lock_guard lock(mutex);
     stats.failed = true;
     cheap.clear();
-    dear.clear();
+    expensive.clear();
     parked.clear();
     due.clear();
   }

@@ -8,7 +8,7 @@
 // expensive one, however many of those wait.
 //
 // The order of the queue is an expensive read. The follower makes a snapshot of it on demand, at
-// most once in limits::kQueuePictureMs. It makes it on a thread of its own from a copy of the
+// most once in limits::kQueueSnapshotMs. It makes it on a thread of its own from a copy of the
 // state. Other reads go on meanwhile, and reads of the order wait (docs/design/0025). Start
 // estimates are made the same way, also without demand.
 #pragma once
@@ -20,9 +20,9 @@
 
 #include "core/error.h"
 #include "core/limits.h"
-#include "engine/answers/queue_picture.h"
+#include "engine/answers/queue_snapshot.h"
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
@@ -60,7 +60,7 @@ struct FollowerStats {
   std::uint64_t digests_equal = 0;
   std::uint64_t digests_different = 0;     // must stay 0
   std::uint64_t caught_up_from_store = 0;  // number of overflows of the queue
-  std::uint64_t queue_pictures = 0;        // made so far
+  std::uint64_t queue_snapshots = 0;       // made so far
   std::uint64_t forecasts = 0;             // made so far
   std::size_t reads_waiting = 0;           // in both lanes
   std::uint64_t reads_answered = 0;        // since the start, in both lanes
@@ -92,20 +92,20 @@ class Follower {
   // (limits::kMaxCheapReads), or the follower does not run. Threads: any.
   bool read(Read fn);
   // As read(), for an expensive read: its cost grows with the state. Callers take turns. At most
-  // limits::kMaxReadsPerCaller of one caller and limits::kMaxDearReads in all wait.
-  Queued read_dear(const std::string& caller, Read fn);
-  // As read_dear(), with a snapshot of the queue's order and the newest start estimates.
+  // limits::kMaxReadsPerCaller of one caller and limits::kMaxExpensiveReads in all wait.
+  Queued read_expensive(const std::string& caller, Read fn);
+  // As read_expensive(), with a snapshot of the queue's order and the newest start estimates.
   // - The snapshot is of the engine's state. For a queue of more than limits::kQueueOrderedAtOnce
-  //   jobs it may be up to limits::kQueuePictureMs older.
+  //   jobs it may be up to limits::kQueueSnapshotMs older.
   // - The estimates of a small state are of the same moment. Those of a large state are at most
   //   some seconds old (server/runtime/forecaster.h).
-  using QueueRead = std::function<void(const Engine&, const QueuePicture&, const ForecastStarts&)>;
+  using QueueRead = std::function<void(const Engine&, const QueueSnapshot&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
   // As read(), with the newest start estimates; none are made for the read.
   using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;
   bool read_starts(StartsRead fn);
   // As read_queue(), without the order.
-  Queued read_dear_starts(const std::string& caller, StartsRead fn);
+  Queued read_expensive_starts(const std::string& caller, StartsRead fn);
   FollowerStats stats() const;
   // Stepped only: finishes queued work, reads too, and writes a checkpoint if one is due.
   void turn();

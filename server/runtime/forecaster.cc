@@ -8,8 +8,8 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "server/codec/calibration.h"
 #include "server/codec/codec.h"
-#include "server/codec/told.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 
@@ -39,10 +39,10 @@ Forecaster::~Forecaster() {
 
 std::optional<ExpectedStart> Forecaster::follow(const Fact& fact) {
   if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
-    return told_.started(started->id, fact.time_ms);
+    return calibration_.started(started->id, fact.time_ms);
   }
   const auto* moved = std::get_if<fact::JobMoved>(&fact.body);
-  if (moved != nullptr && moved->to == JobState::kDone) told_.forget(moved->id);
+  if (moved != nullptr && moved->to == JobState::kDone) calibration_.forget(moved->id);
   return std::nullopt;
 }
 
@@ -51,21 +51,22 @@ void Forecaster::saw(const Fact& fact) {
   if (told && options_.on_start) options_.on_start(std::abs(fact.time_ms - told->expected_ms));
 }
 
-std::string Forecaster::kept(std::uint64_t seq) const {
-  ToldKept kept = told_.kept();
-  kept.seq = seq;
-  return codec::encode_told(kept);
+std::string Forecaster::record(std::uint64_t seq) const {
+  CalibrationRecord record = calibration_.record();
+  record.seq = seq;
+  return codec::encode_calibration(record);
 }
 
-std::uint64_t Forecaster::restore(const Result<std::string>& kept) {
-  if (kept.ok() && kept->empty()) {
+std::uint64_t Forecaster::restore(const Result<std::string>& record) {
+  if (record.ok() && record->empty()) {
     log::info("no start estimates are stored: intervals are wide until some jobs have started");
     return 0;
   }
-  const Result<ToldKept> read = kept.ok() ? codec::decode_told(*kept) : kept.error();
-  const Result<ToldStarts> told = read.ok() ? ToldStarts::from(*read) : read.error();
+  const Result<CalibrationRecord> read =
+      record.ok() ? codec::decode_calibration(*record) : record.error();
+  const Result<StartCalibration> told = read.ok() ? StartCalibration::from(*read) : read.error();
   if (told.ok()) {
-    told_ = *told;
+    calibration_ = *told;
     return read->seq;
   }
   log::warn("what was told of starts is lost: their intervals are wide until others have come",
@@ -74,24 +75,24 @@ std::uint64_t Forecaster::restore(const Result<std::string>& kept) {
 }
 
 void Forecaster::go_on(const Engine& engine, bool whole) {
-  told_.forget_unless([&](JobId id) {
+  calibration_.forget_unless([&](JobId id) {
     const auto job = whole ? engine.job(id, false) : std::nullopt;
     return job && is_waiting(job->state);
   });
-  starts_.odds = told_.odds();
+  starts_.odds = calibration_.odds();
 }
 
 // A job that the previous forecast did not have gets its first start estimate now. The first
 // forecast does not count: it finds jobs that have waited for long.
 void Forecaster::take(Forecast forecast) {
-  told_.look(forecast.time_ms());
+  calibration_.look(forecast.time_ms());
   if (made_count_ > 0) {
     for (const Forecast::Start& start : forecast.starts()) {
       if (!starts_.forecast->start(start.job))
-        told_.told(start.job, forecast.time_ms(), start.at_ms);
+        calibration_.announced(start.job, forecast.time_ms(), start.at_ms);
     }
   }
-  starts_ = {std::make_shared<const Forecast>(std::move(forecast)), told_.odds()};
+  starts_ = {std::make_shared<const Forecast>(std::move(forecast)), calibration_.odds()};
   ++made_count_;
   made_ms_ = options_.monotonic_ms();
   took_ms_ = made_ms_ - begun_ms_;

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "server/codec/packed_facts.h"
 
 namespace subak {
@@ -38,12 +38,12 @@ class Forecaster {
   void saw(const Fact& fact);
 
   // Returns the calibration data up to fact `seq`, to be stored beside a checkpoint
-  // (server/codec/told.h).
-  std::string kept(std::uint64_t seq) const;
+  // (server/codec/calibration.h).
+  std::string record(std::uint64_t seq) const;
   // Restores the calibration data as read from the store. Call first after a restart. Missing or
   // unreadable data only makes intervals wider. Returns the number of its last fact; 0: there was
   // none. Then call recovered() for each later fact, and at last go_on().
-  std::uint64_t restore(const Result<std::string>& kept);
+  std::uint64_t restore(const Result<std::string>& record);
   // As saw(), for a fact from before the restart, which is not reported again.
   void recovered(const Fact& fact) { follow(fact); }
   // Call after the recovered facts. `whole`: there was no gap between the data and the facts, so
@@ -82,7 +82,7 @@ class Forecaster {
 
   Options options_;
   ForecastStarts starts_{std::make_shared<const Forecast>(), {}};
-  ToldStarts told_;
+  StartCalibration calibration_;
   std::uint64_t made_count_ = 0;
   DurationMs made_ms_ = 0, took_ms_ = 0;  // of the newest
   DurationMs begun_ms_ = 0;

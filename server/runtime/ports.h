@@ -121,7 +121,7 @@ class StoreReader {
 using KnownAs = std::map<std::string, std::string>;
 
 // The process that may commit, if several share a store.
-struct Lead {
+struct Leadership {
   std::int64_t epoch = 0;  // only rises; 0: one process owns the store
   std::string holder;      // description; empty: there is no leader
   std::string address;     // where clients reach the holder; empty: unknown
@@ -129,7 +129,7 @@ struct Lead {
 };
 
 // The durable facts. Threads: one thread calls commit(), one other calls write_checkpoint() and
-// write_told(), any may call the rest.
+// write_calibration(), any may call the rest.
 class Store {
  public:
   virtual ~Store() = default;
@@ -149,16 +149,16 @@ class Store {
   // away. 0: there is none, or it is unknown. Threads: any.
   virtual DurationMs waiting_ms() const { return 0; }
   // Returns the leader as last seen. Threads: any.
-  virtual Lead lead() const { return {}; }
+  virtual Leadership lead() const { return {}; }
   // Writes the facts that rebuild the state as of `seq`, which is durable. They replace the
   // previous checkpoint once all of them are durable; commits may run meanwhile. An error loses
   // only this checkpoint.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
-  // Replaces the calibration data beside a checkpoint (server/codec/told.h), which may be lost. An
-  // error loses only these data. A store without room for them keeps none.
-  virtual std::optional<Error> write_told(std::string_view) { return std::nullopt; }
+  // Replaces the calibration data beside a checkpoint (server/codec/calibration.h), which may be
+  // lost. An error loses only these data. A store without room for them keeps none.
+  virtual std::optional<Error> write_calibration(std::string_view) { return std::nullopt; }
   // Returns the calibration data; empty: there are none. An error: they are damaged or unreadable.
-  virtual Result<std::string> read_told() { return std::string(); }
+  virtual Result<std::string> read_calibration() { return std::string(); }
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies all durable data to a new file beside the store and returns its path; the caller removes
   // it. One copy at a time. Commits go on meanwhile. `wanted` is called between parts; false ends

@@ -6,7 +6,7 @@
 #include "server/metrics/events.h"
 #include "server/replica/leader_copy.h"
 #include "server/runtime/clock/clock.h"
-#include "server/service/front.h"
+#include "server/service/listeners.h"
 #include "server/service/prober.h"
 
 namespace subak {

@@ -6,7 +6,7 @@
 #include "core/duration.h"
 #include "server/log/log.h"
 #include "server/service/files.h"
-#include "server/service/front.h"
+#include "server/service/listeners.h"
 
 namespace subak {
 
@@ -34,13 +34,13 @@ void Reviewer::judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
   by_copy_ = true;
 }
 
-std::optional<Error> Reviewer::start(const DoorLimits& door) {
+std::optional<Error> Reviewer::start(const ListenerLimits& limiter) {
   if (auto error = open_certificate()) return error;
   WebhookOptions options = webhook_options(events_, clock_);
   options.basis = [this] { return AdmissionBasis{view(), policy_}; };
   options.gates_without_view = by_copy_;
   webhook_ = std::make_unique<Webhook>(std::move(options));
-  listener_ = webhook_listener(config_, door, certificate_, *webhook_);
+  listener_ = webhook_listener(config_, limiter, certificate_, *webhook_);
   if (auto error = listener_->start()) return error;
   if (by_copy_) start_prober();
   return std::nullopt;

@@ -47,7 +47,7 @@ class Reviewer {
   void judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
                      std::function<void(const Error&)> dead);
   // Listens. Without a certificate in the configuration it makes its own, or renews it.
-  std::optional<Error> start(const DoorLimits& door);
+  std::optional<Error> start(const ListenerLimits& limiter);
   // Judges by the View of a runtime that has read the store from now on. After judge_by_copy() the
   // copy is also kept up to date.
   void judge_by(const Runtime& runtime);

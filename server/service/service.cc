@@ -11,12 +11,12 @@
 
 #include "core/limits.h"
 #include "model/fact_version.h"
-#include "server/leader/loss.h"
+#include "server/leader/data_loss.h"
 #include "server/log/log.h"
 #include "server/runtime/fatal.h"
 #include "server/service/configure.h"
 #include "server/service/files.h"
-#include "server/service/front.h"
+#include "server/service/listeners.h"
 #include "server/service/service_impl.h"
 #include "server/store/postgres/address.h"
 #include "server/store/sqlite/sqlite_store.h"
@@ -49,7 +49,7 @@ std::optional<Error> Service::Impl::start_http() {
   HttpSources sources;
   sources.state = [this] { return shell_state(); };
   sources.read = [this](std::function<void(const Engine&)> fn) {
-    return recovered && follower->read_dear("http", std::move(fn)) == Queued::kYes;
+    return recovered && follower->read_expensive("http", std::move(fn)) == Queued::kYes;
   };
   sources.events = &events;
   sources.clock = &clock;
@@ -80,7 +80,7 @@ std::optional<Error> Service::Impl::open_shared() {
   const auto address = postgres::parse_address(config.state);
   if (!address) return address.error();
   if (auto error = make_folder(config.known_folder)) return error;
-  known = std::make_unique<KnownFacts>(known_file(config.state, config.known_folder));
+  known = std::make_unique<DurableMark>(known_file(config.state, config.known_folder));
   if (auto error = known->open()) return error;
   if (auto error = review_by_copy(address->place)) return error;
   PostgresOptions options;
@@ -184,8 +184,8 @@ Result<std::vector<NamedEdge>> Service::Impl::made_edges() {
   ports.read_starts = [this](Follower::StartsRead fn) {
     return follower->read_starts(std::move(fn));
   };
-  ports.read_dear = [this](std::function<void(const Engine&)> fn) {
-    return follower->read_dear("edge", std::move(fn)) == Queued::kYes;
+  ports.read_expensive = [this](std::function<void(const Engine&)> fn) {
+    return follower->read_expensive("edge", std::move(fn)) == Queued::kYes;
   };
   ports.now_ms = [this] { return runtime->now_ms(); };
   ports.monotonic_ms = [this] { return clock.monotonic_ms(); };
@@ -288,7 +288,7 @@ std::optional<Error> Service::Impl::lead() {
                           {"seq", state->seq},
                           {"checkpoint", state->checkpoint_seq},
                           {"tail_facts", state->tail_facts}});
-  if (auto error = known ? say_loss(*known, *runtime) : std::nullopt) return error;
+  if (auto error = known ? record_data_loss(*known, *runtime) : std::nullopt) return error;
   const bool took_over = shared != nullptr && shared->took_over() && state->seq > 0;
   return took_over ? say_not_put_in() : configure(config, *runtime, *store);
 }

@@ -13,7 +13,7 @@
 #include "net/listener.h"
 #include "server/api/api.h"
 #include "server/http/routes.h"
-#include "server/leader/known_facts.h"
+#include "server/leader/durable_mark.h"
 #include "server/leader/standby.h"
 #include "server/metrics/events.h"
 #include "server/metrics/ledger_audit.h"
@@ -78,8 +78,8 @@ struct Service::Impl {
   metrics::Events events;
   ConnectionLimits connections;
   std::unique_ptr<Store> store;
-  SharedStore* shared = nullptr;      // the store, if it is shared
-  std::unique_ptr<KnownFacts> known;  // of a shared store
+  SharedStore* shared = nullptr;       // the store, if it is shared
+  std::unique_ptr<DurableMark> known;  // of a shared store
   std::unique_ptr<InputTrace> trace;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;

@@ -3,7 +3,7 @@
 
 #include "server/service/configure.h"
 #include "server/service/files.h"
-#include "server/service/front.h"
+#include "server/service/listeners.h"
 #include "server/service/service_impl.h"
 
 namespace subak {

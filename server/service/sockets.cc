@@ -30,12 +30,14 @@ Result<ConnectionLimits> share_files(std::size_t files) {
   constexpr std::size_t kWanted = 2 * limits::kMaxHttpConnections + limits::kMaxGrpcConnections;
   const std::size_t room = std::min(files > kOwn ? files - kOwn : 0, kWanted);
   const auto part = [room](std::size_t wanted) { return wanted * room / kWanted; };
-  const auto door = [&part](std::size_t all, std::size_t per_peer) {
-    return DoorLimits{part(all),
-                      std::min(part(all), std::max(part(per_peer), limits::kMinConnections))};
+  const auto limiter = [&part](std::size_t all, std::size_t per_peer) {
+    return ListenerLimits{part(all),
+                          std::min(part(all), std::max(part(per_peer), limits::kMinConnections))};
   };
-  const DoorLimits http = door(limits::kMaxHttpConnections, limits::kMaxHttpConnectionsPerPeer);
-  const DoorLimits grpc = door(limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer);
+  const ListenerLimits http =
+      limiter(limits::kMaxHttpConnections, limits::kMaxHttpConnectionsPerPeer);
+  const ListenerLimits grpc =
+      limiter(limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer);
   if (std::min(http.all, grpc.all) < limits::kMinConnections) {
     return Error{ErrorCode::kPrecondition, "open files", std::to_string(files),
                  "want a limit of at least " +

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "net/door.h"
+#include "net/connection_limiter.h"
 
 namespace subak {
 
@@ -15,7 +15,7 @@ namespace subak {
 std::size_t raise_open_files();
 
 struct ConnectionLimits {
-  DoorLimits webhook, grpc, http;
+  ListenerLimits webhook, grpc, http;
 };
 
 // Divides `files` open files, less kOwnFiles and the room for probes: what core/limits.h wants, or

@@ -35,7 +35,7 @@ void EtaJudge::settled(TimeMs t) {
     return engine_.job(one.second, false)->state != JobState::kQueued;
   });
   if (fresh_.empty()) return;
-  told_.look(t);
+  calibration_.look(t);
   ForecastBasis basis = engine_.forecast_basis(engine_.now());
   use_other_times(basis);
   const Forecast forecast = make_forecast(basis);
@@ -43,14 +43,14 @@ void EtaJudge::settled(TimeMs t) {
     const auto start = forecast.start(id);
     if (!start) continue;
     told_jobs_[job] = {id, *start};
-    told_.told(id, t, *start);
+    calibration_.announced(id, t, *start);
   }
 }
 
 void EtaJudge::started(std::uint32_t job, TimeMs t) {
   const auto of = told_jobs_.find(job);
   if (of == told_jobs_.end()) return;
-  const auto told = told_.started(of->second.id, t);
+  const auto told = calibration_.started(of->second.id, t);
   if (!told) return;
   const double wait_s = static_cast<double>(t - workload_.jobs[job].submit_ms) / 1000;
   if (wait_s <= 60) return;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "sim/read/workload.h"
 #include "sim/report/eta_result.h"
 
@@ -65,7 +65,7 @@ class EtaJudge {
     TimeMs start_ms = 0;  // as the forecast said
   };
   std::unordered_map<std::uint32_t, ToldJob> told_jobs_;
-  ToldStarts told_;
+  StartCalibration calibration_;
   std::vector<Come> come_;
 };
 

@@ -4,7 +4,7 @@
 //   entitled       quota first, then max-min by shares of the total received, none above its demand
 //   jain           mean over windows of Jain's index of received / entitled, over accounts with
 //                  demand
-//   kept_idle      integral of the free GPUs on nodes that were reserved for jobs (patience)
+//   reserved_idle  integral of the free GPUs on nodes that were reserved for jobs (patience)
 //   kept_beside    the most of these that other waiting jobs could have used: jobs without reserved
 //                  nodes, by their sizes alone; a job larger than the idle GPUs counts 0
 //   max_deviation  largest |received - entitled| / (capacity x window)
@@ -60,8 +60,8 @@ struct SimResult {
   double utilisation = 0;   // received / capacity over [A, B)
   ByWindow jain, max_deviation;
   double fragmentation = 0;
-  std::optional<EtaResult> eta;  // none: no job got a start estimate
-  double kept_idle_gpu_h = 0;    // free on nodes reserved for jobs, integrated over [A, B)
+  std::optional<EtaResult> eta;    // none: no job got a start estimate
+  double reserved_idle_gpu_h = 0;  // free on nodes reserved for jobs, integrated over [A, B)
   double kept_beside_gpu_h = 0;
   double wall_s = 0, sim_speedup = 0;
   std::vector<TeamResult> teams;  // as in the workload

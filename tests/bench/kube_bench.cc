@@ -7,7 +7,7 @@
 
 #include "row.h"
 #include "server/edge/client/watch_stream.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 
 namespace subak {
 namespace {
@@ -47,8 +47,8 @@ void run() {
   std::vector<std::string> lines;
   lines.reserve(1000);
   double bare_ns = 0, read_ns = 0;
-  Cards cards("bench", {}, default_other_schedulers());
-  cards.begin_pods(0);
+  ClusterCache cache("bench", {}, default_other_schedulers());
+  cache.begin_pods(0);
   WatchStream stream;
   simdjson::dom::parser parser;
   std::size_t bytes = 0;
@@ -61,19 +61,19 @@ void run() {
     bench::Stopwatch reading;
     for (const std::string& line : lines) {
       const auto error =
-          stream.feed(line, [&](const WatchEvent& event) { cards.see_pod(event, 0); });
+          stream.feed(line, [&](const WatchEvent& event) { cache.see_pod(event, 0); });
       bench::keep(error);
-      while (cards.next(Cards::kAllPodsKnown)) continue;  // told at once
+      while (cache.next(ClusterCache::kAllPodsKnown)) continue;  // told at once
     }
     read_ns += reading.ns();
     for (const std::string& line : lines) bytes += line.size();
     lines.clear();
   }
-  const double card = static_cast<double>(bench::heap_bytes() - heap) / kPods;
+  const double entry = static_cast<double>(bench::heap_bytes() - heap) / kPods;
   std::fprintf(stderr, "kube: %d pods of %zu bytes\n", kPods, bytes / kPods);
   bench::row("watch_pod_us", read_ns / kPods / 1000, "us", bare_ns / kPods / 1000,
              bench::Better::kLess, "parsing the same line with simdjson alone (goal: 20 us)");
-  bench::row("watch_pod_bytes", card, "bytes", 600, bench::Better::kLess, "the goal");
+  bench::row("watch_pod_bytes", entry, "bytes", 600, bench::Better::kLess, "the goal");
 }
 
 }  // namespace

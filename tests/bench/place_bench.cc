@@ -61,7 +61,7 @@ void single_nodes() {
   std::int64_t used = 0;
   const auto start = [&](ShapeId shape) {
     const JobId job(kCluster, ++jobs);
-    auto place = search.find(Picture(fleet), shape, job);
+    auto place = search.find(FleetView(fleet), shape, job);
     if (!place) return false;
     for (std::uint32_t r = 0; r < place->slots.size(); ++r) {
       fleet.take(shape, r, place->slots[r], job, now);
@@ -132,7 +132,7 @@ void whole_domain() {
   for (int i = 0; i < kDecisions; ++i) {
     const JobId job(kCluster, ++jobs);
     const bench::Stopwatch watch;
-    auto place = search.find(Picture(fleet), domain, job);
+    auto place = search.find(FleetView(fleet), domain, job);
     finding_ns += watch.ns();
     for (std::uint32_t r = 0; r < place->slots.size(); ++r) {
       fleet.take(domain, r, place->slots[r], job, i);
@@ -228,7 +228,7 @@ class Filled {
 
   bool start(ShapeId shape) {
     const JobId job(kCluster, ++jobs_);
-    auto place = search.find(Picture(fleet), shape, job);
+    auto place = search.find(FleetView(fleet), shape, job);
     if (place) take(shape, job, std::move(place->slots));
     return place.has_value();
   }
@@ -299,7 +299,7 @@ void any16(std::uint32_t nodes, Beside beside) {
       const JobId job(kCluster,
                       1'000'000'000 + static_cast<std::uint64_t>(2 * i) + (shape == &wide));
       const bench::Stopwatch watch;
-      auto place = world.search.find(Picture(world.fleet), *shape, job);
+      auto place = world.search.find(FleetView(world.fleet), *shape, job);
       (shape == &wide ? wide_ns : tight_ns) += watch.ns();
       found += place.has_value();
       if (!place) continue;
@@ -337,7 +337,7 @@ void leader_and_workers(std::uint32_t nodes) {
   for (int i = 0; i < kDecisions; ++i) {
     world.end_one();  // else it is known to fail
     const bench::Stopwatch watch;
-    bench::keep(world.search.find(Picture(world.fleet), shape, JobId(kCluster, 1'000'000'000)));
+    bench::keep(world.search.find(FleetView(world.fleet), shape, JobId(kCluster, 1'000'000'000)));
     ns += watch.ns();
   }
   std::mt19937_64 random(3);

@@ -17,7 +17,7 @@
 #include "row.h"
 #include "server/runtime/clock/clock.h"
 #include "server/store/postgres/batch.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 #include "server/store/postgres/postgres_store.h"
 #include "tests/server/store/support/pg_cluster.h"
 

@@ -40,7 +40,7 @@ struct Pictured {
     engine.copy_queue(copy);
     copy_us += copying.ns() / 1000;
     const bench::Stopwatch making;
-    std::thread([&] { picture = copy.make(); }).join();
+    std::thread([&] { snapshot = copy.make(); }).join();
     make_us += making.ns() / 1000;
     ++times;
   }
@@ -51,7 +51,7 @@ struct Pictured {
 
   const Engine& engine;
   QueueCopy copy;
-  QueuePicture picture;
+  QueueSnapshot snapshot;
   double copy_us = 0, make_us = 0;
   int times = 0;
 };
@@ -272,7 +272,7 @@ void why(World& world) {
   Pictured order(engine);
   const ForecastStarts starts = forecast_of(engine);
   const auto answer = [&](JobId id, v1::Explanation& out) {
-    api::put(*engine.explain(id, engine.now(), order.picture.position(id)), engine, starts,
+    api::put(*engine.explain(id, engine.now(), order.snapshot.position(id)), engine, starts,
              engine.now(), &out);
   };
   print("why_us", cost_of<v1::Explanation>(
@@ -291,7 +291,7 @@ void queue_page(World& world) {
   const auto answer = [&](const std::string& token, v1::ListQueueResponse& out) {
     api::Check check;
     const api::QueuePage page = api::read_queue_page(check, kPage, token);
-    api::list_queue(engine, order.picture, starts, engine.now(), request, page, &out);
+    api::list_queue(engine, order.snapshot, starts, engine.now(), request, page, &out);
     if (check.ok() && out.rows_size() == kPage) return;
     std::fprintf(stderr, "a page of %d rows: the benchmark measures something else\n",
                  out.rows_size());
@@ -299,7 +299,7 @@ void queue_page(World& world) {
   };
   const auto anywhere = [&] {
     const std::size_t position = 1 + random() % (kQueued - 2 * kPage);
-    const JobId last = order.picture.order()[position - 1];
+    const JobId last = order.snapshot.order()[position - 1];
     return std::to_string(position) + "." + api::text_of(last);
   };
   using Answer = v1::ListQueueResponse;

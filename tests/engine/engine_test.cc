@@ -276,7 +276,7 @@ TEST(Engine, ClustersProductsAndNodeIdsHaveAnEnd) {
   EXPECT_EQ(refusal(engine, in::ImportNodes{"c1", {stranger}, "", false}),
             "exhausted products: was \"10001\", want at most 10000 names of GPU products");
 
-  engine.evolve({0, 0, fact::CountersKept{ClusterId(), 0, limits::kMaxNodeIds}});
+  engine.evolve({0, 0, fact::CountersSnapshot{ClusterId(), 0, limits::kMaxNodeIds}});
   EXPECT_EQ(refusal(engine, in::ImportNodes{"c1", {node("last", 8)}, "", false}), "");
   EXPECT_EQ(refusal(engine, in::ImportNodes{"c2", {node("one-more", 8)}, "", false}),
             "exhausted nodes: was \"1 new\", want at most 800000 nodes that were ever seen");

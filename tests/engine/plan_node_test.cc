@@ -30,7 +30,7 @@ Held held_at(const NodeTime& node, TimeMs at) {
   for (const auto& hold : node.coming) {
     if (hold.from_ms <= at && at < hold.to_ms) take(2, hold.job, hold.milligpu);
   }
-  if (node.kept_for && at < node.kept_until_ms) take(1, node.kept_for, left);
+  if (node.reserved_for && at < node.reserved_until_ms) take(1, node.reserved_for, left);
   if (left > 0) out[{-2, JobId()}] = left;
   return out;
 }
@@ -54,8 +54,8 @@ NodeTime random_node(std::mt19937& random) {
         {JobId(10 + static_cast<std::uint64_t>(i)), 500 * (1 + below(8)), from, from + below(30)});
   }
   if (below(2) == 0) {
-    node.kept_for = JobId(99);
-    node.kept_until_ms = below(60);
+    node.reserved_for = JobId(99);
+    node.reserved_until_ms = below(60);
   }
   return node;
 }

@@ -123,7 +123,7 @@ struct Naive {
       const auto start = std::find_if(forecast.starts().begin(), forecast.starts().end(),
                                       [&](const auto& s) { return s.job == job.id; });
       const auto why = engine.explain(job.id, t);
-      for (const std::string& name : why->kept_nodes) {
+      for (const std::string& name : why->reserved_nodes) {
         kept_until[name] = start->at_ms;
       }
       if (start == forecast.starts().end()) continue;
@@ -236,7 +236,7 @@ TEST(Plan, WhatIsKeptAndEmptyIsIdleForTheJob) {
   const TimeMs t = kStart + 90 * kMinuteMs;
   engine.apply(at(t, gone));
   engine.apply(at(t, in::Pass{}));
-  ASSERT_EQ(engine.explain(waits, t)->kept_nodes.size(), 2u);
+  ASSERT_EQ(engine.explain(waits, t)->reserved_nodes.size(), 2u);
   const Forecast forecast = make_forecast(engine.forecast_basis(t));
   PlanAsked asked;
   asked.rows = asked.columns = 10;

@@ -91,9 +91,9 @@ class Reservations : public testing::Test {
     return row->start_promised ? row->start_ms : 0;
   }
   bool is_estimated(JobId id) {
-    return !engine.explain(id, now)->kept_nodes.empty() && promised(id) == 0;
+    return !engine.explain(id, now)->reserved_nodes.empty() && promised(id) == 0;
   }
-  bool has_nodes(JobId id) { return !engine.explain(id, now)->kept_nodes.empty(); }
+  bool has_nodes(JobId id) { return !engine.explain(id, now)->reserved_nodes.empty(); }
 
   TimeMs now = kStart;
   Engine engine;

@@ -53,18 +53,18 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
         << (why->job.limit_enforced ? ", enforced" : "") << "\n";
   }
   if (why->job.limit_distrusted) out << "= its time limit is not counted on\n";
-  if (why->kept_nodes.empty()) return;
+  if (why->reserved_nodes.empty()) return;
   const JobRow& row = why->job;
   out << "= " << (row.start_promised ? "starts by " : "may start around ") << row.start_ms << ", "
       << enum_name(row.start_cause) << ", moved later " << row.start_moves << " times, on";
-  for (const std::string& node : why->kept_nodes) out << " " << node;
+  for (const std::string& node : why->reserved_nodes) out << " " << node;
   out << "\n";
 }
 
 void answer_would(const Engine& engine, std::ostream& out) {
-  const auto rows = engine.would_queue(*engine.view(), "", 0, 100);
+  const auto rows = engine.shadow_queue(*engine.view(), "", 0, 100);
   ASSERT_TRUE(rows.has_value());
-  for (const WouldRow& row : *rows) {
+  for (const ShadowRow& row : *rows) {
     out << "= " << row.position << " " << (row.pending ? row.job.name : describe(row.job));
     if (row.pending) {
       out << " " << row.job.account << (row.job.user.empty() ? "" : "/" + row.job.user)

@@ -58,13 +58,13 @@ TEST(FactText, KeepsExactNumbersAndAnUnreadyNode) {
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(std::get<fact::NodeSet>(again->body).spec.ready);
 
-  fact::MetersKept meters;
+  fact::MetersSnapshot meters;
   meters.account = AccountId(3);
   meters.usage.a = 0.1 + 0.2;
   fact.body = meters;
   const auto exact = fact_from_text(fact_to_text(fact));
   ASSERT_TRUE(exact.ok());
-  EXPECT_EQ(std::get<fact::MetersKept>(exact->body).usage.a, 0.1 + 0.2);
+  EXPECT_EQ(std::get<fact::MetersSnapshot>(exact->body).usage.a, 0.1 + 0.2);
 }
 
 TEST(FactText, ZeroSurvivesWhereTheDefaultIsNotZero) {

@@ -19,7 +19,7 @@ class Books {
   // One input as stamped, and what the engine made of it.
   void saw(const Input& input, const ApplyOutcome& outcome);
   std::vector<std::string> mistakes;
-  std::vector<fact::NodeBarred> bars;  // in force
+  std::vector<fact::NodeBackedOff> bars;  // in force
 
  private:
   using Place = std::pair<JobId, std::uint32_t>;  // rank of a job
@@ -67,15 +67,15 @@ class Books {
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
   void on(const fact::JobMoved& f);
-  void on(const fact::NodeBarred& f) {
-    std::erase_if(bars, [&f](const fact::NodeBarred& b) {
+  void on(const fact::NodeBackedOff& f) {
+    std::erase_if(bars, [&f](const fact::NodeBackedOff& b) {
       return b.node == f.node && b.shape == f.shape && b.job == f.job;
     });
     if (f.barred) bars.push_back(f);
   }
   void on(const fact::NodeRemoved& f) {
     there_.erase(nodes_.at(f.id));
-    std::erase_if(bars, [&f](const fact::NodeBarred& b) { return b.node == f.id; });
+    std::erase_if(bars, [&f](const fact::NodeBackedOff& b) { return b.node == f.id; });
   }
   template <class Other>
   void on(const Other&) {}

@@ -142,7 +142,7 @@ void Cluster::create_foreign() {
   pod.record.uid = pod.ref.uid = "uid-" + std::to_string(serial_);
   pod.record.shape.kind = GpuKind::kWhole;
   pod.record.shape.gpus = rng_.between(1, 2);
-  if (rng_.percent(30)) pod.record.shape = light_shape();
+  if (rng_.percent(30)) pod.record.shape = non_gpu_shape();
   for (const auto& [name, node] : nodes_) {
     if (free_gpus(node) < pod.record.shape.gpus || !rng_.percent(50)) continue;
     pod.record.node = name;
@@ -152,13 +152,13 @@ void Cluster::create_foreign() {
   }
 }
 
-PodShape Cluster::light_shape() {
+PodShape Cluster::non_gpu_shape() {
   PodShape shape;
   shape.cpu_milli = 100 * rng_.between(1, 9);
   return shape;
 }
 
-std::int64_t Cluster::light_cpu(const std::string& node) const {
+std::int64_t Cluster::non_gpu_cpu(const std::string& node) const {
   std::int64_t cpu = 0;
   for (const auto& [key, pod] : pods_) {
     const bool here = pod.occupies() && pod.record.node == node;

@@ -60,7 +60,7 @@ class Cluster {
   const std::map<std::string, TruePod>& pods() const { return pods_; }
   std::size_t live() const;
   std::int64_t free_gpus(const NodeSpec& node) const;
-  std::int64_t light_cpu(const std::string& node) const;  // of pods without GPUs
+  std::int64_t non_gpu_cpu(const std::string& node) const;  // of pods without GPUs
   // What must never be, whatever happened to messages.
   const std::vector<std::string>& complaints() const { return complaints_; }
   // Pods that found no room where they had been placed.
@@ -73,7 +73,7 @@ class Cluster {
   void create_gang();
   void bear(std::size_t index);
   void create_foreign();
-  PodShape light_shape();
+  PodShape non_gpu_shape();
   void let_slip();  // somebody takes a gate away by hand
   void node_event();
   void schedule(TruePod& pod);

@@ -47,7 +47,7 @@ void World::finale() {
   settle();
   if (is_wrong()) return;
   compare_picture();
-  forgive_nodes();
+  clear_backoffs();
   compare_waiting();
   drain();
   if (is_wrong()) return;
@@ -123,7 +123,7 @@ void World::settle() {
   for (int i = 0; i < kMostTurns && !is_wrong(); ++i) {
     Replica* const leader = leading();
     if (leader == nullptr) {
-      pass_time(limits::kBeatMs);
+      pass_time(limits::kHeartbeatMs);
       settle_others();
       continue;
     }
@@ -205,7 +205,7 @@ void World::compare_picture() {
   const Engine& engine = judge().engine();
   for (NodeId id : engine.nodes(ClusterId(1))) {
     const std::string& name = engine.fleet().node(id)->name;
-    if (engine.fleet().others(id).cpu_milli != cluster_.light_cpu(name)) {
+    if (engine.fleet().others(id).cpu_milli != cluster_.non_gpu_cpu(name)) {
       judge().wrong("pods without GPUs take another sum of " + name);
     }
   }
@@ -219,8 +219,8 @@ void World::compare_picture() {
 }
 
 // A node that turned pods away is tried again when its bar has ended.
-void World::forgive_nodes() {
-  for (int i = 0; judge().some_node_is_barred() && !is_wrong(); ++i) {
+void World::clear_backoffs() {
+  for (int i = 0; judge().some_node_is_backed_off() && !is_wrong(); ++i) {
     if (i == kMostTurns) return judge().wrong("nodes turn pods away for ever");
     pass_time(5 * kSecondMs);
     cluster_.progress();

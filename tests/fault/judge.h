@@ -42,7 +42,7 @@ class Judge {
   std::vector<std::string> mistakes();
   // As the service's own is, at the last input.
   const Engine& engine() const { return *engine_; }
-  bool some_node_is_barred() const { return !memory_.books.bars.empty(); }
+  bool some_node_is_backed_off() const { return !memory_.books.bars.empty(); }
   // At the end: the whole history folds to the same state, sums and request ids are right.
   // `ids_last`: no leap of the clock has made the service forget request ids (limits::kRequestIdLifeMs).
   void audit(bool ids_last = true);

@@ -73,7 +73,7 @@ Result<bool> SharedFaultStore::try_lead() {
     watch_.saw_nothing(clock_.boot_ms());
     return away();
   }
-  const postgres::LeadSeen seen{lead(), database_.beats};
+  const postgres::LeadershipSeen seen{lead(), database_.beats};
   if (!watch_.is_free(seen, clock_.boot_ms())) return false;
   take();
   return true;
@@ -114,10 +114,10 @@ std::optional<Error> SharedFaultStore::write_checkpoint(std::uint64_t seq,
   return database_.facts.write_checkpoint(seq, facts);
 }
 
-std::optional<Error> SharedFaultStore::write_told(std::string_view bytes) {
+std::optional<Error> SharedFaultStore::write_calibration(std::string_view bytes) {
   if (!reaches()) return away();
   if (!is_leader()) return lost();
-  return database_.facts.write_told(bytes);
+  return database_.facts.write_calibration(bytes);
 }
 
 Result<std::unique_ptr<StoreReader>> SharedFaultStore::open_reader() {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/limits.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 #include "server/store/postgres/postgres_store.h"
 #include "store.h"
 
@@ -61,7 +61,7 @@ class SharedFaultStore final : public SharedStore {
   bool took_over() const override { return false; }
   void give_up_lead() override;
   void tell(const KnownAs&) override {}
-  Lead lead() const override { return {database_.epoch, database_.holder, "", {}}; }
+  Leadership lead() const override { return {database_.epoch, database_.holder, "", {}}; }
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override;
   std::int64_t owned_until_ms() const override {
@@ -69,8 +69,8 @@ class SharedFaultStore final : public SharedStore {
   }
   void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
-  std::optional<Error> write_told(std::string_view bytes) override;
-  Result<std::string> read_told() override { return database_.facts.read_told(); }
+  std::optional<Error> write_calibration(std::string_view bytes) override;
+  Result<std::string> read_calibration() override { return database_.facts.read_calibration(); }
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   std::string describe() const override { return name_; }
 
@@ -86,7 +86,7 @@ class SharedFaultStore final : public SharedStore {
   std::int64_t epoch_ = 0;
   std::int64_t confirmed_ms_ = 0;
   bool is_alone_ = false;
-  postgres::LeadWatch watch_;
+  postgres::LeadershipWatch watch_;
 };
 
 }  // namespace subak::fault

@@ -55,17 +55,17 @@ class FaultStore final : public Store {
     checkpoint_seq_ = seq;
     if (planted_ == Planted::kSpoilsCheckpoint) {
       for (Fact& fact : checkpoint_) {
-        if (auto* const kept = std::get_if<fact::JobKept>(&fact.body)) ++kept->job.priority;
+        if (auto* const kept = std::get_if<fact::JobSnapshot>(&fact.body)) ++kept->job.priority;
       }
     }
     return std::nullopt;
   }
 
-  std::optional<Error> write_told(std::string_view bytes) override {
+  std::optional<Error> write_calibration(std::string_view bytes) override {
     told = bytes;
     return std::nullopt;
   }
-  Result<std::string> read_told() override { return told; }
+  Result<std::string> read_calibration() override { return told; }
 
   Result<std::unique_ptr<StoreReader>> open_reader() override {
     return std::unique_ptr<StoreReader>(std::make_unique<Reader>(*this));

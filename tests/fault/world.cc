@@ -181,8 +181,8 @@ bool World::post_to_any(const Input& input, const ReplyFn& done) {
 void World::pass_time(DurationMs ms) {
   if (replicas_.size() == 1) return advance(ms);
   constexpr int kMostLooks = 20;
-  for (int i = 0; i < kMostLooks && ms > limits::kBeatMs; ++i, ms -= limits::kBeatMs) {
-    advance(limits::kBeatMs);
+  for (int i = 0; i < kMostLooks && ms > limits::kHeartbeatMs; ++i, ms -= limits::kHeartbeatMs) {
+    advance(limits::kHeartbeatMs);
     beat_and_look();
   }
   advance(ms);

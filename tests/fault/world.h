@@ -109,7 +109,7 @@ class World {
   void drain();
   void give_up();
   void compare_picture();
-  void forgive_nodes();
+  void clear_backoffs();
   void compare_waiting();
   void compare_times();
   void find_rows();

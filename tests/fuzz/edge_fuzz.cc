@@ -13,7 +13,7 @@ constexpr OwnerKind kLast = OwnerKind::kLeaderWorkerSet;  // of those that are w
 constexpr TimeMs kNow = 1'800'000'000'000;
 
 struct World {
-  Cards cards{"c", {"example.com/gpu"}, default_other_schedulers()};
+  ClusterCache cache{"c", {"example.com/gpu"}, default_other_schedulers()};
   Engine engine;
   TimeMs now = kNow;
   WantedJobs wanted;
@@ -51,49 +51,49 @@ struct World {
     const auto kind = json::text(event.object, "kind");
     if (event.kind == WatchKind::kBookmark || event.kind == WatchKind::kError) return relist();
     if (kind == "Node") {
-      cards.see_node(event, now);
+      cache.see_node(event, now);
     } else if (const auto owner = enum_from<OwnerKind>(kind); owner && *owner <= kLast) {
-      cards.see_owner(event, kOwnerPaths.at(static_cast<std::size_t>(*owner)));
+      cache.see_owner(event, kOwnerPaths.at(static_cast<std::size_t>(*owner)));
     } else {
       pods_version = version_number(event.resource_version);
-      cards.see_pod(event, now - kNow);
+      cache.see_pod(event, now - kNow);
     }
     settle(pods_version);
   }
   void relist() {
     for (const char* owners : kOwnerPaths) {
-      cards.begin_owners(owners);
-      cards.complete_owners(owners);
+      cache.begin_owners(owners);
+      cache.complete_owners(owners);
     }
-    cards.begin_pods(now);
-    if (!cards.complete_pods(now)) {
-      cards.begin_pods(now);
-      assert(cards.complete_pods(now));
+    cache.begin_pods(now);
+    if (!cache.complete_pods(now)) {
+      cache.begin_pods(now);
+      assert(cache.complete_pods(now));
     }
-    settle(Cards::kAllPodsKnown);
-    assert(cards.all_told());
+    settle(ClusterCache::kAllPodsKnown);
+    assert(cache.all_told());
   }
   void settle(std::uint64_t known) {
     now += kSecondMs;
-    while (!cards.silent_nodes().empty()) {
-      cards.see_lease(std::string(cards.silent_nodes().begin()->first), "");
+    while (!cache.silent_nodes().empty()) {
+      cache.see_lease(std::string(cache.silent_nodes().begin()->first), "");
     }
-    cards.adopt_orphans(now - kNow);
-    while (auto news = cards.next(known)) {
+    cache.adopt_orphans(now - kNow);
+    while (auto news = cache.next(known)) {
       apply(std::move(news->body));
-      cards.answered(news->uid);
+      cache.answered(news->uid);
     }
-    assert(!cards.has_next(known));
+    assert(!cache.has_next(known));
     apply(in::Pass{});
-    fence.prune(cards);
-    const Plan plan = plan_writes(wanted, fence, cards, {}, now, now - kNow, 100);
+    fence.prune(cache);
+    const Plan plan = plan_writes(wanted, fence, cache, {}, now, now - kNow, 100);
     for (const KubeWrite& write : plan.writes) {
       const bool pod = write.kind != WriteKind::kSuspend && write.kind != WriteKind::kResume;
-      assert(pod ? cards.find_gpu_pod(write.uid) != nullptr
-                 : cards.find_owner(write.uid) != nullptr);
+      assert(pod ? cache.find_gpu_pod(write.uid) != nullptr
+                 : cache.find_owner(write.uid) != nullptr);
       if (write.kind != WriteKind::kRelease) continue;
       const auto patch =
-          release_patch(cards.find_gpu_pod(write.uid)->gpu->release, {write.node, "s"});
+          release_patch(cache.find_gpu_pod(write.uid)->gpu->release, {write.node, "s"});
       if (!patch.ok()) fuzz::check_error(patch.error());
     }
     for (const JobId job : plan.settled) wanted.erase(job);

@@ -2,7 +2,7 @@
 // wire form of one. By 2 a whole copy, as it lies in its file behind the sum. What is taken makes the same copy again, and
 // judges a review.
 #include "fuzz.h"
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 #include "tests/admission/fixture.h"
 #include "text_message.h"
 
@@ -12,16 +12,16 @@ using namespace subak;
 
 std::string all_of(const AdmissionBasis& basis) {
   std::string out;
-  for (const v1::StaticResponse& part : api::static_parts(*basis.view, *basis.config)) {
+  for (const v1::StaticResponse& part : api::admission_snapshot_parts(*basis.view, *basis.config)) {
     out += part.SerializeAsString();
   }
   return out;
 }
 
 void check_copy(const AdmissionBasis& basis) {
-  api::StaticAssembler assembler;
+  api::AdmissionSnapshotAssembler assembler;
   std::optional<AdmissionBasis> again;
-  for (const v1::StaticResponse& part : api::static_parts(*basis.view, *basis.config)) {
+  for (const v1::StaticResponse& part : api::admission_snapshot_parts(*basis.view, *basis.config)) {
     auto taken = assembler.take(part);
     assert(taken.ok());
     again = std::move(taken).value();
@@ -33,12 +33,12 @@ void check_copy(const AdmissionBasis& basis) {
 
 void check_kept(const AdmissionBasis& basis) {
   check_copy(basis);
-  const std::string bytes = api::static_bytes(*basis.view, *basis.config);
-  const auto again = api::read_static_bytes(bytes);
-  assert(again.ok() && api::static_bytes(*again->view, *again->config) == bytes);
+  const std::string bytes = api::admission_snapshot_bytes(*basis.view, *basis.config);
+  const auto again = api::read_admission_snapshot(bytes);
+  assert(again.ok() && api::admission_snapshot_bytes(*again->view, *again->config) == bytes);
 }
 
-void take(api::StaticAssembler& assembler, const v1::StaticResponse& part) {
+void take(api::AdmissionSnapshotAssembler& assembler, const v1::StaticResponse& part) {
   const auto copy = assembler.take(part);
   if (!copy) return fuzz::check_error(copy.error());
   if (copy->has_value()) check_copy(**copy);
@@ -48,10 +48,10 @@ void take(api::StaticAssembler& assembler, const v1::StaticResponse& part) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text = fuzz::text_of(data, size);
-  api::StaticAssembler assembler;
+  api::AdmissionSnapshotAssembler assembler;
   v1::StaticResponse part;
   if (size > 0 && data[0] == 2) {
-    const auto kept = api::read_static_bytes(text.substr(1));
+    const auto kept = api::read_admission_snapshot(text.substr(1));
     kept ? check_kept(*kept) : fuzz::check_error(kept.error());
     return 0;
   }

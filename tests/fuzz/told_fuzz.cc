@@ -1,38 +1,38 @@
 // What is kept of told starts, as it lies in its file behind the sum. What is taken has one encoding,
 // which is taken again, and makes intervals that are in order.
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "fuzz.h"
-#include "server/codec/told.h"
+#include "server/codec/calibration.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;
-  const auto kept = codec::decode_told(fuzz::text_of(data, size));
+  const auto kept = codec::decode_calibration(fuzz::text_of(data, size));
   if (!kept.ok()) {
     fuzz::check_error(kept.error());
     return 0;
   }
-  const auto read = ToldStarts::from(*kept);
+  const auto read = StartCalibration::from(*kept);
   if (!read.ok()) {
     fuzz::check_error(read.error());
     return 0;
   }
-  ToldStarts told = *read;
-  const std::string bytes = codec::encode_told(told.kept());
-  const auto again = codec::decode_told(bytes);
+  StartCalibration told = *read;
+  const std::string bytes = codec::encode_calibration(told.record());
+  const auto again = codec::decode_calibration(bytes);
   assert(again.ok());
-  const auto same = ToldStarts::from(*again);
-  assert(same.ok() && codec::encode_told(same->kept()) == bytes);
+  const auto same = StartCalibration::from(*again);
+  assert(same.ok() && codec::encode_calibration(same->record()) == bytes);
   constexpr TimeMs kNow = 1'767'225'600'000;
   for (const DurationMs wait_ms : {DurationMs{0}, kMinuteMs, kHourMs, 30 * kDayMs}) {
     const ExpectedStart start = told.odds().of(kNow, kNow + wait_ms);
     assert(kNow <= start.earliest_ms && start.earliest_ms <= start.expected_ms);
     assert(start.expected_ms <= start.latest_ms);
   }
-  for (const WaitKept& one : kept->waiting) {
+  for (const WaitRecord& one : kept->waiting) {
     told.look(one.latest_ms);
     const auto as = told.started(one.job, one.latest_ms);
     assert(as && as->expected_ms == one.expected_ms);
   }
-  assert(ToldStarts::from(told.kept()).ok());
+  assert(StartCalibration::from(told.record()).ok());
   return 0;
 }

@@ -173,7 +173,7 @@ void Oracle::on(const fact::NodeRemoved& f) {
                   [&](const LightPod& p) { return p.cluster == c.name && p.node == n->spec.name; });
   }
   std::erase_if(bars_, [&f](const Bar& b) { return b.node == f.id; });
-  std::erase_if(refused_, [&f](const fact::NodeBarred& b) { return b.node == f.id; });
+  std::erase_if(refused_, [&f](const fact::NodeBackedOff& b) { return b.node == f.id; });
   for (const Slot& s : slots_) {
     if (s.at.node == f.id) wrong("a node went with " + name(s.job, s.rank) + " on it");
   }

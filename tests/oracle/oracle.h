@@ -197,7 +197,7 @@ class Oracle {
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
   void on(const fact::JobOverran& f);
-  void on(const fact::NodeBarred& f);
+  void on(const fact::NodeBackedOff& f);
   void on(const fact::TimeLeapt& f);
   template <class Other>
   void on(const Other&) {}
@@ -263,7 +263,7 @@ class Oracle {
   void judge_together(const Job& job, const fact::AttemptStarted& f);
   void judge_spare(const Job& job, const fact::AttemptStarted& f);
   std::string home_of(NodeId node);  // the clique that it is wired to; empty: none
-  std::set<std::string> left_to_gangs(ClusterId cluster);  // cliques, by keep_whole
+  std::set<std::string> reserved_domains(ClusterId cluster);  // cliques, by keep_whole
   void judge_whole(const Job& job, const fact::AttemptStarted& f);
   // Returns the other jobs with a ComputeDomain in the domain of the node, and their nodes.
   std::map<JobId, std::set<NodeId>> computing_beside(JobId job, NodeId node);
@@ -332,14 +332,14 @@ class Oracle {
   std::vector<Node> nodes_;
   std::vector<LightPod> light_;  // as reported since their cluster's list began
   std::vector<Cluster> clusters_;
-  std::vector<Job> jobs_;                  // live ones
-  std::vector<Told> told_;                 // in their order
-  std::size_t done_ = 0;                   // jobs that ended
-  std::vector<Slot> slots_;                // open ones
-  std::vector<Bar> bars_;                  // expired ones too
-  std::vector<fact::NodeBarred> refused_;  // of jobs, in force
-  std::vector<Interval> uses_;             // all
-  std::vector<LedgerRow> rows_;            // all
+  std::vector<Job> jobs_;                     // live ones
+  std::vector<Told> told_;                    // in their order
+  std::size_t done_ = 0;                      // jobs that ended
+  std::vector<Slot> slots_;                   // open ones
+  std::vector<Bar> bars_;                     // expired ones too
+  std::vector<fact::NodeBackedOff> refused_;  // of jobs, in force
+  std::vector<Interval> uses_;                // all
+  std::vector<LedgerRow> rows_;               // all
   std::vector<fact::Reserved> reserved_;
   std::size_t reservations_ = 0, fills_ = 0, beside_whole_ = 0;
   std::size_t judged_ = 0;

@@ -221,7 +221,7 @@ std::string Oracle::home_of(NodeId id) {
 
 // Returns the cliques of several working nodes without GPU pods: of each product those with most
 // working GPUs, then those whose first node is the newest.
-std::set<std::string> Oracle::left_to_gangs(ClusterId cluster) {
+std::set<std::string> Oracle::reserved_domains(ClusterId cluster) {
   struct Clique {
     std::string product;
     std::int64_t working = 0, nodes = 0;
@@ -275,7 +275,7 @@ void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
                                              : 0;
     together = std::max(together, here);
   }
-  const std::set<std::string> left = left_to_gangs(f.id.cluster());
+  const std::set<std::string> left = reserved_domains(f.id.cluster());
   if (!left.empty()) ++beside_whole_;
   const fact::Reserved* const promise = reservation(f.id);
   for (const PodSlot& s : f.slots) {
@@ -328,12 +328,12 @@ bool Oracle::barred(NodeId node, const PodShape& shape) const {
 
 bool Oracle::refused(JobId job, NodeId node) const {
   return std::any_of(refused_.begin(), refused_.end(),
-                     [&](const fact::NodeBarred& b) { return b.job == job && b.node == node; });
+                     [&](const fact::NodeBackedOff& b) { return b.job == job && b.node == node; });
 }
 
-void Oracle::on(const fact::NodeBarred& f) {
+void Oracle::on(const fact::NodeBackedOff& f) {
   if (!f.job) return;
-  std::erase_if(refused_, [&](const fact::NodeBarred& b) {
+  std::erase_if(refused_, [&](const fact::NodeBackedOff& b) {
     return b.job == f.job && b.node == f.node && b.shape == f.shape;
   });
   if (f.barred && f.until_ms > now_) refused_.push_back(f);

@@ -188,7 +188,7 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.ns = rng_.percent(70) ? "ns-" + some_account() : rng_.percent(50) ? "late" : "nobodys";
   seen.pod.name = "foreign-" + std::to_string(++serial_);
   seen.pod.uid = "uid-" + std::to_string(serial_);
-  seen.pod.shape = rng_.percent(30) ? light_shape() : shape();
+  seen.pod.shape = rng_.percent(30) ? non_gpu_shape() : shape();
   seen.pod.compute_domain = serial_ % 4 == 0;
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
   seen.pod.running = rng_.percent(70);
@@ -204,7 +204,7 @@ in::Body RandomWorld::foreign_pod() {
   return seen;
 }
 
-PodShape RandomWorld::light_shape() {
+PodShape RandomWorld::non_gpu_shape() {
   PodShape s;
   s.cpu_milli = rng_.between(1, 20) * 100;
   return s;

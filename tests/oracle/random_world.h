@@ -76,7 +76,7 @@ class RandomWorld {
   in::Body advance_pod();
   in::Body end_pod(const Pod& pod);
   PodShape shape();
-  PodShape light_shape();
+  PodShape non_gpu_shape();
   PodRef ref(const Pod& pod);
   void open_gate(const Effect& effect);
   void note_pods(const Fact& fact);

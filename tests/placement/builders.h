@@ -14,10 +14,10 @@ inline const ClusterId kCluster(1);
 
 // A fleet, what is kept of it, and one search that lives as long: it has seen all that came before.
 struct Site : KeepingFleet {
-  KeptNodes kept;
+  ReservedNodes reserved;
   Search search{*this};
 
-  Picture now() const { return Picture(*this, kept); }
+  FleetView now() const { return FleetView(*this, reserved); }
   std::optional<Placement> find(ShapeId shape, JobId owner = JobId()) {
     return search.find(now(), shape, owner);
   }

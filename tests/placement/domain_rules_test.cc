@@ -24,7 +24,7 @@ TEST(DomainRules, EmptyCliquesAreLeftToGangsThatNeedOne) {
   add_cliques(f);
   EXPECT_EQ(where(f, gang(4, 4)).size(), 4u);
   f.set_domain_rules({.keep_whole = 1});
-  EXPECT_EQ(f.left_to_gangs_milligpu(kCluster), 12'000);
+  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 12'000);
   EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
   EXPECT_EQ(where(f, gang(3, 4)), (Ids{1, 2, 3}));
   EXPECT_EQ(where(f, gang(4, 4)), Ids{});
@@ -62,7 +62,7 @@ TEST(DomainRules, EmptyCliquesAreLeftToGangsThatNeedOne) {
   EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
   f.set_domain_rules({});
   EXPECT_EQ(where(f, gang(6, 4)).size(), 6u);
-  EXPECT_EQ(f.left_to_gangs_milligpu(kCluster), 0);
+  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 0);
 }
 
 TEST(DomainRules, WhichCliquesAreLeftFollowsFromTheNodes) {
@@ -82,7 +82,7 @@ TEST(DomainRules, WhichCliquesAreLeftFollowsFromTheNodes) {
   add(f, 5, broken);
   f.set_domain_rules({.keep_whole = 2});
   EXPECT_EQ(where(f, gang(1, 1)), Ids{4});
-  EXPECT_EQ(f.left_to_gangs_milligpu(kCluster), 12'000);
+  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 12'000);
   // A node that loses its label is wired to it all the same.
   add_cliques(f);
   EXPECT_EQ(where(f, gang(1, 1)), Ids{});
@@ -99,9 +99,9 @@ TEST(DomainRules, WhichCliquesAreLeftFollowsFromTheNodes) {
     other.product = "NVIDIA-GB200";
     add(f, i, other);
   }
-  EXPECT_EQ(f.left_to_gangs_milligpu(kCluster), 20'000);
+  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 20'000);
   f.remove_node(NodeId(8), 0);
-  EXPECT_EQ(f.left_to_gangs_milligpu(kCluster), 12'000);
+  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 12'000);
   f.check_invariants();
 }
 
@@ -110,7 +110,7 @@ TEST(DomainRules, WhatIsPromisedIsNotLeftToGangs) {
   add_cliques(f);
   f.set_domain_rules({.keep_whole = 2});
   const NodeId promised(4);
-  f.kept.keep({&promised, 1}, job(7));
+  f.reserved.reserve({&promised, 1}, job(7));
   EXPECT_EQ(where(f, gang(1, 1), job(7)), Ids{4});
   EXPECT_EQ(where(f, gang(1, 1), job(8)), Ids{});
   EXPECT_EQ(where(f, gang(2, 4), job(7)), Ids{});
@@ -174,20 +174,20 @@ TEST(DomainRules, HowManyComputeDomainsMayBeInACliqueIsARule) {
 TEST(DomainRules, AComputeDomainThatIsPromisedCounts) {
   Site f;
   add_cliques(f);
-  const NodeId kept(1);
-  f.kept.keep({&kept, 1}, job(5), /*computes=*/true);
+  const NodeId reserved(1);
+  f.reserved.reserve({&reserved, 1}, job(5), /*uses_compute_domain=*/true);
   EXPECT_EQ(where(f, gang(1, 1)), Ids{2});
   EXPECT_EQ(where(f, computing(1, 1)), Ids{4});
   EXPECT_EQ(where(f, computing(1, 1), job(5)), Ids{1});
   // With nothing held only what stays is in the way: on nodes that are kept for others.
-  f.kept.clear();
+  f.reserved.clear();
   start(f, 1, computing(3, 4, Topology::kNvlink));
   start(f, 2, computing(3, 4, Topology::kNvlink));
   const ShapeId all = f.intern(kCluster, computing(3, 4, Topology::kNvlink));
   EXPECT_EQ(f.search.drain_set(f.now(), all).size(), 3u);
   const ShapeId one = f.intern(kCluster, computing(1, 1));
   EXPECT_EQ(f.search.drain_set(f.now(), one), std::vector{NodeId(1)});
-  f.kept.keep({&kept, 1}, job(6));
+  f.reserved.reserve({&reserved, 1}, job(6));
   EXPECT_EQ(f.search.drain_set(f.now(), one), std::vector{NodeId(4)});
 }
 

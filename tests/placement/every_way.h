@@ -140,7 +140,7 @@ class EveryWay {
 
   bool put(std::uint32_t rank, const std::string& area, const std::string& product) {
     if (rank == request_.pods()) {
-      return keeps_beside() && (spares_ == Spares::kNone || leaves_spares());
+      return leaves_headroom() && (spares_ == Spares::kNone || leaves_spares());
     }
     const PodShape& pod = naive::pod_of(request_, rank);
     const bool first = starts_.contains(rank);
@@ -170,11 +170,11 @@ class EveryWay {
     return false;
   }
 
-  bool keeps_beside() const {
+  bool leaves_headroom() const {
     for (std::uint32_t k = 0; k < request_.pods(); ++k) {
       const std::uint32_t id = slots_[k].node;
       const PodShape& pod = naive::pod_of(request_, k);
-      if (!fleet_.keeps_beside(fleet_.nodes.at(id).spec, rooms_.at(id), pod)) return false;
+      if (!fleet_.leaves_headroom(fleet_.nodes.at(id).spec, rooms_.at(id), pod)) return false;
     }
     return true;
   }

@@ -182,8 +182,8 @@ TEST(Explain, WhyANodeIsNotFitIsQuoted) {
 TEST(Explain, KeptNodesNameTheirOwner) {
   Site f;
   add(f, 1, node(1, 8));
-  const std::vector<NodeId> kept = {NodeId(1)};
-  f.kept.keep(kept, job(7));
+  const std::vector<NodeId> reserved = {NodeId(1)};
+  f.reserved.reserve(reserved, job(7));
   const auto reasons = explain(f, gang(1, 8), job(8));
   const Reason* r = with(reasons, ReasonToken::kReservedForOther);
   ASSERT_NE(r, nullptr);

@@ -209,13 +209,13 @@ TEST(FleetKeptNodes, AreForOneOwner) {
   Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 8));
-  const std::vector<NodeId> kept = {NodeId(1)};
-  f.kept.keep(kept, job(7));
+  const std::vector<NodeId> reserved = {NodeId(1)};
+  f.reserved.reserve(reserved, job(7));
   EXPECT_EQ(where(f, gang(1, 8), job(8)), Ids{2});
   EXPECT_EQ(where(f, gang(1, 8), job(7)), Ids{1});
   EXPECT_TRUE(where(f, gang(2, 8), job(8)).empty());
   EXPECT_EQ(where(f, gang(2, 8), job(7)), (Ids{1, 2}));
-  f.kept.clear();
+  f.reserved.clear();
   EXPECT_EQ(where(f, gang(2, 8), job(8)), (Ids{1, 2}));
 }
 

@@ -280,11 +280,11 @@ TEST(Rules, ANodeThatTurnedAPodAwayIsLeftOut) {
   add(f, 2, node(2, 8));
   const GangRequest r = gang(1, 2);
   const PodShape pod = r.groups[0].shape;
-  f.bar(NodeId(1), pod);
-  f.bar(NodeId(1), pod);
+  f.back_off(NodeId(1), pod);
+  f.back_off(NodeId(1), pod);
   EXPECT_EQ(where(f, r), Ids{2});
   EXPECT_EQ(where(f, gang(1, 3)), Ids{1});  // other pods
-  f.bar(NodeId(2), pod);
+  f.back_off(NodeId(2), pod);
   EXPECT_EQ(where(f, r), Ids{});
   EXPECT_TRUE(f.search.fits_empty_fleet(f.intern(kCluster, r)));
   EXPECT_TRUE(f.search.drain_set(f.now(), f.intern(kCluster, r)).empty());
@@ -292,10 +292,10 @@ TEST(Rules, ANodeThatTurnedAPodAwayIsLeftOut) {
   ASSERT_FALSE(reasons.empty());
   EXPECT_EQ(reasons.back().token, ReasonToken::kNodeConditions);
   EXPECT_EQ(reasons.back().blockers, (std::vector<std::string>{"n1", "n2"}));
-  f.lift_bar(NodeId(2), pod);
+  f.end_backoff(NodeId(2), pod);
   EXPECT_EQ(where(f, r), Ids{2});
-  f.lift_bar(NodeId(1), pod);
-  EXPECT_FALSE(f.barred(NodeId(1), pod));
+  f.end_backoff(NodeId(1), pod);
+  EXPECT_FALSE(f.is_backed_off(NodeId(1), pod));
   EXPECT_EQ(where(f, r), Ids{1});
 }
 
@@ -306,7 +306,7 @@ TEST(Rules, FreeMeansFreeForThisJob) {
   add(f, 1, tainted);
   f.set_node(NodeId(2), kCluster, node(2, 8), /*drained=*/true, 0);
   add(f, 3, node(3, 8));
-  f.kept.keep(std::vector<NodeId>{NodeId(3)}, job(7));
+  f.reserved.reserve(std::vector<NodeId>{NodeId(3)}, job(7));
   add(f, 4, node(4, 4));
   const auto reasons = f.search.explain(f.now(), f.intern(kCluster, gang(4, 8)), job(8));
   ASSERT_FALSE(reasons.empty());
@@ -324,7 +324,7 @@ TEST(Rules, FreeMeansFreeForThisJob) {
 TEST(Rules, WhatKeptNodesBlockIsToldSoAlone) {
   Site f;
   add(f, 1, node(1, 8));
-  f.kept.keep(std::vector<NodeId>{NodeId(1)}, job(7));
+  f.reserved.reserve(std::vector<NodeId>{NodeId(1)}, job(7));
   const auto reasons = f.search.explain(f.now(), f.intern(kCluster, gang(1, 8)), job(8));
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_EQ(reasons[0].token, ReasonToken::kReservedForOther);

@@ -26,8 +26,8 @@ TEST(Shapes, AreForgottenWithTheirLastUse) {
   ShapeUse first = f.use(kCluster, gang(1, 8));
   const std::uint64_t serial = f.serial(first);
   const ShapeUse second = f.use(kCluster, gang(1, 2));
-  EXPECT_TRUE(search.find(Picture(f), first));
-  EXPECT_TRUE(search.find(Picture(f), second));
+  EXPECT_TRUE(search.find(FleetView(f), first));
+  EXPECT_TRUE(search.find(FleetView(f), second));
   EXPECT_EQ(search.filters(), 1u);  // both may use the same nodes
   {
     const ShapeUse more = first.share();
@@ -43,7 +43,7 @@ TEST(Shapes, AreForgottenWithTheirLastUse) {
   const ShapeUse third = f.use(kCluster, big);
   EXPECT_EQ(third.id(), ShapeId(1));
   EXPECT_NE(f.serial(third), serial);
-  EXPECT_FALSE(search.find(Picture(f), third));
+  EXPECT_FALSE(search.find(FleetView(f), third));
   EXPECT_EQ(search.filters(), 2u);
   search.check_invariants();
 }
@@ -54,12 +54,12 @@ TEST(Shapes, WhatFailedSaysNothingOfTheNextWithItsNumber) {
   Search search(f);
   {
     const ShapeUse large = f.use(kCluster, gang(1, 16));
-    EXPECT_FALSE(search.find(Picture(f), large));
+    EXPECT_FALSE(search.find(FleetView(f), large));
     EXPECT_FALSE(search.fits_empty_fleet(large));
   }
   const ShapeUse small = f.use(kCluster, gang(1, 4));
   EXPECT_EQ(small.id(), ShapeId(1));
-  EXPECT_TRUE(search.find(Picture(f), small));
+  EXPECT_TRUE(search.find(FleetView(f), small));
   EXPECT_TRUE(search.fits_empty_fleet(small));
 }
 

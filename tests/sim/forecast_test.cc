@@ -30,7 +30,7 @@ class Player {
   Player(Engine& engine, const ForecastBasis& basis)
       : engine_(engine), run_times_(basis.run_times), now_(basis.time_ms) {
     for (const Fact& fact : basis.facts) {
-      const auto* const kept = std::get_if<fact::JobKept>(&fact.body);
+      const auto* const kept = std::get_if<fact::JobSnapshot>(&fact.body);
       if (kept != nullptr) owners_[kept->job.id] = kept->job.owner;
     }
   }

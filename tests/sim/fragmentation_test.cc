@@ -71,7 +71,7 @@ TEST(Fragmentation, AgreesWithTheFleetsOwnFigure) {
                -held[i].slot.milligpu / count(held[i].slot), step);
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
     } else if (const ShapeId shape = mix[rng.below(mix.size())].first;
-               auto p = search.find(Picture(fleet), shape)) {
+               auto p = search.find(FleetView(fleet), shape)) {
       const JobId job(ClusterId(1), static_cast<std::uint64_t>(step));
       fleet.take(shape, 0, p->slots[0], job, step);
       f.change(nodes[p->slots[0].node.value - 1].name, p->slots[0].gpu_mask,

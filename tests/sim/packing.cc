@@ -140,7 +140,7 @@ std::int64_t placed_by_us(const World& w, const std::vector<const Task*>& tasks)
     auto it = shapes.find(*t);
     if (it == shapes.end()) it = shapes.emplace(*t, fleet.use(kCluster, request)).first;
     const JobId job(kCluster, ++jobs);
-    const auto place = search.find(Picture(fleet), it->second, job);
+    const auto place = search.find(FleetView(fleet), it->second, job);
     if (!place) continue;
     fleet.take(it->second, 0, place->slots[0], job, 0);
     placed += t->gpus;

@@ -31,7 +31,7 @@ std::string text_of(const Explanation& why) {
     out << "\n";
   }
   out << why.patience_until_ms;
-  for (const std::string& node : why.kept_nodes) out << " " << node;
+  for (const std::string& node : why.reserved_nodes) out << " " << node;
   out << "\n";
   for (const RankStep& step : why.ranking) {
     out << step.node << ":\n";
@@ -48,8 +48,9 @@ std::string text_of(const Survey& survey) {
   std::ostringstream out;
   out << std::hexfloat;
   for (const Survey::OfCluster& c : survey.clusters) {
-    out << c.id.value << " " << c.foreign << " " << c.fragmentation << " " << c.kept_idle << " "
-        << c.light.cpu_milli << " " << c.light.broken_nodes << " " << c.light.short_gpus << "\n";
+    out << c.id.value << " " << c.foreign << " " << c.fragmentation << " " << c.reserved_idle << " "
+        << c.non_gpu.cpu_milli << " " << c.non_gpu.broken_nodes << " " << c.non_gpu.short_gpus
+        << "\n";
   }
   for (const auto& [account, submit] : survey.oldest_submit)
     out << account.value << " " << submit << "\n";
@@ -67,7 +68,7 @@ void expect_first_everywhere(const Explanation& why) {
 }
 
 // Everything that waits has its place, but what its account's hold keeps out of the order.
-void expect_all_but_held(const Engine& loop, const QueuePicture& order) {
+void expect_all_but_held(const Engine& loop, const QueueSnapshot& order) {
   std::size_t held = 0;
   for (const JobRow& job : loop.jobs(JobId(), limits::kMaxQueuedJobs, JobState::kQueued, "", "")) {
     if (order.position(job.id) > 0) continue;
@@ -81,8 +82,8 @@ void expect_all_but_held(const Engine& loop, const QueuePicture& order) {
 }
 
 void compare(const Engine& loop, const Engine& follower) {
-  const QueuePicture order = loop.queue_picture();
-  ASSERT_EQ(order.order(), follower.queue_picture().order());
+  const QueueSnapshot order = loop.queue_snapshot();
+  ASSERT_EQ(order.order(), follower.queue_snapshot().order());
   static QueueCopy copy;  // of all worlds, one after the other
   follower.copy_queue(copy);
   ASSERT_EQ(order.order(), copy.make().order());

@@ -171,8 +171,8 @@ void end_all(Engine& engine) {
 }
 
 // The time of every bar is over.
-void outlive_bars(Engine& engine) {
-  engine.apply({engine.now() + 2 * limits::kLongestBarMs, "", "", in::Tick{}});
+void outlive_backoffs(Engine& engine) {
+  engine.apply({engine.now() + 2 * limits::kLongestNodeBackoffMs, "", "", in::Tick{}});
   mend_nodes(engine);
 }
 
@@ -306,14 +306,14 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       end_all(engine);
       return true;
     case ReasonToken::kNodeConditions:
-      outlive_bars(engine);
+      outlive_backoffs(engine);
       return true;
     case ReasonToken::kUnschedulable:
       if (why.job.state == JobState::kIncomplete) return false;  // its pods are not there
       if (why.job.state == JobState::kPaused) {
         return apply(engine, in::HoldJob{why.job.id, false, "test"});
       }
-      outlive_bars(engine);
+      outlive_backoffs(engine);
       return true;
     case ReasonToken::kNodeResources:
       mend_nodes(engine);

@@ -129,8 +129,8 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   if (fresh) id = NodeId(d.s.nodes().last().value + 1);
   const std::string name = spec.name;
   say(d, id, cluster.id, std::move(spec), drain, edit);
-  sum_light_pods(d, id);
-  fresh ? decide_early(d, cluster.id, name) : take_back_excess(d, id);
+  sum_non_gpu_pods(d, id);
+  fresh ? decide_early(d, cluster.id, name) : evict_overcommit(d, id);
 }
 
 std::optional<Error> check_times(const Decision& d, const in::DrainNode& i) {
@@ -190,7 +190,7 @@ std::optional<state::PodPlace> newest_excess(const Decision& d, NodeId node) {
 
 }  // namespace
 
-void take_back_excess(Decision& d, NodeId node) {
+void evict_overcommit(Decision& d, NodeId node) {
   if (!d.s.clusters().at(d.s.fleet().cluster_of(node)).synced) return;
   while (d.s.fleet().over_allocated(node)) {
     const std::optional<state::PodPlace> newest = newest_excess(d, node);
@@ -362,10 +362,10 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (marks.nodes.count(id) == 0) remove_node(d, id, ended);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
-  for (NodeId id : d.s.fleet().nodes(cluster->id)) take_back_excess(d, id);
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) evict_overcommit(d, id);
   const bool says_until = cluster->seen_until_ms != 0 && cluster->seen_until_ms < marks.begun_ms;
   if (says_until) d.emit(fact::ClusterSeen{cluster->id, cluster->uid, marks.begun_ms});
-  for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_light_pods(d, id);
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_non_gpu_pods(d, id);
 }
 
 void decide(Decision& d, const in::NodeSeen& i) {

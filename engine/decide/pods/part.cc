@@ -28,9 +28,9 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
   created.priority = gang.priority;
   created.time_limit_ms = gang.time_limit_ms;
   created.submit_ms = gang.submit_ms;
-  created.owner = gang.of_pods->owner;
-  created.account = gang.of_pods->account;
-  created.user = gang.of_pods->user;
+  created.owner = gang.pod_origin->owner;
+  created.account = gang.pod_origin->account;
+  created.user = gang.pod_origin->user;
   return alone_of_gang(std::move(created));
 }
 
@@ -84,7 +84,8 @@ void part_unbound(Decision& d, JobId id, Cause cause) {
 void leave_out_apart(Decision& d, JobId id) {
   const state::Job& gang = d.s.jobs().at(id);
   if (!gang.replaced_alone() || gang.state != JobState::kIncomplete) return;
-  const std::size_t apart = d.s.jobs().apart(id.cluster(), gang.name, gang.of_pods->owner).size();
+  const std::size_t apart =
+      d.s.jobs().apart(id.cluster(), gang.name, gang.pod_origin->owner).size();
   std::uint32_t gone = 0;
   for (std::uint32_t rank = 0; rank < gang.gang_size; ++rank) {
     gone += rank >= gang.pods.size() || !gang.pods[rank].is_live() ? 1 : 0;

@@ -26,13 +26,13 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
   must(bound != nullptr || seen != nullptr, "only these two say where a pod is");
   const std::string pod = bound != nullptr ? early_name(bound->pod) : seen->pod.uid;
-  const bool light = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
-  const std::size_t most = light ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
+  const bool non_gpu = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
+  const std::size_t most = non_gpu ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
   if (d.s.clusters().early(cluster) < most) {
     in::Body said = d.input.body;
     auto* const at = std::get_if<in::PodBound>(&said);
     if (at != nullptr && at->at_ms != 0) at->at_ms = our_time(d, at->at_ms);
-    return d.tell(note::PodEarly{cluster, {pod, node, std::move(said)}});
+    return d.tell(note::PodBeforeNode{cluster, {pod, node, std::move(said)}});
   }
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
 }
@@ -67,7 +67,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   added.shape = pod.shape;
   added.controlled = pod.controlled;
   added.bound = true;
-  const ShapeId shape = d.shape_of(cluster.id, State::alone(pod.shape));
+  const ShapeId shape = d.shape_of(cluster.id, State::single_pod(pod.shape));
   added.slot = d.s.fleet().adopt_slot(shape, 0, node);
   added.bound_at_ms = d.s.now();
   if (pod.bound_at_ms != 0) {
@@ -77,9 +77,9 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   const TimeMs since = std::max<TimeMs>(added.bound_at_ms, 1);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
-  take_back_excess(d, node);
+  evict_overcommit(d, node);
   if (!pod.running) return;
-  forgive_node(d, node, pod.shape, id);
+  clear_backoff(d, node, pod.shape, id);
   d.emit(fact::PodRunning{id, rank, d.s.now(), since});
 }
 
@@ -92,9 +92,9 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   const PodSlot slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
   charge_end(d, job, rank, d.s.now());
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
-  take_back_excess(d, node);
+  evict_overcommit(d, node);
   if (!running) return;
-  forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
+  clear_backoff(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
@@ -147,7 +147,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   const TimeMs seen_ms = said.sign.seen_ms;
   const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
   d.emit(fact::PodBound{job.id, rank, at, slot, there_ms, said.sign.behind_ms});
-  take_back_excess(d, node);
+  evict_overcommit(d, node);
 }
 
 // A binding that a launcher reports.
@@ -167,7 +167,7 @@ Bind bind_seen(const Decision& d, const PodRecord& pod) {
 
 void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
-  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
+  clear_backoff(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
 
@@ -180,9 +180,9 @@ void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
 }
 
 // True for a non-GPU pod that counts on its node. Whether it runs there changes nothing.
-bool is_light(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
+bool is_non_gpu(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
   const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
-  return cluster != nullptr && d.s.light_pods().node_of(cluster->id, pod.uid);
+  return cluster != nullptr && d.s.non_gpu_pods().node_of(cluster->id, pod.uid);
 }
 
 // A pod that has ended and still exists: it takes nothing and never runs again. A known one may
@@ -259,7 +259,7 @@ void decide(Decision& d, const in::PodSeen& i) {
                     pod.uid);
   }
   if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
-  d.tell(note::PodNotEarly{cluster->id, pod.uid});
+  d.tell(note::PodNoLongerBeforeNode{cluster->id, pod.uid});
   const AccountId account = account_of(d, cluster->id, pod.ns, pod.account);
   if (const auto known = d.s.jobs().of_uid(cluster->id, pod.uid)) {
     const auto [id, rank] = *known;
@@ -279,7 +279,7 @@ void decide(Decision& d, const in::PodSeen& i) {
   if (pod.shape.kind == GpuKind::kNone) {
     if (pod.node.empty()) return;
     if (!d.s.nodes().find(cluster->id, pod.node)) return wait_for_node(d, cluster->id, pod.node);
-    return see_light_pod(d, cluster->id, pod);
+    return see_non_gpu_pod(d, cluster->id, pod);
   }
   if (!pod.node.empty()) return add_foreign(d, *cluster, pod, account);
   const bool ours = pod.gated && !pod.other_manager && cluster->mode_of(pod.ns) == Mode::kEnforce;
@@ -287,11 +287,11 @@ void decide(Decision& d, const in::PodSeen& i) {
 }
 
 void decide(Decision& d, const in::PodBound& i) {
-  if (is_light(d, i.cluster, i.pod)) return;
+  if (is_non_gpu(d, i.cluster, i.pod)) return;
   const auto found = find_named(d, i.cluster, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;
-  d.tell(note::PodNotEarly{id.cluster(), early_name(i.pod)});
+  d.tell(note::PodNoLongerBeforeNode{id.cluster(), early_name(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be a late report of an earlier hold, which moves no pod.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
@@ -299,7 +299,7 @@ void decide(Decision& d, const in::PodBound& i) {
 }
 
 void decide(Decision& d, const in::PodRunning& i) {
-  if (is_light(d, i.cluster, i.pod)) return;
+  if (is_non_gpu(d, i.cluster, i.pod)) return;
   const auto found = find_named(d, i.cluster, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;
@@ -315,7 +315,7 @@ void decide(Decision& d, const in::PodRunning& i) {
 void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
   d.retold = true;
   for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
-    d.tell(note::PodNotEarly{cluster, pod.pod});
+    d.tell(note::PodNoLongerBeforeNode{cluster, pod.pod});
     if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
     d.out.reply.error.reset();  // the reporter was told that it is recorded

@@ -17,8 +17,8 @@ std::string early_name(const PodRef& ref) {
 void decide(Decision& d, const in::PodGone& i) {
   const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
-  d.tell(note::PodNotEarly{cluster->id, early_name(i.pod)});
-  if (end_light_pod(d, cluster->id, i.pod.uid)) return;
+  d.tell(note::PodNoLongerBeforeNode{cluster->id, early_name(i.pod)});
+  if (end_non_gpu_pod(d, cluster->id, i.pod.uid)) return;
   const auto found = d.s.jobs().find(cluster->id, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;

@@ -88,7 +88,7 @@ void decide(Decision& d, const in::GangGone& i) {
   for (const auto& [until, id] : d.s.jobs().deadlines()) {
     const state::Job& job = d.s.jobs().at(id);
     if (id.cluster() != cluster->id || job.state != JobState::kIncomplete) continue;
-    const std::string owner = job.of_pods ? job.of_pods->owner : std::string();
+    const std::string owner = job.pod_origin ? job.pod_origin->owner : std::string();
     const bool its = owner == i.owner || owner.starts_with(i.owner + "+");
     if (its && job.pods_live() == 0) over.push_back(id);
   }

@@ -25,7 +25,7 @@ const Job* Jobs::of_owner(ClusterId cluster, const std::string& name,
 }
 
 Jobs::GangKey Jobs::key_of(const Job& job) {
-  return {job.id.cluster(), job.name, job.of_pods ? job.of_pods->owner : std::string()};
+  return {job.id.cluster(), job.name, job.pod_origin ? job.pod_origin->owner : std::string()};
 }
 
 void Jobs::forget_gang(const Job& job) {

@@ -70,7 +70,7 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 }
 
 // What the pods of a Kubernetes job say of the whole job.
-struct OfPods {
+struct PodOrigin {
   std::string owner;           // of a gang: uid of the controller of its pods
   std::string account, user;   // while it has no account
   bool awaits_resume = false;  // its account was draining when it came: it is not queued yet
@@ -124,9 +124,9 @@ struct Job {
   std::vector<Pod> pods;
   // Of a job made of pods: its topology and segment. Of an ended job: its whole request.
   std::shared_ptr<const GangRequest> asked;
-  std::unique_ptr<OfPods> of_pods;   // only for jobs made of pods, until the job is done
-  std::unique_ptr<Run> of_run;       // none while the job waits
-  std::unique_ptr<Backoff> backoff;  // only if the cluster's scheduler refused it
+  std::unique_ptr<PodOrigin> pod_origin;  // only for jobs made of pods, until the job is done
+  std::unique_ptr<Run> of_run;            // none while the job waits
+  std::unique_ptr<Backoff> backoff;       // only if the cluster's scheduler refused it
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
   // True if Subak places it; else it was found running.
@@ -140,14 +140,16 @@ struct Job {
     return *of_run;
   }
   // True if its account was draining when it came and was not resumed since.
-  bool awaits_resume() const { return of_pods != nullptr && of_pods->awaits_resume; }
+  bool awaits_resume() const { return pod_origin != nullptr && pod_origin->awaits_resume; }
   // True for an inferred gang: when one pod is lost the others run on.
-  bool replaced_alone() const { return gang && of_pods != nullptr && of_pods->replaced_alone; }
+  bool replaced_alone() const {
+    return gang && pod_origin != nullptr && pod_origin->replaced_alone;
+  }
   // True if the number of pods that start together is not known.
   bool is_unsized() const { return gang && gang_size == 0; }
   // True for a job of one pod whose gang had started without it.
   bool is_apart() const {
-    const bool left = of_pods != nullptr && of_pods->replaced_alone;
+    const bool left = pod_origin != nullptr && pod_origin->replaced_alone;
     return origin == JobOrigin::kPods && !gang && left;
   }
   // The number of pods without a rank in their gang. They wait for a free rank.

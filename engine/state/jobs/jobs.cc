@@ -162,9 +162,9 @@ ReadyJob Jobs::ready_job(const Job& job) {
   return {job.id, job.leaf, job.shape, job.priority, job.submit_ms};
 }
 
-std::unique_ptr<OfPods> Jobs::said_by_pods(const fact::JobCreated& f) {
-  return std::make_unique<OfPods>(
-      OfPods{f.owner, f.account, f.user, f.awaits_resume, f.replaced_alone});
+std::unique_ptr<PodOrigin> Jobs::said_by_pods(const fact::JobCreated& f) {
+  return std::make_unique<PodOrigin>(
+      PodOrigin{f.owner, f.account, f.user, f.awaits_resume, f.replaced_alone});
 }
 
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
@@ -189,7 +189,7 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   parked_.insert(f.id);  // incomplete, to begin with
   job.gang = f.gang;
   if (job.from_pods()) {
-    job.of_pods = said_by_pods(f);
+    job.pod_origin = said_by_pods(f);
     job.asked = std::make_shared<const GangRequest>(f.request);
   }
   if (job.gang) gangs_[key_of(job)] = f.id;
@@ -442,7 +442,7 @@ void Jobs::end(Job& job, TimeMs now) {
                         : std::make_shared<const GangRequest>(gathered_request(job));
   job.shape = ShapeUse();
   for (Pod& pod : job.pods) pod.shape = ShapeUse();
-  job.of_pods.reset();
+  job.pod_origin.reset();
   done_.push_back(job.id);
   record_.ended(job);
   if (over) record_.left(job, job.asked);

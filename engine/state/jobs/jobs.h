@@ -165,24 +165,24 @@ class Jobs {
   void end_pod(Job& job, std::uint32_t rank);
 
   // Collects the parts of a job of a checkpoint. False: more parts of it follow.
-  bool gather(const fact::JobKept& f);
+  bool gather(const fact::JobSnapshot& f);
   // Restores all but the job's slots from the last part and the gathered ones. `shape`: of a
   // complete request.
-  Job& restore(const fact::JobKept& f, ShapeUse shape);
+  Job& restore(const fact::JobSnapshot& f, ShapeUse shape);
   // The gathered pods of the job in progress, by rank.
-  std::span<const fact::JobKept::Pod> gathered() const { return gathered_; }
+  std::span<const fact::JobSnapshot::Pod> gathered() const { return gathered_; }
   void restore_pod(Job& job, std::uint32_t rank, ShapeUse shape);
   // Adds the job, whose slots are taken, to the queue and the indexes.
-  void restored(Job& job, const fact::JobKept& f);
+  void restored(Job& job, const fact::JobSnapshot& f);
 
-  // These pass jobs on as facts. keep_live(): the live ones, by number. keep_done(): the ended
-  // ones, oldest first. keep_needed_done(): only the ended ones that the limit record rests on. A
-  // job with more pods than a fact may hold becomes several facts.
-  void keep_live(const Sink& sink) const;
-  void keep_done(const Sink& sink) const;
-  void keep_needed_done(const Sink& sink) const;
-  // keep_live() in slices. begin_copy() fixes the instant. Jobs may change between the slices, and
-  // the facts are those of that instant. It drops a copy in progress. O(jobs), 8 bytes each.
+  // These pass jobs on as facts. snapshot_live(): the live ones, by number. snapshot_done(): the
+  // ended ones, oldest first. snapshot_needed_done(): only the ended ones that the limit record
+  // rests on. A job with more pods than a fact may hold becomes several facts.
+  void snapshot_live(const Sink& sink) const;
+  void snapshot_done(const Sink& sink) const;
+  void snapshot_needed_done(const Sink& sink) const;
+  // snapshot_live() in slices. begin_copy() fixes the instant. Jobs may change between the slices,
+  // and the facts are those of that instant. It drops a copy in progress. O(jobs), 8 bytes each.
   void begin_copy();
   // Copies the next slice: jobs and pods together, `most`. True: it was the last. Requires a copy
   // in progress.
@@ -191,14 +191,14 @@ class Jobs {
   void check() const;
 
  private:
-  fact::JobKept kept(const Job& job) const;  // without its pods
-  fact::JobKept::Pod kept(const Job& job, std::uint32_t rank) const;
-  void keep(const Job& job, const Sink& sink) const;
+  fact::JobSnapshot snapshot_of(const Job& job) const;  // without its pods
+  fact::JobSnapshot::Pod snapshot_of(const Job& job, std::uint32_t rank) const;
+  void snapshot(const Job& job, const Sink& sink) const;
   static ReadyJob ready_job(const Job& job);
   void index_state(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   GangRequest gathered_request(const Job& job) const;
-  static std::unique_ptr<OfPods> said_by_pods(const fact::JobCreated& f);
+  static std::unique_ptr<PodOrigin> said_by_pods(const fact::JobCreated& f);
   // True if the job's controller has to create another pod: its only pod is gone, or is to go
   // because the scheduler refused it.
   static bool awaits_pod(const Job& job);
@@ -239,7 +239,7 @@ class Jobs {
   LimitRecord record_;
   ReadyQueue ready_;
   WaitingCount waiting_;
-  std::vector<fact::JobKept::Pod> gathered_;
+  std::vector<fact::JobSnapshot::Pod> gathered_;
   std::unique_ptr<LiveCopy> copy_;  // under way
 };
 

@@ -12,7 +12,7 @@ namespace subak::state {
 void Jobs::await_resume(Job& job, bool awaits) {
   must(job.from_pods() && (!awaits || job.state == JobState::kIncomplete),
        "who awaits that its account is resumed is not queued");
-  job.of_pods->awaits_resume = awaits;
+  job.pod_origin->awaits_resume = awaits;
   if (awaits) {
     awaiting_resume_.insert(job.id);
   } else {
@@ -39,7 +39,7 @@ JobId Jobs::awaiting_pod(ClusterId cluster, const std::string& ns, const std::st
                          const PodShape& shape) const {
   const auto it = std::find_if(awaiting_pods_.begin(), awaiting_pods_.end(), [&](JobId id) {
     const Job& job = at(id);
-    const bool its = id.cluster() == cluster && job.of_pods->owner == owner && job.ns() == ns;
+    const bool its = id.cluster() == cluster && job.pod_origin->owner == owner && job.ns() == ns;
     return its && job.pods.size() == 1 && job.pods[0].shape && shape_of(job.pods[0]) == shape;
   });
   return it == awaiting_pods_.end() ? JobId() : *it;

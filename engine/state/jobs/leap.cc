@@ -30,7 +30,7 @@ void Leap::advance(TimeMs fact_ms) {
   if (is_open() && fact_ms > until_ms()) *this = Leap();
 }
 
-void Leap::keep(const std::function<void(fact::Body)>& sink) const {
+void Leap::snapshot(const std::function<void(fact::Body)>& sink) const {
   if (!is_open()) return;
   sink(fact::TimeLeapt{from_ms_, to_ms_, 0, {}});
   for (const Row& row : rows_) sink(fact::TimeLeapt{0, 0, row.charged, row.row});

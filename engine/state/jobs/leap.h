@@ -37,7 +37,7 @@ class Leap {
   void charged(std::uint64_t charged, const LedgerRow& row);
   // Settles a leap that has lasted until the time of a new fact.
   void advance(TimeMs fact_ms);
-  void keep(const std::function<void(fact::Body)>& sink) const;
+  void snapshot(const std::function<void(fact::Body)>& sink) const;
 
  private:
   TimeMs from_ms_ = 0, to_ms_ = 0;

@@ -13,7 +13,7 @@ void LiveCopy::before_change(const Job& job) {
   if (!std::binary_search(rest, ids_.end(), job.id)) return;
   const auto [at, first] = changed_.try_emplace(job.id);
   if (!first) return;
-  keep_(job, [&facts = at->second](fact::Body body) { facts.push_back(std::move(body)); });
+  snapshot_(job, [&facts = at->second](fact::Body body) { facts.push_back(std::move(body)); });
 }
 
 bool LiveCopy::copy(std::size_t most, const Sink& sink) {
@@ -26,7 +26,7 @@ bool LiveCopy::copy(std::size_t most, const Sink& sink) {
       changed_.erase(at);
     } else if (const Job* const job = find_(id); job != nullptr && job->state != JobState::kDone) {
       done += job->pods.size();
-      keep_(*job, sink);
+      snapshot_(*job, sink);
     }
   }
   return next_ == ids_.size();

@@ -19,13 +19,13 @@ namespace subak::state {
 class LiveCopy {
  public:
   using Sink = std::function<void(fact::Body)>;
-  using Find = std::function<const Job*(JobId)>;              // nullptr: the job is forgotten
-  using Keep = std::function<void(const Job&, const Sink&)>;  // writes the facts of one job
+  using Find = std::function<const Job*(JobId)>;                  // nullptr: the job is forgotten
+  using Snapshot = std::function<void(const Job&, const Sink&)>;  // writes the facts of one job
 
   // `ids`: all jobs of the instant, ascending. Ended jobs are skipped. It calls `find` and `keep`
   // until the copy is complete.
-  LiveCopy(std::vector<JobId> ids, Find find, Keep keep)
-      : ids_(std::move(ids)), find_(std::move(find)), keep_(std::move(keep)) {}
+  LiveCopy(std::vector<JobId> ids, Find find, Snapshot snapshot)
+      : ids_(std::move(ids)), find_(std::move(find)), snapshot_(std::move(snapshot)) {}
 
   // Call it before `job` changes. O(log jobs), and at the first change the facts of the job.
   void before_change(const Job& job);
@@ -39,7 +39,7 @@ class LiveCopy {
   // As they were at the instant; not written yet.
   std::unordered_map<JobId, std::vector<fact::Body>> changed_;
   Find find_;
-  Keep keep_;
+  Snapshot snapshot_;
 };
 
 }  // namespace subak::state

@@ -123,7 +123,7 @@ fact::Reserved Reservation::as_fact() const {
   return f;
 }
 
-void Clusters::apply(const fact::CountersKept& f) {
+void Clusters::apply(const fact::CountersSnapshot& f) {
   Cluster& cluster = writable(f.cluster);
   must(f.next_job >= cluster.next_job, "a number is used once");
   cluster.next_job = f.next_job;
@@ -239,7 +239,7 @@ void Clusters::mark(ClusterId id, const std::string& ns) {
   if (it != lists_.end()) it->second.namespaces.insert(ns);
 }
 
-void Clusters::keep(const Sink& sink) const {
+void Clusters::snapshot(const Sink& sink) const {
   for (const auto& [id, c] : all_) {
     sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});
     sink(fact::ClusterSynced{id, c.synced, c.owned, c.session, c.since_ms});
@@ -249,7 +249,7 @@ void Clusters::keep(const Sink& sink) const {
     for (const NamespaceLabel* label : c.labels->values()) {
       sink(fact::NamespaceLabelled{id, label->ns, label->account});
     }
-    sink(fact::CountersKept{id, c.next_job, 0});
+    sink(fact::CountersSnapshot{id, c.next_job, 0});
   }
   for (const auto& [id, name] : removed_) {
     sink(fact::ClusterSet{id, name, Mode::kObserve, {}, {}});
@@ -257,7 +257,7 @@ void Clusters::keep(const Sink& sink) const {
   }
 }
 
-void Clusters::keep_reservations(const Sink& sink) const {
+void Clusters::snapshot_reservations(const Sink& sink) const {
   for (const auto& [id, c] : all_) {
     for (const Reservation& r : c.reservations) sink(r.as_fact());
   }

@@ -107,9 +107,9 @@ class Clusters {
   // then known until `at`.
   void pod_seen(ClusterId id, TimeMs at);
   void apply(const fact::Reserved& f);
-  void apply(const fact::CountersKept& f);  // of one cluster
-  void number_used(JobId id);               // the next job gets a higher one
-  bool reserve_no_longer(JobId id);         // false: it had no reservation
+  void apply(const fact::CountersSnapshot& f);  // of one cluster
+  void number_used(JobId id);                   // the next job gets a higher one
+  bool reserve_no_longer(JobId id);             // false: it had no reservation
 
   // --- ephemeral changes -------------------------------------------------------------------------
   // Records that the cluster's edge or a launcher reported something at `at`, so events up to then
@@ -136,8 +136,8 @@ class Clusters {
   void move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves);
 
   // Passes the clusters on as facts. Reservations follow after the jobs.
-  void keep(const Sink& sink) const;
-  void keep_reservations(const Sink& sink) const;
+  void snapshot(const Sink& sink) const;
+  void snapshot_reservations(const Sink& sink) const;
   // Asserts that names are unique and numbers are not reused.
   void check() const;
 

@@ -41,12 +41,12 @@ struct PodListed {
   state::PodPlace pod;
 };
 // A report of a pod on a node that has not been seen. It is decided once the node is seen.
-struct PodEarly {
+struct PodBeforeNode {
   ClusterId cluster;
   state::EarlyPod pod;
 };
 // The pod is gone, so its early report is dropped.
-struct PodNotEarly {
+struct PodNoLongerBeforeNode {
   ClusterId cluster;
   std::string pod;
 };
@@ -55,18 +55,18 @@ struct NewsForgotten {
   ClusterId cluster;
 };
 // A non-GPU pod is on this node. No node: the pod is gone.
-struct LightPodSeen {
+struct NonGpuPodSeen {
   ClusterId cluster;
   std::string uid;
   NodeId node;
   PodShape shape;
 };
-// PodPending, PodNotPending: a GPU pod waits for a node outside Subak, or no longer does.
-struct PodPending {
+// UnmanagedPodSeen, UnmanagedPodGone: a GPU pod waits for a node outside Subak, or no longer does.
+struct UnmanagedPodSeen {
   ClusterId cluster;
   PodRecord pod;
 };
-struct PodNotPending {
+struct UnmanagedPodGone {
   ClusterId cluster;
   std::string uid;
 };
@@ -87,8 +87,9 @@ struct PassDue {
 namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
-                          note::NamespaceListed, note::PodListed, note::PodEarly, note::PodNotEarly,
-                          note::NewsForgotten, note::LightPodSeen, note::PodPending,
-                          note::PodNotPending, note::ShapeSeen, note::Decided, note::PassDue>;
+                          note::NamespaceListed, note::PodListed, note::PodBeforeNode,
+                          note::PodNoLongerBeforeNode, note::NewsForgotten, note::NonGpuPodSeen,
+                          note::UnmanagedPodSeen, note::UnmanagedPodGone, note::ShapeSeen,
+                          note::Decided, note::PassDue>;
 
 }  // namespace subak

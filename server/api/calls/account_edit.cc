@@ -27,21 +27,21 @@ std::string beyond_subtree(const Caller& caller, const in::SetAccount& edit,
   return "want an admin to set a quota here, or first a quota of " + caller.subtree;
 }
 
-Call::Reactor* post(const Call& call, in::SetAccount edit, const Asked& asked,
+Call::Reactor* post(const Call& call, in::SetAccount edit, const RequestFingerprint& fingerprint,
                     v1::EditAccountResponse* out) {
-  return call.post_then(std::move(edit), asked,
+  return call.post_then(std::move(edit), fingerprint,
                         [call, out](const Reply& reply) { finish_account_edit(call, reply, out); });
 }
 
 }  // namespace
 
-Call::Reactor* edit_account(const Call& call, in::SetAccount edit, const Asked& asked,
-                            v1::EditAccountResponse* out) {
-  if (call.caller().is_admin()) return post(call, std::move(edit), asked, out);
-  return call.read_then([call, edit = std::move(edit), asked, out](const Engine& engine) {
+Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
+                            const RequestFingerprint& fingerprint, v1::EditAccountResponse* out) {
+  if (call.caller().is_admin()) return post(call, std::move(edit), fingerprint, out);
+  return call.read_then([call, edit = std::move(edit), fingerprint, out](const Engine& engine) {
     const std::string beyond = beyond_subtree(call.caller(), edit, engine.accounts());
     if (beyond.empty()) {
-      post(call, edit, asked, out);
+      post(call, edit, fingerprint, out);
     } else {
       call.deny(edit.spec.path, beyond);
     }

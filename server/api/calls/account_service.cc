@@ -96,7 +96,7 @@ AccountService::Reactor* AccountService::ListAccounts(Context* context,
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear(
+  return call.read_expensive(
       [in, out, page](const Engine& engine) { return list_accounts(engine, *in, page, out); });
 }
 
@@ -108,7 +108,7 @@ AccountService::Reactor* AccountService::ListShares(Context* context,
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear([in, out, page, &shared = shared_](const Engine& engine) {
+  return call.read_expensive([in, out, page, &shared = shared_](const Engine& engine) {
     return list_shares(engine, shared.now(engine), *in, page, out);
   });
 }
@@ -121,12 +121,12 @@ AccountSpec get_account(Check& check, const v1::Account& in, const in::Unchanged
 }
 
 // Refuses an edit outside the subtree of a team admin.
-Call::Reactor* edit_below(const Call& call, in::SetAccount edit, const Asked& asked,
-                          v1::EditAccountResponse* out) {
+Call::Reactor* edit_below(const Call& call, in::SetAccount edit,
+                          const RequestFingerprint& fingerprint, v1::EditAccountResponse* out) {
   if (!call.caller().may_edit_account(edit.spec.path)) {
     return call.deny(edit.spec.path, "want an account below " + call.caller().subtree);
   }
-  return edit_account(call, std::move(edit), asked, out);
+  return edit_account(call, std::move(edit), fingerprint, out);
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ AccountService::Reactor* AccountService::CreateAccount(Context* context,
   check.name("account.path", in->account().path(), true);
   if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
   if (!check.ok()) return call.fail(check.error());
-  return edit_below(call, std::move(edit), asked(*in), out);
+  return edit_below(call, std::move(edit), fingerprint_of(*in), out);
 }
 
 AccountService::Reactor* AccountService::UpdateAccount(Context* context,
@@ -167,7 +167,7 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   check.name("account.path", in->account().path(), false);
   if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
   if (!check.ok()) return call.fail(check.error());
-  return edit_below(call, std::move(edit), asked(*in), out);
+  return edit_below(call, std::move(edit), fingerprint_of(*in), out);
 }
 
 AccountService::Reactor* AccountService::DeleteAccount(Context* context,
@@ -186,7 +186,7 @@ AccountService::Reactor* AccountService::DeleteAccount(Context* context,
   if (!call.caller().may_edit_account(in->path())) {
     return call.deny(in->path(), "want an account below " + call.caller().subtree);
   }
-  return call.post_then(std::move(body), asked(*in),
+  return call.post_then(std::move(body), fingerprint_of(*in),
                         [call, out](const Reply& reply) { finish_account_edit(call, reply, out); });
 }
 

@@ -23,7 +23,7 @@ void put_process(Shared& shared, v1::Status* out) {
   const RuntimeStats stats = shared.runtime.stats();
   out->set_version(shared.options.version);
   out->set_newest_fact_version(static_cast<std::int32_t>(known_fact_version()));
-  const Lead lead = shared.store.lead();
+  const Leadership lead = shared.store.lead();
   out->set_leader(stats.leads && !stats.failed);
   out->set_leader_name(lead.holder);
   out->set_leader_address(lead.address);
@@ -55,22 +55,22 @@ void put_process(Shared& shared, v1::Status* out) {
 
 // Names the free GPUs that are unusable because non-GPU pods take the CPU or memory beside them;
 // empty: none.
-std::string broken_by_light_work(const LightWork& light) {
-  if (light.short_gpus == 0) return "";
+std::string broken_by_non_gpu_pods(const NonGpuUse& non_gpu) {
+  if (non_gpu.short_gpus == 0) return "";
   const auto counted = [](std::int64_t n, const std::string& one, const std::string& more) {
     return std::to_string(n) + " " + (n == 1 ? one : more);
   };
-  const char* const what = !light.short_of_memory ? "CPU"
-                           : light.short_of_cpu   ? "CPU or memory"
-                                                  : "memory";
-  return counted(light.short_gpus, "free GPU lacks", "free GPUs lack") + " " + what + " that " +
-         counted(light.broken_pods, "pod", "pods") + " without GPUs " +
-         (light.broken_pods == 1 ? "takes" : "take") + ", in " +
-         counted(light.broken_domains, "NVLink domain", "NVLink domains") +
-         (light.broken_domains == 1
+  const char* const what = !non_gpu.short_of_memory ? "CPU"
+                           : non_gpu.short_of_cpu   ? "CPU or memory"
+                                                    : "memory";
+  return counted(non_gpu.short_gpus, "free GPU lacks", "free GPUs lack") + " " + what + " that " +
+         counted(non_gpu.broken_pods, "pod", "pods") + " without GPUs " +
+         (non_gpu.broken_pods == 1 ? "takes" : "take") + ", in " +
+         counted(non_gpu.broken_domains, "NVLink domain", "NVLink domains") +
+         (non_gpu.broken_domains == 1
               ? ": "
-              : "; most, " + std::to_string(light.largest_short_gpus) + ", in ") +
-         light.largest;
+              : "; most, " + std::to_string(non_gpu.largest_short_gpus) + ", in ") +
+         non_gpu.largest;
 }
 
 void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
@@ -96,7 +96,7 @@ void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
          topology_contradictions(engine.fleet(), cluster.id, limits::kMaxBlockers)) {
       out->add_warnings("cluster " + cluster.name + ": " + what);
     }
-    const std::string broken = broken_by_light_work(engine.fleet().light_work(cluster.id));
+    const std::string broken = broken_by_non_gpu_pods(engine.fleet().non_gpu_use(cluster.id));
     if (!broken.empty()) out->add_warnings("cluster " + cluster.name + ": " + broken);
   }
 }
@@ -183,7 +183,7 @@ AdminService::Reactor* AdminService::Finalize(Context* context, const v1::Finali
   check.name("request_id", in->request_id(), false);
   if (!check.ok()) return call.fail(check.error());
   out->set_previous_fact_version(static_cast<std::int32_t>(shared_.runtime.view()->fact_version));
-  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
+  return call.post(std::move(body), fingerprint_of(*in), [out](const Reply& reply) {
     out->set_fact_version(static_cast<std::int32_t>(reply.revision));
     out->set_repeated_request(reply.repeated);
   });
@@ -200,7 +200,7 @@ AdminService::Reactor* AdminService::AcceptClock(Context* context, const v1::Acc
   check.name("request_id", in->request_id(), false);
   if (!check.ok()) return call.fail(check.error());
   put(shared_.runtime.now_ms(), out->mutable_previous_time());
-  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
+  return call.post(std::move(body), fingerprint_of(*in), [out](const Reply& reply) {
     put(TimeMs{reply.revision}, out->mutable_time());
     out->set_repeated_request(reply.repeated);
   });

@@ -60,7 +60,7 @@ BackupStream::BackupStream(StreamSet& set, BackupDesk& desk, Store& store)
 void BackupStream::start(Follower& follower, const std::string& caller) {
   if (!desk_.begin()) return close(another_backup());
   const auto self = std::static_pointer_cast<BackupStream>(shared_from_this());
-  const Queued queued = follower.read_dear(caller, [self](const Engine& engine) {
+  const Queued queued = follower.read_expensive(caller, [self](const Engine& engine) {
     self->header_.set_sequence(engine.seq());
     for (const std::uint64_t half : engine.digest()) self->header_.add_digest(half);
     self->desk_.run([self] { self->work(); });

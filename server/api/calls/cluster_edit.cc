@@ -35,9 +35,9 @@ void put_cluster(const in::SetCluster& set, v1::Cluster* out) {
   put(shown, out);
 }
 
-Call::Reactor* drain(const Call& call, in::DrainNode body, const Asked& asked,
+Call::Reactor* drain(const Call& call, in::DrainNode body, const RequestFingerprint& fingerprint,
                      v1::DrainNodeResponse* out) {
-  return call.post(std::move(body), asked, [out](const Reply& reply) {
+  return call.post(std::move(body), fingerprint, [out](const Reply& reply) {
     out->set_repeated_request(reply.repeated);
     for (const std::string& warning : reply.warnings) out->add_warnings(warning);
   });
@@ -117,7 +117,7 @@ ClusterService::Reactor* ClusterService::UpdateCluster(Context* context,
   if (!check.ok()) return call.fail(check.error());
   const bool alone = view->clusters->size() == 1;
   const bool blind = enforces(body) && !observers_.any(body.name, alone);
-  return call.post(body, asked(*in), [out, body, blind](const Reply& reply) {
+  return call.post(body, fingerprint_of(*in), [out, body, blind](const Reply& reply) {
     out->set_repeated_request(reply.repeated);
     for (const std::string& warning : reply.warnings) out->add_warnings(warning);
     if (blind) out->add_warnings(no_edge(body.name));
@@ -142,7 +142,7 @@ ClusterService::Reactor* ClusterService::DeleteCluster(Context* context,
     return call.fail({ErrorCode::kPrecondition, "name", body.name,
                       "want a cluster that no edge follows: stop the one that is connected first"});
   }
-  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
+  return call.post(std::move(body), fingerprint_of(*in), [out](const Reply& reply) {
     out->set_repeated_request(reply.repeated);
     for (const std::string& warning : reply.warnings) out->add_warnings(warning);
   });
@@ -172,7 +172,7 @@ ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
     call.done();
   };
   if (view->cluster(body.cluster) != nullptr || body.cluster.empty()) {
-    return call.post_then(std::move(body), asked(*in), answer);
+    return call.post_then(std::move(body), fingerprint_of(*in), answer);
   }
   std::vector<Input> inputs(body.validate_only ? 1 : 2);
   in::SetCluster make{
@@ -180,7 +180,7 @@ ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
   make.replaces = placeholder();
   inputs[0] = {0, "", call.caller().actor, std::move(make)};
   if (!body.validate_only) {
-    const Asked all = asked(*in);
+    const RequestFingerprint all = fingerprint_of(*in);
     inputs[1] = {0, all.request_id, call.caller().actor, std::move(body), all.content};
   }
   const bool posted = shared_.runtime.post_many(
@@ -200,7 +200,7 @@ ClusterService::Reactor* ClusterService::DrainNode(Context* context, const v1::D
   if (in->has_from()) body.from_ms = check.time("from", in->from());
   if (in->has_until()) body.until_ms = check.time("until", in->until());
   if (!check.ok()) return call.fail(check.error());
-  return drain(call, std::move(body), asked(*in), out);
+  return drain(call, std::move(body), fingerprint_of(*in), out);
 }
 
 ClusterService::Reactor* ClusterService::UndrainNode(Context* context,
@@ -211,7 +211,7 @@ ClusterService::Reactor* ClusterService::UndrainNode(Context* context,
   Check check;
   in::DrainNode body = get_drain(check, *in, false);
   if (!check.ok()) return call.fail(check.error());
-  return drain(call, std::move(body), asked(*in), out);
+  return drain(call, std::move(body), fingerprint_of(*in), out);
 }
 
 }  // namespace subak::api

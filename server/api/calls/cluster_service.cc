@@ -46,7 +46,7 @@ Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* cont
   const Page page = read_page(check, in->page_size(), in->page_token());
   check.name("cluster", in->cluster(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear(
+  return call.read_expensive(
       [in, out, page, rows, put_row](const Engine& engine) -> std::optional<Error> {
         const ClusterId id = engine.find_cluster(in->cluster());
         if (!id) return no_cluster(in->cluster());
@@ -175,7 +175,7 @@ grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
 grpc::ServerWriteReactor<v1::StaticResponse>* ClusterService::Static(Context* context,
                                                                      const v1::StaticRequest*) {
   const Admission admission = admit(shared_, *context, Role::kViewer);
-  auto stream = std::make_shared<StaticStream>(shared_.streams, shared_.statics);
+  auto stream = std::make_shared<AdmissionSnapshotStream>(shared_.streams, shared_.statics);
   if (stream->begin(StreamKind::kStatic, admission)) {
     shared_.statics.add(stream);
     if (!shared_.statics.ask()) stream->close(shared_.why_refused("the queue of reads"));

@@ -7,8 +7,9 @@
 namespace subak::api {
 namespace {
 
-void post_edit(const Call& call, in::Body body, const Asked& asked, v1::EditJobResponse* out) {
-  call.post(std::move(body), asked, [out](const Reply& reply) {
+void post_edit(const Call& call, in::Body body, const RequestFingerprint& fingerprint,
+               v1::EditJobResponse* out) {
+  call.post(std::move(body), fingerprint, [out](const Reply& reply) {
     out->set_job_id(text_of(reply.job));
     out->set_repeated_request(reply.repeated);
   });
@@ -16,20 +17,20 @@ void post_edit(const Call& call, in::Body body, const Asked& asked, v1::EditJobR
 
 // An admin's edit goes straight to the engine. For a team admin the job's account is looked up
 // first. The account of a job never changes, so the result stays valid.
-Call::Reactor* edit_job(const Call& call, JobId id, in::Body body, const Asked& asked,
-                        v1::EditJobResponse* out) {
+Call::Reactor* edit_job(const Call& call, JobId id, in::Body body,
+                        const RequestFingerprint& fingerprint, v1::EditJobResponse* out) {
   if (call.caller().is_admin()) {
-    post_edit(call, std::move(body), asked, out);
+    post_edit(call, std::move(body), fingerprint, out);
     return call.reactor();
   }
-  return call.read_then([call, id, body = std::move(body), asked, out](const Engine& engine) {
+  return call.read_then([call, id, body = std::move(body), fingerprint, out](const Engine& engine) {
     const auto row = engine.job(id, false);
     if (!row) {
       call.fail({ErrorCode::kNotFound, "job_id", text_of(id), "there is no such job"});
     } else if (!call.caller().may_run_as(row->account)) {
       call.deny(text_of(id), "want a job of " + call.caller().subtree);
     } else {
-      post_edit(call, body, asked, out);
+      post_edit(call, body, fingerprint, out);
     }
   });
 }
@@ -57,7 +58,8 @@ JobService::Reactor* JobService::CancelJob(Context* context, const v1::CancelJob
   if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   const EditFields fields(*in);
   if (fields.error) return call.fail(*fields.error);
-  return edit_job(call, fields.id, in::CancelJob{fields.id, fields.reason}, asked(*in), out);
+  return edit_job(call, fields.id, in::CancelJob{fields.id, fields.reason}, fingerprint_of(*in),
+                  out);
 }
 
 JobService::Reactor* JobService::HoldJob(Context* context, const v1::HoldJobRequest* in,
@@ -66,7 +68,8 @@ JobService::Reactor* JobService::HoldJob(Context* context, const v1::HoldJobRequ
   if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   const EditFields fields(*in);
   if (fields.error) return call.fail(*fields.error);
-  return edit_job(call, fields.id, in::HoldJob{fields.id, true, fields.reason}, asked(*in), out);
+  return edit_job(call, fields.id, in::HoldJob{fields.id, true, fields.reason}, fingerprint_of(*in),
+                  out);
 }
 
 JobService::Reactor* JobService::ReleaseJob(Context* context, const v1::ReleaseJobRequest* in,
@@ -75,7 +78,8 @@ JobService::Reactor* JobService::ReleaseJob(Context* context, const v1::ReleaseJ
   if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   const EditFields fields(*in);
   if (fields.error) return call.fail(*fields.error);
-  return edit_job(call, fields.id, in::HoldJob{fields.id, false, fields.reason}, asked(*in), out);
+  return edit_job(call, fields.id, in::HoldJob{fields.id, false, fields.reason},
+                  fingerprint_of(*in), out);
 }
 
 }  // namespace subak::api

@@ -77,7 +77,7 @@ JobService::Reactor* JobService::ListJobs(Context* context, const v1::ListJobsRe
   check.name("account", in->account(), false);
   check.name("user", in->user(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear([in, out, page](const Engine& engine) -> std::optional<Error> {
+  return call.read_expensive([in, out, page](const Engine& engine) -> std::optional<Error> {
     list_jobs(engine, *in, page, out);
     return std::nullopt;
   });
@@ -92,15 +92,15 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
   if (in->would()) {
     const Page page = read_page(check, in->page_size(), in->page_token());
     if (!check.ok()) return call.fail(check.error());
-    return call.read_dear(
+    return call.read_expensive(
         [in, out, page, view = shared_.runtime.view(), &shared = shared_](const Engine& engine) {
-          return list_would(engine, *view, shared.now(engine), *in, page, out);
+          return list_shadow_queue(engine, *view, shared.now(engine), *in, page, out);
         });
   }
   const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
   return call.read_queue([in, out, page, &shared = shared_](const Engine& engine,
-                                                            const QueuePicture& order,
+                                                            const QueueSnapshot& order,
                                                             const ForecastStarts& starts) {
     list_queue(engine, order, starts, shared.now(engine), *in, page, out);
     return std::optional<Error>();
@@ -135,7 +135,7 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
   return call.read_queue(
-      [in, out, id, &shared = shared_](const Engine& engine, const QueuePicture& order,
+      [in, out, id, &shared = shared_](const Engine& engine, const QueueSnapshot& order,
                                        const ForecastStarts& starts) -> std::optional<Error> {
         const TimeMs now = shared.now(engine);
         const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;

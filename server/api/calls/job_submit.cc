@@ -80,7 +80,7 @@ Batch read_batch(const Call& call, const v1::BatchCreateJobsRequest& in,
     } else if (const auto elsewhere = made_elsewhere(call.shared(), body.cluster)) {
       *result->mutable_error() = to_rpc(*elsewhere);
     } else {
-      const Asked one = asked(in.requests(i));
+      const RequestFingerprint one = fingerprint_of(in.requests(i));
       std::string warning = not_served(call.shared(), body.cluster);
       Input input{0, one.request_id, call.caller().actor, std::move(body), one.content};
       if (const auto error = bounds::check(input)) {
@@ -109,7 +109,7 @@ JobService::Reactor* JobService::CreateJob(Context* context, const v1::CreateJob
   }
   if (const auto error = made_elsewhere(shared_, body.cluster)) return call.fail(*error);
   const std::string warning = not_served(shared_, body.cluster);
-  return call.post(std::move(body), asked(*in),
+  return call.post(std::move(body), fingerprint_of(*in),
                    [out, warning](const Reply& reply) { put_reply(reply, warning, out); });
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kBesideOrder = std::uint64_t{1} << 40;
 
 // Returns the index in the order at which the page begins.
-std::size_t begin_of(const QueuePicture& order, const QueuePage& page) {
+std::size_t begin_of(const QueueSnapshot& order, const QueuePage& page) {
   if (const std::size_t at = page.job ? order.position(page.job) : 0; at != 0) return at;
   const auto after = static_cast<std::size_t>(page.page.after);
   // Later jobs have moved up.
@@ -65,12 +65,12 @@ void put_observed(const View& view, v1::ListQueueResponse* out) {
   for (const ClusterView& cluster : *view.clusters) {
     if (!has_observed(cluster)) continue;
     out->add_observed_clusters(cluster.name);
-    const bool all = cluster.synced && !(cluster.pending && cluster.pending->more);
+    const bool all = cluster.synced && !(cluster.unmanaged_pods && cluster.unmanaged_pods->more);
     if (!all) out->add_partial_clusters(cluster.name);
   }
 }
 
-void put_row(const WouldRow& would, const Engine& engine, TimeMs now, v1::QueueRow* row) {
+void put_row(const ShadowRow& would, const Engine& engine, TimeMs now, v1::QueueRow* row) {
   row->set_position(static_cast<std::int64_t>(would.position));
   put(would.job, engine, row->mutable_job());
   if (would.pending) row->mutable_job()->clear_id();
@@ -97,7 +97,7 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
   return out;
 }
 
-void list_queue(const Engine& engine, const QueuePicture& order, const ForecastStarts& starts,
+void list_queue(const Engine& engine, const QueueSnapshot& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
                 v1::ListQueueResponse* out) {
   const std::vector<JobId>& ids = order.order();
@@ -131,14 +131,14 @@ void list_queue(const Engine& engine, const QueuePicture& order, const ForecastS
   }
 }
 
-std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs now,
-                                const v1::ListQueueRequest& in, const Page& page,
-                                v1::ListQueueResponse* out) {
+std::optional<Error> list_shadow_queue(const Engine& engine, const View& view, TimeMs now,
+                                       const v1::ListQueueRequest& in, const Page& page,
+                                       v1::ListQueueResponse* out) {
   const auto begin = static_cast<std::size_t>(page.after);
-  const auto rows = engine.would_queue(view, in.account(), begin, page.size + 1);
+  const auto rows = engine.shadow_queue(view, in.account(), begin, page.size + 1);
   if (!rows) {
     return Error{ErrorCode::kExhausted, "would", "true",
-                 "want at most " + std::to_string(limits::kMaxWouldQueue) +
+                 "want at most " + std::to_string(limits::kMaxShadowQueue) +
                      " jobs, nodes and pending pods together; the service has more"};
   }
   put(now, out->mutable_time());
@@ -146,7 +146,7 @@ std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs n
   if (begin == 0) put_observed(view, out);
   PageMeter meter(page);
   bool more = true;
-  for (const WouldRow& would : *rows) {
+  for (const ShadowRow& would : *rows) {
     if (!more) {
       out->set_next_page_token(std::to_string(would.index));
       break;

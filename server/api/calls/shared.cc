@@ -65,7 +65,7 @@ grpc::Status Shared::why_not(Queued queued, std::string_view what) const {
   const bool of_caller = queued == Queued::kCallerFull;
   const std::size_t most = of_caller               ? limits::kMaxReadsPerCaller
                            : what == "store reads" ? limits::kMaxStoreReads
-                                                   : limits::kMaxDearReads;
+                                                   : limits::kMaxExpensiveReads;
   return to_status(busy("the queue of " + std::to_string(most) + " " + std::string(what) +
                         (of_caller ? " of one caller" : "")));
 }
@@ -178,13 +178,13 @@ void Call::look_for_it(const std::function<void()>& go, int looks_left) const {
 
 Call::Reactor* Call::read(Fill fill) const { return read_then(finishing(*this, std::move(fill))); }
 
-Call::Reactor* Call::read_dear(Fill fill) const {
-  return read_dear_then(finishing(*this, std::move(fill)));
+Call::Reactor* Call::read_expensive(Fill fill) const {
+  return read_expensive_then(finishing(*this, std::move(fill)));
 }
 
 Call::Reactor* Call::read_starts(StartsFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
-    call.queued(call.shared_->follower.read_dear_starts(
+    call.queued(call.shared_->follower.read_expensive_starts(
         call.caller_->actor, [call, next](const Engine& engine, const ForecastStarts& starts) {
           call.rests_on(engine.seq());
           next(engine, starts);
@@ -196,10 +196,10 @@ Call::Reactor* Call::read_starts(StartsFill fill) const {
 Call::Reactor* Call::read_queue(QueueFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
     call.queued(call.shared_->follower.read_queue(
-        call.caller_->actor, [call, next](const Engine& engine, const QueuePicture& picture,
+        call.caller_->actor, [call, next](const Engine& engine, const QueueSnapshot& snapshot,
                                           const ForecastStarts& starts) {
-          call.rests_on(std::min(engine.seq(), picture.seq()));
-          next(engine, picture, starts);
+          call.rests_on(std::min(engine.seq(), snapshot.seq()));
+          next(engine, snapshot, starts);
         }));
   });
 }
@@ -214,13 +214,13 @@ Call::Reactor* Call::read_then(Follower::Read next) const {
   });
 }
 
-Call::Reactor* Call::read_dear_then(Follower::Read next) const {
+Call::Reactor* Call::read_expensive_then(Follower::Read next) const {
   return once_seen([call = *this, next = std::move(next)] {
-    call.queued(
-        call.shared_->follower.read_dear(call.caller_->actor, [call, next](const Engine& engine) {
-          call.rests_on(engine.seq());
-          next(engine);
-        }));
+    call.queued(call.shared_->follower.read_expensive(call.caller_->actor,
+                                                      [call, next](const Engine& engine) {
+                                                        call.rests_on(engine.seq());
+                                                        next(engine);
+                                                      }));
   });
 }
 
@@ -229,20 +229,21 @@ Call::Reactor* Call::queued(Queued how) const {
   return reactor_;
 }
 
-Call::Reactor* Call::post(in::Body body, const Asked& asked,
+Call::Reactor* Call::post(in::Body body, const RequestFingerprint& fingerprint,
                           std::function<void(const Reply&)> fill) const {
-  return post_then(std::move(body), asked,
+  return post_then(std::move(body), fingerprint,
                    [call = *this, fill = std::move(fill)](const Reply& reply) {
                      if (!reply.error) fill(reply);
                      reply.error ? call.fail(*reply.error) : call.done();
                    });
 }
 
-Call::Reactor* Call::post_then(in::Body body, const Asked& asked, ReplyFn next) const {
+Call::Reactor* Call::post_then(in::Body body, const RequestFingerprint& fingerprint,
+                               ReplyFn next) const {
   const bool ends_waiting =
       std::holds_alternative<in::AcceptClock>(body) || std::holds_alternative<in::Finalize>(body);
   if (const auto error = shared_->not_ready(); error && !ends_waiting) return fail(*error);
-  Input input{0, asked.request_id, caller_->actor, std::move(body), asked.content};
+  Input input{0, fingerprint.request_id, caller_->actor, std::move(body), fingerprint.content};
   if (auto error = bounds::check(input)) return fail(*error);  // before it waits in the mailbox
   const auto durable = [call = *this, next = std::move(next)](const Reply& reply) {
     call.rests_on_all();

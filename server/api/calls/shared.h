@@ -13,14 +13,14 @@
 #include <string>
 
 #include "server/api/calls/backup.h"
-#include "server/api/common/asked.h"
 #include "server/api/common/auth.h"
 #include "server/api/common/denials.h"
 #include "server/api/common/options.h"
+#include "server/api/common/request_fingerprint.h"
 #include "server/api/common/status.h"
+#include "server/api/streams/admission_snapshot_stream.h"
 #include "server/api/streams/job_watch.h"
 #include "server/api/streams/observe.h"
-#include "server/api/streams/static_stream.h"
 #include "server/api/streams/store_reads.h"
 #include "server/api/streams/streams.h"
 
@@ -40,7 +40,7 @@ struct Shared {
   Observers launchers;  // streams of Effects
   BackupDesk backups;
   WatchHub watch;
-  StaticHub statics;
+  AdmissionSnapshotHub statics;
   Denials denials;
 
   TimeMs start_ms = 0;
@@ -103,22 +103,23 @@ class Call {
   // see Follower::read.
   Reactor* read(Fill fill) const;
   // As read(), but an expensive read in the caller's turn: its cost grows with the state.
-  Reactor* read_dear(Fill fill) const;
+  Reactor* read_expensive(Fill fill) const;
   // Expensive reads with the start estimates, or with the order of the queue too: see
   // Follower::read_queue.
   using StartsFill = std::function<std::optional<Error>(const Engine&, const ForecastStarts&)>;
   Reactor* read_starts(StartsFill fill) const;
-  using QueueFill = std::function<std::optional<Error>(const Engine&, const QueuePicture&,
+  using QueueFill = std::function<std::optional<Error>(const Engine&, const QueueSnapshot&,
                                                        const ForecastStarts&)>;
   Reactor* read_queue(QueueFill fill) const;
   // Run `next` as a cheap or expensive read. `next` must finish the call.
   Reactor* read_then(Follower::Read next) const;
-  Reactor* read_dear_then(Follower::Read next) const;
+  Reactor* read_expensive_then(Follower::Read next) const;
   // Sets actor and request id, posts the input, and finishes once it is durable. `fill` gets only
   // replies without error.
-  Reactor* post(in::Body body, const Asked& asked, std::function<void(const Reply&)> fill) const;
+  Reactor* post(in::Body body, const RequestFingerprint& fingerprint,
+                std::function<void(const Reply&)> fill) const;
   // As post(), but `next` gets every reply and must finish the call. It runs on the loop's thread.
-  Reactor* post_then(in::Body body, const Asked& asked, ReplyFn next) const;
+  Reactor* post_then(in::Body body, const RequestFingerprint& fingerprint, ReplyFn next) const;
   // Runs `next` on the thread that reads the store. `next` must finish the call.
   Reactor* store_then(StoreReads::Task next) const;
   // Sets the answer's sequence to the last durable fact. For calls that post to the runtime without

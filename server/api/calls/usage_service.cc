@@ -141,7 +141,7 @@ void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
     return;
   }
   r->rows = std::move(*rows);
-  r->call.read_dear([r](const Engine& engine) -> std::optional<Error> {
+  r->call.read_expensive([r](const Engine& engine) -> std::optional<Error> {
     ReportSums sums(*r->in, r->query, engine);
     for (const DailyUsage& row : r->rows) sums.add_booked(row);
     for (const OpenUsage& open : r->open) sums.add_running(open, r->now);
@@ -178,7 +178,7 @@ void read_listing(const std::shared_ptr<Listing>& l, StoreReader& store) {
     return;
   }
   l->rows = std::move(*rows);
-  l->call.read_dear([l](const Engine& engine) -> std::optional<Error> {
+  l->call.read_expensive([l](const Engine& engine) -> std::optional<Error> {
     put_rows(*l, engine);
     return std::nullopt;
   });
@@ -195,7 +195,7 @@ UsageService::Reactor* UsageService::ReportUsage(Context* context, const v1::Rep
   if (!check.ok()) return call.fail(check.error());
   auto report =
       std::make_shared<Report>(Report{call, in, out, std::move(range.query), &shared_, 0, {}, {}});
-  return call.read_dear_then([report](const Engine& engine) {
+  return call.read_expensive_then([report](const Engine& engine) {
     if (auto error = begin_report(*report, engine)) {
       report->call.fail(*error);
     } else {
@@ -215,7 +215,7 @@ UsageService::Reactor* UsageService::ListLedger(Context* context, const v1::List
   range.query.after_seq = page.after;
   range.query.most = page.size;
   auto listing = std::make_shared<Listing>(Listing{call, out, std::move(range.query), page, {}});
-  return call.read_dear_then([listing, account = range.account](const Engine& engine) {
+  return call.read_expensive_then([listing, account = range.account](const Engine& engine) {
     if (auto error = find_payers(engine, account, &listing->query.payers)) {
       listing->call.fail(*error);
     } else {

@@ -59,7 +59,7 @@ void compare(const std::shared_ptr<Verify>& v, const Engine& engine) {
 }
 
 void finish(const std::shared_ptr<Verify>& v) {
-  v->call.read_dear([v](const Engine& engine) -> std::optional<Error> {
+  v->call.read_expensive([v](const Engine& engine) -> std::optional<Error> {
     compare(v, engine);
     return std::nullopt;
   });
@@ -93,7 +93,7 @@ UsageService::Reactor* UsageService::VerifyUsage(Context* context, const v1::Ver
   Call call(shared_, context);
   if (!call.allow(Role::kViewer)) return call.reactor();
   auto verify = std::make_shared<Verify>(Verify{call, out, 0, 0, {}, {}, 0, {}});
-  return call.read_dear_then([verify](const Engine& engine) {
+  return call.read_expensive_then([verify](const Engine& engine) {
     verify->until_seq = engine.seq();
     verify->balances = engine.ledger().sums();
     verify->call.store_then([verify](StoreReader& store) { add_part(verify, store); });

@@ -11,7 +11,7 @@
 #include "core/limits.h"
 #include "core/quantity.h"
 #include "model/input.h"
-#include "net/door.h"
+#include "net/connection_limiter.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
@@ -44,7 +44,7 @@ struct ApiOptions {
   std::string address = "127.0.0.1:0";  // IP address and port; port 0: the system chooses
   // Connection limits per address and in all. Beyond them the oldest connection that has not sent
   // anything is closed. If there is none, the new connection is closed.
-  DoorLimits connections{limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer};
+  ListenerLimits connections{limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer};
   std::string tls_cert, tls_key;  // PEM files; both or none
   // The token file, see server/api/common/auth.h. Empty: plaintext on loopback only, and every caller is
   // the admin "loopback". Set: every call needs a token, and an address beyond loopback requires

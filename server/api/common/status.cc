@@ -137,7 +137,7 @@ grpc::Status shutting_down() {
   return {grpc::StatusCode::UNAVAILABLE, "the service is stopping; try again"};
 }
 
-grpc::Status not_leader(const Lead& lead) {
+grpc::Status not_leader(const Leadership& lead) {
   Metadata metadata{{"epoch", std::to_string(lead.epoch)}};
   if (!lead.address.empty()) metadata["leader"] = lead.address;
   const std::string who = lead.holder.empty()    ? "no replica leads just now"

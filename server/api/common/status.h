@@ -28,7 +28,7 @@ grpc::Status unauthenticated(std::string_view want);
 grpc::Status shutting_down();
 // The refusal of a change by a replica that does not lead: UNAVAILABLE with an ErrorInfo
 // NOT_LEADER. Its metadata are `epoch` and, if known, `leader`, the leader's address.
-grpc::Status not_leader(const Lead& lead);
+grpc::Status not_leader(const Leadership& lead);
 // The refusal while a commit has waited for the database for `waits_ms`: UNAVAILABLE with an
 // ErrorInfo DATABASE_AWAY and a RetryInfo.
 grpc::Status database_away(DurationMs waits_ms);

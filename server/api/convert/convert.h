@@ -12,7 +12,7 @@
 #include "core/quantity.h"
 #include "core/reason.h"
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "model/input.h"
 #include "server/api/convert/check.h"
 #include "server/runtime/ports.h"

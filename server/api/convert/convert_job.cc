@@ -1,5 +1,5 @@
 #include "core/limits.h"
-#include "engine/forecast/outlook.h"
+#include "engine/forecast/start_estimate.h"
 #include "model/bounds.h"
 #include "server/api/convert/convert.h"
 
@@ -99,18 +99,18 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
 
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
                                                 TimeMs now) {
-  const std::optional<StartOutlook> outlook = start_outlook(row, starts, now);
-  if (!outlook || !is_estimate(outlook->by)) return std::nullopt;
+  const std::optional<StartEstimate> estimate = start_estimate(row, starts, now);
+  if (!estimate || !is_estimate(estimate->by)) return std::nullopt;
   v1::ExpectedStart out;
-  put(outlook->at.earliest_ms, out.mutable_earliest());
-  if (outlook->by != OutlookBy::kBeyond) {
-    put(outlook->at.expected_ms, out.mutable_expected());
-    put(outlook->at.latest_ms, out.mutable_latest());
+  put(estimate->at.earliest_ms, out.mutable_earliest());
+  if (estimate->by != EstimateBasis::kBeyond) {
+    put(estimate->at.expected_ms, out.mutable_expected());
+    put(estimate->at.latest_ms, out.mutable_latest());
   }
-  out.set_promised(outlook->by == OutlookBy::kPromise);
-  out.set_calibrated(outlook->at.learned);
-  out.set_assumption(std::string(assumption(*outlook)));
-  if (outlook->by == OutlookBy::kPromise || outlook->by == OutlookBy::kGuess) {
+  out.set_promised(estimate->by == EstimateBasis::kPromise);
+  out.set_calibrated(estimate->at.learned);
+  out.set_assumption(std::string(assumption(*estimate)));
+  if (estimate->by == EstimateBasis::kPromise || estimate->by == EstimateBasis::kGuess) {
     out.set_cause(std::string(enum_name(row.start_cause)));
     out.set_moved_later(static_cast<std::int32_t>(row.start_moves));
   } else {
@@ -120,8 +120,8 @@ std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const Forecas
 }
 
 std::string no_estimate(const JobRow& row, const ForecastStarts& starts, TimeMs now) {
-  const std::optional<StartOutlook> outlook = start_outlook(row, starts, now);
-  return !outlook || is_estimate(outlook->by) ? "" : std::string(assumption(*outlook));
+  const std::optional<StartEstimate> estimate = start_estimate(row, starts, now);
+  return !estimate || is_estimate(estimate->by) ? "" : std::string(assumption(*estimate));
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {
@@ -145,8 +145,8 @@ void put(const Explanation& why, const Engine& engine, const ForecastStarts& sta
   }
   out->set_no_estimate(no_estimate(why.job, starts, now));
   if (starts.is_made()) put(starts.forecast->time_ms(), out->mutable_forecast_time());
-  out->set_kept_node_count(static_cast<std::int32_t>(why.kept_nodes.size()));
-  for (const std::string& node : why.kept_nodes) {
+  out->set_kept_node_count(static_cast<std::int32_t>(why.reserved_nodes.size()));
+  for (const std::string& node : why.reserved_nodes) {
     if (out->kept_nodes_size() == limits::kMaxNodesShown) break;
     out->add_kept_nodes(node);
   }

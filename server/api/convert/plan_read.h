@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "server/api/convert/check.h"
 #include "subak/v1/plan.pb.h"
 

@@ -49,7 +49,7 @@ bool is_of_the_connection(int error) {
 
 }  // namespace
 
-Acceptor::Acceptor(DoorLimits limits) : door_(limits) {}
+Acceptor::Acceptor(ListenerLimits limits) : limiter_(limits) {}
 
 Acceptor::~Acceptor() {
   stop();
@@ -104,11 +104,11 @@ bool Acceptor::take(const Listening& listening) {
     }
     const Peer peer = peer_of(*address);
     const bool admitted = !listening.admits || listening.admits(fd);
-    const std::optional<Door::Answer> entered = admitted ? let_in(peer) : std::nullopt;
+    const std::optional<ConnectionLimiter::Answer> entered = admitted ? let_in(peer) : std::nullopt;
     if (entered) {
       hand_over(listening, fd, peer, *entered);
     } else {
-      door_.refused();
+      limiter_.refused();
       ::close(fd);
     }
   }
@@ -116,32 +116,33 @@ bool Acceptor::take(const Listening& listening) {
 }
 
 bool Acceptor::is_crowded() {
-  if (!door_.crowded()) return false;
+  if (!limiter_.crowded()) return false;
   const std::lock_guard lock(mutex_);
   sweep();
-  return door_.crowded();
+  return limiter_.crowded();
 }
 
-std::optional<Door::Answer> Acceptor::let_in(const Peer& peer) {
-  Door::Answer answer = door_.ask(peer);
-  if (Door::enters(answer)) return answer;
+std::optional<ConnectionLimiter::Answer> Acceptor::let_in(const Peer& peer) {
+  ConnectionLimiter::Answer answer = limiter_.ask(peer);
+  if (ConnectionLimiter::enters(answer)) return answer;
   const std::lock_guard lock(mutex_);
   if (!std::exchange(swept_, true)) sweep();
-  answer = door_.ask(peer);
-  if (!Door::enters(answer) && make_room(peer, answer)) answer = door_.ask(peer);
-  if (Door::enters(answer)) return answer;
+  answer = limiter_.ask(peer);
+  if (!ConnectionLimiter::enters(answer) && make_room(peer, answer)) answer = limiter_.ask(peer);
+  if (ConnectionLimiter::enters(answer)) return answer;
   return std::nullopt;
 }
 
 // Evicts only connections that have not sent anything: any other connection may carry a waiting
 // stream.
-bool Acceptor::make_room(const Peer& peer, Door::Answer full) {
+bool Acceptor::make_room(const Peer& peer, ConnectionLimiter::Answer full) {
   for (Held& held : held_) {
-    if (held.spoke || held.leaving || held.entered == Door::Answer::kOwn) continue;
-    if (full == Door::Answer::kPeerFull && held.peer.address != peer.address) continue;
+    if (held.spoke || held.leaving || held.entered == ConnectionLimiter::Answer::kReserved)
+      continue;
+    if (full == ConnectionLimiter::Answer::kPeerFull && held.peer.address != peer.address) continue;
     held.spoke = has_spoken(held.fd);
     if (held.spoke || !is_same(held.fd, held.device, held.inode)) continue;
-    held.leaving = door_.evict(held.peer);
+    held.leaving = limiter_.evict(held.peer);
     // Never close a copy of the descriptor: if the number now belongs to the store's file, that
     // would drop the file's locks. shutdown() can at worst hit another connection.
     if (held.leaving) ::shutdown(held.fd, SHUT_RDWR);
@@ -151,7 +152,7 @@ bool Acceptor::make_room(const Peer& peer, Door::Answer full) {
 }
 
 void Acceptor::hand_over(const Listening& listening, int fd, const Peer& peer,
-                         Door::Answer entered) {
+                         ConnectionLimiter::Answer entered) {
   const int on = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // as gRPC sets it; without TCP no
                                                                // matter
@@ -164,14 +165,14 @@ void Acceptor::hand_over(const Listening& listening, int fd, const Peer& peer,
   HandOver::NewConnectionParameters connection;
   connection.listener_fd = listening.fd;
   connection.fd = fd;
-  HandOver& to = entered == Door::Answer::kOwn ? *own_ : *listening.guests;
+  HandOver& to = entered == ConnectionLimiter::Answer::kReserved ? *own_ : *listening.guests;
   to.HandleNewConnection(&connection);
 }
 
 void Acceptor::sweep() {
   std::erase_if(held_, [this](const Held& held) {
     if (is_same(held.fd, held.device, held.inode)) return false;
-    door_.left(held.peer, held.entered, held.leaving);
+    limiter_.left(held.peer, held.entered, held.leaving);
     return true;
   });
 }

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "net/door.h"
+#include "net/connection_limiter.h"
 
 namespace subak::api {
 
@@ -36,7 +36,7 @@ class Acceptor {
     std::function<bool(int fd)> admits;  // false: closed and counted as refused; null: admits all
   };
 
-  explicit Acceptor(DoorLimits limits);
+  explicit Acceptor(ListenerLimits limits);
   ~Acceptor();  // stop()
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -52,7 +52,7 @@ class Acceptor {
   void stop();
 
   // Returns the connection limits. Threads: any.
-  Door& door() { return door_; }
+  ConnectionLimiter& limiter() { return limiter_; }
   std::size_t open();
 
  private:
@@ -61,7 +61,7 @@ class Acceptor {
     dev_t device = 0;
     ino_t inode = 0;
     Peer peer;
-    Door::Answer entered = Door::Answer::kGuest;
+    ConnectionLimiter::Answer entered = ConnectionLimiter::Answer::kAdmitted;
     bool spoke = false;  // has sent the first bytes of an HTTP/2 client
     bool leaving = false;
   };
@@ -70,12 +70,13 @@ class Acceptor {
   // Accepts one connection. False: the system has no room, wait a little.
   bool take(const Listening& listening);
   bool is_crowded();  // checks for ended connections before it answers
-  std::optional<Door::Answer> let_in(const Peer& peer);
-  bool make_room(const Peer& peer, Door::Answer full);
-  void hand_over(const Listening& listening, int fd, const Peer& peer, Door::Answer entered);
+  std::optional<ConnectionLimiter::Answer> let_in(const Peer& peer);
+  bool make_room(const Peer& peer, ConnectionLimiter::Answer full);
+  void hand_over(const Listening& listening, int fd, const Peer& peer,
+                 ConnectionLimiter::Answer entered);
   void sweep();
 
-  Door door_;
+  ConnectionLimiter limiter_;
   std::vector<Listening> listening_;
   std::unique_ptr<HandOver> own_;
   std::mutex mutex_;

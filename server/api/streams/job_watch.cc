@@ -81,10 +81,10 @@ void JobWatch::list_some() {
   }
   auto self = std::static_pointer_cast<JobWatch>(shared_from_this());
   const Queued queued =
-      follower_.read_dear(turns_, [self](const Engine& engine) { self->list_part(engine); });
+      follower_.read_expensive(turns_, [self](const Engine& engine) { self->list_part(engine); });
   if (queued == Queued::kStopped) close(shutting_down());
   if (queued == Queued::kFull || queued == Queued::kCallerFull) {
-    close(to_status(busy("the queue of " + std::to_string(limits::kMaxDearReads) + " reads")));
+    close(to_status(busy("the queue of " + std::to_string(limits::kMaxExpensiveReads) + " reads")));
   }
 }
 
@@ -155,7 +155,7 @@ void WatchHub::ask() {
     asked_ = true;
   }
   const Queued queued =
-      follower_.read_dear("watch", [this](const Engine& engine) { send_changes(engine); });
+      follower_.read_expensive("watch", [this](const Engine& engine) { send_changes(engine); });
   if (queued == Queued::kYes) return;
   const std::scoped_lock lock(mutex_);
   asked_ = false;  // with the next batch

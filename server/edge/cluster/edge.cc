@@ -39,7 +39,7 @@ void Edge::Impl::turn() {
   read_outdated();
   read_outdated_nodes();
   if (phase == Phase::kNodes) begin_pods();
-  cards.adopt_orphans(ports.monotonic_ms());
+  cache.adopt_orphans(ports.monotonic_ms());
   tell();
   if (phase == Phase::kPods) finish_list();
   take_effects();
@@ -51,7 +51,7 @@ void Edge::Impl::turn() {
   write();
   open_strays();
   look_at_waiting();
-  if (may_tell()) teller->turn();
+  if (may_tell()) recorder->turn();
 }
 
 // Returns the time until the next task is due.
@@ -62,13 +62,13 @@ DurationMs Edge::Impl::patience() const {
   const auto until = [&](std::int64_t due) {
     most = std::min<DurationMs>(most, std::max<std::int64_t>(due - now, 0));
   };
-  if (phase == Phase::kFollows && may_tell()) most = std::min(most, teller->due_in());
+  if (phase == Phase::kFollows && may_tell()) most = std::min(most, recorder->due_in());
   if (phase == Phase::kOff) until(begin_due_ms);
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);
   if (!put_off.empty()) until(put_off_due_ms);
   constexpr DurationMs kMailboxFullMs = 5;
-  if (cards.has_next(pods_version())) most = std::min<DurationMs>(most, kMailboxFullMs);
+  if (cache.has_next(pods_version())) most = std::min<DurationMs>(most, kMailboxFullMs);
   return most;
 }
 
@@ -160,7 +160,7 @@ void Edge::Impl::end_session(const std::string& why) {
   pods.reset();
   leases.reset();
   owners.clear();
-  cards.forget_told();
+  cache.forget_told();
   wanted.clear();
   fence.clear();
   planned.clear();
@@ -194,18 +194,18 @@ std::unique_ptr<Reflector> Edge::Impl::follow(const char* path, ReflectorSink si
 
 void Edge::Impl::follow_nodes() {
   ReflectorSink sink;
-  sink.begin = [this] { cards.begin_nodes(); };
-  sink.object = [this](const WatchEvent& event) { cards.see_node(event, ports.now_ms()); };
+  sink.begin = [this] { cache.begin_nodes(); };
+  sink.object = [this](const WatchEvent& event) { cache.see_node(event, ports.now_ms()); };
   sink.alive = [this] { nodes_heard_ms = ports.now_ms(); };
-  sink.complete = [this] { return cards.complete_nodes(nodes_heard_ms, nodes->version()); };
+  sink.complete = [this] { return cache.complete_nodes(nodes_heard_ms, nodes->version()); };
   nodes = follow(kNodesPath, std::move(sink));
 }
 
 void Edge::Impl::follow_namespaces() {
   ReflectorSink sink;
-  sink.begin = [this] { cards.begin_namespaces(); };
-  sink.object = [this](const WatchEvent& event) { cards.see_namespace(event); };
-  sink.complete = [this] { return cards.complete_namespaces(); };
+  sink.begin = [this] { cache.begin_namespaces(); };
+  sink.object = [this](const WatchEvent& event) { cache.see_namespace(event); };
+  sink.complete = [this] { return cache.complete_namespaces(); };
   namespaces = follow(kNamespacesPath, std::move(sink));
 }
 
@@ -215,8 +215,8 @@ void Edge::Impl::read_outdated() {
   const std::int64_t now = ports.monotonic_ms();
   if (failing && now < outdated_due_ms) return;
   if (failing) outdated_due_ms = now + outdated_backoff.next();
-  for (const std::string& uid : cards.take_outdated(failing ? 1 : SIZE_MAX)) {
-    const PodCard* const pod = cards.find_gpu_pod(uid);
+  for (const std::string& uid : cache.take_outdated(failing ? 1 : SIZE_MAX)) {
+    const PodEntry* const pod = cache.find_gpu_pod(uid);
     if (pod == nullptr) continue;
     KubeCall call;
     call.path = pod_path(pod->ns, pod->name);
@@ -229,14 +229,14 @@ void Edge::Impl::read_outdated() {
                             parser.parse(body.data(), body.size()).get(found) == simdjson::SUCCESS;
           if (!read) return put_off_outdated(uid, answer.delay_ms);
           outdated_backoff.reset();
-          cards.see_answered_pod(found, ports.monotonic_ms());
+          cache.see_answered_pod(found, ports.monotonic_ms());
         });
     if (!asked) put_off_outdated(uid, 0);
   }
 }
 
 void Edge::Impl::put_off_outdated(const std::string& uid, DurationMs at_least) {
-  cards.put_outdated(uid);
+  cache.put_outdated(uid);
   const std::int64_t now = ports.monotonic_ms();
   if (outdated_backoff.tries() == 0) outdated_due_ms = now + outdated_backoff.next();
   outdated_due_ms = std::max(outdated_due_ms, now + at_least);
@@ -245,13 +245,13 @@ void Edge::Impl::put_off_outdated(const std::string& uid, DurationMs at_least) {
 void Edge::Impl::follow_owners() {
   for (const char* const path : kOwnerPaths) {
     ReflectorSink of_owners;
-    of_owners.begin = [this, path] { cards.begin_owners(path); };
+    of_owners.begin = [this, path] { cache.begin_owners(path); };
     of_owners.object = [this, path](const WatchEvent& event) {
       replan = true;
-      cards.see_owner(event, path);
+      cache.see_owner(event, path);
     };
     of_owners.complete = [this, path] {
-      cards.complete_owners(path);
+      cache.complete_owners(path);
       return true;
     };
     owners.push_back(follow(path, std::move(of_owners)));
@@ -263,15 +263,15 @@ void Edge::Impl::follow_pods() {
   ReflectorSink sink;
   sink.begin = [this] {
     list_began_ms = ports.now_ms();
-    cards.begin_pods(list_began_ms);
+    cache.begin_pods(list_began_ms);
   };
   sink.object = [this](const WatchEvent& event) {
     replan = true;
-    cards.see_pod(event, ports.monotonic_ms());
+    cache.see_pod(event, ports.monotonic_ms());
   };
   sink.alive = [this] { heard_ms = ports.now_ms(); };
   sink.complete = [this] {
-    const bool believed = cards.complete_pods(heard_ms);
+    const bool believed = cache.complete_pods(heard_ms);
     if (believed) heard_ms = list_began_ms;
     return believed;
   };
@@ -290,7 +290,7 @@ void Edge::Impl::begin_pods() {
 
 // The list is complete once all of it was reported and is durable.
 void Edge::Impl::finish_list() {
-  if (!pods->listed() || !cards.all_told() || cards.any_untold() || posts > 0) return;
+  if (!pods->listed() || !cache.all_told() || cache.any_untold() || posts > 0) return;
   const bool posted = post(in::ListComplete{options.cluster}, [this](const Reply& reply) {
     if (reply.error) return end_session(reply.error->message());
     phase = Phase::kFollows;
@@ -300,8 +300,8 @@ void Edge::Impl::finish_list() {
     log::info("edge follows", {{"cluster", options.cluster},
                                {"known_as", known_as},
                                {"session", session},
-                               {"nodes", cards.nodes()},
-                               {"pods", cards.pods()}});
+                               {"nodes", cache.nodes()},
+                               {"pods", cache.pods()}});
   });
   if (posted) phase = Phase::kEnds;
 }
@@ -329,33 +329,33 @@ bool Edge::Impl::post(in::Body body, ReplyFn done, TimeMs said_at_ms) {
 // A running list of pods, or events that the watch has not sent yet, may contain ends of pods on
 // deleted nodes.
 std::uint64_t Edge::Impl::pods_version() const {
-  if (phase != Phase::kFollows) return Cards::kAllPodsKnown;
+  if (phase != Phase::kFollows) return ClusterCache::kAllPodsKnown;
   return pods->watches() ? version_number(pods->version()) : 0;
 }
 
 void Edge::Impl::tell() {
   if (phase == Phase::kOff || phase == Phase::kBegins) return;
   while (posts < limits::kMaxEdgePosts) {
-    std::optional<News> news = cards.next(pods_version());
+    std::optional<News> news = cache.next(pods_version());
     if (!news) return;
     News told{{}, news->uid};
     const auto done = [this, told](const Reply& reply) { on_reply(told, reply); };
     if (!post(news->body, done, said_at(*news))) {
-      return cards.put_back(std::move(*news));
+      return cache.put_back(std::move(*news));
     }
   }
 }
 
 // All events of the pod watch were reported, so all earlier changes are known.
 void Edge::Impl::say_until() {
-  if (heard_ms < said_until_ms + limits::kSeenUntilEveryMs || !cards.all_told()) return;
+  if (heard_ms < said_until_ms + limits::kSeenUntilEveryMs || !cache.all_told()) return;
   const bool posted =
       post(in::SeenUntil{options.cluster, heard_ms}, [this](const Reply& r) { on_reply({}, r); });
   if (posted) said_until_ms = heard_ms;
 }
 
 void Edge::Impl::on_reply(const News& news, const Reply& reply) {
-  cards.answered(news.uid);
+  cache.answered(news.uid);
   replan = replan || fence.pods().contains(news.uid);
   if (!reply.error) return;
   if (reply.error->field == "session") return end_session(reply.error->message());
@@ -385,7 +385,7 @@ void Edge::Impl::tell_put_off() {
                                   : std::min(2 * put_off_at_once, limits::kMaxEdgePosts / 4);
   put_off_again = false;
   for (std::size_t i = 0; i < put_off_at_once && !put_off.empty(); ++i, put_off.pop_front()) {
-    cards.tell_again(put_off.front());
+    cache.tell_again(put_off.front());
   }
   put_off_due_ms = ports.monotonic_ms() + limits::kPutOffRetryMs;
 }
@@ -404,22 +404,22 @@ void Edge::Impl::publish() {
         reflector == nodes.get() || reflector == namespaces.get() || reflector == pods.get();
     if (now.error.empty() && (needed || reflector->ends_early())) now.error = reflector->error();
   }
-  now.nodes = cards.nodes();
-  now.pods = cards.pods();
+  now.nodes = cache.nodes();
+  now.pods = cache.pods();
   now.writes = writes;
-  now.events = teller->sent();
+  now.events = recorder->sent();
   now.refused = refused;
   now.opened_outside = opened_outside;
-  now.unreadable = cards.unreadable();
+  now.unreadable = cache.unreadable();
   now.not_taken = not_taken;
   now.put_off = put_off.size();
-  now.clock_behind_ms = cards.clocks().largest_ms();
+  now.clock_behind_ms = cache.clocks().largest_ms();
   const std::scoped_lock lock(stats_mutex);
   if (stats.error != now.error && !now.error.empty() && phase != Phase::kOff) {
     log::warn("edge", {{"cluster", options.cluster}, {"error", now.error}});
   }
-  if (said_unreadable != cards.last_unreadable()) {
-    said_unreadable = cards.last_unreadable();
+  if (said_unreadable != cache.last_unreadable()) {
+    said_unreadable = cache.last_unreadable();
     log::warn("an object cannot be read, or not all of it",
               {{"cluster", options.cluster}, {"error", said_unreadable}});
   }
@@ -429,9 +429,9 @@ void Edge::Impl::publish() {
 Edge::Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(ports), std::move(api))) {
   Impl& e = *impl_;
-  e.writer = std::make_unique<Writer>(*e.api, e.cards, e.hooks());
-  e.teller = std::make_unique<Teller>(*e.api, e.ports.now_ms, e.ports.monotonic_ms);
-  e.waiting = std::make_unique<Waiting>(e.cards, *e.teller);
+  e.writer = std::make_unique<Writer>(*e.api, e.cache, e.hooks());
+  e.recorder = std::make_unique<EventRecorder>(*e.api, e.ports.now_ms, e.ports.monotonic_ms);
+  e.waiting = std::make_unique<Waiting>(e.cache, *e.recorder);
   e.inbox = std::make_shared<Inbox>([api = e.api.get()] { api->wake(); });
 }
 

@@ -1,10 +1,10 @@
 // The in-process edge of one Kubernetes cluster. It reports the cluster's objects to the core and
 // carries out the core's effects.
 //
-//  API server --watches--> Reflector -> Cards --inputs--> core
-//  API server <--patches-- plan_writes <-- Cards, wanted <--effects-- core
+//  API server --watches--> Reflector -> ClusterCache --inputs--> core
+//  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
 //
-// One thread owns sockets, cards (the object cache) and calls. All its memory is a cache: after a
+// One thread owns sockets, the object cache and calls. All its memory is a cache: after a
 // crash at any point the edge begins again with a list (docs/design/0036). Each start begins a
 // session (docs/design/0031).
 #pragma once
@@ -19,7 +19,7 @@
 
 #include "core/error.h"
 #include "engine/engine.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "kube/node/node.h"
 #include "kube/pod.h"
 #include "model/input.h"
@@ -38,8 +38,8 @@ struct EdgePorts {
   std::function<bool(std::function<void(const Engine&)>)> read;  // as Follower::read
   // As Follower::read_starts.
   std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
-  // As Follower::read_dear (an expensive read); false: refused.
-  std::function<bool(std::function<void(const Engine&)>)> read_dear;
+  // As Follower::read_expensive (an expensive read); false: refused.
+  std::function<bool(std::function<void(const Engine&)>)> read_expensive;
   std::function<TimeMs()> now_ms;  // as Runtime::now_ms
   std::function<std::int64_t()> monotonic_ms;
 };

@@ -20,10 +20,10 @@
 #include "server/edge/client/client.h"
 #include "server/edge/client/reflector.h"
 #include "server/edge/client/request_pace.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/edge.h"
+#include "server/edge/cluster/event_recorder.h"
 #include "server/edge/cluster/plan.h"
-#include "server/edge/cluster/teller.h"
 #include "server/edge/cluster/waiting.h"
 #include "server/edge/cluster/writer.h"
 
@@ -76,7 +76,7 @@ struct Edge::Impl {
       : options(std::move(o)),
         ports(std::move(p)),
         api(std::move(a)),
-        cards(options.cluster, options.extra_gpu_resources, options.other_schedulers,
+        cache(options.cluster, options.extra_gpu_resources, options.other_schedulers,
               options.fatal_conditions, options.topology_labels) {}
 
   // --- any thread
@@ -141,7 +141,7 @@ struct Edge::Impl {
   const EdgeOptions options;
   const EdgePorts ports;
   const std::unique_ptr<KubeApi> api;  // destroyed after the users of its calls and watches
-  Cards cards;
+  ClusterCache cache;
   Phase phase = Phase::kOff;
   std::int64_t begin_due_ms = 0;
   std::int64_t follows_since_ms = 0;
@@ -189,13 +189,13 @@ struct Edge::Impl {
   std::unique_ptr<Reflector> nodes, namespaces, pods, leases;
   std::vector<std::unique_ptr<Reflector>> owners;
   std::unique_ptr<Writer> writer;
-  std::unique_ptr<Teller> teller;
+  std::unique_ptr<EventRecorder> recorder;
   std::unique_ptr<Waiting> waiting;
   std::deque<std::string> strays;  // pods whose gates are to be opened unpinned, first in first out
   bool finding_strays = false;
   std::int64_t stray_due_ms = 0;
   std::uint64_t opened_outside = 0;
-  std::map<JobId, std::uint32_t> told_starts;  // attempts with a recorded Event
+  std::map<JobId, std::uint32_t> announced_starts;  // attempts with a recorded Event
   bool looking = false;
   std::int64_t look_due_ms = 0;
 };

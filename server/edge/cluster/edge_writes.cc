@@ -70,13 +70,13 @@ void Edge::Impl::confirm() {
 void Edge::Impl::report_unschedulable() {
   const std::int64_t now = ports.monotonic_ms();
   std::vector<std::pair<std::string, std::string>> due;
-  cards.each_unschedulable([&](const std::string& uid, const PodCard& pod) {
+  cache.each_unschedulable([&](const std::string& uid, const PodEntry& pod) {
     const std::int64_t since = pod.gpu->unschedulable_since_ms;
     if (now - since >= limits::kUnschedulableMs) due.emplace_back(uid, pod.gpu->unschedulable);
   });
   for (const auto& [uid, words] : due) {
     give_up(uid, {}, Cause::kUnschedulable, words);
-    cards.put_off_unschedulable(uid, now);
+    cache.put_off_unschedulable(uid, now);
   }
 }
 
@@ -103,7 +103,7 @@ void Edge::Impl::say_end_refused(const KubeWrite& write, const std::string& word
   const bool of_pod = write.kind == WriteKind::kEvict;
   std::string uid = of_pod ? write.uid : std::string();
   for (const EffectPod& pod : job->second.effect.pods) {
-    if (uid.empty() && cards.find_gpu_pod(pod.uid) != nullptr) uid = pod.uid;
+    if (uid.empty() && cache.find_gpu_pod(pod.uid) != nullptr) uid = pod.uid;
   }
   if (uid.empty() || !say_refused(uid, Cause::kEvictRefused, words)) return;
   const std::string note = "Subak ends job " + text::job_id_text(write.job) + " (" +
@@ -132,9 +132,9 @@ void Edge::Impl::write() {
   const std::int64_t now = ports.monotonic_ms();
   const bool due = plan_due_ms != 0 && now >= plan_due_ms;
   if (planned.empty() && (replan || due) && writer->under_way() < limits::kMaxEdgeWrites) {
-    fence.prune(cards);
+    fence.prune(cache);
     Plan plan =
-        plan_writes(wanted, fence, cards, writer->attempts(), ports.now_ms(), now, kPlanned);
+        plan_writes(wanted, fence, cache, writer->attempts(), ports.now_ms(), now, kPlanned);
     for (const JobId job : plan.settled) wanted.erase(job);
     planned.assign(std::make_move_iterator(plan.writes.begin()),
                    std::make_move_iterator(plan.writes.end()));
@@ -161,11 +161,11 @@ WriterHooks Edge::Impl::hooks() {
   WriterHooks hooks;
   hooks.see_pod = [this](json::Value pod) {
     replan = true;
-    cards.see_answered_pod(pod, ports.monotonic_ms());
+    cache.see_answered_pod(pod, ports.monotonic_ms());
   };
   hooks.see_owner = [this](json::Value owner, const std::string& collection) {
     replan = true;
-    cards.see_answered_owner(owner, collection);
+    cache.see_answered_owner(owner, collection);
   };
   hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
     ++refused[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
@@ -188,9 +188,10 @@ void Edge::Impl::write_done(const KubeWrite& write) {
     case WriteKind::kRelease: {
       if (!write.job) ++opened_outside;
       waiting->released(write.uid, ports.now_ms());
-      if (!write.job || std::exchange(told_starts[write.job], write.attempt) == write.attempt)
+      if (!write.job || std::exchange(announced_starts[write.job], write.attempt) == write.attempt)
         return;
-      if (told_starts.size() > limits::kMaxTold) told_starts.erase(told_starts.begin());
+      if (announced_starts.size() > limits::kMaxWaitingEvents)
+        announced_starts.erase(announced_starts.begin());
       const std::size_t count = write.pods;
       const std::string note =
           job + " starts: " + std::to_string(count) +
@@ -223,31 +224,31 @@ void Edge::Impl::write_done(const KubeWrite& write) {
 
 // Events use connections that releases leave free.
 bool Edge::Impl::may_tell() const {
-  return writer->under_way() < limits::kMaxEdgeWrites || teller->is_crowded();
+  return writer->under_way() < limits::kMaxEdgeWrites || recorder->is_crowded();
 }
 
 // Records an Event on the pod and on its owner, if it has one.
 void Edge::Impl::tell_pod(const std::string& uid, const char* reason, const char* action,
                           const std::string& note, bool warning) {
-  const PodCard* const pod = cards.find_gpu_pod(uid);
+  const PodEntry* const pod = cache.find_gpu_pod(uid);
   if (pod == nullptr) return;
-  teller->tell({"v1", "Pod", pod->ns, pod->name, uid, reason, action, note, warning});
-  const GpuCard& gpu = *pod->gpu;
+  recorder->tell({"v1", "Pod", pod->ns, pod->name, uid, reason, action, note, warning});
+  const GpuPodEntry& gpu = *pod->gpu;
   if (gpu.owner_uid.empty()) return;
-  teller->tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, reason,
-                action, note + " (pod " + pod->name + ")", warning});
+  recorder->tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, reason,
+                  action, note + " (pod " + pod->name + ")", warning});
 }
 
 void Edge::Impl::tell_owner(const std::string& uid, const char* reason, const char* action,
                             const std::string& note, bool warning) {
-  const OwnerCard* const owner = cards.find_owner(uid);
+  const OwnerEntry* const owner = cache.find_owner(uid);
   if (owner == nullptr) return;
-  teller->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
-                reason, action, note, warning});
+  recorder->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
+                  reason, action, note, warning});
 }
 
 void Edge::Impl::look_at_waiting() {
-  for (const std::string& uid : cards.take_unsized()) waiting->take_unsized(uid, ports.now_ms());
+  for (const std::string& uid : cache.take_unsized()) waiting->take_unsized(uid, ports.now_ms());
   const std::int64_t now = ports.monotonic_ms();
   if (looking || now < look_due_ms) return;
   look_due_ms = now + limits::kLookWaitingMs;
@@ -290,7 +291,7 @@ std::vector<std::string> in_share_order(const Engine& engine, const std::string&
 // True if Subak's gate must be opened without a node. A pod without GPUs was gated by mistake in
 // any mode, unless it claims devices that Subak does not count.
 bool Edge::Impl::is_stray(const std::string& uid, const ClusterView& cluster) const {
-  const PodCard* const pod = cards.find_gpu_pod(uid);
+  const PodEntry* const pod = cache.find_gpu_pod(uid);
   if (pod == nullptr || !pod->gpu->gated || pod->gpu->foreign_gates) return false;
   if (!pod->gpu->asks_gpu) return !pod->gpu->claims;
   return cluster.mode_of(pod->ns) != Mode::kEnforce;
@@ -299,12 +300,12 @@ bool Edge::Impl::is_stray(const std::string& uid, const ClusterView& cluster) co
 // Finds stray pods: first those without a job, then the others in share order.
 void Edge::Impl::find_strays(const ClusterView& cluster) {
   std::vector<std::string> all;
-  for (const std::string& uid : cards.gated()) {
+  for (const std::string& uid : cache.gated()) {
     if (is_stray(uid, cluster)) all.push_back(uid);
   }
   if (all.empty()) return;
-  finding_strays = ports.read_dear([this, to = inbox, of = session, name = options.cluster,
-                                    all = std::move(all)](const Engine& engine) {
+  finding_strays = ports.read_expensive([this, to = inbox, of = session, name = options.cluster,
+                                         all = std::move(all)](const Engine& engine) {
     to->put([this, of, all, order = in_share_order(engine, name)] {
       finding_strays = false;
       if (of != session) return;
@@ -321,7 +322,7 @@ void Edge::Impl::find_strays(const ClusterView& cluster) {
 void Edge::Impl::open_strays() {
   constexpr DurationMs kBetweenMs = kSecondMs / limits::kOpenedPerSecond;
   const std::int64_t now = ports.monotonic_ms();
-  if (now < stray_due_ms || cards.gated().empty()) return;
+  if (now < stray_due_ms || cache.gated().empty()) return;
   stray_due_ms = now + kBetweenMs;
   const std::shared_ptr<const View> view = ports.view();
   const ClusterView* const cluster = view->cluster(options.cluster);

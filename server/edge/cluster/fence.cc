@@ -9,7 +9,7 @@ namespace subak {
 namespace {
 
 // True if the pod was marked when this attempt, or a later one, had been revoked.
-bool is_marked(const GpuCard& pod, const Fence::Guarded& guarded) {
+bool is_marked(const GpuPodEntry& pod, const Fence::Guarded& guarded) {
   const std::string_view mark = pod.kept_closed;
   const std::string of_job = text::job_id_text(guarded.job) + "/";
   if (!mark.starts_with(of_job)) return false;
@@ -58,21 +58,21 @@ void Fence::take(const Effect& effect, bool inherited) {
   }
 }
 
-void Fence::prune(const Cards& cards) {
+void Fence::prune(const ClusterCache& cache) {
   constexpr std::size_t kFew = 1000;
   if (sent_.size() > sent_due_ + kFew) {
     std::erase_if(sent_, [&](const auto& entry) {
-      const PodCard* const pod = cards.find_gpu_pod(entry.first);
+      const PodEntry* const pod = cache.find_gpu_pod(entry.first);
       return pod == nullptr || pod->gpu->ended || pod->gpu->bound;
     });
     sent_due_ = 2 * sent_.size();
   }
   std::erase_if(pods_, [&](const auto& entry) {
-    const PodCard* const pod = cards.find_gpu_pod(entry.first);
+    const PodEntry* const pod = cache.find_gpu_pod(entry.first);
     if (pod == nullptr) return true;
-    const GpuCard& gpu = *pod->gpu;
+    const GpuPodEntry& gpu = *pod->gpu;
     if (gpu.ended || gpu.going) return true;
-    if (gpu.bound) return cards.is_answered(entry.first);
+    if (gpu.bound) return cache.is_answered(entry.first);
     if (gpu.gated) return is_marked(gpu, entry.second);
     return gpu.let_go_to.empty() || !gpu.unschedulable.empty();
   });

@@ -23,7 +23,7 @@
 
 #include "core/ids.h"
 #include "model/effect.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 
 namespace subak {
 
@@ -42,7 +42,7 @@ class Fence {
   void take(const Effect& effect, bool inherited);
   // Drops pods that need no guard. A pod needs none if it is gone, has the mark, or is bound and
   // the core knows it. An open pod that the scheduler finds no node for needs none either.
-  void prune(const Cards& cards);
+  void prune(const ClusterCache& cache);
   // Drops a pod: the API server refuses the mark, and other pods must not wait for it.
   void give_up(const std::string& uid) { pods_.erase(uid); }
   void clear();

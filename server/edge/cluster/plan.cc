@@ -10,22 +10,22 @@ namespace {
 
 // True if the pod has a Job or JobSet that was not seen yet. An eviction would count as the Job's
 // failure.
-bool awaits_owner(const Cards& cards, const GpuCard& pod) {
+bool awaits_owner(const ClusterCache& cache, const GpuPodEntry& pod) {
   const bool of_job = pod.owner_kind == "Job" || pod.owner_kind == "JobSet";
-  return of_job && cards.find_owner(pod.owner_uid) == nullptr;
+  return of_job && cache.find_owner(pod.owner_uid) == nullptr;
 }
 
 // True if its owner, or the owner's owner, ends its pods itself.
-bool owner_ends(const Cards& cards, const GpuCard& pod) {
-  const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
+bool owner_ends(const ClusterCache& cache, const GpuPodEntry& pod) {
+  const OwnerEntry* const owner = cache.find_owner(pod.owner_uid);
   if (owner == nullptr) return false;
-  const OwnerCard* const parent = cards.find_owner(owner->parent);
+  const OwnerEntry* const parent = cache.find_owner(owner->parent);
   return owner->ended || (parent != nullptr && parent->ended);
 }
 
 // True if the pod was on its way when its hold ended, and has arrived since. It may then run on,
 // except in a declared gang.
-bool has_arrived(const GpuCard& pod, Cause cause) {
+bool has_arrived(const GpuPodEntry& pod, Cause cause) {
   const bool declared = pod.gang && !pod.runs_alone;
   return pod.bound && !declared && (cause == Cause::kExpired || cause == Cause::kUnschedulable);
 }
@@ -33,16 +33,17 @@ bool has_arrived(const GpuCard& pod, Cause cause) {
 // Bound pods to evict, by owner and by the owner's owner.
 using Ending = std::map<std::string, std::size_t>;
 
-Ending ending_pods(const Cards& cards, const WantedJobs& wanted) {
+Ending ending_pods(const ClusterCache& cache, const WantedJobs& wanted) {
   Ending ending;
   for (const auto& [id, job] : wanted) {
     if (job.effect.kind != EffectKind::kEvict) continue;
     for (const EffectPod& pod : job.effect.pods) {
-      const PodCard* const card = cards.find_gpu_pod(pod.uid);
-      if (card == nullptr || card->gpu->ended || card->gpu->going || !card->gpu->bound) continue;
-      if (has_arrived(*card->gpu, job.effect.cause)) continue;
-      const OwnerCard* const owner = cards.find_owner(card->gpu->owner_uid);
-      ++ending[card->gpu->owner_uid];
+      const PodEntry* const entry = cache.find_gpu_pod(pod.uid);
+      if (entry == nullptr || entry->gpu->ended || entry->gpu->going || !entry->gpu->bound)
+        continue;
+      if (has_arrived(*entry->gpu, job.effect.cause)) continue;
+      const OwnerEntry* const owner = cache.find_owner(entry->gpu->owner_uid);
+      ++ending[entry->gpu->owner_uid];
       if (owner != nullptr && !owner->parent.empty()) ++ending[owner->parent];
     }
   }
@@ -52,33 +53,33 @@ Ending ending_pods(const Cards& cards, const WantedJobs& wanted) {
 // Returns the owner to suspend so that the pod goes without counting as failed; empty: there is
 // none. Suspending ends all pods of the owner. So it is only right for a gang that cannot run
 // without the pod.
-std::string to_suspend(const Cards& cards, const GpuCard& pod, const Ending& ending) {
-  const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
+std::string to_suspend(const ClusterCache& cache, const GpuPodEntry& pod, const Ending& ending) {
+  const OwnerEntry* const owner = cache.find_owner(pod.owner_uid);
   if (owner == nullptr || !owner->may_suspend()) return {};
-  const bool below = cards.find_owner(owner->parent) != nullptr;
+  const bool below = cache.find_owner(owner->parent) != nullptr;
   const std::string& top = below ? owner->parent : pod.owner_uid;
   if (pod.gang && !pod.runs_alone) return top;
   if (below && !pod.gang) return {};
   const auto found = ending.find(top);
-  const bool all_end = cards.bound_below(top) <= (found == ending.end() ? 0 : found->second);
-  const bool none_bound = cards.bound_below(top) == 0;
+  const bool all_end = cache.bound_below(top) <= (found == ending.end() ? 0 : found->second);
+  const bool none_bound = cache.bound_below(top) == 0;
   return none_bound || (all_end && (pod.gang || owner->one_pod)) ? top : std::string();
 }
 
 class Planner {
  public:
-  Planner(const Cards& cards, const Attempts& attempts, std::int64_t monotonic_ms)
-      : cards_(cards), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
+  Planner(const ClusterCache& cache, const Attempts& attempts, std::int64_t monotonic_ms)
+      : cache_(cache), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
 
   // A pod that an outdated patch may still release gets the mark first. A pod that was released
   // blocks its node.
   void guard(const Fence& fence) {
     for (const auto& [uid, guarded] : fence.pods()) {
-      const PodCard* const card = cards_.find_gpu_pod(uid);
-      if (card == nullptr) continue;
-      const GpuCard& pod = *card->gpu;
+      const PodEntry* const entry = cache_.find_gpu_pod(uid);
+      if (entry == nullptr) continue;
+      const GpuPodEntry& pod = *entry->gpu;
       if (!pod.gated) {
-        guarded_nodes_.insert(pod.bound ? card->node : pod.let_go_to);
+        guarded_nodes_.insert(pod.bound ? entry->node : pod.let_go_to);
         continue;
       }
       guards_all_ = guards_all_ || guarded.anywhere;
@@ -95,12 +96,12 @@ class Planner {
     std::vector<KubeWrite> writes;
     bool some_open = false, left = false;
     for (const EffectPod& pod : wanted.effect.pods) {
-      const PodCard* const card = cards_.find_gpu_pod(pod.uid);
-      if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
-      some_open = some_open || !card->gpu->gated;
-      if (!card->gpu->gated) continue;
+      const PodEntry* const entry = cache_.find_gpu_pod(pod.uid);
+      if (entry == nullptr || entry->gpu->ended || entry->gpu->going) continue;
+      some_open = some_open || !entry->gpu->gated;
+      if (!entry->gpu->gated) continue;
       left = true;
-      if (card->gpu->foreign_gates || is_guarded(pod.node)) continue;
+      if (entry->gpu->foreign_gates || is_guarded(pod.node)) continue;
       if (!may_try(pod.uid) || chosen_.contains(pod.uid)) continue;
       writes.push_back({WriteKind::kRelease, pod.uid, wanted.effect.job, pod.node, Cause::kNone,
                         wanted.effect.attempt, wanted.effect.pods.size()});
@@ -112,19 +113,19 @@ class Planner {
   bool take_back(const Wanted& wanted, const Ending& ending) {
     bool left = false;
     for (const EffectPod& pod : wanted.effect.pods) {
-      const PodCard* const card = cards_.find_gpu_pod(pod.uid);
-      if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
+      const PodEntry* const entry = cache_.find_gpu_pod(pod.uid);
+      if (entry == nullptr || entry->gpu->ended || entry->gpu->going) continue;
       left = true;
-      if (awaits_owner(cards_, *card->gpu) || owner_ends(cards_, *card->gpu)) continue;
-      if (has_arrived(*card->gpu, wanted.effect.cause)) continue;
-      const std::string owner = to_suspend(cards_, *card->gpu, ending);
+      if (awaits_owner(cache_, *entry->gpu) || owner_ends(cache_, *entry->gpu)) continue;
+      if (has_arrived(*entry->gpu, wanted.effect.cause)) continue;
+      const std::string owner = to_suspend(cache_, *entry->gpu, ending);
       const bool suspends = !owner.empty();
-      if (suspends && cards_.find_owner(owner)->suspended)
+      if (suspends && cache_.find_owner(owner)->suspended)
         continue;  // its controller is deleting
                    // the pods
       const std::string& uid = suspends ? owner : pod.uid;
       if (!may_try(uid) || !chosen_.insert(uid).second) continue;
-      if (!suspends && !may_fail(*card->gpu, wanted.effect.cause)) continue;
+      if (!suspends && !may_fail(*entry->gpu, wanted.effect.cause)) continue;
       KubeWrite write{suspends ? WriteKind::kSuspend : WriteKind::kEvict,
                       uid,
                       wanted.effect.job,
@@ -140,9 +141,9 @@ class Planner {
   // Resumes an owner that Subak suspended as soon as its pods are gone. If a user resumed it, only
   // Subak's mark is removed.
   void resume_owners() {
-    for (const std::string& uid : cards_.marked_owners()) {
-      const OwnerCard& owner = *cards_.find_owner(uid);
-      const bool again = owner.mark == kMarkTakenBack && cards_.pods_of(uid) == 0;
+    for (const std::string& uid : cache_.marked_owners()) {
+      const OwnerEntry& owner = *cache_.find_owner(uid);
+      const bool again = owner.mark == kMarkTakenBack && cache_.pods_of(uid) == 0;
       if ((owner.suspended && !again) || !may_try(uid)) continue;
       KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};
       add(kBack, 0, write);
@@ -172,8 +173,8 @@ class Planner {
 
   // The eviction counts as a failure of its Job. Subak does not use up the last failure that the
   // Job may have.
-  bool may_fail(const GpuCard& pod, Cause cause) {
-    const OwnerCard* const owner = cards_.find_owner(pod.owner_uid);
+  bool may_fail(const GpuPodEntry& pod, Cause cause) {
+    const OwnerEntry* const owner = cache_.find_owner(pod.owner_uid);
     if (owner == nullptr || owner->collection != kJobsPath || !comes_back(cause)) return true;
     if (owner->backoff_limit_per_index) {
       return pod.index_failures + 1 < *owner->backoff_limit_per_index;
@@ -195,7 +196,7 @@ class Planner {
     return false;
   }
 
-  const Cards& cards_;
+  const ClusterCache& cache_;
   const Attempts& attempts_;
   const std::int64_t monotonic_ms_;
   std::vector<Found> found_;
@@ -208,13 +209,13 @@ class Planner {
 
 }  // namespace
 
-Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const Cards& cards,
+Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most) {
   Plan plan;
-  Planner planner(cards, attempts, monotonic_ms);
+  Planner planner(cache, attempts, monotonic_ms);
   planner.guard(fence);
-  const Ending ending = ending_pods(cards, wanted);
+  const Ending ending = ending_pods(cache, wanted);
   for (const auto& [id, job] : wanted) {
     if (job.effect.until_ms != 0 && job.effect.until_ms <= now_ms) continue;
     const bool opens = job.effect.kind == EffectKind::kOpenGate;

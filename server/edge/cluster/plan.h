@@ -13,7 +13,7 @@
 #include "core/text.h"
 #include "model/effect.h"
 #include "server/edge/client/backoff.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/fence.h"
 
 namespace subak {
@@ -74,9 +74,9 @@ struct Plan {
 // Plans the writes in this order: evictions and suspensions, since GPUs wait for them; gangs with
 // some gates open; then the order of the effects. A pod with gates of others is left alone. A pod
 // that cannot be written now does not delay other pods. No pod is released to a node that `fence`
-// guards (pruned with these cards). An effect whose hold has ended by `now_ms` is ignored; the core
-// will withdraw it.
-Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const Cards& cards,
+// guards (pruned with these entries). An effect whose hold has ended by `now_ms` is ignored; the
+// core will withdraw it.
+Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);
 

@@ -14,18 +14,18 @@ namespace subak {
 namespace {
 
 // Returns the time that users plan by; 0: there is none.
-TimeMs told_time(const std::optional<StartOutlook>& start) {
+TimeMs told_time(const std::optional<StartEstimate>& start) {
   if (!start) return 0;
   switch (start->by) {
-    case OutlookBy::kPromise:
+    case EstimateBasis::kPromise:
       return start->at.latest_ms;
-    case OutlookBy::kGuess:
-    case OutlookBy::kForecast:
+    case EstimateBasis::kGuess:
+    case EstimateBasis::kForecast:
       return start->at.expected_ms;
-    case OutlookBy::kBeyond:
+    case EstimateBasis::kBeyond:
       return start->at.earliest_ms;
-    case OutlookBy::kTooFewStarts:
-    case OutlookBy::kNoForecast:
+    case EstimateBasis::kTooFewStarts:
+    case EstimateBasis::kNoForecast:
       break;
   }
   return 0;
@@ -62,15 +62,15 @@ class Times {
 
 }  // namespace
 
-std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
+std::string start_sentence(const StartEstimate& start, TimeMs now_ms) {
   Times times(now_ms);
   const ExpectedStart& at = start.at;
   if (!is_estimate(start.by)) return std::string("No estimate yet: ").append(assumption(start));
-  if (start.by == OutlookBy::kPromise) return "It starts by " + times.by(at.latest_ms) + " UTC";
-  if (start.by == OutlookBy::kBeyond) {
+  if (start.by == EstimateBasis::kPromise) return "It starts by " + times.by(at.latest_ms) + " UTC";
+  if (start.by == EstimateBasis::kBeyond) {
     return "It does not start before " + times.before(at.earliest_ms) + " UTC";
   }
-  const bool is_guess = start.by == OutlookBy::kGuess;
+  const bool is_guess = start.by == EstimateBasis::kGuess;
   std::string words = "It starts about " + times.before(at.expected_ms);
   if (at.learned || is_guess) {
     words += " (" + times.before(at.earliest_ms);
@@ -129,7 +129,7 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
     if (!reason || !whole) continue;
     for (const PodRow& pod : whole->pods) {
       if (pod.uid.empty()) continue;
-      page.jobs.push_back({row.id, pod.uid, *reason, start_outlook(row, starts, now_ms)});
+      page.jobs.push_back({row.id, pod.uid, *reason, start_estimate(row, starts, now_ms)});
       break;
     }
   }
@@ -144,7 +144,7 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
     Last& last = at->second;
     const TimeMs start_ms = told_time(job.start);
     const bool same = last.token == job.reason.token && !has_moved(last.start_ms, start_ms, now_ms);
-    const bool fades = now_ms - last.told_ms >= limits::kTellAgainMs && !teller_.is_crowded();
+    const bool fades = now_ms - last.told_ms >= limits::kTellAgainMs && !recorder_.is_crowded();
     if (!is_new && same && !fades) continue;
     const bool anew = is_new || !same;
     if (anew) {
@@ -163,12 +163,12 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   part_ = WaitingPart::kQueued;
   std::erase_if(told_, [this](const auto& entry) { return entry.second.round != round_; });
   std::erase_if(conditions_,
-                [this](const auto& entry) { return cards_.find_gpu_pod(entry.first) == nullptr; });
+                [this](const auto& entry) { return cache_.find_gpu_pod(entry.first) == nullptr; });
   ++round_;
 }
 
 void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
-  const PodCard* const pod = cards_.find_gpu_pod(uid);
+  const PodEntry* const pod = cache_.find_gpu_pod(uid);
   if (pod == nullptr || conditions_.contains(uid)) return;
   Reason reason;
   reason.token = ReasonToken::kGangIncomplete;
@@ -179,7 +179,7 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
 }
 
 void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs now_ms) {
-  if (cards_.find_gpu_pod(uid) == nullptr || conditions_.contains(uid)) return;
+  if (cache_.find_gpu_pod(uid) == nullptr || conditions_.contains(uid)) return;
   Reason reason;
   reason.token = ReasonToken::kWaitingForQuota;
   reason.detail = words;
@@ -187,7 +187,7 @@ void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs n
 }
 
 void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
-  const PodCard* const pod = cards_.find_gpu_pod(job.uid);
+  const PodEntry* const pod = cache_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;
   // The detail is cut, so that the text after it is complete.
   std::string message = cut_text(printable(job.reason.detail), limits::kMaxMessageBytes / 2);
@@ -196,17 +196,17 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
     message += sentence;
   };
   if (job.start) add(start_sentence(*job.start, now_ms));
-  const OwnerCard* const owner = cards_.find_owner(pod->gpu->owner_uid);
+  const OwnerEntry* const owner = cache_.find_owner(pod->gpu->owner_uid);
   if (owner != nullptr && owner->has_deadline) {
     add("Its Job has activeDeadlineSeconds, which counts while it waits");
   }
   const std::string reason(enum_name(job.reason.token));
   const std::string words = message.empty() ? reason : reason + ": " + message;
-  teller_.tell({"v1", "Pod", pod->ns, pod->name, job.uid, "Waiting", "Queue", words, false});
-  const GpuCard& gpu = *pod->gpu;
+  recorder_.tell({"v1", "Pod", pod->ns, pod->name, job.uid, "Waiting", "Queue", words, false});
+  const GpuPodEntry& gpu = *pod->gpu;
   if (!gpu.owner_uid.empty()) {
-    teller_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, "Waiting",
-                  "Queue", words, false});
+    recorder_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid,
+                    "Waiting", "Queue", words, false});
   }
   if (!anew) return;
   KubeCall status{"PATCH", pod_path(pod->ns, pod->name), R"({"metadata":{"uid":)",
@@ -215,18 +215,18 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   status.body += R"(,"annotations":{)";
   append_json_member(status.body, names::kStatus, words);
   status.body += "}}}";
-  teller_.write(std::move(status));
+  recorder_.write(std::move(status));
   const TimeMs since_ms = conditions_.try_emplace(job.uid, now_ms).first->second;
   set_condition(*pod, true, reason, message, since_ms);
 }
 
 void Waiting::released(const std::string& uid, TimeMs now_ms) {
-  const PodCard* const pod = cards_.find_gpu_pod(uid);
+  const PodEntry* const pod = cache_.find_gpu_pod(uid);
   if (conditions_.erase(uid) == 0 || pod == nullptr) return;
   set_condition(*pod, false, "Released", "its gate is open", now_ms);
 }
 
-void Waiting::set_condition(const PodCard& pod, bool queued, std::string_view reason,
+void Waiting::set_condition(const PodEntry& pod, bool queued, std::string_view reason,
                             std::string_view message, TimeMs since_ms) {
   KubeCall call{"PATCH", pod_path(pod.ns, pod.name) + "/status", R"({"status":{"conditions":[{)",
                 "application/strategic-merge-patch+json"};
@@ -236,7 +236,7 @@ void Waiting::set_condition(const PodCard& pod, bool queued, std::string_view re
   append_json_member(call.body, "message", cut_text(message, limits::kMaxMessageBytes));
   append_json_member(call.body, "lastTransitionTime", format_time(since_ms - since_ms % kSecondMs));
   call.body += "}]}}";
-  teller_.write(std::move(call));
+  recorder_.write(std::move(call));
 }
 
 void Waiting::forget() {

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/forecast/outlook.h"
-#include "server/edge/cluster/cards.h"
-#include "server/edge/cluster/teller.h"
+#include "engine/forecast/start_estimate.h"
+#include "server/edge/cluster/cluster_cache.h"
+#include "server/edge/cluster/event_recorder.h"
 
 namespace subak {
 
@@ -36,13 +36,13 @@ struct WaitingJob {
   JobId job;
   std::string uid;  // of its first pod, or of one beyond its gang's size
   Reason reason;
-  std::optional<StartOutlook> start{};  // nullopt: no estimate as far as known
+  std::optional<StartEstimate> start{};  // nullopt: no estimate as far as known
 };
 
 // Returns a sentence: "It starts by 14:20 UTC" for a promise, "It starts about 14:20 (13:00 to
 // 16:30) UTC" for a forecast, else "No estimate yet: ...". A time without a day has the day of the
 // time before it, and the first one that of `now_ms`. In UTC, since it is read later and elsewhere.
-std::string start_sentence(const StartOutlook& start, TimeMs now_ms);
+std::string start_sentence(const StartEstimate& start, TimeMs now_ms);
 
 // A page of the cluster's waiting jobs after `after`; none: the round is over.
 struct WaitingPage {
@@ -58,7 +58,8 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
 
 class Waiting {
  public:
-  Waiting(const Cards& cards, Teller& teller) : cards_(cards), teller_(teller) {}
+  Waiting(const ClusterCache& cache, EventRecorder& recorder)
+      : cache_(cache), recorder_(recorder) {}
 
   // Where the next page begins.
   WaitingPart part() const { return part_; }
@@ -84,11 +85,11 @@ class Waiting {
   // `anew`: writes the condition and annotation too, not only the Events.
   void tell(const WaitingJob& job, TimeMs now_ms, bool anew);
   // `since_ms`: when the condition began.
-  void set_condition(const PodCard& pod, bool queued, std::string_view reason,
+  void set_condition(const PodEntry& pod, bool queued, std::string_view reason,
                      std::string_view message, TimeMs since_ms);
 
-  const Cards& cards_;
-  Teller& teller_;
+  const ClusterCache& cache_;
+  EventRecorder& recorder_;
   WaitingPart part_ = WaitingPart::kQueued;
   JobId after_;
   std::uint32_t round_ = 0;

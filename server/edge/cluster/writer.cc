@@ -20,21 +20,21 @@ std::string as_json(std::string_view text) {
   return out;
 }
 
-std::string eviction_of(const PodCard& pod, const std::string& uid) {
+std::string eviction_of(const PodEntry& pod, const std::string& uid) {
   return R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"namespace":)" +
          as_json(pod.ns) + R"(,"name":)" + as_json(pod.name) +
          R"(},"deleteOptions":{"preconditions":{"uid":)" + as_json(uid) + "}}}";
 }
 
 // A JSON merge patch (RFC 7386); uid and version in it are preconditions (409 if they differ).
-std::string suspension_of(const OwnerCard& owner, const std::string& uid, const std::string& mark,
+std::string suspension_of(const OwnerEntry& owner, const std::string& uid, const std::string& mark,
                           bool suspended) {
   return R"({"metadata":{"uid":)" + as_json(uid) + R"(,"resourceVersion":)" +
          as_json(owner.resource_version) + R"(,"annotations":{)" + as_json(names::kSuspendedBy) +
          ":" + mark + R"(}},"spec":{"suspend":)" + (suspended ? "true" : "false") + "}}";
 }
 
-std::string mark_of(const GpuCard& pod, const KubeWrite& write) {
+std::string mark_of(const GpuPodEntry& pod, const KubeWrite& write) {
   return R"({"metadata":{"uid":)" + as_json(write.uid) + R"(,"resourceVersion":)" +
          as_json(pod.release.resource_version) + R"(,"annotations":{)" +
          as_json(names::kKeptClosed) + ":" + as_json(kept_closed_mark(write.job, write.attempt)) +
@@ -53,12 +53,12 @@ bool is_no_to_end(const CallAnswer& answer) {
 
 }  // namespace
 
-Writer::Writer(KubeApi& api, const Cards& cards, WriterHooks hooks)
-    : api_(api), cards_(cards), hooks_(std::move(hooks)) {}
+Writer::Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks)
+    : api_(api), cache_(cache), hooks_(std::move(hooks)) {}
 
 void Writer::begin(const KubeWrite& write) {
-  const bool there = is_of_pod(write.kind) ? cards_.find_gpu_pod(write.uid) != nullptr
-                                           : cards_.find_owner(write.uid) != nullptr;
+  const bool there = is_of_pod(write.kind) ? cache_.find_gpu_pod(write.uid) != nullptr
+                                           : cache_.find_owner(write.uid) != nullptr;
   if (!there) return;
   if (attempts_.size() >= sweep_at_) {
     forget_gone();
@@ -79,7 +79,7 @@ void Writer::begin(const KubeWrite& write) {
 }
 
 void Writer::release(const KubeWrite& write) {
-  const PodCard& pod = *cards_.find_gpu_pod(write.uid);
+  const PodEntry& pod = *cache_.find_gpu_pod(write.uid);
   if (!pod.gpu->gated) return;
   const std::string status = write.node.empty() ? "Starting: the scheduler chooses the node"
                                                 : "Starting on node " + write.node;
@@ -96,7 +96,7 @@ void Writer::release(const KubeWrite& write) {
 }
 
 void Writer::keep_closed(const KubeWrite& write) {
-  const PodCard& pod = *cards_.find_gpu_pod(write.uid);
+  const PodEntry& pod = *cache_.find_gpu_pod(write.uid);
   if (!pod.gpu->gated) return;
   KubeCall call{"PATCH", pod_path(pod.ns, pod.name), mark_of(*pod.gpu, write),
                 "application/merge-patch+json"};
@@ -104,7 +104,7 @@ void Writer::keep_closed(const KubeWrite& write) {
 }
 
 void Writer::evict(const KubeWrite& write) {
-  const PodCard& pod = *cards_.find_gpu_pod(write.uid);
+  const PodEntry& pod = *cache_.find_gpu_pod(write.uid);
   KubeCall call{"POST", pod_path(pod.ns, pod.name) + "/eviction", eviction_of(pod, write.uid)};
   this->call(write, std::move(call), [this, write](const CallAnswer& answer, std::string_view) {
     if (is_no_to_end(answer)) return refuse(write, answer);
@@ -117,7 +117,7 @@ void Writer::evict(const KubeWrite& write) {
 }
 
 void Writer::set_suspended(const KubeWrite& write, bool suspended) {
-  const OwnerCard& owner = *cards_.find_owner(write.uid);
+  const OwnerEntry& owner = *cache_.find_owner(write.uid);
   const std::string_view mark = comes_back(write.cause) ? kMarkTakenBack : kMarkCancelled;
   KubeCall call{"PATCH", owner.path(),
                 suspension_of(owner, write.uid, suspended ? as_json(mark) : "null", suspended),
@@ -208,32 +208,32 @@ void Writer::take_object(const KubeWrite& write, std::string_view body) {
   json::Value object;
   if (parser.parse(body.data(), body.size()).get(object) != simdjson::SUCCESS) return;
   if (is_of_pod(write.kind)) return hooks_.see_pod(object);
-  const OwnerCard* const owner = cards_.find_owner(write.uid);
+  const OwnerEntry* const owner = cache_.find_owner(write.uid);
   if (owner != nullptr) hooks_.see_owner(object, std::string(owner->collection));
 }
 
 std::string Writer::path_of(const KubeWrite& write) const {
   if (is_of_pod(write.kind)) {
-    const PodCard* const pod = cards_.find_gpu_pod(write.uid);
+    const PodEntry* const pod = cache_.find_gpu_pod(write.uid);
     return pod == nullptr ? std::string() : pod_path(pod->ns, pod->name);
   }
-  const OwnerCard* const owner = cards_.find_owner(write.uid);
+  const OwnerEntry* const owner = cache_.find_owner(write.uid);
   return owner == nullptr ? std::string() : owner->path();
 }
 
 std::string Writer::version_of(const KubeWrite& write) const {
   if (is_of_pod(write.kind)) {
-    const PodCard* const pod = cards_.find_gpu_pod(write.uid);
+    const PodEntry* const pod = cache_.find_gpu_pod(write.uid);
     return pod == nullptr ? std::string() : pod->gpu->release.resource_version;
   }
-  const OwnerCard* const owner = cards_.find_owner(write.uid);
+  const OwnerEntry* const owner = cache_.find_owner(write.uid);
   return owner == nullptr ? std::string() : owner->resource_version;
 }
 
 void Writer::forget_gone() {
   std::erase_if(attempts_, [this](const auto& entry) {
-    return !entry.second.under_way && cards_.find_gpu_pod(entry.first) == nullptr &&
-           cards_.find_owner(entry.first) == nullptr;
+    return !entry.second.under_way && cache_.find_gpu_pod(entry.first) == nullptr &&
+           cache_.find_owner(entry.first) == nullptr;
   });
 }
 

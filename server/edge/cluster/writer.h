@@ -30,7 +30,7 @@ struct WriterHooks {
 class Writer {
  public:
   // Both outlive the writer, or `api` is destroyed without another turn.
-  Writer(KubeApi& api, const Cards& cards, WriterHooks hooks);
+  Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks);
 
   void begin(const KubeWrite& write);
   const Attempts& attempts() const { return attempts_; }
@@ -59,7 +59,7 @@ class Writer {
   std::string version_of(const KubeWrite& write) const;
 
   KubeApi& api_;
-  const Cards& cards_;
+  const ClusterCache& cache_;
   const WriterHooks hooks_;
   Attempts attempts_;
   std::size_t sweep_at_ = kFirstSweep;

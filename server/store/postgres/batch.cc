@@ -5,7 +5,7 @@
 
 #include "server/codec/codec.h"
 #include "server/store/file/row_sum.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 #include "server/store/proof/audit_rows.h"
 #include "server/store/proof/ledger_rows.h"
 

@@ -13,8 +13,8 @@
 #include "server/runtime/ports.h"
 #include "server/store/postgres/address.h"
 #include "server/store/postgres/batch.h"
-#include "server/store/postgres/beats.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/heartbeat.h"
+#include "server/store/postgres/leadership.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/postgres/proof.h"
 #include "server/store/postgres/rows.h"
@@ -35,15 +35,15 @@ class PostgresStore final : public SharedStore {
   void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
   void give_up_lead() override;
   void tell(const KnownAs& known_as) override;
-  Lead lead() const override;
+  Leadership lead() const override;
   DurationMs waiting_ms() const override;
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override;
   std::int64_t owned_until_ms() const override { return confirmed_ms_ + limits::kLeadTrustedMs; }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
-  std::optional<Error> write_told(std::string_view bytes) override;
-  Result<std::string> read_told() override;
+  std::optional<Error> write_calibration(std::string_view bytes) override;
+  Result<std::string> read_calibration() override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return address_.shown; }
@@ -62,9 +62,9 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> check_version();
   std::optional<Error> check_epoch();
   // Looks once at the rows. True: by all looks so far, the lead is free.
-  Result<bool> look(LeadSeen& seen);
+  Result<bool> look(LeadershipSeen& seen);
   // True if this process took the lead.
-  Result<bool> take(const LeadSeen& seen);
+  Result<bool> take(const LeadershipSeen& seen);
   std::optional<Error> prepare();
   std::optional<Error> found();
   std::optional<Error> load();
@@ -108,10 +108,10 @@ class PostgresStore final : public SharedStore {
   std::optional<Position> sent_;  // after the batch whose outcome is unknown
   std::optional<Error> error_;    // of the last attempt
 
-  LeadWatch watch_;
+  LeadershipWatch watch_;
   bool took_over_ = false;
   mutable std::mutex seen_mutex_;
-  Lead seen_;                                    // the leader at the last look; under the mutex
+  Leadership seen_;                              // the leader at the last look; under the mutex
   std::atomic<std::int64_t> waits_since_ms_{0};  // of a commit, monotonic clock; 0: none waits
 
   PgConnection background_;              // of the thread that writes checkpoints
@@ -119,7 +119,7 @@ class PostgresStore final : public SharedStore {
   // When the last confirmation of the lead began, boot clock. Only a heartbeat is a confirmation: a
   // process that waits for silence does not see commits before it takes the lead.
   std::atomic<std::int64_t> confirmed_ms_{0};
-  std::unique_ptr<Beats> beats_;
+  std::unique_ptr<Heartbeat> heartbeat_;
   Proof proof_;
 };
 

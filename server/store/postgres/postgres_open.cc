@@ -8,7 +8,7 @@
 #include "core/limits.h"
 #include "server/log/log.h"
 #include "server/store/file/row_sum.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 #include "server/store/postgres/migrations.h"
 #include "server/store/postgres/postgres_impl.h"
 #include "server/store/postgres/tables.h"
@@ -71,7 +71,7 @@ std::optional<Error> PostgresStore::open() {
   return make_lead(db_);
 }
 
-Result<bool> PostgresStore::look(LeadSeen& seen) {
+Result<bool> PostgresStore::look(LeadershipSeen& seen) {
   watch_.begin_look(clock_.boot_ms());
   const auto failed = [&](const Error& error) {
     watch_.saw_nothing(clock_.boot_ms());
@@ -93,13 +93,13 @@ Result<bool> PostgresStore::look(LeadSeen& seen) {
 }
 
 void PostgresStore::watch() {
-  LeadSeen seen;
-  if (!leads() && watch_.since_look_ms(clock_.boot_ms()) >= limits::kBeatMs) (void)look(seen);
+  LeadershipSeen seen;
+  if (!leads() && watch_.since_look_ms(clock_.boot_ms()) >= limits::kHeartbeatMs) (void)look(seen);
 }
 
 Result<bool> PostgresStore::try_lead() {
   if (leads()) return true;
-  LeadSeen seen;
+  LeadershipSeen seen;
   const Result<bool> is_free = look(seen);
   if (!is_free.ok()) return is_free.error();
   if (!*is_free && !takes_lead_) return false;
@@ -126,7 +126,7 @@ std::optional<Error> PostgresStore::check_epoch() {
 }
 
 // A process that cannot read the facts must not raise the epoch, which would end a leader that can.
-Result<bool> PostgresStore::take(const LeadSeen& seen) {
+Result<bool> PostgresStore::take(const LeadershipSeen& seen) {
   if (auto error = check_version()) return *error;
   if (auto error = check_epoch()) return *error;
   confirmed_ms_ = clock_.boot_ms();
@@ -142,8 +142,8 @@ Result<bool> PostgresStore::take(const LeadSeen& seen) {
   if (raised.how == Raised::How::kOther) return false;
   epoch_ = raised.epoch;
   took_over_ = !seen.lead.holder.empty() && watch_.saw_life();
-  beats_ = std::make_unique<Beats>(
-      Beats::Of{address_, clock_, holder_, epoch_, in_trouble_, confirmed_ms_, on_lost_, on_time_});
+  heartbeat_ = std::make_unique<Heartbeat>(Heartbeat::Of{
+      address_, clock_, holder_, epoch_, in_trouble_, confirmed_ms_, on_lost_, on_time_});
   if (auto error = prepare()) return *error;
   return true;
 }
@@ -181,12 +181,12 @@ std::optional<Error> PostgresStore::check_rows() {
 }
 
 void PostgresStore::tell(const KnownAs& known_as) {
-  if (beats_ != nullptr) beats_->tell(known_as_text(known_as));
+  if (heartbeat_ != nullptr) heartbeat_->tell(known_as_text(known_as));
 }
 
 // Removes the random word that makes a holder's name unique: it is not for readers.
-Lead PostgresStore::lead() const {
-  Lead lead;
+Leadership PostgresStore::lead() const {
+  Leadership lead;
   if (const std::int64_t ours = epoch_; ours != 0) {
     lead = {ours, holder_, advertise_, {}};
   } else {

@@ -12,7 +12,7 @@
 #include "server/log/log.h"
 #include "server/store/file/row_sum.h"
 #include "server/store/move/copy_history.h"
-#include "server/store/postgres/lead.h"
+#include "server/store/postgres/leadership.h"
 #include "server/store/postgres/postgres_impl.h"
 #include "server/store/postgres/postgres_reader.h"
 #include "server/store/sqlite/sqlite_store.h"
@@ -38,7 +38,7 @@ constexpr char kDropParts[] =
 constexpr char kUseCheckpoint[] =
     "INSERT INTO meta SELECT 'checkpoint', $2, $3 FROM l "
     "ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, sum = EXCLUDED.sum RETURNING key";
-constexpr char kWriteTold[] =
+constexpr char kWriteCalibration[] =
     "INSERT INTO told SELECT 1, $2 FROM l "
     "ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING id";
 constexpr char kLastEdits[] =
@@ -64,7 +64,7 @@ PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
       on_time_(options.on_time) {}
 
 void PostgresStore::give_up_lead() {
-  beats_ = nullptr;
+  heartbeat_ = nullptr;
   if (epoch_ != 0 && db_.is_open()) postgres::give_up_lead(db_, epoch_);
 }
 
@@ -147,7 +147,7 @@ PostgresStore::Outcome PostgresStore::beat() {
   if (outcome != Outcome::kDone) return outcome;
   if (row.rows() == 0) return lost();
   note_confirmed(confirmed_ms_, began_ms);
-  if (on_time_) on_time_({row.number(0, kTimeOfBeat), began_ms, clock_.boot_ms()});
+  if (on_time_) on_time_({row.number(0, kTimeOfHeartbeat), began_ms, clock_.boot_ms()});
   return Outcome::kDone;
 }
 
@@ -292,13 +292,13 @@ std::optional<Error> PostgresStore::write_checkpoint(std::uint64_t seq, const Pa
   return drop_except(seq);
 }
 
-std::optional<Error> PostgresStore::write_told(std::string_view bytes) {
+std::optional<Error> PostgresStore::write_calibration(std::string_view bytes) {
   Parameters p;
   p.add(epoch_.load()).add_bytes(bytes);
-  return run_as_leader(kWriteTold, p);
+  return run_as_leader(kWriteCalibration, p);
 }
 
-Result<std::string> PostgresStore::read_told() {
+Result<std::string> PostgresStore::read_calibration() {
   PgConnection db;
   if (auto error = db.open(address_)) return *error;
   const PgResult row = db.run("SELECT bytes FROM told WHERE id = 1");

@@ -49,8 +49,8 @@ struct PostgresOptions {
   std::string copy_path{};
 };
 
-// A shared store. Until it leads, its readers, lead(), describe() and read_told() work, once the
-// leader has made the tables.
+// A shared store. Until it leads, its readers, lead(), describe() and read_calibration() work, once
+// the leader has made the tables.
 class SharedStore : public Store {
  public:
   // Looks once at the leader. True: the lead was free and this process took it, the tables are
@@ -72,8 +72,8 @@ class SharedStore : public Store {
   // being written is refused once it does. Closing the store does it too. Threads: one, after the
   // committing thread has ended.
   virtual void give_up_lead() = 0;
-  // Sets Lead::known_as for other replicas while this process leads; they see it a moment later.
-  // Threads: any.
+  // Sets Leadership::known_as for other replicas while this process leads; they see it a moment
+  // later. Threads: any.
   virtual void tell(const KnownAs& known_as) = 0;
 };
 

@@ -44,8 +44,8 @@ constexpr char kChanging[] =
     "ON r.ev_class = o.oid "
     "UNION ALL SELECT 'row security of table ' || o.relname FROM o WHERE o.relrowsecurity";
 
-// The objects that migrations/postgres, lead.cc and migrations.cc make, in the words of kThere.
-// store_damages_test compares it with a new database.
+// The objects that migrations/postgres, leadership.cc and migrations.cc make, in the words of
+// kThere. store_damages_test compares it with a new database.
 constexpr const char* kMade[] = {
     "audit PRIMARY KEY (seq)",
     "beat PRIMARY KEY (id)",

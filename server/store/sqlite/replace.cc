@@ -4,8 +4,8 @@
 #include <optional>
 #include <system_error>
 
+#include "server/store/file/calibration_file.h"
 #include "server/store/file/copy.h"
-#include "server/store/file/told_file.h"
 #include "server/store/proof/checks.h"
 
 namespace subak {
@@ -31,7 +31,7 @@ std::optional<Error> put_aside(const std::string& state, const std::string& name
     if (error) fs::copy_file(state, name, error);  // a file system without links
     if (error) return refuse_store(name, error.message(), "want a file that can be made");
   }
-  for (const char* part : {"-wal", "-shm", kToldSuffix}) {
+  for (const char* part : {"-wal", "-shm", kCalibrationSuffix}) {
     if (file_size(state + part) >= 0) fs::rename(state + part, name + part, error);
     if (error) return refuse_store(state + part, error.message(), "want a file that can be moved");
   }

@@ -8,9 +8,9 @@
 
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
+#include "server/store/file/calibration_file.h"
 #include "server/store/file/connection.h"
 #include "server/store/file/store_lock.h"
-#include "server/store/file/told_file.h"
 #include "server/store/file/wal_copier.h"
 #include "server/store/file/write_gate.h"
 #include "server/store/proof/audit_rows.h"
@@ -36,10 +36,12 @@ class SqliteStore final : public Store {
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override { return lock_.check(); }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
-  std::optional<Error> write_told(std::string_view bytes) override {
-    return write_told_file(path_ + kToldSuffix, seed_, bytes);
+  std::optional<Error> write_calibration(std::string_view bytes) override {
+    return write_calibration_file(path_ + kCalibrationSuffix, seed_, bytes);
   }
-  Result<std::string> read_told() override { return read_told_file(path_ + kToldSuffix, seed_); }
+  Result<std::string> read_calibration() override {
+    return read_calibration_file(path_ + kCalibrationSuffix, seed_);
+  }
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return "sqlite " + path_; }

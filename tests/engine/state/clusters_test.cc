@@ -19,8 +19,8 @@ Clusters two() {
 
 std::vector<fact::Body> kept(const Clusters& clusters) {
   std::vector<fact::Body> out;
-  clusters.keep([&](fact::Body body) { out.push_back(std::move(body)); });
-  clusters.keep_reservations([&](fact::Body body) { out.push_back(std::move(body)); });
+  clusters.snapshot([&](fact::Body body) { out.push_back(std::move(body)); });
+  clusters.snapshot_reservations([&](fact::Body body) { out.push_back(std::move(body)); });
   return out;
 }
 

@@ -237,10 +237,11 @@ TEST(Jobs, AnyPartsOfACheckpointMakeTheSameJob) {
   Small small;
   Job& job = gang(small, 3, "ns/train");
   come(small, job, 0, "u0");
-  std::vector<fact::JobKept> kept;
-  small.jobs.keep_live([&](fact::Body body) { kept.push_back(std::get<fact::JobKept>(body)); });
+  std::vector<fact::JobSnapshot> kept;
+  small.jobs.snapshot_live(
+      [&](fact::Body body) { kept.push_back(std::get<fact::JobSnapshot>(body)); });
   ASSERT_EQ(kept.size(), 1u);
-  fact::JobKept first;
+  fact::JobSnapshot first;
   first.job.id = job.id;
   first.more = true;
   first.pods = std::exchange(kept[0].pods, {});

@@ -201,7 +201,7 @@ void KubeWorld::crash() {
   runtime_ = nullptr;
   follower_ = nullptr;
   store_.crash();
-  spoil_told();
+  spoil_calibration();
   judge_.crashed();
   held_.clear();  // what was not durable has not been
   if (rng_.percent(30)) pass_time(rng_.between(0, 5 * kMinuteMs));
@@ -209,7 +209,7 @@ void KubeWorld::crash() {
 }
 
 // What lies beside the checkpoint may be lost, cut or changed: nothing depends on it.
-void KubeWorld::spoil_told() {
+void KubeWorld::spoil_calibration() {
   if (store_.told.empty() || !spoils_.percent(30)) return;
   const std::size_t at = spoils_.below(store_.told.size());
   if (spoils_.percent(50)) {

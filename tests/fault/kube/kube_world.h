@@ -47,7 +47,7 @@ class KubeWorld {
   void start();
   void start_edge();
   void crash();
-  void spoil_told();
+  void spoil_calibration();
   void turn();
   void commit(FaultStore::Fate fate);
   bool post(Input input, ReplyFn done);

@@ -8,7 +8,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "engine/forecast/forecast.h"
-#include "engine/forecast/told_starts.h"
+#include "engine/forecast/start_calibration.h"
 #include "server/edge/cluster/waiting.h"
 
 namespace subak::fault {
@@ -27,7 +27,7 @@ bool of_job_set(Made made) {
 }  // namespace
 
 OwnerWorld::OwnerWorld(std::uint64_t seed, std::size_t owners, bool obeys)
-    : rng_(seed), obeys_(obeys), cards_("k8s", {}, default_other_schedulers()) {
+    : rng_(seed), obeys_(obeys), cache_("k8s", {}, default_other_schedulers()) {
   say(in::SetCluster{"k8s", Mode::kEnforce, {}, "", false, false});
   AccountSpec spec;
   spec.path = "ml";
@@ -44,8 +44,8 @@ OwnerWorld::OwnerWorld(std::uint64_t seed, std::size_t owners, bool obeys)
     say(in::NodeSeen{"k8s", node});
   }
   for (const char* const path : kOwnerPaths) {
-    cards_.begin_owners(path);
-    cards_.complete_owners(path);
+    cache_.begin_owners(path);
+    cache_.complete_owners(path);
   }
   say(in::ListComplete{"k8s"});
   for (std::size_t i = 0; i < owners; ++i) add_owner();
@@ -255,19 +255,19 @@ void OwnerWorld::people() {
 // --- the edge and the core -----------------------------------------------------------------------
 
 void OwnerWorld::turn() {
-  cards_.adopt_orphans(monotonic_);
+  cache_.adopt_orphans(monotonic_);
   for (int reads = 0; reads < 8; ++reads) {
-    for (const std::string& uid : cards_.take_outdated()) {
+    for (const std::string& uid : cache_.take_outdated()) {
       const auto pod = pods_.find(uid);
       if (pod != pods_.end()) show(pod->second);
     }
-    while (auto news = cards_.next(Cards::kAllPodsKnown)) {
+    while (auto news = cache_.next(ClusterCache::kAllPodsKnown)) {
       if (!obeys_) {
         if (auto* const seen = std::get_if<in::PodSeen>(&news->body))
           seen->pod.replaced_alone = false;
       }
       say(news->body);
-      cards_.answered(news->uid);
+      cache_.answered(news->uid);
     }
   }
   if (const auto due = engine_.next_deadline(); due && *due <= now_) say(in::Tick{});
@@ -280,9 +280,9 @@ void OwnerWorld::turn() {
     const JobId job = effect.job;
     wanted_[job] = {std::move(effect), ++order};
   }
-  fence_.prune(cards_);
+  fence_.prune(cache_);
   for (const KubeWrite& w :
-       plan_writes(wanted_, fence_, cards_, attempts_, now_, monotonic_, 100).writes) {
+       plan_writes(wanted_, fence_, cache_, attempts_, now_, monotonic_, 100).writes) {
     write(w);
   }
   judge_gates();
@@ -372,7 +372,7 @@ void OwnerWorld::judge_gates() {
     }
   }
   for (const auto& [uid, pod] : pods_) {
-    if (!pod.gated || cards_.any_untold()) continue;
+    if (!pod.gated || cache_.any_untold()) continue;
     if (known.contains(uid)) {
       ++held_;
     } else {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/plan.h"
 #include "sim/read/rng.h"
 
@@ -103,7 +103,7 @@ class OwnerWorld {
   std::int64_t monotonic_ = 0;
   std::uint64_t serial_ = 0;
   Engine engine_;
-  Cards cards_;
+  ClusterCache cache_;
   Fence fence_;
   WantedJobs wanted_;
   Attempts attempts_;

@@ -176,9 +176,9 @@ void OwnerWorld::see(const std::string& text, const char* collection, bool delet
   event.kind = deleted ? WatchKind::kDeleted : WatchKind::kModified;
   event.object = parser.parse(text);
   if (collection == nullptr) {
-    cards_.see_pod(event, monotonic_);
+    cache_.see_pod(event, monotonic_);
   } else {
-    cards_.see_owner(event, collection);
+    cache_.see_owner(event, collection);
   }
 }
 

@@ -132,20 +132,20 @@ class SmallWorld {
     naive_.keep_whole = dice_.chance(40) ? 1 : 0;
     naive_.clique_gangs = static_cast<std::uint32_t>(dice_.below(3));
     fleet_.set_domain_rules({naive_.keep_whole, naive_.clique_gangs});
-    if (seed % 4 == 0) keep_beside(seed);
+    if (seed % 4 == 0) set_headroom(seed);
   }
 
-  std::uint64_t mixed() const { return mixed_; }      // gangs that got several products
-  std::uint64_t parted() const { return parted_; }    // balanced ones that got several domains
-  std::uint64_t spared() const { return spared_; }    // that left nodes to spare
-  std::uint64_t beside() const { return beside_; }    // that something kept was in the way of
-  std::uint64_t clashes() const { return clashes_; }  // that a ComputeDomain was in the way of
-  std::uint64_t refused() const { return refused_; }  // that a clique was not broken into for
+  std::uint64_t mixed() const { return mixed_; }        // gangs that got several products
+  std::uint64_t parted() const { return parted_; }      // balanced ones that got several domains
+  std::uint64_t spared() const { return spared_; }      // that left nodes to spare
+  std::uint64_t headroom() const { return headroom_; }  // that something kept was in the way of
+  std::uint64_t clashes() const { return clashes_; }    // that a ComputeDomain was in the way of
+  std::uint64_t refused() const { return refused_; }    // that a clique was not broken into for
 
   // One question, and the same after each end of what is held.
   void judge() {
     GangRequest request = small_request(dice_);
-    if (naive_.beside.any()) add_launcher(request);
+    if (naive_.headroom.any()) add_launcher(request);
     ASSERT_NO_FATAL_FAILURE(judge(request));
     while (end_one()) ASSERT_NO_FATAL_FAILURE(judge(request));
   }
@@ -154,7 +154,7 @@ class SmallWorld {
     naive_.ask(request);
     fleet_.check_invariants();
     const ShapeId shape = fleet_.intern(kHere, request);
-    const auto placement = search_.find(Picture(fleet_, kept_), shape, JobId(kHere, 999));
+    const auto placement = search_.find(FleetView(fleet_, kept_), shape, JobId(kHere, 999));
     const bool possible = EveryWay(naive_, request).possible();
     if (!placement && possible && may_miss(request)) return;
     ASSERT_EQ(placement.has_value(), possible) << describe(request);
@@ -182,9 +182,9 @@ class SmallWorld {
       }
       return;
     }
-    const auto reasons = search_.explain(Picture(fleet_, kept_), shape, JobId(kHere, 999));
+    const auto reasons = search_.explain(FleetView(fleet_, kept_), shape, JobId(kHere, 999));
     ASSERT_FALSE(reasons.empty()) << describe(request);
-    if (naive_.beside.any()) confirm_beside(request, reasons);
+    if (naive_.headroom.any()) confirm_headroom(request, reasons);
     const bool empty = possible_if(request, /*held=*/false, /*closed=*/false, false);
     if (empty && may_miss(request) && !search_.fits_empty_fleet(shape)) return;
     ASSERT_EQ(search_.fits_empty_fleet(shape), empty) << describe(request);
@@ -225,11 +225,11 @@ class SmallWorld {
   }
 
   // Where what is kept beside GPUs is all that is in the way, a reason says so.
-  void confirm_beside(const GangRequest& request, const std::vector<Reason>& reasons) {
+  void confirm_headroom(const GangRequest& request, const std::vector<Reason>& reasons) {
     naive::Fleet other = naive_;
-    other.beside = {};
+    other.headroom = {};
     if (request.spare > 0 || !EveryWay(other, request).possible()) return;
-    ++beside_;
+    ++headroom_;
     EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(),
                             [](const Reason& r) {
                               return r.token == ReasonToken::kNodeResources &&
@@ -240,16 +240,16 @@ class SmallWorld {
 
   // Of dice of their own, so that other worlds are what they were: something is kept, nodes say what CPU and
   // memory they have, and the gang has a launcher.
-  void keep_beside(std::uint64_t seed) {
+  void set_headroom(std::uint64_t seed) {
     launcher_dice_ = naive::Dice(seed * 7919);
     for (auto& [id, n] : naive_.nodes) {
       if (launcher_dice_.chance(70)) n.spec.cpu_milli = 1000 * (1 + launcher_dice_.below(8));
       if (launcher_dice_.chance(30)) n.spec.memory_bytes = 1 + launcher_dice_.below(8);
       fleet_.set_node(NodeId(id), kHere, n.spec, n.drained, 0);
     }
-    naive_.beside.cpu_milli = 1000 * (1 + launcher_dice_.below(3));
-    if (launcher_dice_.chance(30)) naive_.beside.memory_bytes = 1 + launcher_dice_.below(2);
-    fleet_.keep_beside_gpus(naive_.beside);
+    naive_.headroom.cpu_milli = 1000 * (1 + launcher_dice_.below(3));
+    if (launcher_dice_.chance(30)) naive_.headroom.memory_bytes = 1 + launcher_dice_.below(2);
+    fleet_.set_gpu_headroom(naive_.headroom);
   }
   void add_launcher(GangRequest& request) {
     if (request.pods() >= kMostPods || request.balanced || launcher_dice_.chance(30)) return;
@@ -310,7 +310,7 @@ class SmallWorld {
   // as all that counts, where `only_gpus`.
   bool possible_if(const GangRequest& request, bool held, bool closed, bool only_gpus) const {
     naive::Fleet other = naive_;
-    if (!held) other.beside = {};
+    if (!held) other.headroom = {};
     for (auto& [id, n] : other.nodes) {
       if (!held) n.held.clear(), n.spec.unhealthy_gpus = 0, other.leave_nothing();
       if (!closed) {
@@ -380,8 +380,8 @@ class SmallWorld {
     return text;
   }
   std::string describe(const GangRequest& request) const {
-    std::string text = to_text(request) + " beside " + std::to_string(naive_.beside.cpu_milli) +
-                       "/" + std::to_string(naive_.beside.memory_bytes);
+    std::string text = to_text(request) + " beside " + std::to_string(naive_.headroom.cpu_milli) +
+                       "/" + std::to_string(naive_.headroom.memory_bytes);
     for (const auto& [id, n] : naive_.nodes) {
       text += "\n  node " + to_text(n.spec) + (n.drained ? " drained" : "");
       for (const naive::Held& h : n.held) {
@@ -393,11 +393,11 @@ class SmallWorld {
 
   naive::Dice dice_;
   KeepingFleet fleet_;
-  KeptNodes kept_;
+  ReservedNodes kept_;
   Search search_{fleet_};
   naive::Fleet naive_;
   naive::Dice launcher_dice_{0};
-  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0, beside_ = 0, refused_ = 0,
+  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0, headroom_ = 0, refused_ = 0,
                 clashes_ = 0;
 };
 
@@ -408,7 +408,7 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
   const std::uint64_t first = setting("SUBAK_FIRST", 1), states = setting("SUBAK_STATES", 20'000);
-  std::uint64_t mixed = 0, parted = 0, spared = 0, beside = 0, refused = 0, clashes = 0;
+  std::uint64_t mixed = 0, parted = 0, spared = 0, headroom = 0, refused = 0, clashes = 0;
   for (std::uint64_t seed = first; seed < first + states; ++seed) {
     SCOPED_TRACE("SUBAK_FIRST=" + std::to_string(seed));
     SmallWorld world(seed);
@@ -417,14 +417,14 @@ TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
     mixed += world.mixed();
     parted += world.parted();
     spared += world.spared();
-    beside += world.beside();
+    headroom += world.headroom();
     refused += world.refused();
     clashes += world.clashes();
   }
   EXPECT_GE(mixed, states / 500);
   EXPECT_GE(parted, states / 500);
   EXPECT_GE(spared, states / 500);
-  EXPECT_GE(beside, states / 500);
+  EXPECT_GE(headroom, states / 500);
   EXPECT_GE(refused, states / 500);
   EXPECT_GE(clashes, states / 500);
 }

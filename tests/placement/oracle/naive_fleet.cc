@@ -179,15 +179,15 @@ std::int64_t free_gpus(const NodeSpec& s, const Left& l) {
          std::count_if(l.gpu.begin(), l.gpu.end(), [](MilliGpu free) { return free > 0; });
 }
 
-bool Fleet::keeps_beside(const NodeSpec& s, const Left& l, const PodShape& p) const {
+bool Fleet::leaves_headroom(const NodeSpec& s, const Left& l, const PodShape& p) const {
   if (p.kind != GpuKind::kNone || l.empty) return true;
   const std::int64_t free = free_gpus(s, l);
-  const bool cpu = p.cpu_milli == 0 || s.cpu_milli == 0 || l.cpu >= free * beside.cpu_milli;
+  const bool cpu = p.cpu_milli == 0 || s.cpu_milli == 0 || l.cpu >= free * headroom.cpu_milli;
   return cpu &&
-         (p.memory_bytes == 0 || s.memory_bytes == 0 || l.memory >= free * beside.memory_bytes);
+         (p.memory_bytes == 0 || s.memory_bytes == 0 || l.memory >= free * headroom.memory_bytes);
 }
 
-Left Fleet::left(std::uint32_t id, bool empty, bool with_kept) const {
+Left Fleet::left(std::uint32_t id, bool empty, bool with_reserved) const {
   const Node& n = nodes.at(id);
   const NodeSpec& s = n.spec;
   Left l;
@@ -211,7 +211,7 @@ Left Fleet::left(std::uint32_t id, bool empty, bool with_kept) const {
     l.pods -= 1;
     l.ports.insert(l.ports.end(), h.pod.host_ports.begin(), h.pod.host_ports.end());
   }
-  std::uint64_t out = with_kept ? kept(id) : 0;
+  std::uint64_t out = with_reserved ? kept(id) : 0;
   if (out == kAll) {
     for (auto& [profile, count] : l.slices) count = 0;
   }
@@ -226,7 +226,7 @@ Left Fleet::left(std::uint32_t id, bool empty, bool with_kept) const {
     auto& most = *std::max_element(l.gpu.rbegin(), l.gpu.rend());
     for (; most > 0 && over > 0; --over) --most;
   }
-  if (with_kept) l.hidden = free_gpus(s, left(id, false, false)) - free_gpus(s, l);
+  if (with_reserved) l.hidden = free_gpus(s, left(id, false, false)) - free_gpus(s, l);
   return l;
 }
 
@@ -279,23 +279,23 @@ void Fleet::advance(TimeMs now) {
   }
 }
 
-bool Fleet::barred(std::uint32_t id, const PodShape& pod) const {
-  const std::vector<PodShape>& pods = nodes.at(id).barred;
+bool Fleet::is_backed_off(std::uint32_t id, const PodShape& pod) const {
+  const std::vector<PodShape>& pods = nodes.at(id).backed_off;
   return std::find(pods.begin(), pods.end(), pod) != pods.end();
 }
 
 bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
-                 bool bars) const {
+                 bool backoffs) const {
   const Node& n = nodes.at(id);
   if (!n.present || n.cluster != cluster || n.drained || !n.spec.ready || !n.spec.unfit.empty()) {
     return false;
   }
   if (n.spec.unschedulable && !eligibility::tolerates_cordon(pod.tolerations)) return false;
-  if (n.kept_for && n.kept_for != owner) return false;
+  if (n.reserved_for && n.reserved_for != owner) return false;
   const bool small = pod.kind != GpuKind::kNone && together_ <= n.spec.gpus * 1000;
-  if (bars && small && !n.kept_for && left_to_gangs(id)) return false;
-  if (bars && pod.kind != GpuKind::kNone && computes_ && computed(id, owner)) return false;
-  return eligibility::matches(pod, n.spec) && (!bars || !barred(id, pod));
+  if (backoffs && small && !n.reserved_for && in_reserved_domain(id)) return false;
+  if (backoffs && pod.kind != GpuKind::kNone && computes_ && computed(id, owner)) return false;
+  return eligibility::matches(pod, n.spec) && (!backoffs || !is_backed_off(id, pod));
 }
 
 bool Fleet::computed(std::uint32_t id, JobId owner) const {
@@ -303,7 +303,7 @@ bool Fleet::computed(std::uint32_t id, JobId owner) const {
   bool here = false;
   for (const std::uint32_t m : wired(home(id))) {
     const Node& n = nodes.at(m);
-    if (n.kept_computes && n.kept_for != owner) gangs.insert(n.kept_for);
+    if (n.kept_computes && n.reserved_for != owner) gangs.insert(n.reserved_for);
     for (const Held& h : n.held) {
       if (!h.computes || h.slot.milligpu == 0 || h.owner == owner) continue;
       gangs.insert(h.owner);
@@ -410,7 +410,7 @@ std::int64_t Fleet::cap(std::uint32_t id, const PodShape& pod, std::uint64_t mas
   Left l = left(id, empty);
   std::int64_t n = 0;
   const NodeSpec& spec = nodes.at(id).spec;
-  while (n < 1000 && put(spec, l, pod, mask) && keeps_beside(spec, l, pod)) ++n;
+  while (n < 1000 && put(spec, l, pod, mask) && leaves_headroom(spec, l, pod)) ++n;
   return n;
 }
 

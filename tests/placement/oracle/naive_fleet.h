@@ -30,9 +30,9 @@ struct Node {
   ClusterId cluster;
   bool present = false, drained = false;
   std::vector<Held> held;
-  JobId kept_for;
-  bool kept_computes = false;    // for a gang that uses a ComputeDomain
-  std::vector<PodShape> barred;  // pods that it turned away
+  JobId reserved_for;
+  bool kept_computes = false;        // for a gang that uses a ComputeDomain
+  std::vector<PodShape> backed_off;  // pods that it turned away
   NodeBooks books;
   TimeMs as_of = 0;
 };
@@ -50,7 +50,7 @@ struct Left {
 class Fleet {
  public:
   std::map<std::uint32_t, Node> nodes;  // by NodeId
-  BesideGpu beside;                     // kept from pods without GPUs for each free GPU
+  GpuHeadroom headroom;                 // kept from pods without GPUs for each free GPU
   std::uint32_t keep_whole = 0, clique_gangs = 1;
 
   NodeLevels levels(std::uint32_t id) const;
@@ -59,15 +59,15 @@ class Fleet {
   // `kept`: GPUs that exclusive gangs keep are left to nobody.
   Left left(std::uint32_t id, bool empty = false, bool kept = true) const;
   // Such a pod, which is there, takes nothing that is kept beside free GPUs.
-  bool keeps_beside(const NodeSpec& spec, const Left& left, const PodShape& pod) const;
+  bool leaves_headroom(const NodeSpec& spec, const Left& left, const PodShape& pod) const;
   bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
-            bool bars = true) const;
-  bool barred(std::uint32_t id, const PodShape& pod) const;
+            bool backoffs = true) const;
+  bool is_backed_off(std::uint32_t id, const PodShape& pod) const;
   // From now on pods are of this gang: as many empty cliques as `keep_whole` says are not for it if none of its
   // segments has more GPUs together than a node of them. Anew after each change.
   void ask(const GangRequest& request);
   // The clique is left to gangs now; of a lone node false.
-  bool left_to_gangs(std::uint32_t id) const { return left_.contains(home(id)); }
+  bool in_reserved_domain(std::uint32_t id) const { return left_.contains(home(id)); }
   void leave_nothing() { left_.clear(); }
   void compute_together() { computes_ = false; }
   // Others have a ComputeDomain there, and the gang, which is the owner's, may not be beside them.

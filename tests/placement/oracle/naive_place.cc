@@ -67,7 +67,7 @@ bool Fleet::exists_exclusive(const GangRequest& r, ClusterId cluster, JobId owne
       std::int64_t sum = 0;
       bool clean = true;
       for (const std::uint32_t m : wired(clique(id))) {
-        const JobId keeper = nodes.at(m).kept_for;
+        const JobId keeper = nodes.at(m).reserved_for;
         clean = clean && unused(m, kAll) && (!keeper || keeper == owner);
       }
       for (const std::uint32_t m : members(clique(id))) {
@@ -199,7 +199,7 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
       const auto all = members(clique(id));
       for (const std::uint32_t m : all) {
         // Keeping and bars hide nodes for a while; they do not change how full a domain is.
-        const JobId insider = nodes.at(m).kept_for ? nodes.at(m).kept_for : owner;
+        const JobId insider = nodes.at(m).reserved_for ? nodes.at(m).reserved_for : owner;
         if (open(m, pod, cluster, insider, /*bars=*/false)) {
           domain += units(m, kAll);
           domain_cpu += cpu(m);
@@ -293,7 +293,7 @@ bool Fleet::close_together(const GangRequest& r, ClusterId cluster, JobId owner)
   if (fragments_hold(r, cluster, owner)) return false;
   return std::none_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
     const NodeSpec& s = entry.second.spec;
-    const JobId insider = entry.second.kept_for ? entry.second.kept_for : owner;
+    const JobId insider = entry.second.reserved_for ? entry.second.reserved_for : owner;
     return s.replicas <= 1 && s.gpus - s.mig_gpus >= 2 * pod.gpus &&
            open(entry.first, pod, cluster, insider, /*bars=*/false);
   });
@@ -390,7 +390,7 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
   }
   for (std::uint32_t k = 0; k < r.pods(); ++k) {
     const std::uint32_t id = p.slots[k].node.value;
-    if (!keeps_beside(nodes.at(id).spec, rooms.at(id), pod_of(r, k)))
+    if (!leaves_headroom(nodes.at(id).spec, rooms.at(id), pod_of(r, k)))
       return "rank " + std::to_string(k) + ": takes what is kept beside free GPUs";
   }
   // Of one shape: what its pods may take, all of them may.

@@ -27,14 +27,14 @@ struct Running {
 class Twin {
  public:
   // Of the seeds beyond the first, some keep CPU and memory beside free GPUs.
-  explicit Twin(std::uint64_t seed) : dice_(seed), depth_(seed % 4), beside_(seed > 6) {
+  explicit Twin(std::uint64_t seed) : dice_(seed), depth_(seed % 4), headroom_(seed > 6) {
     for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
   }
 
   void step() {
     now_ += dice_.below(50);
     naive_.advance(now_);
-    if (beside_ && dice_.chance(2)) keep_beside();
+    if (headroom_ && dice_.chance(2)) set_headroom();
     const std::int64_t what = dice_.below(100);
     if (what < 60) {
       submit();
@@ -49,7 +49,7 @@ class Twin {
     } else if (what < 98) {
       remove_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
     } else {
-      ask_with_kept_nodes();
+      ask_with_reserved_nodes();
     }
   }
 
@@ -88,25 +88,26 @@ class Twin {
     keep_anew();
   }
 
-  void keep_beside() {
-    naive_.beside.cpu_milli = dice_.chance(30) ? 0 : 1000 * (1 + dice_.below(8));
-    naive_.beside.memory_bytes = dice_.chance(50) ? 0 : (1 + dice_.below(3)) << 30;
-    fleet_.keep_beside_gpus(naive_.beside);
+  void set_headroom() {
+    naive_.headroom.cpu_milli = dice_.chance(30) ? 0 : 1000 * (1 + dice_.below(8));
+    naive_.headroom.memory_bytes = dice_.chance(50) ? 0 : (1 + dice_.below(3)) << 30;
+    fleet_.set_gpu_headroom(naive_.headroom);
   }
 
   // Pods of a job that runs there are turned away there from now on; or what was is forgiven.
   void bar_some_node() {
     const auto id = static_cast<std::uint32_t>(1 + dice_.below(kNodes));
     naive::Node& n = naive_.nodes[id];
-    if (!n.barred.empty() && dice_.chance(60)) {
-      fleet_.lift_bar(NodeId(id), n.barred.back());
-      n.barred.pop_back();
+    if (!n.backed_off.empty() && dice_.chance(60)) {
+      fleet_.end_backoff(NodeId(id), n.backed_off.back());
+      n.backed_off.pop_back();
       return;
     }
     if (!n.present || n.held.empty()) return;
     const PodShape pod = n.held.front().pod;
-    if (std::find(n.barred.begin(), n.barred.end(), pod) == n.barred.end()) n.barred.push_back(pod);
-    fleet_.bar(NodeId(id), pod);
+    if (std::find(n.backed_off.begin(), n.backed_off.end(), pod) == n.backed_off.end())
+      n.backed_off.push_back(pod);
+    fleet_.back_off(NodeId(id), pod);
   }
 
   void set_rules() {
@@ -135,11 +136,11 @@ class Twin {
 
   std::optional<Placement> ask(ShapeId shape, const GangRequest& request, ClusterId cluster,
                                JobId owner) {
-    const auto placement = search_.find(Picture(fleet_, kept_), shape, owner);
-    EXPECT_EQ(placement, one_by_one_.find(Picture(fleet_, kept_), shape, owner))
+    const auto placement = search_.find(FleetView(fleet_, kept_), shape, owner);
+    EXPECT_EQ(placement, one_by_one_.find(FleetView(fleet_, kept_), shape, owner))
         << to_text(request);
     (placement ? found : failed) += 1;
-    const auto reasons = search_.explain(Picture(fleet_, kept_), shape, owner);
+    const auto reasons = search_.explain(FleetView(fleet_, kept_), shape, owner);
     EXPECT_EQ(reasons.empty(), placement.has_value()) << to_text(request);
     judge(naive::offered(request), cluster, owner, placement);
     return placement;
@@ -228,15 +229,15 @@ class Twin {
     }
   }
 
-  void ask_with_kept_nodes() {
+  void ask_with_reserved_nodes() {
     const JobId owner(ClusterId(1), 999'999), other(ClusterId(1), 999'998);
     std::vector<NodeId> nodes;
     for (int k = 0; k < 5; ++k)
       nodes.emplace_back(1 + static_cast<std::uint32_t>(dice_.below(kNodes)));
     const bool computes = dice_.chance(50);
-    kept_.keep(nodes, owner, computes);
+    kept_.reserve(nodes, owner, computes);
     for (const NodeId id : nodes) {
-      naive_.nodes[id.value].kept_for = owner;
+      naive_.nodes[id.value].reserved_for = owner;
       naive_.nodes[id.value].kept_computes = computes;
     }
     const GangRequest request = naive::random_request(dice_, false);
@@ -245,7 +246,7 @@ class Twin {
     ask(shape, request, ClusterId(1), owner);
     kept_.clear();
     for (const NodeId id : nodes) {
-      naive_.nodes[id.value].kept_for = JobId();
+      naive_.nodes[id.value].reserved_for = JobId();
       naive_.nodes[id.value].kept_computes = false;
     }
     ask(shape, request, ClusterId(1), other);
@@ -253,9 +254,9 @@ class Twin {
 
   Dice dice_;
   const std::size_t depth_;  // levels that nodes may name
-  const bool beside_;        // something is kept beside free GPUs
+  const bool headroom_;      // something is kept beside free GPUs
   KeepingFleet fleet_;
-  KeptNodes kept_;
+  ReservedNodes kept_;
   Search search_{fleet_};
   Search one_by_one_{fleet_, AlikeNodes::kJudgedEach};
   naive::Fleet naive_;

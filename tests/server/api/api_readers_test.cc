@@ -103,18 +103,18 @@ TEST_F(ApiReadersTest, WhyTellsThePositionOfAJobThatJustCame) {
 // Twenty readers of the queue wait behind a dear read; status and an edit do not wait for them.
 TEST_F(ApiReadersTest, StatusAndEditsPassReadersOfTheQueue) {
   std::promise<void> first_entered, second_entered, go_first, go_second;
-  ASSERT_EQ(follower_->read_dear("other",
-                                 [&](const Engine&) {
-                                   first_entered.set_value();
-                                   go_first.get_future().wait();
-                                 }),
+  ASSERT_EQ(follower_->read_expensive("other",
+                                      [&](const Engine&) {
+                                        first_entered.set_value();
+                                        go_first.get_future().wait();
+                                      }),
             Queued::kYes);
   first_entered.get_future().wait();
-  ASSERT_EQ(follower_->read_dear("other",
-                                 [&](const Engine&) {
-                                   second_entered.set_value();
-                                   go_second.get_future().wait();
-                                 }),
+  ASSERT_EQ(follower_->read_expensive("other",
+                                      [&](const Engine&) {
+                                        second_entered.set_value();
+                                        go_second.get_future().wait();
+                                      }),
             Queued::kYes);
   constexpr std::size_t kReaders = 20;
   std::atomic<std::size_t> answered{0};
@@ -146,15 +146,15 @@ TEST_F(ApiReadersTest, StatusAndEditsPassReadersOfTheQueue) {
 
 TEST_F(ApiReadersTest, OneCallersDearReadsHaveABound) {
   std::promise<void> entered, go_on;
-  ASSERT_EQ(follower_->read_dear("loopback",
-                                 [&](const Engine&) {
-                                   entered.set_value();
-                                   go_on.get_future().wait();
-                                 }),
+  ASSERT_EQ(follower_->read_expensive("loopback",
+                                      [&](const Engine&) {
+                                        entered.set_value();
+                                        go_on.get_future().wait();
+                                      }),
             Queued::kYes);
   entered.get_future().wait();
   for (std::size_t i = 1; i < limits::kMaxReadsPerCaller; ++i) {
-    ASSERT_EQ(follower_->read_dear("loopback", [](const Engine&) {}), Queued::kYes);
+    ASSERT_EQ(follower_->read_expensive("loopback", [](const Engine&) {}), Queued::kYes);
   }
   v1::ListQueueResponse out;
   const auto status = run([&](auto* c) { return jobs_->ListQueue(c, {}, &out); });

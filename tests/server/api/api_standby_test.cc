@@ -19,7 +19,7 @@ constexpr const char* kReads[] = {"Get", "List", "Explain", "Watch", "Report", "
 
 class Shared final : public MemoryStore {
  public:
-  Lead lead() const override { return {7, "gpu-7 process 4711", address, {}}; }
+  Leadership lead() const override { return {7, "gpu-7 process 4711", address, {}}; }
   DurationMs waiting_ms() const override { return waiting; }
   std::string address = "gpu-7.example:9444";
   std::atomic<DurationMs> waiting{0};

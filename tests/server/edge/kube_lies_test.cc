@@ -10,7 +10,7 @@
 #include "core/edge_limits.h"
 #include "core/limits.h"
 #include "server/edge/client/reflector.h"
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/edge.h"
 
 namespace subak {
@@ -160,7 +160,7 @@ class LiedTo {
     };
     ports.read = [](auto) { return false; };
     ports.read_starts = [](auto) { return false; };
-    ports.read_dear = [](auto) { return false; };
+    ports.read_expensive = [](auto) { return false; };
     ports.now_ms = [this] { return api->now; };
     ports.monotonic_ms = [this] { return api->now; };
     EdgeOptions options;

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "server/edge/cluster/cards.h"
+#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/plan.h"
 
 namespace subak {
@@ -50,10 +50,10 @@ class Kube : public ::testing::Test {
     WatchEvent event;
     event.kind = kind;
     event.object = parser_.parse(text);
-    cards.see_pod(event, monotonic);
+    cache.see_pod(event, monotonic);
   }
   void see_answered(const PodText& pod) {
-    cards.see_answered_pod(parser_.parse(text_of(pod)), monotonic);
+    cache.see_answered_pod(parser_.parse(text_of(pod)), monotonic);
   }
   void see_node(const std::string& name, WatchKind kind = WatchKind::kModified,
                 const std::string& more = "") {
@@ -61,7 +61,7 @@ class Kube : public ::testing::Test {
     event.kind = kind;
     event.object = parser_.parse(R"({"metadata":{"name":")" + name + "\"}" + more + "}");
     event.resource_version = json::text(event.object, "version");
-    cards.see_node(event, kNow);
+    cache.see_node(event, kNow);
   }
   void see_job(const std::string& uid, int parallelism, bool suspended = false,
                const std::string& mark = "") {
@@ -73,13 +73,13 @@ class Kube : public ::testing::Test {
                                  R"(","namespace":"a","name":"j","resourceVersion":"5")" + notes +
                                  R"(},"spec":{"parallelism":)" + std::to_string(parallelism) +
                                  R"(,"suspend":)" + (suspended ? "true" : "false") + "}}");
-    cards.see_owner(event, kJobsPath);
+    cache.see_owner(event, kJobsPath);
   }
   void see_owner(const std::string& text) {
     WatchEvent event;
     event.kind = WatchKind::kModified;
     event.object = parser_.parse(text);
-    cards.see_owner(event, kJobsPath);
+    cache.see_owner(event, kJobsPath);
   }
   // An Indexed Job "j" of uid I, all its indexes at once. `more`: of its spec, with a comma behind it.
   static std::string indexed(int pods, const std::string& more, const std::string& status = "{}") {
@@ -90,15 +90,15 @@ class Kube : public ::testing::Test {
            status + "}";
   }
   void see_answered_owner(const std::string& text) {
-    cards.see_answered_owner(parser_.parse(text), kJobsPath);
+    cache.see_answered_owner(parser_.parse(text), kJobsPath);
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
-    while (auto news = cards.next(Cards::kAllPodsKnown)) {
+    while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
       out.push_back(
           std::visit([](const auto& body) { return std::string(body.kName); }, news->body) + " " +
           news->uid);
-      cards.answered(news->uid);
+      cache.answered(news->uid);
     }
     return out;
   }
@@ -115,8 +115,8 @@ class Kube : public ::testing::Test {
     }
   }
   std::vector<std::string> plan(std::size_t most = 100, TimeMs now = kNow) {
-    fence.prune(cards);
-    last = plan_writes(jobs, fence, cards, attempts, now, monotonic, most);
+    fence.prune(cache);
+    last = plan_writes(jobs, fence, cache, attempts, now, monotonic, most);
     std::vector<std::string> out;
     for (const KubeWrite& w : last.writes) {
       out.push_back(std::string(enum_name(w.kind)) + " " + w.uid);
@@ -124,7 +124,7 @@ class Kube : public ::testing::Test {
     return out;
   }
 
-  Cards cards{"east", {}, default_other_schedulers()};
+  ClusterCache cache{"east", {}, default_other_schedulers()};
   WantedJobs jobs;
   Fence fence;
   Attempts attempts;

@@ -23,19 +23,19 @@ using ::testing::SizeIs;
 constexpr DurationMs kMinute = kMinuteMs;
 const TimeMs kNoon = *parse_time("2026-03-01T12:00:00Z", "");
 
-StartOutlook forecast(TimeMs expected_ms) {
-  return {OutlookBy::kForecast,
+StartEstimate forecast(TimeMs expected_ms) {
+  return {EstimateBasis::kForecast,
           {expected_ms - 10 * kMinute, expected_ms, expected_ms + 20 * kMinute, true}};
 }
-StartOutlook promise(TimeMs by_ms) {
-  return {OutlookBy::kPromise, {by_ms - 10 * kMinute, by_ms - kMinute, by_ms, true}};
+StartEstimate promise(TimeMs by_ms) {
+  return {EstimateBasis::kPromise, {by_ms - 10 * kMinute, by_ms - kMinute, by_ms, true}};
 }
 
 class WaitingTest : public Kube {
  protected:
   // What is written as job `uid` is found to wait for the reason, to start then.
   std::vector<KubeCall> look(const std::string& uid, ReasonToken token,
-                             std::optional<StartOutlook> start) {
+                             std::optional<StartEstimate> start) {
     WaitingPage page;
     Reason reason;
     reason.token = token;
@@ -44,11 +44,11 @@ class WaitingTest : public Kube {
     waiting.take(page, now);
     return written();
   }
-  std::vector<KubeCall> look(std::optional<StartOutlook> start) {
+  std::vector<KubeCall> look(std::optional<StartEstimate> start) {
     return look("1", ReasonToken::kWaitingForCapacity, start);
   }
   std::vector<KubeCall> written() {
-    for (int i = 0; i < 100; ++i, clock_ms += kSecondMs) teller.turn();
+    for (int i = 0; i < 100; ++i, clock_ms += kSecondMs) recorder.turn();
     return std::exchange(api.calls, {});
   }
   static const KubeCall& of_path(const std::vector<KubeCall>& calls, std::string_view end) {
@@ -63,8 +63,8 @@ class WaitingTest : public Kube {
   AnswersAtOnce api;
   TimeMs now = kNoon;
   std::int64_t clock_ms = 1'000'000;
-  Teller teller{api, [this] { return now; }, [this] { return clock_ms; }};
-  Waiting waiting{cards, teller};
+  EventRecorder recorder{api, [this] { return now; }, [this] { return clock_ms; }};
+  Waiting waiting{cache, recorder};
 };
 
 TEST_F(WaitingTest, TheStartIsInTheEventsTheAnnotationAndTheCondition) {
@@ -97,7 +97,7 @@ TEST_F(WaitingTest, SmallMovesWriteNothing) {
 
 TEST_F(WaitingTest, TheFirstEstimateIsToldOnceItIsThere) {
   see({"1"});
-  const StartOutlook none{OutlookBy::kTooFewStarts, {}};
+  const StartEstimate none{EstimateBasis::kTooFewStarts, {}};
   const auto calls = look(none);
   ASSERT_THAT(calls, SizeIs(3));
   for (const KubeCall& call : calls) EXPECT_THAT(call.body, HasSubstr("No estimate yet: "));
@@ -230,12 +230,12 @@ TEST_F(WaitingTest, WritesAreBoundedWhileAllStartsMove) {
     page.jobs.push_back({JobId(ClusterId(1), i), std::to_string(i), {}, forecast(kNoon + kHourMs)});
   }
   waiting.take(page, now);
-  teller.turn();
+  recorder.turn();
   const std::size_t first = api.calls.size();
-  EXPECT_LE(first, 2 * limits::kToldPerSecond) << "after a pause a second's worth at once";
+  EXPECT_LE(first, 2 * limits::kEventsPerSecond) << "after a pause a second's worth at once";
   clock_ms += kSecondMs;
-  teller.turn();
-  EXPECT_LE(api.calls.size(), first + limits::kToldPerSecond + 1);
+  recorder.turn();
+  EXPECT_LE(api.calls.size(), first + limits::kEventsPerSecond + 1);
   EXPECT_THAT(written(), SizeIs(64 * 3));
 }
 
@@ -245,23 +245,23 @@ TEST(StartSentence, SaysWhatTheStartRestsOn) {
   EXPECT_EQ(start_sentence(promise(start + 1), kNoon), "It starts by 14:21 UTC") << "not earlier";
   EXPECT_EQ(start_sentence(promise(start + kDayMs), kNoon), "It starts by 2026-03-02 14:20 UTC");
   EXPECT_EQ(start_sentence(forecast(start), kNoon), "It starts about 14:20 (14:10 to 14:40) UTC");
-  StartOutlook unlearned = forecast(start);
+  StartEstimate unlearned = forecast(start);
   unlearned.at.learned = false;
   EXPECT_EQ(start_sentence(unlearned, kNoon),
             "It starts about 14:20 UTC; too few starts have come to say how far off this is");
-  StartOutlook assumed = forecast(start);
+  StartEstimate assumed = forecast(start);
   assumed.at.assumed = true;
   EXPECT_EQ(start_sentence(assumed, kNoon),
             "It starts about 14:20 (14:10 to 14:40) UTC; no time limit given: assuming 24 h");
-  EXPECT_EQ(start_sentence({OutlookBy::kTooFewStarts, {}}, kNoon),
+  EXPECT_EQ(start_sentence({EstimateBasis::kTooFewStarts, {}}, kNoon),
             "No estimate yet: what runs before it has no time limit, and too few starts have come "
             "to learn from");
-  StartOutlook guess = forecast(start);
-  guess.by = OutlookBy::kGuess;
+  StartEstimate guess = forecast(start);
+  guess.by = EstimateBasis::kGuess;
   EXPECT_EQ(start_sentence(guess, kNoon),
             "It starts about 14:20 (14:10 to 14:40) UTC, if what has no time limit that can be "
             "counted on ends when it is guessed to");
-  StartOutlook beyond{OutlookBy::kBeyond, {kNoon + 30 * kDayMs, 0, 0, false}};
+  StartEstimate beyond{EstimateBasis::kBeyond, {kNoon + 30 * kDayMs, 0, 0, false}};
   EXPECT_EQ(start_sentence(beyond, kNoon), "It does not start before 2026-03-31 12:00 UTC");
 }
 

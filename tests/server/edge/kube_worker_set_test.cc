@@ -16,8 +16,8 @@ constexpr std::string_view kLws = "leaderworkerset.sigs.k8s.io/";
 class WorkerSet : public ::testing::Test {
  protected:
   void list_sets() {
-    cards.begin_owners(kWorkerSetsPath);
-    cards.complete_owners(kWorkerSetsPath);
+    cache.begin_owners(kWorkerSetsPath);
+    cache.complete_owners(kWorkerSetsPath);
   }
   static std::string made(int gpus) {
     return R"({"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":")" +
@@ -33,7 +33,7 @@ class WorkerSet : public ::testing::Test {
     WatchEvent event;
     event.kind = kind;
     event.object = parser_.parse(text);
-    cards.see_owner(event, kWorkerSetsPath);
+    cache.see_owner(event, kWorkerSetsPath);
   }
   void see_pod(int group, int index, WatchKind kind = WatchKind::kModified, bool gated = true,
                const std::string& uid = "") {
@@ -51,11 +51,11 @@ class WorkerSet : public ::testing::Test {
         R"(},"ownerReferences":[{"controller":true,"apiVersion":"apps/v1","kind":"StatefulSet","name":"llm","uid":"S"}]},)" +
         R"("spec":{"schedulingGates":[)" + (gated ? R"({"name":"subak.gpu/queue"})" : "") +
         R"(],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})");
-    cards.see_pod(event, 0);
+    cache.see_pod(event, 0);
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
-    while (auto news = cards.next(Cards::kAllPodsKnown)) {
+    while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
       if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) {
         out.push_back("seen " + seen->pod.uid + " " + seen->pod.gang + " of " + seen->pod.owner +
                       " size " + std::to_string(seen->pod.gang_size));
@@ -68,7 +68,7 @@ class WorkerSet : public ::testing::Test {
     return out;
   }
 
-  Cards cards{"east", {}, default_other_schedulers()};
+  ClusterCache cache{"east", {}, default_other_schedulers()};
 
  private:
   simdjson::dom::parser parser_;
@@ -79,7 +79,7 @@ TEST_F(WorkerSet, AGroupWaitsForItsSetToBeSeen) {
   list_sets();
   see_pod(0, 0);
   EXPECT_THAT(told(), IsEmpty());
-  EXPECT_TRUE(cards.any_untold());
+  EXPECT_TRUE(cache.any_untold());
   see_set(set("U", 1));
   see_pod(0, 1);
   EXPECT_THAT(told(),
@@ -89,10 +89,10 @@ TEST_F(WorkerSet, AGroupWaitsForItsSetToBeSeen) {
 TEST_F(WorkerSet, OneThatWasSeenTooLateIsReadAgain) {
   list_sets();
   see_pod(0, 0);
-  cards.adopt_orphans(limits::kOwnerMs);
+  cache.adopt_orphans(limits::kOwnerMs);
   EXPECT_THAT(told(), ElementsAre("seen llm-0-0 llm-0 of  size 2"));
   see_set(set("U", 1));
-  EXPECT_THAT(cards.take_outdated(), ElementsAre("llm-0-0"));
+  EXPECT_THAT(cache.take_outdated(), ElementsAre("llm-0-0"));
   see_pod(0, 0);
   EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0 llm-0 of U+0 size 2"));
 }
@@ -150,10 +150,10 @@ TEST_F(WorkerSet, PodsWithoutGpusAreNoneOfTheGang) {
   EXPECT_THAT(told(), ElementsAre("seen llm-0-1  of S size 1"));
 }
 
-in::GangSeen WorkerSetsWord(Cards& cards) {
-  const auto pod = cards.next(Cards::kAllPodsKnown);
+in::GangSeen WorkerSetsWord(ClusterCache& cache) {
+  const auto pod = cache.next(ClusterCache::kAllPodsKnown);
   EXPECT_TRUE(pod && std::holds_alternative<in::PodSeen>(pod->body)) << "its leader comes first";
-  const auto news = cards.next(Cards::kAllPodsKnown);
+  const auto news = cache.next(ClusterCache::kAllPodsKnown);
   return news ? std::get<in::GangSeen>(news->body) : in::GangSeen();
 }
 
@@ -161,7 +161,7 @@ TEST_F(WorkerSet, OfALeaderThatComesFirstTheWorkersAreSaid) {
   const std::string first = set("U", 1, R"(},"startupPolicy":"LeaderReady","x":{)");
   see_set(first);
   see_pod(0, 0);
-  const in::GangSeen seen = WorkerSetsWord(cards);
+  const in::GangSeen seen = WorkerSetsWord(cache);
   EXPECT_EQ(seen.ns + "/" + seen.gang + " of " + seen.owner, "a/llm-0 of U+0");
   EXPECT_EQ(seen.least, 1u);
   ASSERT_EQ(seen.groups.size(), 2u);
@@ -170,7 +170,7 @@ TEST_F(WorkerSet, OfALeaderThatComesFirstTheWorkersAreSaid) {
   see_pod(0, 0);
   see_set(first);
   EXPECT_THAT(told(), IsEmpty());  // once
-  EXPECT_THAT(cards.take_outdated(), IsEmpty());
+  EXPECT_THAT(cache.take_outdated(), IsEmpty());
   see_pod(0, 1);
   EXPECT_THAT(told(), ElementsAre("seen llm-0-1 llm-0 of U+0 size 2"));  // of a leader alone
 }
@@ -179,12 +179,12 @@ TEST_F(WorkerSet, TheWorkersTemplateCountsWhereItIsAnother) {
   see_set(
       set("U", 1, R"(,"leaderTemplate":)" + made(1) + R"(},"startupPolicy":"LeaderReady","x":{)"));
   see_pod(0, 0);
-  const in::GangSeen seen = WorkerSetsWord(cards);
+  const in::GangSeen seen = WorkerSetsWord(cache);
   EXPECT_EQ(seen.groups.at(0).shape.gpus, 8) << "as the pod itself says";
   EXPECT_EQ(seen.groups.at(1).shape.gpus, 8);
   see_set(
       set("U", 1, R"(,"leaderTemplate":)" + made(0) + R"(},"startupPolicy":"LeaderReady","x":{)"));
-  EXPECT_THAT(cards.take_outdated(), ElementsAre("llm-0-0"));
+  EXPECT_THAT(cache.take_outdated(), ElementsAre("llm-0-0"));
   see_pod(0, 0);
   EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0  of S size 1"));
 }
@@ -194,10 +194,10 @@ TEST_F(WorkerSet, WhetherALostPodIsMadeAgainByItselfIsItsWord) {
   for (const auto& [policy, alone] : {std::pair("None", true), std::pair("Default", true),
                                       std::pair("RecreateGroupOnPodRestart", false),
                                       std::pair("RecreateGroupAfterStart", false)}) {
-    cards.forget_told();
+    cache.forget_told();
     see_set(set("W", 1, R"(,"restartPolicy":")" + std::string(policy) + "\""));
     see_pod(0, 0);
-    const auto pod = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+    const auto pod = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
     EXPECT_EQ(pod.replaced_alone, alone) << policy;
     EXPECT_EQ(pod.gang_size, 2u);
   }
@@ -211,7 +211,7 @@ TEST_F(WorkerSet, IsTakenBackPodByPod) {
   wanted.effect.kind = EffectKind::kEvict;
   wanted.effect.cause = Cause::kExpired;
   wanted.effect.pods.emplace_back().uid = "llm-0-0";
-  const Plan plan = plan_writes(jobs, Fence(), cards, {}, 0, 0, 10);
+  const Plan plan = plan_writes(jobs, Fence(), cache, {}, 0, 0, 10);
   ASSERT_EQ(plan.writes.size(), 1u);
   EXPECT_EQ(plan.writes[0].kind, WriteKind::kEvict);
 }

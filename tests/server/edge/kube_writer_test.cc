@@ -36,7 +36,7 @@ class KubeWriter : public Kube {
   }
   WriterHooks hooks() {
     WriterHooks out;
-    out.see_pod = [this](json::Value pod) { cards.see_answered_pod(pod, monotonic); };
+    out.see_pod = [this](json::Value pod) { cache.see_answered_pod(pod, monotonic); };
     out.see_owner = [](json::Value, const std::string&) {};
     out.done = [](const KubeWrite&) {};
     out.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
@@ -48,7 +48,7 @@ class KubeWriter : public Kube {
 
   AnswersAtOnce api;
   std::vector<std::string> given_up;
-  Writer writer{api, cards, hooks()};
+  Writer writer{api, cache, hooks()};
 };
 
 TEST_F(KubeWriter, AReleaseIsGivenUpAfterAMinuteOfNo) {

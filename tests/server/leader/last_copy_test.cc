@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "core/limits.h"
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 #include "tests/admission/fixture.h"
 #include "tests/server/temp_folder.h"
 
@@ -44,7 +44,7 @@ class LastCopyTest : public testing::Test {
   }
   // As if nobody had looked at it for an hour.
   void age() { fs::last_write_time(path_, fs::last_write_time(path_) - std::chrono::hours(1)); }
-  TimeMs kept_at() { return (*of().read())->at_ms; }
+  TimeMs reserved_at() { return (*of().read())->at_ms; }
 
   const TempFolder folder_;
   std::string path_ = folder_.file("subak.static");
@@ -79,13 +79,13 @@ TEST_F(LastCopyTest, IsWrittenAnewWhereAReviewCouldBeAnsweredOtherwise) {
   LastCopy copy = of();
   copy.look(view_);
   age();
-  const TimeMs old_ms = kept_at();
+  const TimeMs old_ms = reserved_at();
   const std::string first = bytes();
   auto later = std::make_shared<View>(*view_);
   later->seq += 7;  // a fact that no review is judged by
   copy.look(later);
   EXPECT_EQ(bytes(), first);
-  EXPECT_GT(kept_at(), old_ms + kMinuteMs) << "it was right until then";
+  EXPECT_GT(reserved_at(), old_ms + kMinuteMs) << "it was right until then";
 
   auto changed = std::make_shared<View>(*later);
   changed->policy.system_namespaces = {"infra"};
@@ -137,7 +137,7 @@ TEST_F(LastCopyTest, ChangedOrCutItIsNotUsed) {
 
 TEST_F(LastCopyTest, OneThatIsTooLargeIsNotRead) {
   of().look(view_);
-  fs::resize_file(path_, limits::kMaxStaticCopyBytes + 100);
+  fs::resize_file(path_, limits::kMaxAdmissionSnapshotBytes + 100);
   EXPECT_THAT(refusal(), HasSubstr("134217828 bytes"));
 }
 
@@ -148,12 +148,12 @@ TEST_F(LastCopyTest, AFolderThatIsNotThereOnlyKeepsItFromBeingKept) {
   EXPECT_FALSE(of().read()->has_value());
 }
 
-TEST(StaticBytes, WhatIsNoWholeCopyIsRefused) {
-  const std::string good = api::static_bytes(*test::fixed_view(), {});
-  EXPECT_TRUE(api::read_static_bytes(good).ok());
-  EXPECT_EQ(api::read_static_bytes("").error().field, "copy");
-  EXPECT_EQ(api::read_static_bytes("no message").error().field, "copy");
-  EXPECT_EQ(api::read_static_bytes(good + good).error().code, ErrorCode::kInvalid)
+TEST(AdmissionSnapshotBytes, WhatIsNoWholeCopyIsRefused) {
+  const std::string good = api::admission_snapshot_bytes(*test::fixed_view(), {});
+  EXPECT_TRUE(api::read_admission_snapshot(good).ok());
+  EXPECT_EQ(api::read_admission_snapshot("").error().field, "copy");
+  EXPECT_EQ(api::read_admission_snapshot("no message").error().field, "copy");
+  EXPECT_EQ(api::read_admission_snapshot(good + good).error().code, ErrorCode::kInvalid)
       << "each account once";
 }
 

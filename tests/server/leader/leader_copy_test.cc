@@ -11,7 +11,7 @@
 #include <functional>
 #include <thread>
 
-#include "server/api/convert/static_copy.h"
+#include "server/api/convert/admission_snapshot.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
 #include "tests/admission/fixture.h"
 
@@ -95,7 +95,7 @@ class FakeLeader final : public v1::ClusterService::Service {
 Parts copy_of(std::uint64_t seq) {
   View view = *test::fixed_view();
   view.seq = seq;
-  return api::static_parts(view, {});
+  return api::admission_snapshot_parts(view, {});
 }
 
 class LeaderCopyTest : public ::testing::Test {

@@ -35,7 +35,7 @@ class Shared final : public SharedStore {
   bool leads() const override { return leads_; }
   bool took_over() const override { return false; }
   void give_up_lead() override { leads_ = false; }
-  Lead lead() const override { return {1, is_free ? "" : "another", "", {}}; }
+  Leadership lead() const override { return {1, is_free ? "" : "another", "", {}}; }
   void tell(const KnownAs&) override {}
   void watch() override { ++watches; }
   std::optional<Error> commit(std::span<const Fact> facts) override {
@@ -129,7 +129,7 @@ class StandbyTest : public testing::Test {
   FakeClock clock_;
   int ours_ = 0;
   // Its folder is not there, so nothing is kept.
-  KnownFacts known_{"/nowhere/subak.known"};
+  DurableMark known_{"/nowhere/subak.known"};
   std::unique_ptr<Follower> follower_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<StoreTail> tail_;

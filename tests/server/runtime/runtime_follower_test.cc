@@ -157,7 +157,7 @@ TEST(FollowerWithoutStore, DoesNotStart) {
   Follower follower({}, failing);
   EXPECT_TRUE(follower.start());
   EXPECT_FALSE(follower.read([](const Engine&) {}));
-  EXPECT_EQ(follower.read_dear("a", [](const Engine&) {}), Queued::kStopped);
+  EXPECT_EQ(follower.read_expensive("a", [](const Engine&) {}), Queued::kStopped);
 }
 
 // A disk that takes long over a checkpoint: the next one waits, reads do not.
@@ -202,11 +202,11 @@ TEST_F(FollowerTest, ReadsDoNotWaitForASlowCheckpoint) {
 struct HeldUp {
   HeldUp() : follower(options(), memory) {
     EXPECT_FALSE(follower.start());
-    EXPECT_EQ(follower.read_dear("greedy",
-                                 [this](const Engine&) {
-                                   entered.set_value();
-                                   go_on.get_future().wait();
-                                 }),
+    EXPECT_EQ(follower.read_expensive("greedy",
+                                      [this](const Engine&) {
+                                        entered.set_value();
+                                        go_on.get_future().wait();
+                                      }),
               Queued::kYes);
     entered.get_future().wait();
   }
@@ -225,9 +225,9 @@ TEST(FollowerLanesTest, CheapReadsPassDearOnesAndCallersTakeTurns) {
   std::string order;
   const auto note = [&order](char who) { return [&order, who](const Engine&) { order += who; }; };
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(held.follower.read_dear("greedy", note('g')), Queued::kYes);
+    EXPECT_EQ(held.follower.read_expensive("greedy", note('g')), Queued::kYes);
   }
-  EXPECT_EQ(held.follower.read_dear("modest", note('m')), Queued::kYes);
+  EXPECT_EQ(held.follower.read_expensive("modest", note('m')), Queued::kYes);
   EXPECT_TRUE(held.follower.read(note('1')));
   EXPECT_TRUE(held.follower.read(note('2')));
   EXPECT_EQ(held.follower.stats().reads_waiting, 6u);
@@ -284,17 +284,17 @@ TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
   const auto ask_order = [&] {
     auto told = std::make_shared<std::promise<Order>>();
     EXPECT_EQ(follower.read_queue(
-                  "a", [told](const Engine&, const QueuePicture& picture,
-                              const ForecastStarts&) { told->set_value(picture.order()); }),
+                  "a", [told](const Engine&, const QueueSnapshot& snapshot,
+                              const ForecastStarts&) { told->set_value(snapshot.order()); }),
               Queued::kYes);
     return told->get_future();
   };
   auto first = ask_order(), second = ask_order();
-  const Order expected = ask(follower, [](const Engine& e) { return e.queue_picture().order(); });
+  const Order expected = ask(follower, [](const Engine& e) { return e.queue_snapshot().order(); });
   EXPECT_EQ(expected.size(), limits::kQueueOrderedAtOnce + 1);
   EXPECT_EQ(first.get(), expected);
   EXPECT_EQ(second.get(), expected);
-  EXPECT_EQ(follower.stats().queue_pictures, 1u);
+  EXPECT_EQ(follower.stats().queue_snapshots, 1u);
   // What came since is not in a picture that is young enough.
   Released more;
   more.seq = batch.seq + 1;
@@ -305,10 +305,10 @@ TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
   more.facts = std::make_shared<const std::vector<Fact>>(1, Fact{more.seq, 1000, account});
   follower.durable(more);
   EXPECT_EQ(ask_order().get(), expected);
-  EXPECT_EQ(follower.stats().queue_pictures, 1u);
-  now += limits::kQueuePictureMs;
+  EXPECT_EQ(follower.stats().queue_snapshots, 1u);
+  now += limits::kQueueSnapshotMs;
   EXPECT_EQ(ask_order().get(), expected);
-  EXPECT_EQ(follower.stats().queue_pictures, 2u);
+  EXPECT_EQ(follower.stats().queue_snapshots, 2u);
   auto last = ask_order();
   follower.stop();  // answers first
   EXPECT_EQ(last.get(), expected);
@@ -318,15 +318,15 @@ TEST(FollowerLanesTest, OneCallerHasNoMoreThanItsShareOfReads) {
   HeldUp held;
   const auto nothing = [](const Engine&) {};
   for (std::size_t i = 1; i < limits::kMaxReadsPerCaller; ++i) {
-    ASSERT_EQ(held.follower.read_dear("greedy", nothing), Queued::kYes);
+    ASSERT_EQ(held.follower.read_expensive("greedy", nothing), Queued::kYes);
   }
-  EXPECT_EQ(held.follower.read_dear("greedy", nothing), Queued::kCallerFull);
-  EXPECT_EQ(held.follower.read_dear("modest", nothing), Queued::kYes);
+  EXPECT_EQ(held.follower.read_expensive("greedy", nothing), Queued::kCallerFull);
+  EXPECT_EQ(held.follower.read_expensive("modest", nothing), Queued::kYes);
   for (std::size_t i = 0; i < limits::kMaxCheapReads; ++i) ASSERT_TRUE(held.follower.read(nothing));
   EXPECT_FALSE(held.follower.read(nothing));
   held.go_on.set_value();
   held.follower.stop();
-  EXPECT_EQ(held.follower.read_dear("modest", nothing), Queued::kStopped);
+  EXPECT_EQ(held.follower.read_expensive("modest", nothing), Queued::kStopped);
 }
 
 TEST(FairQueueTest, AFullQueueStillTakesOneOfEachCaller) {

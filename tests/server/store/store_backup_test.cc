@@ -6,9 +6,9 @@
 #include <sstream>
 #include <thread>
 
+#include "server/store/file/calibration_file.h"
 #include "server/store/file/connection.h"
 #include "server/store/file/copy.h"
-#include "server/store/file/told_file.h"
 #include "server/store/move/restore.h"
 #include "server/store/proof/head.h"
 #include "server/store/proof/ledger_rows.h"
@@ -284,12 +284,12 @@ TEST_F(StoreBackupTest, AStoreInPlaceIsPutAsideOnlyWhenAsked) {
     newer = {program.engine().seq(), program.engine().digest()};
   }
   EXPECT_NE(restore_refusal().find("there is a store already"), std::string::npos);
-  ASSERT_FALSE(write_told_file(path_ + kToldSuffix, 1, "what the other store told"));
+  ASSERT_FALSE(write_calibration_file(path_ + kCalibrationSuffix, 1, "what the other store told"));
   const auto done = restore_store({backup_, path_, true});
   ASSERT_TRUE(done.ok()) << done.error().message();
   EXPECT_EQ(done->replaced, path_ + ".replaced-1");
-  EXPECT_FALSE(std::filesystem::exists(path_ + kToldSuffix));
-  EXPECT_TRUE(std::filesystem::exists(done->replaced + kToldSuffix));
+  EXPECT_FALSE(std::filesystem::exists(path_ + kCalibrationSuffix));
+  EXPECT_TRUE(std::filesystem::exists(done->replaced + kCalibrationSuffix));
   EXPECT_EQ(Program(path_).engine().digest(), report.state.digest);
   EXPECT_EQ(Program(done->replaced).engine().digest(), newer.digest);
   EXPECT_EQ(restore_store({backup_, path_, true})->replaced, path_ + ".replaced-2");

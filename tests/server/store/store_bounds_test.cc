@@ -181,7 +181,7 @@ TEST_F(StoreBounds, TheLargestGangComesBack) {
   reopen();
   std::size_t parts = 0;
   for (const Fact& fact : engine().checkpoint()) {
-    const auto* kept = std::get_if<fact::JobKept>(&fact.body);
+    const auto* kept = std::get_if<fact::JobSnapshot>(&fact.body);
     if (kept == nullptr) continue;
     ++parts;
     std::string bytes;

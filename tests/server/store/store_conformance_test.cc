@@ -369,13 +369,13 @@ TEST_P(StoreConformance, ASecondCheckpointOfTheSameTimeIsNone) {
 
 TEST_P(StoreConformance, WhatWasToldIsReplacedWhole) {
   auto store = open();
-  EXPECT_EQ(*store->read_told(), "");
+  EXPECT_EQ(*store->read_calibration(), "");
   const std::string bytes("a\0b\xff", 4);
-  ASSERT_FALSE(store->write_told("first"));
-  ASSERT_FALSE(store->write_told(bytes));
-  EXPECT_EQ(*store->read_told(), bytes);
+  ASSERT_FALSE(store->write_calibration("first"));
+  ASSERT_FALSE(store->write_calibration(bytes));
+  EXPECT_EQ(*store->read_calibration(), bytes);
   store = nullptr;
-  EXPECT_EQ(*open()->read_told(), bytes);
+  EXPECT_EQ(*open()->read_calibration(), bytes);
 }
 
 // An engine that lives on the store, with checkpoints on the way, is the same after each restart.

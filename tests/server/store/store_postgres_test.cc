@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Goes with the real one, and further when told to.
-class Ahead final : public Clock {
+class ForecastRun final : public Clock {
  public:
   TimeMs wall_ms() const override { return real_.wall_ms(); }
   std::int64_t monotonic_us() const override { return real_.monotonic_us() + ahead_us; }
@@ -79,7 +79,7 @@ class PostgresStoreTest : public testing::Test {
   void sql(const std::string& statement) const { cluster_->sql(address_, statement); }
 
   static std::unique_ptr<PgCluster> cluster_;
-  Ahead clock_;
+  ForecastRun clock_;
   std::string address_ = cluster_->make_database();
 };
 std::unique_ptr<PgCluster> PostgresStoreTest::cluster_;
@@ -93,10 +93,10 @@ TEST_F(PostgresStoreTest, WhoTakesTheLeadHasItAndTheOneBeforeNoLonger) {
   EXPECT_NE(word_of(first->check_owned()).find("second host"), std::string::npos);
   EXPECT_NE(word_of(first->commit(batch(4))).find("second host"), std::string::npos);
   EXPECT_TRUE(first->write_checkpoint(3, pack({account_set(0, 2, "ml", 1, "")})));
-  EXPECT_TRUE(first->write_told("old"));
+  EXPECT_TRUE(first->write_calibration("old"));
   ASSERT_FALSE(second->commit(batch(4)));
   EXPECT_FALSE(second->check_owned());
-  EXPECT_EQ(*second->read_told(), "");
+  EXPECT_EQ(*second->read_calibration(), "");
   EXPECT_EQ(facts_of(*second), 6u);
 }
 
@@ -202,7 +202,7 @@ TEST_F(PostgresStoreTest, WhoWaitsSeesWhoLeadsAndWhere) {
     std::this_thread::sleep_for(5ms);
   }
   *first = nullptr;
-  clock_.ahead_us += limits::kBeatMs * 1000;  // it has watched for long enough
+  clock_.ahead_us += limits::kHeartbeatMs * 1000;  // it has watched for long enough
   EXPECT_TRUE(*(*second)->try_lead());
   EXPECT_EQ((*second)->lead().holder, "second host");
   EXPECT_EQ((*second)->lead().epoch, 2);
@@ -231,7 +231,7 @@ TEST_F(PostgresStoreTest, TheRowsOfALeadOfBeforeAreMended) {
   auto second = open_shared_store({address_, &clock_, "second"});
   ASSERT_TRUE(second.ok()) << second.error().message();
   EXPECT_FALSE(*(*second)->try_lead()) << "others may know the state";
-  clock_.ahead_us += limits::kBeatMs * 1000;
+  clock_.ahead_us += limits::kHeartbeatMs * 1000;
   EXPECT_TRUE(*(*second)->try_lead());
   EXPECT_EQ((*second)->lead().address, "");
 }

@@ -1,0 +1,144 @@
+// Decisions about nodes that reject pods, and jobs that the cluster's scheduler refuses: the next
+// try is backed off, longer each time.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/printable.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+namespace {
+
+// `first`, doubled with each further time, up to `most`.
+DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
+  DurationMs length = first;
+  for (std::uint32_t i = 1; i < times && length < most; ++i) length *= 2;
+  return std::min(length, most);
+}
+
+void forget(Decision& d, const fact::NodeBackedOff& backoff) {
+  d.emit(fact::NodeBackedOff{backoff.node, backoff.shape, 0, 0, false, backoff.job});
+}
+
+void back_off(Decision& d, NodeId node, const PodShape& shape, JobId job, DurationMs first,
+              DurationMs most) {
+  const PodShape pod = shape;  // NOLINT: facts follow, after which the reference is stale
+  const fact::NodeBackedOff* const known = d.s.node_backoff().find(node, pod, job);
+  const std::uint32_t times = known == nullptr ? 1 : known->times + 1;
+  if (known == nullptr && d.s.node_backoff().size() >= limits::kMaxNodeBackoffs)
+    forget(d, d.s.node_backoff().first());
+  d.emit(
+      fact::NodeBackedOff{node, pod, times, d.s.now() + length_ms(times, first, most), true, job});
+}
+
+bool is_over(const Decision& d, JobId id) {
+  const state::Job* const job = d.s.jobs().find(id);
+  return job == nullptr || job->state == JobState::kDone;
+}
+
+}  // namespace
+
+void bar_node(Decision& d, NodeId node, const PodShape& shape) {
+  back_off(d, node, shape, JobId(), limits::kFirstNodeBackoffMs, limits::kLongestNodeBackoffMs);
+}
+
+void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job) {
+  for (const JobId of : {JobId(), job}) {
+    const fact::NodeBackedOff* const known = d.s.node_backoff().find(node, shape, of);
+    if (known != nullptr) forget(d, fact::NodeBackedOff(*known));
+    if (!job) return;
+  }
+}
+
+void end_backoffs(Decision& d) {
+  for (const fact::NodeBackedOff& backoff : d.s.node_backoff().ended(d.s.now())) {
+    if (backoff.barred && (!backoff.job || !is_over(d, backoff.job))) {
+      d.emit(fact::NodeBackedOff{backoff.node, backoff.shape, backoff.times,
+                                 backoff.until_ms + limits::kNodeBackoffMemoryMs, false,
+                                 backoff.job});
+    } else {
+      forget(d, backoff);
+    }
+  }
+}
+
+// --- refusals of the cluster's scheduler (docs/design/0072) -------------------------------------
+
+namespace {
+
+std::size_t nodes_refused(const Decision& d, JobId id) {
+  std::set<NodeId> nodes;
+  for (const fact::NodeBackedOff& backoff : d.s.node_backoff().of_job(id))
+    nodes.insert(backoff.node);
+  return nodes.size();
+}
+
+// It counts attempts, not pods: the first refusal of an attempt doubles the wait.
+state::Backoff next_backoff(const Decision& d, const state::Job& job) {
+  state::Backoff next = job.backoff != nullptr ? *job.backoff : state::Backoff();
+  const bool counted = next.times > 0 && std::any_of(job.pods.begin(), job.pods.end(),
+                                                     [](const auto& pod) { return pod.refused; });
+  if (counted || nodes_refused(d, job.id) < 2) return next;
+  ++next.times;
+  next.until_ms =
+      d.s.now() + length_ms(next.times, limits::kFirstBackoffMs, limits::kLongestBackoffMs);
+  return next;
+}
+
+}  // namespace
+
+void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words) {
+  const state::Pod& pod = job.pods[rank];
+  if (pod.refused) return;
+  back_off(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id, limits::kFirstBackoffMs,
+           limits::kLongestBackoffMs);
+  const state::Backoff next = next_backoff(d, job);
+  const std::string said = one_line(words);
+  d.emit(fact::SchedulerRefused{job.id, rank, said.empty() ? "it gave no reason" : said, next.times,
+                                next.until_ms});
+}
+
+void forget_refusals(Decision& d, JobId id) {
+  for (const fact::NodeBackedOff& backoff : d.s.node_backoff().of_job(id)) forget(d, backoff);
+  if (d.s.jobs().at(id).backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+}
+
+void retry(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  const bool waits = job.is_backed_off();
+  if (job.backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+  if (waits) end_wait(d, job);
+}
+
+bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape) {
+  if (job.backoff == nullptr) return false;
+  return std::none_of(job.pods.begin(), job.pods.end(), [&](const state::Pod& pod) {
+    return pod.shape && d.s.jobs().shape_of(pod) == shape;
+  });
+}
+
+void job_changed(Decision& d, JobId id) {
+  const bool waits = d.s.jobs().at(id).is_backed_off();
+  forget_refusals(d, id);
+  if (waits) end_wait(d, d.s.jobs().at(id));
+}
+
+void forgive_refusals(Decision& d, NodeId node) {
+  if (!d.s.fleet().takes_pods(node)) return;
+  const auto of_node = d.s.node_backoff().all().find(node);
+  if (of_node != d.s.node_backoff().all().end()) {
+    for (const fact::NodeBackedOff& backoff : std::vector(of_node->second)) {
+      if (backoff.job) forget(d, backoff);
+    }
+  }
+  const ClusterId cluster = d.s.fleet().cluster_of(node);
+  for (const JobId id : std::set(d.s.jobs().refused())) {
+    if (id.cluster() == cluster) retry(d, id);
+  }
+}
+
+}  // namespace subak::decide

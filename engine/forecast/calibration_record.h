@@ -1,0 +1,64 @@
+// The stored form of StartCalibration (engine/forecast/start_calibration.h) beside a checkpoint,
+// field by field. It is neither a fact nor state. A program that cannot read it goes on without it
+// and gives wider intervals. Threads: any; plain values.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// (actual + 10 min) / (forecast + 10 min) of one start.
+struct RatioRecord {
+  double ratio = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "ratio", ratio);
+  }
+};
+
+// A waiting job and its first start estimate.
+struct WaitRecord {
+  JobId job;
+  TimeMs at_ms = 0, start_ms = 0;  // the time of the estimate, and the forecast start
+  TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
+  bool learned = false;
+  bool missed = false;  // it has already waited beyond `latest`
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "at_ms", at_ms);
+    v(3, "start_ms", start_ms);
+    v(4, "earliest_ms", earliest_ms);
+    v(5, "expected_ms", expected_ms);
+    v(6, "latest_ms", latest_ms);
+    v(7, "learned", learned);
+    v(8, "missed", missed);
+  }
+};
+
+// All outcomes and open estimates.
+struct CalibrationRecord {
+  static constexpr std::string_view kName = "told_starts";
+  std::uint64_t seq = 0;            // the last fact that it includes
+  double level = 0;                 // target part of the starts that miss their interval
+  std::vector<WaitRecord> waiting;  // by job, at most limits::kMaxCalibrationStarts
+  std::vector<RatioRecord> ratios;  // oldest first, at most limits::kMaxCalibrationOutcomes
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "seq", seq);
+    v(2, "level", level);
+    // 3 and 4 were ratios with a minute for ten, by how far the forecast looked.
+    v(5, "waiting", waiting);
+    v(6, "ratios", ratios);
+  }
+};
+
+}  // namespace subak

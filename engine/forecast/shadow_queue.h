@@ -1,0 +1,55 @@
+// Shadow mode (`ShadowQueue`): the queue and the starts of the next pass as if all observed
+// namespaces were enforced. It runs on a copy of the state (docs/design/0035). Threads: none; its
+// owner's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/answers/answers.h"
+#include "engine/answers/view.h"
+#include "engine/decide/decide.h"
+#include "engine/state/state.h"
+#include "placement/search/search.h"
+
+namespace subak::decide {
+
+// The shadow queue of one state and view.
+class ShadowQueue {
+ public:
+  // Makes one from this state and the View's pods that wait outside Subak, at the later time of
+  // both. It keeps no reference to either. nullptr: together they are more than
+  // limits::kMaxShadowQueue. O(state + pods), and one pass.
+  static std::unique_ptr<ShadowQueue> make(const State& s, const View& view);
+
+  // The rows from `begin` on at or below `account` (empty: all), at most `most`. Each waiting row
+  // costs one search for a placement.
+  std::vector<ShadowRow> rows(std::string_view account, std::size_t begin, std::size_t most);
+
+ private:
+  struct Waiting {
+    const state::Cluster* cluster;
+    const PodRecord* pod;
+  };
+  static std::vector<Waiting> waiting_in(const State& s, const View& view);
+  ShadowQueue(const State& s, const std::vector<Waiting>& pods, TimeMs t);
+  void enforce_all();
+  void queue(const Waiting& waiting);
+  void play_pass();
+  bool is_below(JobId id, std::string_view account) const;
+  ShadowRow row(std::size_t index);
+
+  State copy_;
+  std::unique_ptr<Search> search_;  // of the copy
+  PassMemory memory_;
+  std::set<JobId> pending_;  // jobs that exist only in the copy
+  // This many of rows_ are in the order; incomplete gangs follow.
+  std::size_t in_order_ = 0;
+  std::vector<JobId> rows_;
+};
+
+}  // namespace subak::decide

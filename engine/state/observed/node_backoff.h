@@ -1,0 +1,82 @@
+// Node backoffs ("bars"): nodes that rejected pods, for which pods, how often in a row, and until
+// when. There are two kinds. A node's kubelet rejects pods of any job: the search leaves the node
+// out (Fleet::bar). The cluster's scheduler refuses pods of one job there: derive::find_entitled
+// handles these.
+//
+// Threads: none; State owns it. Only state/ changes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "model/fact.h"
+#include "model/request.h"
+
+namespace subak::state {
+
+// A node where the cluster's scheduler refused a job.
+struct RefusedNode {
+  NodeId node;
+  bool backed_off = false;  // the job is not tried there before `until_ms`
+  TimeMs until_ms = 0;
+};
+
+// All node backoffs.
+class NodeBackoff {
+ public:
+  using Sink = std::function<void(fact::Body)>;
+
+  // --- reads -------------------------------------------------------------------------------------
+  // The record of this node for these pods: of the job, or without a job the kubelet's. nullptr:
+  // there is none. Valid until the next fact.
+  const fact::NodeBackedOff* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
+  // The scheduler's refusals of the job, by node.
+  std::vector<fact::NodeBackedOff> of_job(JobId job) const;
+  // The nodes of these refusals, each once.
+  std::vector<RefusedNode> nodes_of(JobId job) const;
+  // True if the scheduler refused any job.
+  bool any_of_jobs() const { return !by_job_.empty(); }
+  // Nodes where the scheduler refused pods of this shape of any job, while they are backed off for
+  // that. May return more: it compares hashes.
+  std::vector<NodeId> refused_alike(const PodShape& shape) const;
+  // All records by node.
+  const std::map<NodeId, std::vector<fact::NodeBackedOff>>& all() const { return by_node_; }
+  std::size_t size() const { return ends_.size(); }
+  // When the next backoff or record ends. nullopt: there is none.
+  std::optional<TimeMs> next_end() const;
+  // The records whose time is over at `now`, by node. O(all) if there are any.
+  std::vector<fact::NodeBackedOff> ended(TimeMs now) const;
+  // The record whose time is over first. Requires one.
+  fact::NodeBackedOff first() const;
+
+  // --- facts -------------------------------------------------------------------------------------
+  // Sets a record, or deletes it if f.times is 0. A record to delete exists (asserted).
+  void apply(const fact::NodeBackedOff& f);
+  // Deletes all records of a node that is gone.
+  void drop_node(NodeId node);
+
+  // Passes all records on as facts, by node.
+  void snapshot(const Sink& sink) const;
+  // Asserts that the index of times agrees with the records.
+  void check() const;
+
+ private:
+  // Removes a record from the indexes, or adds it.
+  void unindex(const fact::NodeBackedOff& backoff);
+  void index(const fact::NodeBackedOff& backoff);
+
+  std::map<NodeId, std::vector<fact::NodeBackedOff>> by_node_;  // no entry is empty
+  std::map<JobId, std::multiset<NodeId>> by_job_;               // no entry is empty
+  // The records with a job, while they are backed off, by hash of the shape.
+  std::map<std::uint64_t, std::multiset<NodeId>> by_shape_;
+  std::multiset<TimeMs> ends_;
+};
+
+}  // namespace subak::state

@@ -1,0 +1,42 @@
+// Non-GPU pods that Subak does not queue (`NonGpuPods`): DaemonSets and the like. They are no jobs.
+// Their use of a node counts as one sum (fact::NodeLoad, which the fleet holds). The set of these
+// pods is not part of the state: a list names all of them.
+//
+// Threads: none; State owns it. Only state/ changes it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/ids.h"
+#include "model/node.h"
+#include "model/request.h"
+
+namespace subak::state {
+
+// All non-GPU pods by cluster and uid.
+class NonGpuPods {
+ public:
+  // The node of the pod; none if the pod was never seen.
+  NodeId node_of(ClusterId cluster, const std::string& uid) const;
+  // The sum of the non-GPU pods on the node. O(those on it).
+  NodeUse use_of(NodeId node) const;
+
+  // A pod was seen, perhaps again, on this node, which exists.
+  void seen(ClusterId cluster, const std::string& uid, NodeId node, const PodShape& shape);
+  void gone(ClusterId cluster, const std::string& uid);  // nothing if it was not seen
+  void drop_node(NodeId node);
+  // Drops the pods of a cluster whose list begins: the list names all again.
+  void forget(ClusterId cluster);
+
+  // Asserts that each pod is on its node, and no other pod is.
+  void check() const;
+
+ private:
+  using Key = std::pair<ClusterId, std::string>;
+  std::map<Key, NodeId> nodes_;
+  std::map<NodeId, std::map<Key, PodShape>> on_node_;  // no entry is empty
+};
+
+}  // namespace subak::state

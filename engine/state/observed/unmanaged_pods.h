@@ -1,0 +1,44 @@
+// Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). Not
+// part of the state: no decision depends on them, and a list names all of them again.
+//
+// Threads: none; State owns it. Only state/ changes it. Any thread may use the result of of().
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/ids.h"
+#include "engine/answers/unmanaged_pods.h"
+
+namespace subak::state {
+
+// All pending pods.
+class UnmanagedPods {
+ public:
+  // The pending pods of a cluster, as of this call. Never null.
+  std::shared_ptr<const UnmanagedPodList> of(ClusterId cluster) const;
+  // The record of a pod. nullptr: unknown. Valid until the next change.
+  const PodRecord* find(ClusterId cluster, const std::string& uid) const;
+  std::size_t size() const { return size_; }  // of all clusters
+
+  // A pod was seen, perhaps again: its newest record counts. A new pod beyond
+  // limits::kMaxUnmanagedPods of all clusters is ignored, and its cluster sets
+  // UnmanagedPodList::more.
+  void seen(ClusterId cluster, const PodRecord& pod);
+  void gone(ClusterId cluster, const std::string& uid);  // nothing if it was not there
+  // Drops the pods of a cluster whose list begins: the list names all again.
+  void forget(ClusterId cluster);
+
+  // Asserts that its count is right and within the bound.
+  void check() const;
+
+ private:
+  void change(ClusterId cluster, const std::string& uid, std::shared_ptr<const PodRecord> pod);
+
+  std::map<ClusterId, std::shared_ptr<const UnmanagedPodList>> all_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace subak::state

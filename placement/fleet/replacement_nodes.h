@@ -1,0 +1,33 @@
+// The nodes of a clique that gangs with GangRequest::spare reserve for their replacements. The
+// result depends only on the holds in the clique, so the fleet stores nothing for it. Private to
+// placement.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "placement/fleet/fleet_impl.h"
+#include "placement/fleet/scene.h"
+
+namespace subak {
+
+// True if the gang of this hold reserves nodes of the clique for replacements.
+bool gang_reserves_replacements(const Fleet::Impl& fleet, const Hold& hold);
+
+struct ReplacementNodes {
+  bool wanted = false;           // a gang reserves nodes there
+  std::vector<NodeIndex> nodes;  // ascending; fewer than wanted if too few are free
+};
+// Returns the spare nodes of the domain. Each gang, in the order of ids, gets as many as it asked
+// for. They come from the nodes that hold no GPU pod and could serve one of the gang's pods:
+// working nodes first, then the highest ids. `load_of` returns the load of a node.
+ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex domain,
+                                      const std::function<const Load&(NodeIndex)>& load_of);
+
+// Returns the nodes that a gang on these slots could leave to spare if nothing were held. Of each
+// clique it takes as many as the gang asks for, those with the least to wait for. The nodes work
+// and are reserved for no other job. It returns fewer where there are no more. Ascending.
+std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const Shape& shape,
+                                                     const std::vector<PodSlot>& slots);
+
+}  // namespace subak

@@ -1,0 +1,45 @@
+// Nodes that are reserved for jobs. A search in a snapshot with reserved nodes
+// places only their owner on them. The caller decides which nodes are reserved for which job, and
+// stores it. The fleet does not know of reservations.
+//
+// A plain value. Threads: none. A snapshot borrows it: see placement/fleet/fleet_view.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+
+namespace subak {
+
+class ReservedNodes {
+ public:
+  // Reserves the nodes for the job `owner`. A node that is reserved already keeps its owner. The
+  // nodes need not exist. `computes`: the job will use a ComputeDomain, and no other gang may take
+  // that from it (DomainRules).
+  void reserve(std::span<const NodeId> nodes, JobId owner, bool uses_compute_domain = false);
+  // Ends all reservations.
+  void clear();
+
+  bool empty() const { return nodes_.empty(); }
+  // The job for which the node is reserved; none if it is not reserved.
+  JobId owner_of(NodeId node) const {
+    return node.value < owners_.size() ? owners_[node.value] : JobId();
+  }
+  // True if the node is reserved for a gang that will use a ComputeDomain there.
+  bool uses_compute_domain(NodeId node) const {
+    return node.value < uses_compute_domain_.size() && uses_compute_domain_[node.value];
+  }
+  // Differs after every change of this value.
+  std::uint64_t version() const { return version_; }
+
+ private:
+  std::vector<JobId> owners_;              // by NodeId::value
+  std::vector<bool> uses_compute_domain_;  // likewise, where any does
+  std::vector<NodeId> nodes_;              // those that have an owner
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace subak

@@ -1,0 +1,70 @@
+// Static: streams copies of the webhook's basis to webhook-only replicas. A batch that changed any
+// of it leads to one new copy for all streams. A slow reader skips copies, never parts of one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "admission/policy_config.h"
+#include "engine/answers/view.h"
+#include "server/api/streams/streams.h"
+#include "server/runtime/follower.h"
+#include "subak/v1/cluster_service.grpc.pb.h"
+
+namespace subak::api {
+
+using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
+
+// One Static stream.
+class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
+ public:
+  AdmissionSnapshotStream(StreamSet& set, class AdmissionSnapshotHub& hub);
+  // Queues the newest copy. It is sent at once, or after the copy that is being sent.
+  void offer(std::shared_ptr<const AdmissionSnapshot> copy);
+  // True if the stream is still sending this copy.
+  bool holds(const AdmissionSnapshot* copy);
+
+ private:
+  void drained() override;
+  void ended() override;
+  void send();
+
+  AdmissionSnapshotHub& hub_;
+  std::mutex copy_mutex_;
+  std::shared_ptr<const AdmissionSnapshot> sent_;  // the last copy, until it is sent
+  std::shared_ptr<const AdmissionSnapshot> next_;
+};
+
+// All Static streams. Threads: any.
+class AdmissionSnapshotHub {
+ public:
+  // `config` outlives it.
+  AdmissionSnapshotHub(Follower& follower, const AdmissionConfig& config)
+      : follower_(follower), config_(config) {}
+  void add(const std::shared_ptr<AdmissionSnapshotStream>& stream);
+  void remove(const AdmissionSnapshotStream* stream);
+  void on_durable(const Released& batch);  // as WatchHub::on_durable
+  // Requests a read that sends a copy. False: the queue of reads is full.
+  bool ask();
+
+ private:
+  void send(const Engine& engine);
+  void end_slowest(const std::vector<std::shared_ptr<AdmissionSnapshotStream>>& streams);
+
+  Follower& follower_;
+  const AdmissionConfig& config_;
+  bool owed_ = false;  // the loop's thread: a copy whose read was refused
+  std::atomic<std::size_t> open_{0};
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams_;
+  bool asked_ = false;
+  std::shared_ptr<const View> last_;  // of the last batch
+  // Oldest first. Only the follower's thread uses it.
+  std::deque<std::weak_ptr<const AdmissionSnapshot>> copies_;
+};
+
+}  // namespace subak::api

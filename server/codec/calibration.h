@@ -1,0 +1,20 @@
+// The durable form of the records behind start-time calibration
+// (engine/forecast/calibration_record.h). It works as that of facts (server/codec/codec.h), in
+// versions of its own. Threads: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "engine/forecast/calibration_record.h"
+
+namespace subak::codec {
+
+// Returns the durable form of the records.
+std::string encode_calibration(const CalibrationRecord& record);
+// Reads the records. An error means malformed bytes, or fields that only a newer program knows.
+// StartCalibration::from judges the values.
+Result<CalibrationRecord> decode_calibration(std::string_view bytes);
+
+}  // namespace subak::codec

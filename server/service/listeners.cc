@@ -1,0 +1,86 @@
+#include "server/service/listeners.h"
+
+#include <utility>
+
+#include "core/limits.h"
+#include "server/log/log.h"
+
+namespace subak {
+
+Result<ConnectionLimits> divide_files() {
+  const std::size_t files = raise_open_files();
+  Result<ConnectionLimits> shared = share_files(files);
+  if (!shared) return shared.error();
+  const ConnectionLimits& connections = *shared;
+  if (connections.webhook.all < limits::kMaxHttpConnections) {
+    log::warn("the system allows few open files, so there may be fewer connections",
+              {{"files", files},
+               {"wanted", limits::kWantedFiles},
+               {"webhook", connections.webhook.all},
+               {"grpc", connections.grpc.all},
+               {"http", connections.http.all},
+               {"webhook_per_address", connections.webhook.per_peer},
+               {"grpc_per_address", connections.grpc.per_peer}});
+  }
+  return shared;
+}
+
+AdmissionConfig admission_of(const Config& config) {
+  AdmissionConfig admission;
+  admission.extra_gpu_resources = config.gpu_kinds;
+  admission.break_glass_group = config.break_glass_group;
+  admission.device_claims = config.device_claims;
+  admission.unknown_cluster = config.unknown_cluster;
+  return admission;
+}
+
+WebhookOptions webhook_options(metrics::Events& events, const Clock& clock) {
+  WebhookOptions options;
+  options.now_ns = [&clock] { return clock.monotonic_us() * 1000; };
+  options.on_decision = [&events](std::string_view decision, std::string_view reason,
+                                  std::int64_t us) { events.admission(decision, reason, us); };
+  options.on_bypass = [&events](std::string_view way) { events.bypass(way); };
+  return options;
+}
+
+Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
+                                                            CertificateStore::Renew renew) {
+  const auto tell = [](const Error& error) {
+    log::error("new certificate not taken over", {{"error", error.message()}});
+  };
+  return CertificateStore::open(std::move(files), tell, std::move(renew));
+}
+
+std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
+                                        HttpRoute route) {
+  ListenerOptions options;
+  options.host = config.listen_http.host;
+  options.port = config.listen_http.port;
+  options.max_connections = limits.all;
+  options.max_per_peer = limits.per_peer;
+  options.threads = 2;  // health is answered while a page is written
+  std::vector<std::string> hosts = config.http_hosts;
+  hosts.push_back(machine_name());
+  return Listener::async(options, http_handler(std::move(route), std::move(hosts)));
+}
+
+std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,
+                                           std::shared_ptr<CertificateStore> certificate,
+                                           Webhook& webhook) {
+  ListenerOptions options;
+  options.host = config.listen_webhook.host;
+  options.port = config.listen_webhook.port;
+  options.tls = std::move(certificate);
+  options.thread_name = "webhook";
+  options.threads = limits::kWebhookThreads;
+  options.max_connections = limits.all;
+  options.max_per_peer = limits.per_peer;
+  return std::make_unique<Listener>(
+      options, [&webhook](const HttpRequest& request) { return webhook.handle(request); });
+}
+
+metrics::ListenerState listener_state(std::string name, const ConnectionStats& now, bool serves) {
+  return {std::move(name), now.open, now.limit, now.refused, now.evicted, serves};
+}
+
+}  // namespace subak

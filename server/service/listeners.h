@@ -1,0 +1,39 @@
+// The outward parts that leader and webhook-only replica share: listeners, certificate, connection
+// limits. Private to server/service.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "admission/webhook.h"
+#include "core/error.h"
+#include "net/certificates.h"
+#include "net/listener.h"
+#include "server/config/config.h"
+#include "server/http/routes.h"
+#include "server/metrics/events.h"
+#include "server/metrics/page.h"
+#include "server/runtime/ports.h"
+#include "server/service/sockets.h"
+
+namespace subak {
+
+// Raises the limit of open files and divides the files; the log says if there are few.
+Result<ConnectionLimits> divide_files();
+// Returns the admission settings of the configuration.
+AdmissionConfig admission_of(const Config& config);
+// Returns options that report to `events`, which outlives the webhook, as does the clock. The
+// caller fills in the rest.
+WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
+// Opens the certificate pair and watches it: a new pair is taken over, or the log says why not.
+Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
+                                                            CertificateStore::Renew renew = {});
+// Make the listeners without starting them.
+std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
+                                        HttpRoute route);
+std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,
+                                           std::shared_ptr<CertificateStore> certificate,
+                                           Webhook& webhook);
+metrics::ListenerState listener_state(std::string name, const ConnectionStats& now, bool serves);
+
+}  // namespace subak

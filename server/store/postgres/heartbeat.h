@@ -1,0 +1,61 @@
+// The heartbeat of a leader: writes signs of life and checks that it still leads.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/error.h"
+#include "server/runtime/clock/database_clock.h"
+#include "server/runtime/ports.h"
+#include "server/store/postgres/address.h"
+#include "server/store/postgres/pg_connection.h"
+
+namespace subak::postgres {
+
+// Keeps the latest confirmation of several threads.
+void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
+
+// The heartbeat thread, with a connection of its own. Threads: any.
+class Heartbeat {
+ public:
+  struct Of {
+    const Address& address;
+    const Clock& clock;
+    const std::string& holder;                // as in the row of the lead
+    const std::atomic<std::int64_t>& epoch;   // of this process
+    const std::atomic<bool>& silent;          // no heartbeat is sent, as when commits get no answer
+    std::atomic<std::int64_t>& confirmed_ms;  // when the last accepted heartbeat began, boot clock
+    // Called once, on this thread, when another process leads. May be empty.
+    std::function<void(const Error&)> lost;
+    // Gets the database's clock with each accepted heartbeat. May be empty.
+    std::function<void(const ClockSample&)> on_time;
+  };
+  // The referents of `of` outlive it.
+  explicit Heartbeat(Of of);
+  ~Heartbeat();
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+  // Sends `said` with the next heartbeat, which comes at once, and with later ones. Empty: the row
+  // keeps its text.
+  void tell(std::string said);
+
+ private:
+  void run();
+  std::optional<Error> look(PgConnection& db, const std::string& said);
+
+  const Of of_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  bool is_due_ = false;
+  std::string said_;  // under the mutex
+  std::thread thread_;
+};
+
+}  // namespace subak::postgres

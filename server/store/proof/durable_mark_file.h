@@ -1,0 +1,34 @@
+// A small file of a replica's own: its last durable sequence in a shared database. With it the
+// replica recognizes a copy of the database that lacks this fact, also after a restart. Threads:
+// any; one writer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "model/fact.h"
+
+namespace subak {
+
+struct MarkedFact {
+  std::uint64_t seq = 0;  // 0: none
+  TimeMs time_ms = 0;
+  std::uint32_t sum = 0;  // sum_of_marked()
+  std::uint64_t accepted =
+      0;  // the last fact up to this one that records a data loss (LossAccepted); 0: none
+  friend bool operator==(const MarkedFact&, const MarkedFact&) = default;
+};
+
+// Returns the checksum of number, time, kind and body: another fact under the same number has
+// another one.
+std::uint32_t sum_of_marked(const Fact& fact);
+
+// Writes the file; durable on return. The old file is replaced as a whole, or stays. Its folder
+// must exist.
+std::optional<Error> write_durable_mark_file(const std::string& path, const MarkedFact& known);
+// Reads the file. Without a file: no fact. An error: its checksum is wrong, or it is unreadable.
+Result<MarkedFact> read_durable_mark_file(const std::string& path);
+
+}  // namespace subak
