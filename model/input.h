@@ -45,7 +45,6 @@ struct SetCluster {
     v(4, "reason", reason);
     v(5, "validate_only", validate_only);
     v(6, "must_exist", must_exist);
-    v(7, "unchanged", unchanged);
     v(7, "replaces", replaces);
   }
 };
@@ -152,6 +151,7 @@ struct SetAccount {
     v(4, "validate_only", validate_only);
     v(5, "must_create", must_create);
     v(6, "must_exist", must_exist);
+    v(7, "unchanged", unchanged);
   }
 };
 

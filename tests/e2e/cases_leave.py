@@ -149,6 +149,6 @@ def come_back(c, dead):
     register(c)
     c.admin.patch("Namespace", "", c.ns, {"metadata": {"labels": {"subak.gpu/managed": "true"}}})
     c.service.subak("cluster", "mode", "e2e", "enforce", "--reason", "a case")
-    c.pod("again", gpus=1, run_seconds=1)
-    c.expect(has_gate(c.get_pod("again")), "it queues again")
+    created = c.pod("again", gpus=1, run_seconds=1)
+    c.expect(has_gate(created), "it queues again")
     c.succeeded("again")

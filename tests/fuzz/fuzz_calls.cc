@@ -33,29 +33,27 @@ Call read(api::Check& check, const v1::CreateJobRequest& in, const Engine&) {
 }
 
 template <class Request>
-Call edit_account(api::Check& check, const Request& in, const api::AccountMask& mask,
-                  const Engine& engine) {
-  in::SetAccount body;
-  const std::string path = check.name("account.path", in.account().path(), false);
-  const AccountId id = engine.accounts().find(path);
-  if (id) body.spec = engine.accounts().node(id).spec;
-  if (id) body.revision = engine.accounts().node(id).revision;
-  body.spec.path = path;
-  body.spec.user = path.find('/') != std::string::npos;
-  body.must_create = !id;
+Call edit_account(api::Check& check, const Request& in, in::SetAccount body) {
+  check.name("account.path", in.account().path(), false);
   body.reason = api::get_reason(check, in.reason(), true);
   body.validate_only = in.validate_only();
   const auto scope = check.in("account");
-  api::get(check, in.account(), mask, &body.spec);
+  body.spec = api::get(check, in.account(), body.unchanged);
   return {std::move(body), check.name("request_id", in.request_id(), false)};
 }
 
-Call read(api::Check& check, const v1::CreateAccountRequest& in, const Engine& engine) {
-  return edit_account(check, in, api::full_mask(), engine);
+Call read(api::Check& check, const v1::CreateAccountRequest& in, const Engine&) {
+  in::SetAccount body;
+  body.must_create = true;
+  return edit_account(check, in, std::move(body));
 }
 
-Call read(api::Check& check, const v1::UpdateAccountRequest& in, const Engine& engine) {
-  return edit_account(check, in, api::get_mask(check, in), engine);
+Call read(api::Check& check, const v1::UpdateAccountRequest& in, const Engine&) {
+  in::SetAccount body;
+  body.unchanged = api::get_unchanged(check, in);
+  body.revision = check.number("revision", in.revision(), 0, INT64_MAX);
+  body.must_exist = !in.allow_missing();
+  return edit_account(check, in, std::move(body));
 }
 
 Call read(api::Check& check, const v1::DeleteAccountRequest& in, const Engine&) {

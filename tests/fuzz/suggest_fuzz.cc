@@ -30,10 +30,8 @@ AccountSpec spec_of(const cli::AccountWish& wish) {
   v1::UpdateAccountRequest request;
   cli::put_wish(wish, "there: ", &request);
   api::Check check;
-  const api::AccountMask mask = api::get_mask(check, request);
-  AccountSpec spec;
-  spec.path = wish.path;
-  api::get(check, request.account(), mask, &spec);
+  const in::UnchangedFields unchanged = api::get_unchanged(check, request);
+  AccountSpec spec = api::get(check, request.account(), unchanged);
   assert(check.ok());
   return spec;
 }
@@ -50,7 +48,7 @@ void check_options(std::string_view text, const cli::SuggestOptions& options) {
   TimeMs now = 1000;
   for (const cli::AccountWish& wish : wishes) {
     const AccountSpec spec = spec_of(wish);
-    in::SetAccount set{spec, 0, "fuzz", false, false, false};
+    in::SetAccount set{spec, 0, "fuzz", false, false, false, {}};
     assert(!engine.apply({++now, "", "fuzz", std::move(set)}).reply.error);
     known.paths.insert(spec.path);
     for (const std::string& ns : spec.namespaces) {

@@ -41,7 +41,7 @@ void sleep_ms(std::uint64_t ms) { std::this_thread::sleep_for(std::chrono::milli
 // What callers have been told, and how much more they may ask for.
 class Callers {
  public:
-  Callers(ConnectionLimiter& door, Edge& edge) : door_(door), edge_(edge) {}
+  Callers(Door& door, Edge& edge) : door_(door), edge_(edge) {}
   ~Callers() { join(); }
 
   void start() {
@@ -117,7 +117,7 @@ class Callers {
     }
   }
 
-  ConnectionLimiter& door_;
+  Door& door_;
   Edge& edge_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -260,7 +260,7 @@ class KillTest : public testing::Test {
       std::filesystem::temp_directory_path() / ("subak_kill_" + std::to_string(::getpid()));
   const std::vector<std::string> command_{SUBAKD, "--config", "deploy/demo/subak.yaml", "--state",
                                           folder_ + "/subak.db"};
-  ConnectionLimiter door_;
+  Door door_;
   Edge edge_{door_, demo_fleet()};
   Process service_;
   Callers callers_{door_, edge_};

@@ -247,6 +247,90 @@ TEST_F(Alternatives, ASliceStartsWhereNoWholeGpuIsFree) {
   EXPECT_EQ(start_of(id, changed), slice->start_ms);
 }
 
+// One node of each clique is taken: a pod that wants another node of its clique reserved waits.
+TEST_F(Alternatives, NoNodesToSpareStartNow) {
+  submit(job(2, 4, kDayMs));
+  in::SubmitJob spared = job(1, 4, kDayMs);
+  spared.request.topology = Topology::kNvlink;
+  submit(spared);
+  spared.request.spare = 1;
+  const JobId id = submit(spared);
+  ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued);
+  const auto all = asked(id);
+  const Alternative* const none = find(all, "no nodes to spare instead of 1");
+  ASSERT_NE(none, nullptr);
+  EXPECT_EQ(none->start_ms, now);
+  for (int i = 0; i < 4; ++i) submit(job(1, 4, kDayMs));
+  spared.request.spare = 0;
+  for (const Alternative& a : asked(submit(spared)))
+    EXPECT_EQ(a.change.find("spare"), a.change.npos);
+}
+
+// Three pods fit no clique. Each could be a segment of its own, but only halves are offered, and only of a
+// gang that has a topology and no even parts.
+TEST_F(Alternatives, OnlyHalfASegmentIsOffered) {
+  in::SubmitJob gang = job(3, 4, kDayMs);
+  gang.request.topology = Topology::kNvlink;
+  const JobId odd = submit(gang);
+  ASSERT_EQ(engine.job(odd, false)->state, JobState::kQueued);
+  for (const Alternative& a : asked(odd)) EXPECT_EQ(a.change.find("segments"), a.change.npos);
+  gang = job(4, 4, kDayMs);
+  gang.request.topology = Topology::kNvlink;
+  EXPECT_NE(find(asked(submit(gang)), "segments of 2 instead of one of 4"), nullptr);
+}
+
+// A profile of which no slice is configured takes the place of none that is there.
+TEST_F(Alternatives, OnlyConfiguredSlicesAreOffered) {
+  in::ImportNodes import;
+  import.cluster = "main";
+  NodeSpec node;
+  node.name = "m0";
+  node.product = "NVIDIA-H100-80GB-HBM3";
+  node.gpus = 2;
+  node.mig_gpus = 1;
+  node.mig = {{"1g.10gb", 7}, {"3g.40gb", 0}, {"4g.40gb", 0}};
+  import.nodes.push_back(node);
+  ASSERT_FALSE(send(import).error);
+  in::SubmitJob whole = job(1, 1, kDayMs);
+  whole.request.groups[0].shape.products = {"NVIDIA-H100-80GB-HBM3"};
+  submit(whole);
+  EXPECT_NE(find(asked(submit(whole)), "MIG 1g.10gb instead of a whole GPU"), nullptr);
+}
+
+// Slices are offered for whole GPUs alone, if each pod of each group wants one.
+TEST_F(Alternatives, SlicesReplaceOneWholeGpuOfEachPod) {
+  in::ImportNodes import;
+  import.cluster = "main";
+  NodeSpec node;
+  node.name = "m0";
+  node.product = "NVIDIA-H100-80GB-HBM3";
+  node.gpus = 4;
+  node.mig_gpus = 1;
+  node.mig = {{"1g.10gb", 7}};
+  import.nodes.push_back(node);
+  ASSERT_FALSE(send(import).error);
+  const auto on_h100 = [](std::int64_t gpus) {
+    in::SubmitJob out = job(1, gpus, kDayMs);
+    out.request.groups[0].shape.products = {"NVIDIA-H100-80GB-HBM3"};
+    return out;
+  };
+  submit(on_h100(3));
+  const auto offers_slices = [&](const in::SubmitJob& spec) {
+    const auto all = asked(submit(spec));
+    return std::any_of(all.begin(), all.end(),
+                       [](const Alternative& a) { return a.change.find("MIG") == 0; });
+  };
+  EXPECT_TRUE(offers_slices(on_h100(1)));
+  EXPECT_FALSE(offers_slices(on_h100(2)));
+  in::SubmitJob mixed = on_h100(1);
+  mixed.request.groups.push_back(on_h100(2).request.groups[0]);
+  EXPECT_FALSE(offers_slices(mixed));
+  in::SubmitJob fraction = on_h100(0);
+  fraction.request.groups[0].shape.kind = GpuKind::kFraction;
+  fraction.request.groups[0].shape.milligpu = 500;
+  EXPECT_FALSE(offers_slices(fraction));
+}
+
 TEST_F(Alternatives, WhoHasNothingToGainOrDoesNotWaitHasNone) {
   const JobId runs = submit(job(1, 4, kDayMs));
   EXPECT_TRUE(asked(runs).empty());

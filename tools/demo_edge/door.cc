@@ -9,7 +9,7 @@ std::int64_t wall_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-std::int64_t steady_ms() {
+std::int64_t boot_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;

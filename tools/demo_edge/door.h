@@ -19,7 +19,7 @@
 namespace subak::demo {
 
 std::int64_t wall_ms();
-std::int64_t steady_ms();  // of a clock that is never set
+std::int64_t boot_ms();  // of a clock that is never set
 
 // Threads: any.
 class Door {

@@ -55,7 +55,7 @@ void Edge::write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveRe
     lock.unlock();
     // Not earlier: the time in the outbox must not count as a clock error.
     *event.mutable_sent_at() = google::protobuf::util::TimeUtil::MillisecondsToTimestamp(wall_ms());
-    event.set_sent_steady_ms(steady_ms());
+    event.set_sent_steady_ms(boot_ms());
     const bool ok = stream.Write(event);
     lock.lock();
     if (!ok) return;

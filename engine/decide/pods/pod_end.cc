@@ -32,9 +32,7 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, 
   const state::Job& job = *d.s.jobs().find(id);
   const state::Pod& pod = job.pods[rank];
   const bool had_place = pod.holds_slot();
-  // A pod that was bound has a row, however short its life.
-  const TimeMs since_ms = pod.is_bound() ? pod.since_ms + 1 : pod.since_ms;
-  const TimeMs there_ms = std::min(std::max(since_ms, pod.seen_ms), d.s.now());
+  const TimeMs there_ms = std::min(std::max(pod.since_ms, pod.seen_ms), d.s.now());
   at = had_place ? std::clamp(at, there_ms, d.s.now()) : d.s.now();
   if (pod.state == PodState::kHeld) charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform);
   if (pod.is_bound()) {

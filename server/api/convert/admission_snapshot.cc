@@ -200,10 +200,9 @@ class CopyReader {
 
   void read_row(const v1::Account& in, bool user) {
     AccountsView::Row row;
-    row.spec.path = in.path();
-    row.spec.user = user;
     row.revision = check_.number("revision", in.revision(), 0, INT64_MAX);
-    get(check_, in, full_mask(), &row.spec);
+    row.spec = get(check_, in, {});
+    row.spec.user = user;
     check_.take(tree_.check(row.spec));
     if (!read_.insert(row.spec.path).second) {
       check_.fail("path", row.spec.path, "want each account once");
