@@ -25,7 +25,11 @@ void decide(Decision& d, const in::PodGone& i) {
   const state::Pod& pod = d.s.jobs().at(id).pods[rank];
   if (!pod.is_live()) return;
   const End end = end_of(d, pod, i.ended_at_ms);
-  end_pod(d, id, rank, end.at_ms, i.cause, end.clock);
+  // Two reports show a clock that is off a few ms differently: a short life may seem to end before it
+  // began. A pod that ran has a row.
+  const bool is_short = end.clock == RowClock::kAdjusted && pod.is_bound();
+  const TimeMs least_ms = is_short ? std::min(pod.since_ms + 1, d.s.now()) : 0;
+  end_pod(d, id, rank, std::max(end.at_ms, least_ms), i.cause, end.clock);
 }
 
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, RowClock clock) {
