@@ -18,12 +18,6 @@ std::uint64_t hash_of(const std::string& text) {  // FNV-1a
   return h;
 }
 
-// A steady clock, which no process can set, unlike the wall clock.
-std::int64_t steady_ms() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
-}
-
 }  // namespace
 
 void Edge::start() {
@@ -129,7 +123,7 @@ void Edge::open_gate(const v1::Effect& effect, const v1::EffectPod& place) {
   pod.place = place;
   if (effect.has_hold_left()) {
     const auto& left = effect.hold_left();
-    pod.hold_end_ms = steady_ms() + left.seconds() * 1000 + left.nanos() / 1'000'000;
+    pod.hold_end_ms = boot_ms() + left.seconds() * 1000 + left.nanos() / 1'000'000;
   }
   pod.opened_ms = wall_ms();
   pod.opened_order = ++order_;
@@ -192,7 +186,7 @@ void Edge::run_step(const std::string& key, Step step) {
   const std::int64_t now = wall_ms();
   switch (step) {
     case Step::kBind:
-      if (pod.from_api() && pod.hold_end_ms != 0 && steady_ms() > pod.hold_end_ms) {
+      if (pod.from_api() && pod.hold_end_ms != 0 && boot_ms() > pod.hold_end_ms) {
         return answer_start(key, "its hold has ended");
       }
       pod.bound_ms = std::max(now, pod.opened_ms);
