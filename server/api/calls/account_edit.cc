@@ -37,6 +37,9 @@ Call::Reactor* post(const Call& call, in::SetAccount edit, const RequestFingerpr
 
 Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
                             const RequestFingerprint& fingerprint, v1::EditAccountResponse* out) {
+  if (!call.caller().may_edit_account(edit.spec.path)) {
+    return call.deny(edit.spec.path, "want an account below " + call.caller().subtree);
+  }
   if (call.caller().is_admin()) return post(call, std::move(edit), fingerprint, out);
   return call.read_then([call, edit = std::move(edit), fingerprint, out](const Engine& engine) {
     const std::string beyond = beyond_subtree(call.caller(), edit, engine.accounts());

@@ -120,15 +120,6 @@ AccountSpec get_account(Check& check, const v1::Account& in, const in::Unchanged
   return get(check, in, unchanged);
 }
 
-// Refuses an edit outside the subtree of a team admin.
-Call::Reactor* edit_below(const Call& call, in::SetAccount edit,
-                          const RequestFingerprint& fingerprint, v1::EditAccountResponse* out) {
-  if (!call.caller().may_edit_account(edit.spec.path)) {
-    return call.deny(edit.spec.path, "want an account below " + call.caller().subtree);
-  }
-  return edit_account(call, std::move(edit), fingerprint, out);
-}
-
 }  // namespace
 
 AccountService::Reactor* AccountService::CreateAccount(Context* context,
@@ -145,7 +136,7 @@ AccountService::Reactor* AccountService::CreateAccount(Context* context,
   check.name("account.path", in->account().path(), true);
   if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
   if (!check.ok()) return call.fail(check.error());
-  return edit_below(call, std::move(edit), fingerprint_of(*in), out);
+  return edit_account(call, std::move(edit), fingerprint_of(*in), out);
 }
 
 AccountService::Reactor* AccountService::UpdateAccount(Context* context,
@@ -167,7 +158,7 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   check.name("account.path", in->account().path(), false);
   if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
   if (!check.ok()) return call.fail(check.error());
-  return edit_below(call, std::move(edit), fingerprint_of(*in), out);
+  return edit_account(call, std::move(edit), fingerprint_of(*in), out);
 }
 
 AccountService::Reactor* AccountService::DeleteAccount(Context* context,
