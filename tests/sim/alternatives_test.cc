@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/limits.h"
@@ -76,6 +77,19 @@ class Alternatives : public testing::Test {
     const auto row = engine.job(fresh, false);
     if (row->state != JobState::kQueued) return now;
     return make_forecast(engine.forecast_basis(now)).start(fresh);
+  }
+  // A node of so many H100, one of which is cut into these slices.
+  void add_h100(std::int64_t gpus, std::vector<MigSlices> slices) {
+    in::ImportNodes import;
+    import.cluster = "main";
+    NodeSpec node;
+    node.name = "m0";
+    node.product = "NVIDIA-H100-80GB-HBM3";
+    node.gpus = gpus;
+    node.mig_gpus = 1;
+    node.mig = std::move(slices);
+    import.nodes.push_back(node);
+    ASSERT_FALSE(send(import).error);
   }
   static const Alternative* find(const std::vector<Alternative>& all, const std::string& change) {
     const auto it = std::find_if(all.begin(), all.end(),
@@ -220,16 +234,7 @@ TEST_F(Alternatives, NothingIsSaidThatWouldBeRefused) {
 }
 
 TEST_F(Alternatives, ASliceStartsWhereNoWholeGpuIsFree) {
-  in::ImportNodes import;
-  import.cluster = "main";
-  NodeSpec node;
-  node.name = "m0";
-  node.product = "NVIDIA-H100-80GB-HBM3";
-  node.gpus = 2;
-  node.mig_gpus = 1;
-  node.mig = {{"1g.10gb", 1}, {"2g.20gb", 1}, {"3g.40gb", 1}};
-  import.nodes.push_back(node);
-  ASSERT_FALSE(send(import).error);
+  add_h100(2, {{"1g.10gb", 1}, {"2g.20gb", 1}, {"3g.40gb", 1}});
   in::SubmitJob whole = job(1, 1, kDayMs);
   whole.request.groups[0].shape.products = {"NVIDIA-H100-80GB-HBM3"};
   submit(whole);
@@ -281,16 +286,7 @@ TEST_F(Alternatives, OnlyHalfASegmentIsOffered) {
 
 // A profile of which no slice is configured takes the place of none that is there.
 TEST_F(Alternatives, OnlyConfiguredSlicesAreOffered) {
-  in::ImportNodes import;
-  import.cluster = "main";
-  NodeSpec node;
-  node.name = "m0";
-  node.product = "NVIDIA-H100-80GB-HBM3";
-  node.gpus = 2;
-  node.mig_gpus = 1;
-  node.mig = {{"1g.10gb", 7}, {"3g.40gb", 0}, {"4g.40gb", 0}};
-  import.nodes.push_back(node);
-  ASSERT_FALSE(send(import).error);
+  add_h100(2, {{"1g.10gb", 7}, {"3g.40gb", 0}, {"4g.40gb", 0}});
   in::SubmitJob whole = job(1, 1, kDayMs);
   whole.request.groups[0].shape.products = {"NVIDIA-H100-80GB-HBM3"};
   submit(whole);
@@ -299,16 +295,7 @@ TEST_F(Alternatives, OnlyConfiguredSlicesAreOffered) {
 
 // Slices are offered for whole GPUs alone, if each pod of each group wants one.
 TEST_F(Alternatives, SlicesReplaceOneWholeGpuOfEachPod) {
-  in::ImportNodes import;
-  import.cluster = "main";
-  NodeSpec node;
-  node.name = "m0";
-  node.product = "NVIDIA-H100-80GB-HBM3";
-  node.gpus = 4;
-  node.mig_gpus = 1;
-  node.mig = {{"1g.10gb", 7}};
-  import.nodes.push_back(node);
-  ASSERT_FALSE(send(import).error);
+  add_h100(4, {{"1g.10gb", 7}});
   const auto on_h100 = [](std::int64_t gpus) {
     in::SubmitJob out = job(1, gpus, kDayMs);
     out.request.groups[0].shape.products = {"NVIDIA-H100-80GB-HBM3"};
