@@ -122,7 +122,7 @@ int install(Session& s, InstallCommand o) {
   if (is_registered(o.manifests)) {
     if (o.ca_file.empty()) {
       throw usage_failure(
-          "--ca: want who vouches for the webhook's certificate",
+          "--ca: want the CA that signed the webhook's certificate",
           "tls/ca.crt of --keys, or beside the state of a service that made its own");
     }
     o.manifests.ca_pem = read_input(o.ca_file);
