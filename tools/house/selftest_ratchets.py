@@ -240,6 +240,21 @@ class Folders(unittest.TestCase):
         self.assertEqual(lowered("folders", more), (["core 26"], [rose]))
 
 
+class Draw(unittest.TestCase):
+    def test_a_seed_draws_the_same(self):
+        draw = importlib.import_module("draw")
+        lines = [f"The number {i} is one of a hundred numbers.\n\n" for i in range(100)]
+        files = {"README.md": "".join(lines), "core/a.h": "// The pod waits for its node in here.\nint a;\n"}
+        with made(files) as tree:
+            rows, headers, pages = draw.drawn(tree, 7, (9, 10, 5))
+            again = draw.drawn(tree, 7, (9, 10, 5))
+            other = draw.drawn(tree, 8, (9, 10, 5))
+        self.assertEqual((rows, headers, pages), again)
+        self.assertNotEqual(rows, other[0])
+        self.assertEqual(rows[0], ("core/a.h:1", "The pod waits for its node in here."))
+        self.assertEqual((len(rows), headers, pages), (1 + 3, ["core/a.h"], []))
+
+
 class Figures(unittest.TestCase):
     def figure(self, name, files):
         with made(files) as tree:
