@@ -16,7 +16,7 @@ constexpr char kAbout[] =
 
 void add_global_options(Command root, GlobalOptions& options) {
   root.option("--server", options.server.server,
-              "address of subakd; of several replicas, name all with commas between",
+              "address of subakd; if there are several replicas, name all, separated by commas",
               "HOST:PORT|unix:FILE[,...]", "SUBAK_SERVER");
   root.option("--token-file", options.server.token_file,
               "file with your token, if the service wants one", "FILE", "SUBAK_TOKEN_FILE");

@@ -220,7 +220,7 @@ void add_cluster(Command root) {
       cluster, "nodes", "nodes with what is in use", "ClusterService/ListNodes",
       [](auto& a) { return a.mutable_nodes(); }, node_table, say_contradictions);
   add_pages<v1::ListDomainsRequest, v1::ListDomainsResponse>(
-      cluster, "domains", "GPUs joined by NVLink", "ClusterService/ListDomains",
+      cluster, "domains", "NVLink domains and their GPUs", "ClusterService/ListDomains",
       [](auto& a) { return a.mutable_domains(); }, domain_table);
   add_pages<v1::ListMigSlicesRequest, v1::ListMigSlicesResponse>(
       cluster, "mig", "MIG slices by node and profile", "ClusterService/ListMigSlices",

@@ -249,7 +249,9 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.list_option("--host-port", f.pod.host_ports, "ports of the node that each pod uses",
                 "[ADDRESS:]PORT[/UDP]");
   c.option("--time-limit", f.time_limit,
-           "how long it will run at most: 4h, 2d12h; for planning only", "DURATION");
+           "how long it will run at most: 4h, 2d12h; only an account with --time-limits enforced "
+           "ends it then",
+           "DURATION");
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ void add_queue(Command root) {
   Command c = root.add("queue", "all waiting jobs, the next one first, and what each waits for");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
   c.flag("--would", o->would,
-         "the queue as if every namespace were enforced, and what the next pass would start");
+         "the queue as if every namespace were in mode enforce, and what would start next");
   add_limit(c, o->list);
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); }); });

@@ -77,7 +77,7 @@ void show_shares(Session& s, const ShareCommand& o) {
 void add_share(Command root) {
   auto o = std::make_shared<ShareCommand>();
   Command c =
-      root.add("share", "what each account should have and has: shares, recent use, GPUs, rank");
+      root.add("share", "what each account is due and what it has: shares, recent use, GPUs, rank");
   c.optional_argument("ACCOUNT", o->account, "this account and what is below it; none: all");
   c.flag("--accounts-only", o->accounts_only, "without users");
   add_watch(c, o->watch);

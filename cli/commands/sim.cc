@@ -10,7 +10,7 @@ namespace {
 std::string sim_form(Session& s) {
   if (s.form() == Form::kJson) return "json";
   if (s.form() == Form::kTable || s.form() == Form::kWide) return "table";
-  throw usage_failure("--output: sim has no yaml and no csv", "use table or json");
+  throw usage_failure("--output: sim prints table, wide or json", "use table or json");
 }
 
 void add_workload(Command& c, sim::SimOptions& o) {

@@ -108,7 +108,9 @@ void show_plan(Session& s, const PlanCommand& o) {
 
 void add_plan(Command root) {
   auto o = std::make_shared<PlanCommand>();
-  Command c = root.add("plan", "the fleet by time: what runs where until when, and what comes");
+  Command c = root.add(
+      "plan",
+      "a chart of the fleet over time: what runs where and until when, and what starts next");
   c.option("--cluster", o->cluster, "only this one", "NAME");
   c.option("--domain", o->domain, "only the NVLink domain, rack or node of this name", "NAME");
   c.option("--until", o->until,
@@ -116,8 +118,9 @@ void add_plan(Command root) {
            "ended, at most 24h",
            "DURATION|TIME");
   c.option("--rows", o->rows,
-           "rows of the chart, default 15; domains with the same jobs share one, and if these are "
-           "more, all domains of a rack or product do",
+           "rows of the chart, default 15; domains with the same jobs share a row, and if there "
+           "are still "
+           "too many, a rack or a product does",
            "N");
   c.option(
       "--lanes", o->lanes,
@@ -126,7 +129,7 @@ void add_plan(Command root) {
       "N");
   c.option("--jobs", o->jobs, "jobs in the list below the chart, default 15", "N");
   c.flag("--all", o->all,
-         "as many as the service sends at once: 200 rows, and 1000 jobs of each kind");
+         "all that the service sends at once: 200 rows, and 1000 jobs of each kind");
   c.option("--file", o->file, "where to write the chart of --output svg; default standard output",
            "FILE");
   c.draws();

@@ -104,7 +104,8 @@ void add_switch(Command account, const std::string& name, const std::string& hel
 void add_delete(Command account) {
   auto o = std::make_shared<SwitchCommand>();
   Command c = account.add(
-      "delete", "delete an account without accounts, users and jobs below it; its history stays");
+      "delete",
+      "delete an account that has no accounts, users or jobs below it; its history stays");
   c.argument("PATH", o->wish.path, "not the root");
   add_edit_options(c, o->options);
   c.run([o](Session& s) {
@@ -166,9 +167,9 @@ int show_edit(Session& s, const std::string& path, const v1::EditAccountResponse
 
 void add_account_edits(Command account) {
   add_set(account);
-  add_switch(account, "hold", "let nothing of it start; what runs goes on", true, std::nullopt);
-  add_switch(account, "drain", "accept no new jobs of it; what runs goes on", std::nullopt, true);
-  add_switch(account, "resume", "end a hold or a drain", false, false);
+  add_switch(account, "hold", "start none of its jobs; running jobs go on", true, std::nullopt);
+  add_switch(account, "drain", "accept no new jobs of it; running jobs go on", std::nullopt, true);
+  add_switch(account, "resume", "let its jobs start again: ends a hold or a drain", false, false);
   add_delete(account);
 }
 
