@@ -1,6 +1,6 @@
 # A thin door to CMake and the tools. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run build everything run demo play test bench e2e soak fuzz asan tsan lint package clean
+.PHONY: help setup setup-run build tests everything run demo play test bench e2e soak fuzz asan tsan lint package clean
 
 # Each target first installs the Debian packages that it needs and that are missing: `setup-run` those of
 # the service, `setup` also those of its tests and checks. To look takes less than a tenth of a second.
@@ -23,9 +23,13 @@ setup:  ## install missing Debian packages (every other target installs what it 
 build: setup-run  ## optimised binaries at build/bin/subakd and build/bin/subak
 	@tools/build subakd subak
 
-# Also the tests, the benchmarks and their tools.
-everything: setup
+# Also the tests.
+tests: setup
 	@tools/build --tests all
+
+# Also the benchmarks and their tools.
+everything: setup
+	@tools/build --tests all benches
 
 run: build  ## the service in the foreground, state under var/
 	build/bin/subakd $(ARGS)
@@ -38,7 +42,7 @@ play: setup-run  ## the service with a played cluster, to try the README's "Use 
 	@tools/build subakd subak subak-play
 	@tools/play
 
-test: everything  ## all tests that need only Debian's packages
+test: tests  ## all tests that need only Debian's packages
 	@ctest --preset release -j "$$(nproc)"
 
 bench: everything  ## benchmarks beside their physical limits; writes build/bench.json

@@ -77,6 +77,8 @@ function(subak_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE subak_flags ${ARG_DEPS} GTest::gtest GTest::gmock
     GTest::gtest_main Threads::Threads)
+  # A test is compiled once and run for seconds: -O2 costs a fifth more time than it saves.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   subak_compile_as_one(${name} "${ARG_UNITY}")
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   if(NOT ARG_TIMEOUT)
