@@ -119,8 +119,7 @@ void add_plan(Command root) {
            "DURATION|TIME");
   c.option("--rows", o->rows,
            "rows of the chart, default 15; domains with the same jobs share a row, and if there "
-           "are still "
-           "too many, a rack or a product does",
+           "are still too many, a rack or a product does",
            "N");
   c.option(
       "--lanes", o->lanes,
