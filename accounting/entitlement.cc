@@ -119,12 +119,6 @@ auto keep_in(std::optional<Binding>& first) {
   };
 }
 
-bool is_covered(const AccountNode& node, std::span<const ProductDemand> amounts) {
-  const Rules rules = rules_of(node);
-  if (amount_of(amounts, kOfAny) == 0) return uncovered(rules, amounts) == 0;
-  return rules.alloc + sum_of(amounts) <= node.quota_total && uncovered(rules, {}) == 0;
-}
-
 // --- promises ------------------------------------------------------------------------------------
 
 using Sums = std::map<ProductId, MilliGpu>;
@@ -181,6 +175,13 @@ AccountId draining(const AccountTree& tree, AccountId leaf) {
   return leaf;
 }
 
+bool covers(const AccountNode& node, std::span<const ProductDemand> demand) {
+  // A necessary condition by every formula, and quick.
+  if (node.alloc() + sum_of(demand) > node.quota_total) return false;
+  const bool by_product = amount_of(demand, kOfAny) == 0;
+  return uncovered(node.quota, node.levels, by_product ? demand : decltype(demand)()) == 0;
+}
+
 bool within_quota(const AccountTree& tree, const Demand& demand) {
   bool above_speaks = false;  // an account without quota below needs none
   bool spoken_for = false;
@@ -193,7 +194,7 @@ bool within_quota(const AccountTree& tree, const Demand& demand) {
     if (node.quota_total == 0) {
       if (!above_speaks) return false;
       spoken_for = true;
-    } else if (!is_covered(node, demand.amounts)) {
+    } else if (!covers(node, demand.amounts)) {
       return false;
     }
     above_speaks = !node.spec.quota.empty();

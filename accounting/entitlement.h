@@ -6,9 +6,8 @@
 //   hold    an operator holds the account: none of its jobs start
 //   drain   accepts nothing new; waiting jobs may still start, and earlier jobs may come back
 //   limit   allocation + demand > limit, over all products or of one
-//   borrow  the part without quota, allocation + demand - covered(allocation + demand), > borrow.
-//           covered() is by product (accounting/tree.h): GPUs of one product are no quota of
-//           another
+//   borrow  the part that no quota covers, uncovered(allocation + demand), > borrow. It is counted
+//           by product (accounting/amounts.h): GPUs of one product are no quota of another
 //
 // A demand whose product is not known yet (ProductId none) is checked against the rules that bind
 // it on any product: limits over all, and quota of all products + borrow. So a rule that binds it
@@ -90,11 +89,15 @@ std::optional<Binding> first_binding(const AccountTree& tree, const Demand& dema
 // Returns the nearest account from `leaf` up that drains; none: new work is allowed.
 AccountId draining(const AccountTree& tree, AccountId leaf);
 
-// True if the demand would be within quota, beside current holds. It checks the account just below
-// the root, and each account below it on the path that has a quota. The first account without one
-// (a user, say) is covered by the quota above it if that quota is configured there. A quota that is
-// only the sum of the children's belongs to the children that have it (queue/ready.h has the same
-// rule). For a demand without a product only the sum is checked.
+// True if the account's own quota covers the demand beside what the account holds: by product, as
+// uncovered() says (accounting/amounts.h). Of a demand without a product only the sum is checked:
+// it must fit into the quotas of all products together, and no product may borrow already.
+bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
+// True if the demand would be within quota, beside current holds. The account just below the root
+// must cover it (covers()), and each account below it on the path that has a quota. The first
+// account without one (a user, say) is covered by the quota above it if that quota is configured
+// there. A quota that is only the sum of the children's belongs to the children that have it. The
+// order of the queue walks its paths by the same rule (queue/ready.h), and asks covers() too.
 bool within_quota(const AccountTree& tree, const Demand& demand);
 
 // An account promises its children more than its own quota can hold.

@@ -174,6 +174,13 @@ class AccountTree {
     assert(exists(id));
     return nodes_[id.value];
   }
+  // Prefetches what a pass reads of the node: allocation, surplus and adjustment.
+  void prefetch(AccountId id) const {
+    const AccountNode* const node = nodes_.data() + id.value;
+    __builtin_prefetch(node);
+    __builtin_prefetch(&node->surplus);
+    __builtin_prefetch(&node->adjustment);
+  }
   // True also for a removed node: its history stays.
   bool exists(AccountId id) const {
     return id.value != 0 && id.value < nodes_.size() && nodes_[id.value].id == id;
@@ -208,10 +215,6 @@ class AccountTree {
   // The same for all instants of these half-lives, while nothing changes. For a finite half-life.
   DecayedMeter::Course sort_surplus_course(AccountId id, std::int64_t half_lives) const;
   GpuTime usage_undecayed(AccountId id, TimeMs t) const;  // exact
-  // Returns how much of the node's allocation its quota covers: sum over products of min(alloc_p,
-  // quota_p), plus the part of the rest that the "any" quota covers. `extra` of `extra_product` is
-  // added first: the node would be within its quota exactly if the result is alloc() + extra.
-  MilliGpu covered(const AccountNode& node, ProductId extra_product, MilliGpu extra) const;
 
   // --- checkpoint --------------------------------------------------------------------------------
   // Restores the saved meters of `id`. Call it after every node is set and after the open holds

@@ -18,6 +18,13 @@ ProductLevel& level_of(AccountNode& node, ProductId product) {
   return *node.levels.insert(place, ProductLevel{product, 0, 0});
 }
 
+// Returns the allocation that the node's quota does not cover: the rate of its surplus.
+MilliGpu beyond_quota(const AccountNode& node) {
+  if (node.quota.empty()) [[likely]]
+    return node.alloc();
+  return uncovered(node.quota, node.levels, {});
+}
+
 }  // namespace
 
 void AccountTree::hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now) {
@@ -73,7 +80,7 @@ void AccountTree::refresh_surplus(AccountNode& node, const DecayInstant& now) {
     node.usage_total += GpuTime::of(node.alloc(), now.t - node.usage_as_of);
     node.usage_as_of = now.t;
   }
-  const MilliGpu delta = node.alloc() - covered(node, ProductId(), 0) - node.surplus.rate();
+  const MilliGpu delta = beyond_quota(node) - node.surplus.rate();
   if (delta == 0) return;
   const bool late = now.t < node.usage_as_of;
   node.surplus.change_rate(clock_, delta, late ? clock_.at(node.usage_as_of) : now);
@@ -104,13 +111,6 @@ DecayedMeter::Course AccountTree::sort_surplus_course(AccountId id, std::int64_t
 GpuTime AccountTree::usage_undecayed(AccountId id, TimeMs t) const {
   const AccountNode& n = node(id);
   return n.usage_total + GpuTime::of(n.alloc(), t - n.usage_as_of);
-}
-
-MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
-                              MilliGpu extra) const {
-  if (node.quota.empty()) return 0;
-  const ProductDemand more{extra_product, extra};
-  return node.alloc() + extra - uncovered(node.quota, node.levels, {&more, 1});
 }
 
 void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,
@@ -168,7 +168,7 @@ void AccountTree::check_node(const AccountNode& n) const {
   assert(quota == n.quota_total);
   if (n.spec.quota.empty()) assert(n.quota == quota_of_children(n));
   assert(n.usage.rate() == n.alloc());
-  assert(n.surplus.rate() == n.alloc() - covered(n, ProductId(), 0));
+  assert(n.surplus.rate() == beyond_quota(n));
 }
 
 }  // namespace subak

@@ -313,8 +313,6 @@ void Index::read_summary(const AccountNode& node) {
   summary.quota = node.quota_total;
   summary.user = node.spec.user;
   summary.held = node.spec.held;
-  summary.any_only = std::none_of(node.quota.begin(), node.quota.end(),
-                                  [](const auto& q) { return q.first != ProductId(); });
   summary.own_quota = !node.spec.quota.empty();
 }
 

@@ -58,7 +58,6 @@ struct NodeSummary {
   bool user : 1 = false;
   bool held : 1 = false;
   bool held_below : 1 = false;  // some node below is held
-  bool any_only : 1 = true;     // the quota names no product
   bool own_quota : 1 = false;   // not the sum of the children's
 
   std::uint32_t jobs = 0;  // own and below

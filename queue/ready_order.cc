@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cstddef>
 
+#include "accounting/entitlement.h"
 #include "queue/ready_walk.h"
 
 namespace subak::ready {
@@ -271,16 +272,12 @@ bool Walk::may_be_within(const Sibling& sibling, AccountId parent) const {
          sibling.alloc <= sibling.quota;
 }
 
-// True if the account would still be within its quota with this job. For a job that could use
-// several products only the sum is checked.
+// True if the account's quota would cover the job too.
 bool Walk::covers(AccountId id, std::uint32_t slot) const {
   const ShapeCost& cost = index_->kind(index_->jobs()[slot].kind).cost;
   const AccountNode& node = setup_.tree->node(id);
-  const MilliGpu alloc = alloc_of(id);
-  if (alloc + cost.milligpu > node.quota_total) return false;
-  if (index_->summary(id).any_only) return true;
-  const MilliGpu extra = cost.product ? alloc - node.alloc() + cost.milligpu : 0;
-  return setup_.tree->covered(node, cost.product, extra) == node.alloc() + extra;
+  const ProductDemand more{cost.product, alloc_of(id) - node.alloc() + cost.milligpu};
+  return subak::covers(node, {&more, 1});
 }
 
 // Selects the children that take part, and computes their keys.

@@ -87,23 +87,23 @@ TEST_F(TreeAllocTest, QuotaCoversItsProductFirstThenAny) {
   tree.hold(a, a100, 2000, now);
   const AccountNode& node = tree.node(a);
   // 4000 of the H100 by its own quota; any covers 3000 of the 2000 + 2000 left.
-  EXPECT_EQ(tree.covered(node, any, 0), 7000);
+  EXPECT_EQ(beyond_quota(node, any, 0), 1000);
   EXPECT_EQ(tree.node(a).surplus.rate(), 1000);
-  EXPECT_EQ(tree.covered(node, h100, 5000), 7000);
+  EXPECT_EQ(beyond_quota(node, h100, 5000), 6000);
   set_quota(a, {{any, 4000}, {h100, 4000}});
-  EXPECT_EQ(tree.covered(node, any, 0), 8000);
+  EXPECT_EQ(beyond_quota(node, any, 0), 0);
   EXPECT_EQ(tree.node(a).surplus.rate(), 0);
 }
 
-TEST_F(TreeAllocTest, CoveredTriesTheExtraOnTop) {
+TEST_F(TreeAllocTest, QuotaIsTriedWithTheExtraOnTop) {
   set_quota(a, {{h100, 4000}});
   const AccountNode& node = tree.node(a);
-  EXPECT_EQ(tree.covered(node, h100, 4000), 4000);
-  EXPECT_EQ(tree.covered(node, h100, 5000), 4000);
-  EXPECT_EQ(tree.covered(node, a100, 1000), 0);
+  EXPECT_EQ(beyond_quota(node, h100, 4000), 0);
+  EXPECT_EQ(beyond_quota(node, h100, 5000), 1000);
+  EXPECT_EQ(beyond_quota(node, a100, 1000), 1000);
   tree.hold(a, h100, 1000, now);
-  EXPECT_EQ(tree.covered(node, h100, 3000), 4000);
-  EXPECT_EQ(tree.covered(tree.node(ana), h100, 1000), 0);  // a user without quota
+  EXPECT_EQ(beyond_quota(node, h100, 3000), 0);
+  EXPECT_EQ(beyond_quota(tree.node(ana), h100, 1000), 1000);  // a user without quota
 }
 
 TEST_F(TreeAllocTest, SurplusIsEachNodesOwn) {

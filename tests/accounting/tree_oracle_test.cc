@@ -251,8 +251,9 @@ class TreeOracleTest : public ::testing::TestWithParam<int> {
                   static_cast<double>(oracle.decayed(id, now, kHalfLife, true)), bound);
       const ProductId product(static_cast<std::uint16_t>(random.below(kProducts + 1)));
       const MilliGpu extra = 125 * random.below(64);
-      ASSERT_EQ(tree.covered(node, product, extra), oracle.covered(id, product, extra));
       const ProductDemand demand{product, extra};
+      ASSERT_EQ(node.alloc() + extra - uncovered(node.quota, node.levels, {&demand, 1}),
+                oracle.covered(id, product, extra));
       const auto binding = first_binding(tree, {id, {&demand, 1}}, Asking::kAmounts);
       ASSERT_EQ(binding ? binding->subject : AccountId(), oracle.over(id, product, extra));
     }
