@@ -84,10 +84,7 @@ ReadyQueue::Pass::Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPo
   walk_->begin(*queue.index_, {&tree, policy, &rule, tick, now});
 }
 
-ReadyQueue::Pass::~Pass() {
-  walk_->end();
-  queue_.idle_.push_back(std::move(walk_));
-}
+ReadyQueue::Pass::~Pass() { queue_.idle_.push_back(std::move(walk_)); }
 
 std::optional<JobId> ReadyQueue::Pass::next() {
   const std::uint32_t slot = walk_->next();

@@ -97,6 +97,7 @@ class Index {
   bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
+  const ShapeCost& cost(std::uint32_t kind) const { return kinds_[kind].cost; }
   const std::map<ShapeId, std::uint32_t>& kinds() const { return by_shape_; }
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }

@@ -1,11 +1,13 @@
 // Computes a node's next job again after one of its children changed, as after each start. The
 // other children change only with time, in a known way, so only the changed child is read. If this
 // does not hold, or the first child is not clearly the first, the node is computed in full.
-#include <algorithm>
-#include <array>
-#include <cmath>
+#include "queue/ready_standing.h"
 
-#include "queue/ready_walk.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/must.h"
 
 namespace subak::ready {
 namespace {
@@ -19,58 +21,58 @@ constexpr double kClear = 1e-8;
 
 }  // namespace
 
-struct Walk::Contest {
-  std::size_t first = 0;
-  bool alone = false;  // no other child takes part
-  double surplus = 0, rate = 0;
-  // By index; target 0: it takes no part.
-  std::array<double, kFewSiblings> value, target, cost, key;
-};
+void Standings::begin(const Index& index, const Figures& figures, Memos& memos,
+                      std::size_t accounts) {
+  index_ = &index;
+  figures_ = &figures;
+  memos_ = &memos;
+  if (standings_.size() < accounts) standings_.resize(accounts);
+}
 
-void Walk::forget_next(Entrant& e) {
+void Standings::forget_next(Entrant& e) {
   e.next = e.least;
   e.until = kForever;
   e.slot = kNoSlot;
 }
 
-void Walk::read(Entrant& e) const {
+void Standings::read(Entrant& e) const {
   const NodeSummary& summary = index_->summary(e.id);
-  const AccountNode& account = setup_.tree->node(e.id);
+  const AccountNode& account = figures_->setup().tree->node(e.id);
   e.priority = summary.priority;
   e.leaf = index_->is_leaf(e.id);
-  e.surplus = setup_.tree->sort_surplus_course(e.id, instant_.half_lives);
+  e.surplus = figures_->setup().tree->sort_surplus_course(e.id, figures_->instant().half_lives);
   e.rate = static_cast<double>(account.surplus.rate());
   e.alloc = account.alloc();
   e.least = summary.least_next;
-  e.seen = changes_of(e.id);
+  e.seen = figures_->changes(e.id);
   forget_next(e);
 }
 
 // Prefetches the cache lines for reading what changed.
-void Walk::prefetch_changes(const Entrant& e) const {
-  const AccountNode& account = setup_.tree->node(e.id);
+void Standings::prefetch_changes(const Entrant& e) const {
+  const AccountNode& account = figures_->setup().tree->node(e.id);
   __builtin_prefetch(&index_->summary(e.id));
   __builtin_prefetch(&account);
   __builtin_prefetch(&account.surplus);
 }
 
 // Prefetches the cache lines for reading the child, and for a start after it, all at once.
-void Walk::prefetch(const Entrant& e) const {
-  const AccountNode& account = setup_.tree->node(e.id);
+void Standings::prefetch(const Entrant& e) const {
+  const AccountNode& account = figures_->setup().tree->node(e.id);
   __builtin_prefetch(&account);
   if (e.leaf) {
     __builtin_prefetch(&index_->node(e.id));
     __builtin_prefetch(&account.usage);
   } else {
-    __builtin_prefetch(&memos_[e.id.value]);
+    memos_->prefetch(e.id);
     __builtin_prefetch(&standings_[e.id.value]);
   }
 }
 
 // Returns false if no job waits below the child any more. Subtracts the changes there from
 // `unseen`.
-bool Walk::catch_up(Entrant& e, Changes& unseen) const {
-  const Changes now = changes_of(e.id);
+bool Standings::catch_up(Entrant& e, Changes& unseen) const {
+  const Changes now = figures_->changes(e.id);
   if (now == e.seen) return true;
   unseen.jobs -= now.jobs - e.seen.jobs;
   unseen.alloc -= now.alloc - e.seen.alloc;
@@ -81,10 +83,10 @@ bool Walk::catch_up(Entrant& e, Changes& unseen) const {
 
 // Returns false if there are changes beyond the known children. Nearly always only the child with
 // the last result changed; else it reads all children.
-bool Walk::catch_up(Standing& standing, AccountId id) const {
+bool Standings::catch_up(Standing& standing, AccountId id) const {
   Entrant& last = standing.entrants[standing.last];
   prefetch_changes(last);
-  const Changes now = changes_of(id);
+  const Changes now = figures_->changes(id);
   if (now == standing.own) return true;
   Changes unseen{now.jobs - standing.own.jobs, now.alloc - standing.own.alloc};
   if (!catch_up(last, unseen)) return false;
@@ -101,154 +103,160 @@ bool Walk::catch_up(Standing& standing, AccountId id) const {
 
 // Applies the rule of accounting/order.h for siblings without quota. Returns false if a surplus may
 // stay at 0 for a while, or rounding counts.
-bool Walk::enter(Standing& standing, Contest& c) const {
+bool Standings::enter(Contest& c) const {
+  Standing& standing = *c.standing_;
   const std::size_t n = standing.entrants.size();
   std::int32_t top = std::numeric_limits<std::int32_t>::min();
   for (const Entrant& e : standing.entrants) {
     if (e.by_class) top = std::max(top, e.priority);
   }
-  const double decayed = 1 / instant_.part;
+  const double decayed = 1 / figures_->instant().part;
   double shares = 0, lasting = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i < n; ++i) {
     Entrant& e = standing.entrants[i];
-    c.target[i] = c.value[i] = 0;
-    c.key[i] = std::numeric_limits<double>::infinity();
+    c.target_[i] = c.value_[i] = 0;
+    c.key_[i] = std::numeric_limits<double>::infinity();
     if (e.by_class && e.priority != top) continue;
-    if (e.until < setup_.now) forget_next(e);
-    c.value[i] = std::max(0.0, e.surplus.decaying * decayed + e.surplus.lasting);
-    if (c.value[i] == 0 && e.rate != 0) return false;
-    c.target[i] = e.shares;
-    c.first = i;
+    if (e.until < figures_->setup().now) forget_next(e);
+    c.value_[i] = std::max(0.0, e.surplus.decaying * decayed + e.surplus.lasting);
+    if (c.value_[i] == 0 && e.rate != 0) return false;
+    c.target_[i] = e.shares;
+    c.first_ = i;
     shares += e.shares;
-    c.surplus += c.value[i];
+    c.surplus_ += c.value_[i];
     lasting += std::abs(e.surplus.lasting);
-    c.rate += e.rate;
+    c.rate_ += e.rate;
     ++count;
   }
-  c.alone = count == 1;
-  if (c.alone) return true;
-  if (c.surplus < kLeastSurplus * lasting) return false;
-  const TargetShareRule& rule = *setup_.rule;
-  const double of_shares = 1 / shares, of_surplus = c.surplus > 0 ? rule.gain / c.surplus : 0;
-  const double most = c.surplus > 0 ? 1 + rule.gain : 1;
+  c.alone_ = count == 1;
+  if (c.alone_) return true;
+  if (c.surplus_ < kLeastSurplus * lasting) return false;
+  const TargetShareRule& rule = *figures_->setup().rule;
+  const double of_shares = 1 / shares, of_surplus = c.surplus_ > 0 ? rule.gain / c.surplus_ : 0;
+  const double most = c.surplus_ > 0 ? 1 + rule.gain : 1;
   for (std::size_t i = 0; i < n; ++i) {
-    if (c.target[i] == 0) continue;
-    const double s = c.target[i] * of_shares;
-    const double wanted = most * s - of_surplus * c.value[i];
-    c.target[i] = std::min(std::max(wanted, rule.lo * s), 1 - rule.lo * (1 - s));
-    set_key(standing.entrants[i], c, i);
+    if (c.target_[i] == 0) continue;
+    const double s = c.target_[i] * of_shares;
+    const double wanted = most * s - of_surplus * c.value_[i];
+    c.target_[i] = std::min(std::max(wanted, rule.lo * s), 1 - rule.lo * (1 - s));
+    set_key(c, i);
   }
   return true;
 }
 
-void Walk::set_key(const Entrant& e, Contest& c, std::size_t at) {
-  c.cost[at] = static_cast<double>(e.alloc) + static_cast<double>(e.next) / 2;
-  c.key[at] = c.cost[at] / c.target[at];
+void Standings::set_key(Contest& c, std::size_t at) {
+  const Entrant& e = c.standing_->entrants[at];
+  c.cost_[at] = static_cast<double>(e.alloc) + static_cast<double>(e.next) / 2;
+  c.key_[at] = c.cost_[at] / c.target_[at];
 }
 
 // Returns false if two are too close for sums with other rounding errors.
-bool Walk::find_first(const Standing& standing, Contest& c) {
-  if (c.alone) return true;
+bool Standings::find_first(Contest& c) const {
+  if (c.alone_) return true;
   double best = std::numeric_limits<double>::infinity(), second = best;
-  for (std::size_t i = 0; i < standing.entrants.size(); ++i) {
-    const double key = c.key[i];
+  for (std::size_t i = 0; i < c.standing_->entrants.size(); ++i) {
+    const double key = c.key_[i];
     second = std::min(second, std::max(best, key));
-    c.first = key < best ? i : c.first;
+    c.first_ = key < best ? i : c.first_;
     best = std::min(best, key);
   }
   if (second - best > kClear * second) return true;
-  return only_twins_are_near(standing.entrants.size(), c);
+  return only_twins_are_near(c);
 }
 
 // True if only equal children without past usage are near: they stay equal, and the lower id, which
 // was found, is first.
-bool Walk::only_twins_are_near(std::size_t count, const Contest& c) {
-  const std::size_t first = c.first;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i == first || c.target[i] == 0) continue;
-    const bool twin = c.key[i] == c.key[first] && c.value[i] == 0 && c.value[first] == 0 &&
-                      c.cost[i] == c.cost[first] && c.target[i] == c.target[first];
-    if (!twin && !(c.key[i] - c.key[first] > kClear * c.key[i])) return false;
+bool Standings::only_twins_are_near(const Contest& c) {
+  const std::size_t first = c.first_;
+  for (std::size_t i = 0; i < c.standing_->entrants.size(); ++i) {
+    if (i == first || c.target_[i] == 0) continue;
+    const bool twin = c.key_[i] == c.key_[first] && c.value_[i] == 0 && c.value_[first] == 0 &&
+                      c.cost_[i] == c.cost_[first] && c.target_[i] == c.target_[first];
+    if (!twin && !(c.key_[i] - c.key_[first] > kClear * c.key_[i])) return false;
   }
   return true;
 }
 
-// As stands_until().
-TimeMs Walk::first_stays_until(const Standing& standing, const Contest& c) const {
+// As Contenders::stands_until().
+TimeMs Standings::first_stays_until(const Contest& c) const {
+  const Standing& standing = *c.standing_;
   TimeMs until = kForever;
   for (const Entrant& e : standing.entrants) until = std::min(until, e.until);
-  if (c.alone) return until;
-  const double mine = c.cost[c.first];
-  if (c.surplus == 0 || mine == 0) return until;
-  const double part = 1 / c.surplus, mean = c.rate * part;
+  if (c.alone_) return until;
+  const double mine = c.cost_[c.first_];
+  if (c.surplus_ == 0 || mine == 0) return until;
+  const double part = 1 / c.surplus_, mean = c.rate_ * part;
   const auto drift = [&](std::size_t i) {
-    return std::abs(standing.entrants[i].rate - c.value[i] * mean) * part;
+    return std::abs(standing.entrants[i].rate - c.value_[i] * mean) * part;
   };
-  const double target = c.target[c.first], own_drift = drift(c.first);
-  const double gain = 1.05 * setup_.rule->gain;
+  const double target = c.target_[c.first_], own_drift = drift(c.first_);
+  const double gain = 1.05 * figures_->setup().rule->gain;
   double ms = static_cast<double>(kDayMs);
   for (std::size_t i = 0; i < standing.entrants.size(); ++i) {
-    if (i == c.first || c.target[i] == 0) continue;
-    const double room = c.cost[i] * target - mine * c.target[i];
-    const double speed = gain * (own_drift * c.cost[i] + drift(i) * mine);
+    if (i == c.first_ || c.target_[i] == 0) continue;
+    const double room = c.cost_[i] * target - mine * c.target_[i];
+    const double speed = gain * (own_drift * c.cost_[i] + drift(i) * mine);
     if (room < ms * speed) ms = room / speed;
   }
-  ms = std::min(ms, static_cast<double>(setup_.tree->clock().half_life_ms()) / 8);
-  return std::min(until, setup_.now + static_cast<TimeMs>(0.99 * ms));
+  ms = std::min(ms, static_cast<double>(figures_->setup().tree->clock().half_life_ms()) / 8);
+  return std::min(until, figures_->setup().now + static_cast<TimeMs>(0.99 * ms));
 }
 
-std::uint32_t Walk::ask_again(AccountId id, Scope scope) {
-  if (!may_remember()) return kNoSlot;
+bool Standings::open(AccountId id, Contest& contest) {
+  if (!memos_->usable()) return false;
   Standing& standing = standings_[id.value];
-  const bool known = standing.epoch == memo_epoch_ && standing.from <= setup_.now &&
-                     standing.half_lives == instant_.half_lives;
-  if (!known || !catch_up(standing, id)) return kNoSlot;
-  Contest contest;
-  if (!enter(standing, contest)) return kNoSlot;
-  for (;;) {
-    if (!find_first(standing, contest)) return kNoSlot;
-    Entrant& first = standing.entrants[contest.first];
-    prefetch(first);
-    if (first.slot == kNoSlot) {
-      first.slot = next_of(id, first.id, scope);
-      first.until = answer_stands_until(id, first.id);
-      if (first.slot != kNoSlot) index_->jobs().prefetch(first.slot);
-      const MilliGpu least = first.next;
-      first.next = first.leaf ? first.least : known_cost(first.id);
-      if (!contest.alone && first.next != least) {
-        set_key(first, contest, contest.first);
-        continue;
-      }
-    }
-    standing.from = setup_.now;
-    standing.last = static_cast<std::uint32_t>(contest.first);
-    memos_[id.value] = {memo_epoch_,
-                        standing.own.jobs,
-                        standing.own.alloc,
-                        first.slot,
-                        index_->summary(id).own_quota,
-                        first.next,
-                        setup_.now,
-                        first_stays_until(standing, contest)};
-    return first.slot;
-  }
+  const bool known = standing.epoch == memos_->epoch() && standing.from <= figures_->setup().now &&
+                     standing.half_lives == figures_->instant().half_lives;
+  if (!known || !catch_up(standing, id)) return false;
+  contest.node_ = id;
+  contest.standing_ = &standing;
+  return enter(contest);
 }
 
-// `first` is the index, among the children that take part, of the one with the next job.
-void Walk::keep_standing(AccountId id, std::size_t first) {
-  const Node& node = marked_node(id);
+AccountId Standings::unknown_first(const Contest& c) const {
+  const Entrant& first = c.standing_->entrants[c.first_];
+  prefetch(first);
+  return first.slot == kNoSlot ? first.id : AccountId();
+}
+
+bool Standings::answer(Contest& c, const NextJob& next) const {
+  Entrant& first = c.standing_->entrants[c.first_];
+  must(first.slot == kNoSlot && next.slot != kNoSlot, "who takes part has a next job");
+  first.slot = next.slot;
+  first.until = next.until;
+  index_->jobs().prefetch(next.slot);
+  const bool as_thought = first.next == next.cost;
+  first.next = next.cost;
+  if (c.alone_ || as_thought) return true;
+  set_key(c, c.first_);
+  return false;
+}
+
+NextJob Standings::close(const Contest& c) {
+  const Entrant& first = c.standing_->entrants[c.first_];
+  must(first.slot != kNoSlot, "the first child has a next job");
+  c.standing_->from = figures_->setup().now;
+  c.standing_->last = static_cast<std::uint32_t>(c.first_);
+  const NextJob next{first.slot, index_->summary(c.node_).own_quota, first.next,
+                     first_stays_until(c)};
+  memos_->keep(c.node_, next);
+  return next;
+}
+
+void Standings::keep(AccountId id, const std::vector<Child>& children, AccountId winner) {
+  const AccountTree& tree = *figures_->setup().tree;
   Standing& standing = standings_[id.value];
   standing.epoch = 0;
-  if (node.children.size() > kFewSiblings || setup_.tree->clock().infinite()) return;
-  const bool simple = std::none_of(node.children.begin(), node.children.end(), [&](const Child& c) {
+  if (children.size() > kFewSiblings || tree.clock().infinite()) return;
+  const bool simple = std::none_of(children.begin(), children.end(), [&](const Child& c) {
     const NodeSummary& summary = index_->summary(c.id);
     return c.id == id || summary.quota != 0 || summary.shares <= 0 || summary.held_below;
   });
   if (!simple) return;
-  standing.entrants.resize(node.children.size());
-  for (std::size_t i = 0; i < node.children.size(); ++i) {
-    const Child& child = node.children[i];
+  standing.entrants.resize(children.size());
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const Child& child = children[i];
     Entrant& e = standing.entrants[i];
     e.id = child.id;
     e.by_class = child.by_class;
@@ -256,12 +264,12 @@ void Walk::keep_standing(AccountId id, std::size_t first) {
     read(e);
     e.next = child.next;
     e.until = child.stands_until;
-    if (child.id == node.siblings[first].id) standing.last = static_cast<std::uint32_t>(i);
+    if (child.id == winner) standing.last = static_cast<std::uint32_t>(i);
   }
-  standing.epoch = memo_epoch_;
-  standing.half_lives = instant_.half_lives;
-  standing.from = setup_.now;
-  standing.own = changes_of(id);
+  standing.epoch = memos_->epoch();
+  standing.half_lives = figures_->instant().half_lives;
+  standing.from = figures_->setup().now;
+  standing.own = figures_->changes(id);
 }
 
 }  // namespace subak::ready

@@ -2,247 +2,176 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
+
+#include "core/must.h"
 
 namespace subak::ready {
 
 void Walk::begin(Index& index, const PassSetup& setup) {
   index_ = &index;
-  setup_ = setup;
   index.sync(*setup.tree);
-  instant_ = setup.tree->clock().at(setup.now);
-  ++pass_;
-  version_ = shape_version_ = 0;
-  first_account_ = reinterpret_cast<const char*>(&setup.tree->node(kRootAccount));
-  simulated_ = false;
-  visited_count_ = 0;
-  if (marks_.size() < setup.tree->next_id().value) marks_.resize(setup.tree->next_id().value);
-  if (blocked_kinds_.size() < index.kind_numbers()) blocked_kinds_.resize(index.kind_numbers());
+  const std::size_t accounts = setup.tree->next_id().value;
+  figures_.begin(index, setup);
+  blocks_.begin(index, accounts);
+  memos_.begin(index, figures_, blocks_, accounts);
+  standings_.begin(index, figures_, memos_, accounts);
+  candidates_.begin(index, figures_, blocks_, memos_, accounts);
   if (setup.policy == OrderPolicy::kFifo) fifo_.begin(index);
-  begin_memos();
-}
-
-void Walk::end() {
-  for (const std::uint32_t slot : blocked_list_) blocked_jobs_[slot] = false;
-  blocked_list_.clear();
-  any_line_blocked_ = false;
 }
 
 std::uint32_t Walk::next() {
-  if (setup_.policy == OrderPolicy::kFifo) return next_fifo();
-  if (index_->summary(kRootAccount).jobs == 0 || index_->summary(kRootAccount).held) return kNoSlot;
-  return best(kRootAccount, below({kNoLimit, shape_version_}, kRootAccount));
-}
-
-std::uint32_t Walk::next_fifo() {
-  const auto skip = [this](std::uint32_t slot) {
-    if (!job_open(slot)) return true;
-    const Slot& job = index_->jobs()[slot];
-    if (line_blocked(job.leaf, job.kind)) return true;
-    const MilliGpu milligpu = cost_of(slot);
-    for (AccountId id = job.leaf; id; id = index_->summary(id).parent) {
-      if (index_->summary(id).held) return true;
-      if (marked(id) && milligpu >= marked_node(id).limit) return true;
-    }
-    return false;
-  };
-  return fifo_.next(skip, [this](std::uint32_t kind) { return !kind_open(kind, kNoLimit); });
-}
-
-Walk::Node& Walk::mark(AccountId id) {
-  Mark& mark = marks_[id.value];
-  if (mark.pass == pass_) return *visited_[mark.at];
-  if (visited_count_ == visited_.size()) visited_.push_back(std::make_unique<Node>());
-  mark = {pass_, visited_count_++};
-  Node& node = *visited_[mark.at];
-  node.seen = node.limit_version = 0;
-  node.limit = kNoLimit;
-  node.extra = 0;
-  node.best_known = node.expanded = node.rebuild = node.has_targets = node.fresh = false;
-  node.dirty = node.jobs_blocked = false;
-  node.children.clear();
-  node.touched.clear();
-  node.cursors.clear();
-  node.lines_blocked.clear();
-  return node;
-}
-
-Walk::Scope Walk::below(Scope scope, AccountId id) const {
-  if (!marked(id)) return scope;
-  const Node& node = marked_node(id);
-  return {std::min(scope.limit, node.limit), std::max(scope.version, node.limit_version)};
-}
-
-bool Walk::kind_open(std::uint32_t kind, MilliGpu limit) const {
-  if (blocked_kinds_[kind] == pass_) return false;
-  return limit == kNoLimit || kind_cost(kind) < limit;
-}
-
-bool Walk::job_open(std::uint32_t slot) const {
-  return slot >= blocked_jobs_.size() || !blocked_jobs_[slot];
-}
-
-bool Walk::line_blocked(AccountId leaf, std::uint32_t kind) const {
-  if (!marked(leaf)) return false;
-  const std::vector<std::uint32_t>& blocked = marked_node(leaf).lines_blocked;
-  return std::binary_search(blocked.begin(), blocked.end(), kind);
-}
-
-bool Walk::find_witness(const TreeNode& node, Child& child, MilliGpu limit) const {
-  const std::size_t own = node.lines.size(), all = own + node.below.size();
-  for (; child.witness < all; ++child.witness) {
-    const std::uint32_t i = child.witness;
-    if (kind_open(i < own ? node.lines[i].kind : node.below[i - own].kind, limit)) return true;
+  if (figures_.setup().policy == OrderPolicy::kFifo) {
+    return fifo_.next([this](std::uint32_t slot) { return !blocks_.allows(slot); },
+                      [this](std::uint32_t kind) { return !blocks_.kind_open(kind, kNoLimit); });
   }
-  return false;
+  const NodeSummary& root = index_->summary(kRootAccount);
+  if (root.jobs == 0 || root.held) return kNoSlot;
+  return next_of(kRootAccount, blocks_.at_root()).slot;
 }
 
-// Returns the first job of the class that is not blocked by itself.
-std::uint32_t Walk::line_open(Node& node, const Line& line) {
-  if (job_open(line.head)) return line.head;
-  auto it = std::lower_bound(node.cursors.begin(), node.cursors.end(), line.kind,
-                             [](const Cursor& c, std::uint32_t kind) { return c.kind < kind; });
-  if (it == node.cursors.end() || it->kind != line.kind) {
-    it = node.cursors.insert(it, {line.kind, line.head, kNoSlot});
+// Returns the next job at or below a node; `scope` is the node's.
+NextJob Walk::next_of(AccountId id, Scope scope) {
+  if (index_->is_leaf(id)) return own_next(id, scope);
+  if (const NextJob* known = memos_.find(id)) return *known;
+  if (!candidates_.visited(id)) {
+    const NextJob again = from_standing(id, scope);
+    if (again.slot != kNoSlot) return again;
   }
-  const JobTable& jobs = index_->jobs();
+  return compare_children(id, scope);
+}
+
+// Returns the next job of a child, or of the node's own jobs; `scope` is the node's.
+NextJob Walk::next_of_child(AccountId id, AccountId child, Scope scope) {
+  return child == id ? own_next(id, scope) : next_of(child, blocks_.below(scope, child));
+}
+
+// The first job of its class stays the first, whatever the time.
+NextJob Walk::own_next(AccountId id, Scope scope) {
+  const NodeSummary& summary = index_->summary(id);
+  if (blocks_.none() && index_->is_leaf(id)) {  // nearly always, and the cost is at hand
+    return {index_->node(id).lines.front().head, summary.own_quota, summary.least_next, kForever};
+  }
+  const OpenJob first = blocks_.first_open(id, scope);
+  return {first.slot, summary.own_quota, first.cost, kForever};
+}
+
+// Returns no job if the node must be computed in full.
+NextJob Walk::from_standing(AccountId id, Scope scope) {
+  Standings::Contest contest;
+  if (!standings_.open(id, contest)) return {};
   for (;;) {
-    const bool known = it->next != kNoSlot && jobs[it->next].live;  // else it has left the line
-    if (!known) it->next = line_after(jobs, line, it->slot);
-    if (it->next == kNoSlot || job_open(it->next)) return it->next;
-    it->slot = std::exchange(it->next, kNoSlot);
-  }
-}
-
-std::uint32_t Walk::first_open(AccountId id, Scope scope) {
-  const bool by_job = marked(id) && marked_node(id).jobs_blocked;
-  const JobTable& jobs = index_->jobs();
-  std::uint32_t first = kNoSlot;
-  for (const Line& line : index_->node(id).lines) {
-    if (!kind_open(line.kind, scope.limit)) continue;
-    if (!by_job) return line.head;
-    if (line_blocked(id, line.kind)) continue;
-    if (first != kNoSlot && !before(jobs[line.head], jobs[first])) break;
-    const std::uint32_t slot = line_open(marked_node(id), line);
-    if (slot == kNoSlot) continue;
-    if (first == kNoSlot || before(jobs[slot], jobs[first])) first = slot;
-  }
-  return first;
-}
-
-bool Walk::live_by(std::uint32_t slot, Child& child) const {
-  if (slot == kNoSlot) return false;
-  child.next = cost_of(slot);
-  return true;
-}
-
-// True if the child has a job that could start. `next` becomes its cost: for a leaf that of its
-// next job, else the least possible. `scope` is the parent's.
-bool Walk::live(Child& child, AccountId parent, Scope scope) {
-  child.stands_until = kForever;
-  if (child.id == parent) return live_by(first_open(parent, scope), child);
-  const NodeSummary& summary = index_->summary(child.id);
-  if (summary.held || summary.jobs == 0) return false;
-  child.next = summary.least_next;
-  if (nothing_blocked() && !summary.held_below) {
-    recall(child);
-    return true;
-  }
-  const TreeNode& node = index_->node(child.id);
-  const Scope inner = below(scope, child.id);
-  const bool leaf = index_->is_leaf(child.id);
-  if (leaf) {
-    if (marked(child.id) && marked_node(child.id).jobs_blocked) {
-      return live_by(first_open(child.id, inner), child);
+    if (!standings_.find_first(contest)) return {};
+    const AccountId first = standings_.unknown_first(contest);
+    if (!first || standings_.answer(contest, next_of_child(id, first, scope))) {
+      return standings_.close(contest);
     }
-  } else if (summary.held_below || (marked(child.id) && marked_node(child.id).dirty)) {
-    refresh(child.id, inner);
-    return !marked_node(child.id).children.empty();
   }
-  if (!find_witness(node, child, inner.limit)) return false;
-  if (leaf) {
-    child.next = kind_cost(node.lines[child.witness].kind);
-  } else if (node.lines.empty()) {
-    child.next = node.below[child.witness].milligpu;
-  }
-  return true;
 }
 
-// Marks every node from `leaf` up: its next job or allocation may have changed.
-void Walk::touch_path(AccountId leaf) {
-  AccountId child = leaf;  // its own jobs
-  for (AccountId id = leaf; id; id = index_->summary(id).parent) {
-    if (marked(id)) {
-      Node& node = marked_node(id);
-      node.best_known = false;
-      if (node.expanded && (node.touched.empty() || node.touched.back() != child)) {
-        node.touched.push_back(child);
-      }
+NextJob Walk::compare_children(AccountId id, Scope scope) {
+  Contenders& node = candidates_.refresh(id, scope);
+  if (node.next() != nullptr) return *node.next();
+  NextJob best;
+  if (!node.children().empty()) {
+    SiblingOrder& order = candidates_.order(id, node);
+    for (bool settled = false; !settled;) {
+      const std::size_t at = order.first();
+      const AccountId winner = order[at].id;
+      best = next_of_child(id, winner, scope);
+      best.within_quota = within_quota(id, winner, best);
+      settled = node.settle(at, best, best.within_quota);
+      if (settled) remember(id, node, best, at);
     }
-    child = id;
   }
+  node.found(best);
+  return best;
+}
+
+// Leaves the result for later passes where it stands for a while, and sets how long. `first` is the
+// index of the child with that job.
+void Walk::remember(AccountId id, Contenders& node, NextJob& next, std::size_t first) {
+  const TimeMs now = figures_.setup().now;
+  next.until = now;
+  if (!node.all_compared() || !memos_.usable()) return;
+  const TimeMs until = node.stands_until(id, first, figures_);
+  if (until < now) return;
+  next.until = until;
+  memos_.keep(id, next);
+  standings_.keep(id, node.children(), candidates_.order(id, node)[first].id);
+}
+
+// True if the child's next job is within quota at every level below the node. A quota covers
+// everything below it that has no quota of its own; a sum of quotas does not.
+bool Walk::within_quota(AccountId id, AccountId child, const NextJob& next) const {
+  if (child == id || index_->summary(child).quota == 0) return index_->summary(id).own_quota;
+  return next.within_quota && figures_.covers(child, next.slot);
+}
+
+std::vector<ReadyQueue::Level> Walk::rank(AccountId leaf) {
+  std::vector<ReadyQueue::Level> levels;
+  if (figures_.setup().policy == OrderPolicy::kFifo) return levels;
+  std::vector<AccountId> path;
+  for (AccountId id = leaf; id; id = index_->summary(id).parent) path.push_back(id);
+  must(!path.empty() && path.back() == kRootAccount, "every account is below the root");
+  Scope scope = blocks_.at_root();
+  for (std::size_t at = path.size(); at-- > 0;) {
+    if (index_->is_leaf(path[at])) break;
+    levels.push_back(level_at(path[at], scope));
+    if (at > 0) scope = blocks_.below(scope, path[at - 1]);
+  }
+  return levels;
+}
+
+ReadyQueue::Level Walk::level_at(AccountId id, Scope scope) {
+  Contenders& node = candidates_.refresh(id, scope);
+  ReadyQueue::Level level{id, {}};
+  if (node.children().empty()) return level;
+  std::vector<Sibling> siblings = candidates_.order(id, node).all();
+  for (Sibling& sibling : siblings) {
+    const NextJob next = next_of_child(id, sibling.id, scope);
+    sibling.next = next.cost;
+    sibling.within_quota = sibling.within_quota && within_quota(id, sibling.id, next);
+  }
+  const PassSetup& setup = figures_.setup();
+  std::vector<OrderKey> keys(siblings.size());
+  order_keys(setup.policy, *setup.rule, siblings, keys);
+  const std::vector<double> target = targets(*setup.rule, siblings);
+  std::vector<std::size_t> order(siblings.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  for (const std::size_t i : order) level.compared.push_back({siblings[i], target[i]});
+  return level;
 }
 
 void Walk::started(AccountId leaf) {
-  if (setup_.policy != OrderPolicy::kFifo) touch_path(leaf);
+  if (figures_.setup().policy != OrderPolicy::kFifo) candidates_.touch_path(leaf);
 }
 
-void Walk::block_shape(ShapeId shape) {
-  const auto it = index_->kinds().find(shape);
-  if (it != index_->kinds().end()) blocked_kinds_[it->second] = pass_;
-  shape_version_ = ++version_;
-}
-
-void Walk::mark_dirty_above(AccountId id) {
-  for (AccountId up = index_->summary(id).parent; up; up = index_->summary(up).parent) {
-    mark(up).dirty = true;
-  }
+void Walk::block_slot(std::uint32_t slot) {
+  if (blocks_.block_job(slot)) candidates_.touch_path(index_->jobs()[slot].leaf);
 }
 
 void Walk::block_job(JobId id) {
   const std::uint32_t slot = index_->jobs().find(id);
-  if (slot == kNoSlot || !job_open(slot)) return;
-  if (blocked_jobs_.size() < index_->jobs().slots()) blocked_jobs_.resize(index_->jobs().slots());
-  blocked_jobs_[slot] = true;
-  blocked_list_.push_back(slot);
-  jobs_blocked_at(index_->jobs()[slot].leaf);
-}
-
-void Walk::jobs_blocked_at(AccountId leaf) {
-  Node& node = mark(leaf);
-  node.jobs_blocked = true;
-  node.dirty = true;
-  mark_dirty_above(leaf);
-  touch_path(leaf);
+  if (slot != kNoSlot) block_slot(slot);
 }
 
 void Walk::block_line(JobId id) {
   const std::uint32_t slot = index_->jobs().find(id);
   if (slot == kNoSlot) return;
-  const Slot& job = index_->jobs()[slot];
-  std::vector<std::uint32_t>& blocked = mark(job.leaf).lines_blocked;
-  blocked.insert(std::upper_bound(blocked.begin(), blocked.end(), job.kind), job.kind);
-  any_line_blocked_ = true;
-  jobs_blocked_at(job.leaf);
+  blocks_.block_line(slot);
+  candidates_.touch_path(index_->jobs()[slot].leaf);
 }
 
 void Walk::block_account(AccountId id, MilliGpu milligpu) {
   if (index_->summary(id).jobs == 0) return;
-  Node& node = mark(id);
-  if (node.limit <= milligpu) return;
-  node.limit = milligpu;
-  node.limit_version = ++version_;
-  node.best_known = false;
-  mark_dirty_above(id);
-  touch_path(id);
+  if (blocks_.block_account(id, milligpu)) candidates_.touch_path(id);
 }
 
 void Walk::take(std::uint32_t slot) {
-  simulated_ = true;
-  const Slot& job = index_->jobs()[slot];
-  const MilliGpu milligpu = cost_of(slot);
-  for (AccountId id = job.leaf; id; id = index_->summary(id).parent) mark(id).extra += milligpu;
-  block_job(job.id);
+  figures_.take(slot);
+  block_slot(slot);
 }
 
 }  // namespace subak::ready

@@ -1,0 +1,107 @@
+// What one pass must not take any more: shapes, jobs, lines, and jobs that cost too much for an
+// account. Private to queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "queue/ready_index.h"
+#include "queue/visited.h"
+
+namespace subak::ready {
+
+inline constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
+
+// The blocks at a node and above it, as they bind the node's jobs.
+struct Scope {
+  MilliGpu limit = kNoLimit;  // jobs that cost as much, or more, are blocked
+  std::uint64_t version = 0;  // rises with each block of a shape or an account in this scope
+};
+
+// A job that no block stops.
+struct OpenJob {
+  std::uint32_t slot = kNoSlot;  // none: all are blocked
+  MilliGpu cost = 0;
+};
+
+// The blocks of one pass; a block stays until the next begin(). It names jobs by slot and shapes by
+// kind, as the index does. It also skips accounts that an operator holds, where allows() says so.
+class Blocks {
+ public:
+  // Begins a pass that blocks nothing. The index is borrowed.
+  void begin(const Index& index, std::size_t accounts);
+  // Blocks all jobs of the shape. O(1). An unknown shape counts as a block too.
+  void block_shape(ShapeId shape);
+  // Blocks one job. False: it was blocked already. O(depth).
+  bool block_job(std::uint32_t slot);
+  // Blocks the line of the job: its leaf's jobs of its kind. O(depth).
+  void block_line(std::uint32_t slot);
+  // Blocks the jobs at or below the node that cost at least `milligpu`. False: they were blocked
+  // already. O(depth).
+  bool block_account(AccountId id, MilliGpu milligpu);
+
+  // True if the pass has blocked nothing so far.
+  bool none() const { return version_ == 0 && blocked_list_.empty() && !any_line_; }
+  // Return the scope of the root, and of a node with the scope of its parent.
+  Scope at_root() const { return below({kNoLimit, shape_version_}, kRootAccount); }
+  Scope below(Scope parent, AccountId id) const;
+  // True if jobs or lines of the node itself are blocked.
+  bool at_jobs_of(AccountId id) const;
+  // True if there is a block below the node, or of its own jobs.
+  bool below_or_at(AccountId id) const;
+  // True if the job, its line, its shape and its accounts are neither blocked nor held. O(depth).
+  bool allows(std::uint32_t slot) const;
+  // True if the pass blocks no shape of this kind, and its cost is below the limit.
+  bool kind_open(std::uint32_t kind, MilliGpu limit) const {
+    return blocked_kinds_[kind] != pass_ &&
+           (limit == kNoLimit || index_->cost(kind).milligpu < limit);
+  }
+  // Moves `witness`, an index into the node's lines and then its kinds below, to the next open
+  // kind. It never needs to go back, since a block stays. False: no kind is open.
+  bool find_witness(const TreeNode& node, std::uint32_t& witness, MilliGpu limit) const;
+  // Returns the first of the node's own jobs that is open in this scope of the node.
+  OpenJob first_open(AccountId id, Scope scope);
+
+ private:
+  // How far one line is blocked job by job: all up to `slot` are. `next` was the slot after it at
+  // the last call.
+  struct Cursor {
+    std::uint32_t kind = 0;
+    std::uint32_t slot = kNoSlot;
+    std::uint32_t next = kNoSlot;
+  };
+  // The blocks at one account.
+  struct AtNode {
+    MilliGpu limit = kNoLimit;
+    std::uint64_t limit_version = 0;
+    bool at_or_below = false;          // a job, a line or an account is blocked here or below
+    bool jobs = false;                 // some of its own jobs are
+    std::vector<std::uint32_t> lines;  // blocked kinds of its own jobs, ascending
+    std::vector<Cursor> cursors;       // by kind
+    void clear();
+  };
+
+  bool job_open(std::uint32_t slot) const {
+    return slot >= blocked_jobs_.size() || !blocked_jobs_[slot];
+  }
+  static bool line_blocked(const AtNode& node, std::uint32_t kind);
+  void block_above(AccountId id);
+  AtNode& block_jobs_at(AccountId leaf);
+  std::uint32_t line_open(AtNode& node, const Line& line);
+
+  const Index* index_ = nullptr;
+  std::uint64_t pass_ = 0;
+  std::uint64_t version_ = 0;                 // counts blocks of shapes and accounts
+  std::uint64_t shape_version_ = 0;           // version of the last block of a shape
+  std::vector<std::uint64_t> blocked_kinds_;  // pass number, by kind
+  std::vector<bool> blocked_jobs_;            // by slot
+  std::vector<std::uint32_t> blocked_list_;   // the slots among them, to clear them
+  bool any_line_ = false;                     // a line is blocked
+  Visited<AtNode> nodes_;
+};
+
+}  // namespace subak::ready

@@ -1,0 +1,101 @@
+// The children with startable demand of the nodes that one pass visited. Private to queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "queue/ready_blocks.h"
+#include "queue/ready_figures.h"
+#include "queue/ready_memo.h"
+#include "queue/sibling_order.h"
+#include "queue/visited.h"
+
+namespace subak::ready {
+
+// A child with startable demand; the node itself stands for its own jobs.
+struct Child {
+  AccountId id;
+  // Index of an open kind, as of Blocks::find_witness().
+  std::uint32_t witness = 0;
+  // Milli-GPU of its next job; for an inner node a lower bound, until it is the first.
+  MilliGpu next = 0;
+  TimeMs stands_until = kForever;  // validity of `next`, if nothing changes below the child
+  std::int32_t priority = 0;       // of its next job, where `by_class`
+  bool by_class = false;           // a user, or the node itself
+  double value = 0;                // decayed surplus or usage at the pass's instant
+};
+
+// One visited node: its children with startable demand, their order, and its next job once it is
+// known. Candidates fills it in; the walk reads it and tells the next jobs.
+class Contenders {
+ public:
+  void clear();
+  const std::vector<Child>& children() const { return children_; }  // by id
+  // Returns the node's next job; nullptr if it must be found (again).
+  const NextJob* next() const { return next_known_ ? &next_ : nullptr; }
+  void found(const NextJob& next);
+  // Takes the next job of the sibling `at` of the order, which is first so far. Returns true if its
+  // key was right; see SiblingOrder::settle().
+  bool settle(std::size_t at, const NextJob& next, bool within_quota);
+  // True if the next jobs of all children that could be first were found: there are few, or this is
+  // the first call since the node was visited.
+  bool all_compared();
+  // Returns how long the sibling `first` of the order stays the first, if only time passes; before
+  // now if rounding decides. `id` is this node.
+  TimeMs stands_until(AccountId id, std::size_t first, const Figures& figures);
+
+ private:
+  friend class Candidates;
+  Child* child(AccountId id);  // nullptr if it has no startable demand
+
+  std::vector<Child> children_;
+  SiblingOrder order_;              // of the children that take part
+  std::vector<AccountId> touched_;  // children whose allocation or next job changed
+  std::uint64_t seen_ = 0;          // version of the scope that children_ reflects
+  NextJob next_;                    // if next_known_
+  bool next_known_ = false;
+  bool expanded_ = false;  // children_ is filled in
+  bool unranked_ = false;  // order_ must be made again
+  bool fresh_ = false;     // expanded, and all_compared() was not called
+};
+
+// All visited nodes. After refresh() a node has exactly the children with a job that no block
+// stops and no hold of an account.
+class Candidates {
+ public:
+  // Begins a pass, which has visited nothing. All are borrowed.
+  void begin(const Index& index, const Figures& figures, Blocks& blocks, const Memos& memos,
+             std::size_t accounts);
+  bool visited(AccountId id) const { return nodes_.find(id) != nullptr; }
+  // Returns the node, up to date with the blocks and changes; `scope` is the node's.
+  Contenders& refresh(AccountId id, Scope scope);
+  // Returns the children that take part, with their keys: of the users, and the node's own jobs,
+  // only those with the highest class. For a node with children, after refresh().
+  SiblingOrder& order(AccountId id, Contenders& node);
+  // Says that the allocation or the next job of `leaf` may have changed, and so those of all nodes
+  // above it. O(depth).
+  void touch_path(AccountId leaf);
+
+ private:
+  void expand(AccountId id, Contenders& node, Scope scope);
+  void prefetch_children(AccountId id) const;
+  void add_child(Contenders& node, AccountId child, AccountId parent, bool by_class, Scope scope);
+  void recheck_all(AccountId id, Contenders& node, Scope scope);
+  void recheck_touched(AccountId id, Contenders& node, Scope scope);
+  bool live(Child& child, AccountId parent, Scope scope);
+  bool live_by_own_jobs(Child& child, Scope scope);
+  bool update_class(Child& child, AccountId parent, Scope scope);
+  bool may_be_within(MilliGpu quota, MilliGpu alloc) const;
+
+  const Index* index_ = nullptr;
+  const Figures* figures_ = nullptr;
+  Blocks* blocks_ = nullptr;
+  const Memos* memos_ = nullptr;
+  Visited<Contenders> nodes_;
+};
+
+}  // namespace subak::ready

@@ -1,0 +1,68 @@
+// The figures of accounts that one pass reads, all at the instant of the pass. Private to queue.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "accounting/order.h"
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "queue/ready_index.h"
+
+namespace subak::ready {
+
+// The arguments of a pass, as of ReadyQueue::Pass. All of them are borrowed.
+struct PassSetup {
+  const AccountTree* tree = nullptr;
+  OrderPolicy policy = OrderPolicy::kTargetShare;
+  const TargetShareRule* rule = nullptr;
+  const UsageTick* tick = nullptr;
+  TimeMs now = 0;
+};
+
+// How often something changed at or below a node: its waiting jobs, its allocation.
+struct Changes {
+  std::uint32_t jobs = 0, alloc = 0;
+  friend bool operator==(const Changes&, const Changes&) = default;
+};
+
+// What the order rules read of the accounts. A pass that only simulates starts calls take() for
+// each. Allocations then include these jobs, although the tree has no holds for them.
+class Figures {
+ public:
+  // Begins a pass. `index` must be up to date with the tree (Index::sync()); both are borrowed.
+  void begin(const Index& index, const PassSetup& setup);
+  const PassSetup& setup() const { return setup_; }
+  const DecayInstant& instant() const { return instant_; }
+
+  // Returns the figure that the policy decays or sums, in milli-GPU x ms: the surplus, or the
+  // usage; 0 for policies without memory.
+  double value(AccountId id) const;
+  // The same of the node's own jobs, without its children's.
+  double own_value(AccountId id) const;
+  MilliGpu alloc(AccountId id) const {
+    const MilliGpu alloc = setup_.tree->node(id).alloc();
+    return taken_.empty() ? alloc : alloc + taken_[id.value];
+  }
+  MilliGpu own_alloc(AccountId id) const;  // of the node's own jobs
+  Changes changes(AccountId id) const {
+    return {index_->summary(id).changes, setup_.tree->node(id).changes};
+  }
+  // True if the account's quota would cover the job too (accounting/entitlement.h).
+  bool covers(AccountId id, std::uint32_t slot) const;
+
+  // Counts the job as allocated to its leaf and all accounts above it. O(depth); the first call
+  // O(accounts).
+  void take(std::uint32_t slot);
+  // True after take(): the figures are not the tree's any more.
+  bool simulated() const { return !taken_.empty(); }
+
+ private:
+  const Index* index_ = nullptr;
+  PassSetup setup_;
+  DecayInstant instant_;
+  std::vector<MilliGpu> taken_;  // by account id; empty before the first take()
+};
+
+}  // namespace subak::ready

@@ -1,0 +1,69 @@
+// The next jobs of nodes, kept from pass to pass. Private to queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "accounting/order.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "queue/ready_blocks.h"
+#include "queue/ready_figures.h"
+
+namespace subak::ready {
+
+inline constexpr TimeMs kForever = std::numeric_limits<TimeMs>::max();
+
+// The next job of a node, or of its own jobs.
+struct NextJob {
+  std::uint32_t slot = kNoSlot;  // none: nothing below can start
+  bool within_quota = false;     // at every level below the node
+  MilliGpu cost = 0;
+  // It is the next job up to this instant, if nothing changes at or below the node.
+  TimeMs until = kForever;
+};
+
+// What passes found with nothing blocked. The keys of a node's children change slowly with time. So
+// a result stands until a neighbour's key could pass the first one, unless something changes at or
+// below the node. A pass computes again only nodes with changes.
+class Memos {
+ public:
+  // Begins a pass, and forgets all results of another index, tree, rule or cost. All are borrowed.
+  // `accounts` is above every account id.
+  void begin(const Index& index, const Figures& figures, const Blocks& blocks,
+             std::size_t accounts);
+  // True if this pass may read and leave results: it has blocked nothing and simulated no start.
+  bool usable() const {
+    return policy_ == OrderPolicy::kTargetShare && !figures_->simulated() && blocks_->none();
+  }
+  // Returns the node's next job as a pass found it, if it still stands; nullptr if unknown. O(1).
+  const NextJob* find(AccountId id) const;
+  // Keeps what this usable() pass found now.
+  void keep(AccountId id, const NextJob& next);
+  // Rises when begin() forgets.
+  std::uint64_t epoch() const { return epoch_; }
+  // Prefetches what find() reads.
+  void prefetch(AccountId id) const { __builtin_prefetch(&memos_[id.value]); }
+
+ private:
+  struct Memo {
+    std::uint64_t epoch = 0;  // epoch_ when it was made
+    Changes seen;             // then
+    NextJob next;
+    TimeMs from = 0;
+  };
+
+  const Index* index_ = nullptr;
+  const Figures* figures_ = nullptr;
+  const Blocks* blocks_ = nullptr;
+  std::vector<Memo> memos_;  // index = account id
+  std::uint64_t epoch_ = 0;
+  std::uint64_t index_epoch_ = 0;  // the index's when epoch_ began
+  OrderPolicy policy_ = OrderPolicy::kTargetShare;
+  TargetShareRule rule_;
+};
+
+}  // namespace subak::ready

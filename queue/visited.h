@@ -1,0 +1,55 @@
+// The values that one pass attaches to the accounts that it visits. Private to queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/ids.h"
+
+namespace subak::ready {
+
+// A value per visited account. Each value carries the number of its pass, so begin() forgets all of
+// them in O(1). Their memory stays for the next pass, which calls T::clear() at its first visit.
+// References to values stay valid until begin().
+template <class T>
+class Visited {
+ public:
+  // Begins a pass, which has visited nothing. All its account ids are below `accounts`.
+  void begin(std::size_t accounts) {
+    ++pass_;
+    count_ = 0;
+    if (marks_.size() < accounts) marks_.resize(accounts);
+  }
+  // Returns nullptr if the pass has not visited the account. O(1).
+  T* find(AccountId id) { return found(id) ? values_[marks_[id.value].at].get() : nullptr; }
+  const T* find(AccountId id) const {
+    return found(id) ? values_[marks_[id.value].at].get() : nullptr;
+  }
+  // Returns the account's value. The first visit makes it a cleared one.
+  T& visit(AccountId id) {
+    Mark& mark = marks_[id.value];
+    if (mark.pass == pass_) return *values_[mark.at];
+    if (count_ == values_.size()) values_.push_back(std::make_unique<T>());
+    mark = {pass_, count_++};
+    values_[mark.at]->clear();
+    return *values_[mark.at];
+  }
+
+ private:
+  struct Mark {
+    std::uint64_t pass = 0;  // the last pass that visited the account
+    std::uint32_t at = 0;    // in values_
+  };
+  // Most passes block nothing: then the answer needs no look at the marks.
+  bool found(AccountId id) const { return count_ != 0 && marks_[id.value].pass == pass_; }
+
+  std::uint64_t pass_ = 0;
+  std::vector<Mark> marks_;  // index = account id
+  // In order of the first visit, so that a short pass always uses the same memory.
+  std::vector<std::unique_ptr<T>> values_;
+  std::uint32_t count_ = 0;  // of this pass
+};
+
+}  // namespace subak::ready
