@@ -12,6 +12,7 @@
 #include "placement/explain/explainer.h"
 #include "placement/fleet/fleet_impl.h"
 #include "placement/gpus/eligibility.h"
+#include "placement/ways/ways.h"
 
 namespace subak {
 
@@ -166,17 +167,20 @@ bool Explainer::works(Ignore ignore) const {
 
 bool Explainer::works_in(const Scene& scene, Ignore ignore) const {
   const GangRequest& r = shape_.request();
-  const auto attempt = [&](Topology topology, std::uint32_t segment) {
-    Finder finder(memory_, shape_, sought_, scene, owner_, ignore);
-    return finder.attempt(topology, segment);
+  const auto place = [&](Topology topology, std::uint32_t segment) {
+    GangAttempt attempt = memory_.attempt(
+        shape_, sought_, scene,
+        {.topology = topology, .segment = segment, .owner = owner_, .ignore = ignore});
+    return place_gang(attempt);
   };
-  return attempt(r.topology, r.segment) || (r.prefer && attempt(Topology::kAny, 0));
+  return place(r.topology, r.segment) || (r.prefer && place(Topology::kAny, 0));
 }
 
 bool Explainer::works_anywhere() const {
   const Scene scene = scene_.without_reservations();
-  Finder finder(memory_, shape_, sought_, scene, owner_, kOnlyGpus);
-  return finder.attempt(Topology::kAny, 0);
+  GangAttempt attempt =
+      memory_.attempt(shape_, sought_, scene, {.owner = owner_, .ignore = kOnlyGpus});
+  return place_gang(attempt);
 }
 
 std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {

@@ -13,7 +13,7 @@
 
 #include "core/reason.h"
 #include "placement/fleet/compute_domains.h"
-#include "placement/search/finder.h"
+#include "placement/search/search_impl.h"
 
 namespace subak {
 

@@ -249,7 +249,7 @@ struct Fleet::Impl {
   // node_backoff.cc: returns the nodes that rejected these pods; nullptr: none.
   const std::vector<NodeIndex>* backed_off_nodes(const PodShape& pod, std::uint64_t hash) const;
 
-  // finder_areas.cc: returns how far an nvlink-exclusive gang's domain reaches, seen from one of
+  // ways/exclusive.cc: returns how far an nvlink-exclusive gang's domain reaches, seen from one of
   // its nodes.
   enum class Level : std::uint8_t { kInner, kNode, kClique };
   Level exclusive_level(const Shape& shape, std::uint32_t rank, const NodeState& node) const;

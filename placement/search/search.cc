@@ -7,7 +7,8 @@
 #include "core/text.h"
 #include "placement/fleet/replacement_nodes.h"
 #include "placement/gpus/eligibility.h"
-#include "placement/search/finder.h"
+#include "placement/search/search_impl.h"
+#include "placement/ways/ways.h"
 
 namespace subak {
 namespace {
@@ -38,12 +39,11 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
   const bool whole_gang = !r.balanced && r.spare == 0 && (r.segment == 0 || r.segment >= r.pods());
   if (!whole_gang || sought.failed_at < scene.fleet.log_base) return false;
   if (end - sought.failed_at > kMaxRecheck || (r.prefer && r.pods() > 1)) return false;
-  const Topology topology =
-      r.segment > 0 && r.topology == Topology::kAny ? Topology::kNvlink : r.topology;
+  const Terms terms{.topology = r.topology, .segment = r.segment, .owner = owner};
   for (std::uint64_t p = sought.failed_at; p < end; ++p) {
-    Finder finder(memory, s, sought, scene, owner);
-    if (finder.could_start_at(scene.fleet.log[p - scene.fleet.log_base], topology)) return false;
-    if (finder.saw_reserved()) return false;
+    GangAttempt attempt = memory.attempt(s, sought, scene, terms);
+    if (could_start_at(attempt, scene.fleet.log[p - scene.fleet.log_base])) return false;
+    if (attempt.saw_reserved()) return false;
   }
   sought.failed_at = end;
   return true;
@@ -53,16 +53,18 @@ std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Soug
                                 const Scene& scene, JobId owner, std::span<const ProductId> without,
                                 bool* saw_reserved) {
   const GangRequest& r = s.request();
-  const auto attempt = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
-    Finder finder(memory, s, sought, scene, owner, {}, without);
-    const bool ok = finder.attempt(topology, segment);
-    *saw_reserved = *saw_reserved || finder.saw_reserved();
+  const auto place = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
+    GangAttempt attempt = memory.attempt(
+        s, sought, scene,
+        {.topology = topology, .segment = segment, .owner = owner, .without = without});
+    const bool ok = place_gang(attempt);
+    *saw_reserved = *saw_reserved || attempt.saw_reserved();
     if (!ok) return std::nullopt;
-    return Placement{std::move(finder.slots())};
+    return Placement{attempt.trial().take_slots()};
   };
-  auto placement = attempt(r.topology, r.segment);
+  auto placement = place(r.topology, r.segment);
   const bool wish = r.prefer && (r.topology != Topology::kAny || r.segment > 0);
-  if (!placement && wish) placement = attempt(Topology::kAny, 0);
+  if (!placement && wish) placement = place(Topology::kAny, 0);
   return placement;
 }
 

@@ -1,4 +1,4 @@
-#include "placement/search/index.h"
+#include "placement/trial/index.h"
 
 #include <algorithm>
 #include <bit>

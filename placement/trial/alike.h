@@ -1,0 +1,93 @@
+// Searches that judge each state of a node's GPUs once: a fleet has few states. They look at nodes
+// one by one only where the live fleet's states do not describe them: nodes of an overlay, and those
+// that the gang has touched. Private to placement.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "placement/trial/attempt.h"
+
+namespace subak {
+
+// Nodes that serve a run equally well, except for their ids: alike nodes of the live fleet, or one
+// node that differs from it. The least key is the best.
+struct Equals {
+  std::array<std::int64_t, 2> key{};
+  std::int64_t pods = 0;                       // fit by GPUs alone, if the caller asks
+  const BlockSet<NodeIndex>* alike = nullptr;  // nullptr: a single node
+  NodeIndex one = 0;
+};
+
+// Iterates over the nodes of all Equals, by key, then by id.
+class BestFirst {
+ public:
+  explicit BestFirst(std::vector<Equals> of);
+  // Moves to the next node, at first to the first one. Returns false at the end.
+  bool next();
+  // The node, and the Equals that it is of. Call next() before.
+  NodeIndex node() const { return node_; }
+  const Equals& of() const { return *of_; }
+
+ private:
+  struct Cursor {
+    const Equals* of;
+    BlockSet<NodeIndex>::const_iterator at;
+    NodeIndex node() const { return of->alike == nullptr ? of->one : *at; }
+  };
+  void open_next_group();
+
+  std::vector<Equals> sources_;
+  std::size_t unopened_ = 0;   // the first so many are a heap, the rest is open
+  std::vector<Cursor> group_;  // of equal keys
+  NodeIndex node_ = 0;
+  const Equals* of_ = nullptr;
+};
+
+// Calls rank(spec, room, weight, offer) for each state within the bounds, and for each node that
+// differs from its state. rank calls offer(key, pods) if the node would do, also several times.
+// Returns what was offered. It does not ask whether a node is eligible.
+template <class Rank>
+std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank) {
+  const Query& q = a.query();
+  std::vector<Equals> out;
+  for (const std::uint32_t number : x.live()) {
+    const GpuState& s = q.fleet.states[state_of_alike(number)];
+    if (!q.within(bounds, x, s)) continue;
+    rank(s.spec, s.room, x.weight(s), [&](std::array<std::int64_t, 2> key, std::int64_t pods) {
+      out.push_back({key, pods, &x.alike(number), 0});
+    });
+  }
+  const auto consider = [&](NodeIndex i) {
+    if (!x.knows(i) || !x.open(i) || (bounds.any() && !q.within(bounds, x, i))) return;
+    rank(q.node(i).spec, a.room(i), q.weight(x, i),
+         [&](std::array<std::int64_t, 2> key, std::int64_t pods) {
+           out.push_back({key, pods, nullptr, i});
+         });
+  };
+  const TrialRooms& tried = a.trial().nodes();
+  for (std::size_t k = 0; k < tried.touched(); ++k) consider(tried.touched_node(k));
+  if (q.scene.overlay == nullptr) return out;
+  for (const Overlay::Node& n : q.scene.overlay->nodes) {
+    if (tried.find(n.node) == nullptr) consider(n.node);
+  }
+  return out;
+}
+
+// Calls fn(node, key) for the eligible nodes of equals(), the best first, until it returns true.
+// Returns false if it never does. fn may place pods only if it then returns true.
+template <class Rank, class F>
+bool visit_alike(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank, F&& fn) {
+  const std::size_t touched = a.trial().nodes().touched();
+  BestFirst nodes(equals(a, bounds, x, rank));
+  while (nodes.next()) {
+    const NodeIndex i = nodes.node();
+    if (nodes.of().alike != nullptr && a.differs(i, touched)) continue;
+    if (a.eligible(bounds, x, i) && fn(i, nodes.of().key)) return true;
+  }
+  return false;
+}
+
+}  // namespace subak

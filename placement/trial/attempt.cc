@@ -1,0 +1,71 @@
+#include "placement/trial/attempt.h"
+
+#include "placement/fleet/compute_domains.h"
+
+namespace subak {
+
+GangAttempt::GangAttempt(Workspace& memory, const Shape& shape, const std::vector<Filter*>& filters,
+                         const Scene& scene, const Terms& terms, bool by_state)
+    : query_(shape, filters, scene, terms, by_state),
+      memory_(memory),
+      trial_(memory.rooms, query_.scene, query_.pods()),
+      spare_nodes_(query_, trial_) {}
+
+bool GangAttempt::computed_by_others(NodeIndex i) {
+  const auto [at, fresh] = computed_.try_emplace(i, false);
+  if (fresh) at->second = is_computed(query_.scene, i, query_.owner);
+  // The domain may be reserved for these gangs.
+  if (at->second && query_.scene.reserved != nullptr) saw_reserved_ = true;
+  return at->second;
+}
+
+bool GangAttempt::eligible(const Bounds& bounds, const Index& x, NodeIndex i) {
+  const Scene& scene = query_.scene;
+  if (!x.knows(i) || (bounds.any() && !query_.within(bounds, x, i))) return false;
+  if (bounds.taken != nullptr && x.of_gpus()) {
+    const NodeState& n = query_.node(i);
+    if (!n.split && bounds.taken->any_of(n.domain, kAllGpus)) return false;
+  }
+  if (!(scene.all_open ? x.matches(i) : x.open(i) && !x.is_backed_off(i))) return false;
+  // No job waits for a node that is reserved for replacements: it is free already.
+  if (scene.nothing_held && !scene.all_open && query_.node(i).spare) return false;
+  const JobId keeper = scene.owner_of(i);
+  if (keeper && keeper != query_.owner) {
+    saw_reserved_ = true;
+    return false;
+  }
+  // A node that is promised to the gang is its own.
+  if (query_.leaves_some && !keeper && x.of_gpus() && query_.left_to_others(i)) return false;
+  if (query_.uses_compute_domain && x.of_gpus() && computed_by_others(i)) return false;
+  return bounds.spare == 0 || !x.of_gpus() || spare_nodes_.enough_without(bounds, i);
+}
+
+std::int64_t GangAttempt::cap(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed,
+                              std::int64_t limit, const Ignore& ignore) {
+  if (!eligible(bounds, run.index, i)) return 0;
+  return pods_that_fit(query_.node(i).spec, room(i), *run.pods->shape, allowed, limit, ignore);
+}
+
+bool GangAttempt::fits_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed) {
+  if (runs.size() == 1) return cap(bounds, runs[0], i, allowed, runs[0].count) >= runs[0].count;
+  const std::size_t mark = trial_.mark();
+  const bool ok = place_all(bounds, runs, i, allowed);
+  trial_.undo_to(mark);
+  return ok;
+}
+
+bool GangAttempt::place(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed) {
+  return eligible(bounds, run.index, i) && trial_.place(run, i, allowed, query_.ignore);
+}
+
+bool GangAttempt::place_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed) {
+  const std::size_t mark = trial_.mark();
+  for (const Run& run : runs) {
+    if (place(bounds, run, i, allowed)) continue;
+    trial_.undo_to(mark);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace subak

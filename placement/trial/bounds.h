@@ -1,0 +1,57 @@
+// Which of the nodes that match a pod one step of a search may use for GPUs. A step gets its bounds
+// as an argument. It narrows them for the steps below on a copy, so nothing has to be set back.
+// Private to placement.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include "core/ids.h"
+#include "core/must.h"
+#include "placement/fleet/fleet_impl.h"
+
+namespace subak {
+
+// The NVLink domains that earlier parts of a balanced gang use alone: all GPUs of a domain, or the
+// GPUs of one domain inside a split node.
+class TakenDomains {
+ public:
+  // Takes the GPUs for a part; at least one GPU.
+  void add(DomainIndex domain, GpuMask gpus) {
+    must(gpus != 0, "a part of a balanced gang takes GPUs");
+    gpus_[domain] |= gpus;
+  }
+  // True if one of the GPUs is taken.
+  bool any_of(DomainIndex domain, GpuMask gpus) const {
+    const auto part = gpus_.find(domain);
+    return part != gpus_.end() && (part->second & gpus) != 0;
+  }
+
+ private:
+  std::map<DomainIndex, GpuMask> gpus_;
+};
+
+struct Bounds {
+  bool linked = false;                 // only products that NVLink joins
+  bool unsplit = false;                // only nodes that are one NVLink domain
+  bool fragments = false;              // only nodes with holds
+  ProductId product;                   // only this one; none: any
+  std::span<const ProductId> without;  // none of these; the caller of the search owns them
+  // All GPUs of the gang will be of one product. Only the count of nodes to spare asks.
+  bool one_product = false;
+  // How many whole nodes of a clique must stay free if the gang uses the clique; 0: none.
+  std::uint32_t spare = 0;
+  bool spent_counts = false;            // broken nodes count as spare too: others replace them
+  const TakenDomains* taken = nullptr;  // not these; nullptr: none. Outlives the step
+
+  // True if a node that matches may be out of bounds by its product, its NVLink or its holds.
+  bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
+  bool allows(ProductId other) const {
+    if (product && other != product) return false;
+    return std::find(without.begin(), without.end(), other) == without.end();
+  }
+};
+
+}  // namespace subak

@@ -1,0 +1,36 @@
+// The units in which a gang is placed. Private to placement.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/must.h"
+#include "placement/fleet/fleet_impl.h"
+#include "placement/trial/index.h"
+
+namespace subak {
+
+// `count` ranks from `rank` on, all of the same Pods. `index`: the nodes for them, in the query's
+// snapshot. The first `count` ranks of a run may be placed apart from the rest, as a run of theirs.
+struct Run {
+  const Pods* pods = nullptr;
+  Index index;
+  std::uint32_t rank = 0, count = 0;
+};
+// Ranks of one gang, no rank twice.
+using Runs = std::vector<Run>;
+
+// Where to search: some nodes, ascending, or (nullptr) the whole cluster.
+using Area = const std::vector<NodeIndex>*;
+
+inline bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNone; }
+inline bool of_slices(const Run& run) { return run.pods->shape->kind == GpuKind::kMig; }
+
+// Takes the first `pods` ranks off the run; `pods` <= run.count.
+inline void drop_first(Run& run, std::uint32_t pods) {
+  must(pods <= run.count, "no more pods are placed than a run has");
+  run.rank += pods;
+  run.count -= pods;
+}
+
+}  // namespace subak

@@ -1,0 +1,38 @@
+// Gangs that leave nodes to spare (GangRequest::spare): they use a whole node of a clique only
+// while enough whole nodes remain. Each spread uses as few whole nodes as it can. So for gangs of
+// one shape in one domain the search finds a placement if there is one. Private to placement.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "placement/trial/query.h"
+#include "placement/trial/trial.h"
+
+namespace subak {
+
+// Counts what remains of each clique beside the pods on trial. It finds a clique's whole nodes once,
+// when it is first asked for the clique: they depend on the snapshot alone.
+class SpareNodes {
+ public:
+  // Both outlive it.
+  SpareNodes(const Query& query, const Trial& trial) : query_(query), trial_(trial) {}
+
+  // True if `bounds.spare` whole nodes of the node's clique remain when the gang uses the node,
+  // beside the nodes that it uses already. True for a node without a clique. O(nodes of the clique).
+  bool enough_without(const Bounds& bounds, NodeIndex i);
+
+ private:
+  struct Reserve {
+    std::vector<NodeIndex> whole;  // could serve one of the gang's pods; ascending
+    std::vector<NodeIndex> spent;  // could if they worked; ascending
+  };
+  const Reserve& reserve_of(DomainIndex d);
+  void add(NodeIndex member, Reserve& out) const;
+
+  const Query& query_;
+  const Trial& trial_;
+  std::map<DomainIndex, Reserve> reserves_;  // of the cliques asked for so far
+};
+
+}  // namespace subak

@@ -1,0 +1,259 @@
+// Places a gang segment by segment, or part by part, on one product if it must be.
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "placement/ways/ways.h"
+
+namespace subak {
+namespace {
+
+// Returns the rank behind the segment, or the part, that begins with `first`. The larger parts come
+// first. If the smaller ones fit at all, they fit into the rest of the tightest domains.
+std::uint32_t part_end(const Query& q, std::uint32_t parts, std::uint32_t first) {
+  const std::uint32_t pods = q.pods();
+  if (parts == 0) return q.segment > 0 ? std::min(first + q.segment, pods) : pods;
+  const std::uint32_t unit = std::max(q.segment, 1u), units = pods / unit;
+  must(parts <= units, "each part of a balanced gang has a pod");
+  const std::uint32_t each = units / parts, larger = units % parts * (each + 1) * unit;
+  return first + (first < larger ? each + 1 : each) * unit;
+}
+
+// Takes the domain of the part that has the ranks [first, last): its first pod with GPUs says which.
+void take_domain(GangAttempt& a, std::uint32_t first, std::uint32_t last, TakenDomains& taken) {
+  for (std::uint32_t rank = first; rank < last; ++rank) {
+    const PodSlot& slot = a.trial().slots()[rank];
+    if (slot.milligpu == 0) continue;
+    const NodeState& n = a.query().node(slot.node.value);
+    GpuMask gpus = kAllGpus;
+    for (std::int64_t d = 0; n.split && d < inner_domains(n.spec); ++d) {
+      const GpuMask mask = inner_domain_mask(n.spec, d);
+      if ((mask & slot.gpu_mask) != 0) gpus = mask;
+    }
+    taken.add(n.domain, gpus);
+    return;
+  }
+}
+
+// Sorts equal segments so that those of a block have consecutive ranks.
+void sort_segments(GangAttempt& a) {
+  const Query& q = a.query();
+  if (q.fleet.named == 0 || q.segment == 0 || q.pods() % q.segment != 0) return;
+  a.trial().sort_segments(q.segment, [&](NodeIndex i) { return q.where(i); });
+}
+
+// Places all segments, or parts; if it fails, none of them stays on trial.
+bool in_segments(GangAttempt& a, const Bounds& outer, const Runs& all, std::uint32_t parts) {
+  const Query& q = a.query();
+  const std::uint32_t pods = q.pods();
+  if (pods > 0 && part_end(q, parts, 0) == pods) return segment(a, outer, all);
+  TakenDomains taken;
+  Bounds bounds = outer;
+  if (parts > 0) bounds.taken = &taken;
+  bool ok = true;
+  const bool non_gpu_last = q.fleet.headroom.any() && q.topology != Topology::kNode;
+  for (std::uint32_t first = 0; ok && first < pods;) {
+    const std::uint32_t last = part_end(q, parts, first);
+    must(first < last && last <= pods, "each segment has pods of the gang");
+    Runs part = q.runs(first, last);
+    if (non_gpu_last) std::erase_if(part, without_gpu);
+    ok = segment(a, bounds, part);
+    if (ok && parts > 0) take_domain(a, first, last, taken);
+    first = last;
+  }
+  if (non_gpu_last) {
+    ok = ok && std::all_of(all.begin(), all.end(), [&](const Run& r) {
+           return !without_gpu(r) || anywhere(a, bounds, Runs{r});
+         });
+  }
+  if (!ok) a.trial().undo_to(0);
+  if (ok && parts == 0 && all.size() == 1) sort_segments(a);
+  return ok;
+}
+
+bool of_one_product(GangAttempt& a) {
+  ProductId product;
+  for (const PodSlot& slot : a.trial().slots()) {
+    if (slot.milligpu == 0) continue;
+    const ProductId here = a.query().node(slot.node.value).product;
+    if (here == product) continue;
+    if (product) return false;
+    product = here;
+  }
+  return true;
+}
+
+// Returns the best-fit weight of the nodes that the run may use, by product.
+std::map<ProductId, std::int64_t> product_weights(GangAttempt& a, const Bounds& bounds,
+                                                  const Run& run) {
+  const Query& q = a.query();
+  const Index& x = run.index;
+  std::map<ProductId, std::int64_t> weights;
+  const bool alike = q.by_state && q.scene.overlay == nullptr && q.scene.reserved == nullptr &&
+                     !x.any_backed_off() && !q.leaves_some && !q.uses_compute_domain;
+  if (!alike) {
+    q.each_node(nullptr, [&](NodeIndex i) {
+      if (a.eligible(bounds, x, i)) weights[q.node(i).product] += q.weight(x, i);
+      return false;
+    });
+    return weights;
+  }
+  for (const std::uint32_t number : x.live()) {
+    const GpuState& s = q.fleet.states[state_of_alike(number)];
+    if (!q.within(bounds, x, s)) continue;
+    weights[s.product] += x.weight(s) * static_cast<std::int64_t>(x.alike(number).size());
+  }
+  return weights;
+}
+
+// Returns the products with room for the first pods, the one with the least free first.
+std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
+  const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
+  if (first == runs.end()) return {};
+  std::vector<std::tuple<std::int64_t, std::string_view, ProductId>> order;
+  for (const auto& [product, free] : product_weights(a, bounds, *first)) {
+    order.emplace_back(free, a.query().fleet.products[product.value], product);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<ProductId> out;
+  out.reserve(order.size());
+  for (const auto& [free, name, product] : order) out.push_back(product);
+  return out;
+}
+
+// Called if the gang fits on several products together. On each product alone it again tries
+// fragments first, unless the gang must be close together.
+bool on_one_product(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32_t parts) {
+  const Query& q = a.query();
+  const std::vector<ProductId> order = products(a, bounds, all);
+  const auto of = [&](ProductId product) {
+    Bounds one = bounds;
+    one.product = product;
+    return one;
+  };
+  const bool fragments_first = q.topology == Topology::kAny && !q.compact;
+  const bool broken =
+      fragments_first && std::any_of(order.begin(), order.end(), [&](ProductId product) {
+        return on_fragments(a, of(product), all);
+      });
+  return broken || std::any_of(order.begin(), order.end(), [&](ProductId product) {
+           return in_segments(a, of(product), all, parts);
+         });
+}
+
+// True unless the index alone says that the gang does not fit, so that most failing searches cost
+// next to nothing.
+bool enough(const Query& q, const Runs& runs) {
+  if (q.scene.is_empty()) return true;
+  for (const Run& run : runs) {
+    if (!q.scene.all_open && run.index.open_nodes() == 0) return false;
+    const std::int64_t each = run.pods->shape->gpus;
+    if (!run.index.counts() || each <= 0) continue;
+    if (run.index.times_free(each) < run.count) return false;
+  }
+  return true;
+}
+
+// The search with these nodes to spare.
+bool within_bounds(GangAttempt& a, Bounds bounds, const Runs& all) {
+  const GangRequest& asked = a.query().shape.request();
+  const auto find = [&](bool one_product) {
+    bounds.one_product = one_product;
+    if (asked.balanced && a.query().topology == Topology::kNvlink) return balanced(a, bounds, all);
+    return greedily(a, bounds, all, 0) || thoroughly(a, bounds, all);
+  };
+  const bool may_mix = asked.mixed_products;
+  return find(a.query().shape.one_product || may_mix) || (may_mix && find(false));
+}
+
+// Places the runs on one node, within one NVLink domain.
+bool on_one_joined_node(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
+  Bounds joined = bounds;
+  joined.unsplit = !std::all_of(runs.begin(), runs.end(), of_slices);  // slices need no link
+  return on_one_node(a, joined, runs, nullptr);
+}
+
+// Places the runs as near together as the topology says.
+bool together(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
+  switch (a.query().topology) {
+    case Topology::kAny:
+      return anywhere(a, bounds, runs);
+    case Topology::kNode:
+      return on_one_node(a, bounds, runs, nullptr);
+    case Topology::kNvlink:
+      return in_inner_domain(a, bounds, runs) || on_one_joined_node(a, bounds, runs) ||
+             in_clique(a, bounds, runs);
+    case Topology::kNvlinkExclusive:
+      return exclusively(a, bounds, runs);
+    case Topology::kRack:
+      return in_group(a, bounds, 0, runs);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool segment(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
+  const Topology topology = a.query().topology;
+  if (topology == Topology::kAny || topology == Topology::kNode) return together(a, bounds, runs);
+  Runs with, without;
+  for (const Run& r : runs) (without_gpu(r) ? without : with).push_back(r);
+  const std::size_t mark = a.trial().mark();
+  if (!with.empty() && !together(a, bounds, with)) return false;
+  const bool all = std::all_of(without.begin(), without.end(),
+                               [&](const Run& r) { return anywhere(a, bounds, Runs{r}); });
+  if (!all) a.trial().undo_to(mark);
+  return all;
+}
+
+bool greedily(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32_t parts) {
+  must(a.trial().mark() == 0, "a greedy search begins with no pod on trial");
+  bool ok = in_segments(a, bounds, all, parts);
+  if (ok && bounds.one_product && !of_one_product(a)) {
+    a.trial().undo_to(0);
+    ok = on_one_product(a, bounds, all, parts);
+  }
+  if (ok && a.trial().leaves_headroom(a.query().ignore)) return true;
+  a.trial().undo_to(0);
+  return false;
+}
+
+bool place_gang(GangAttempt& a) {
+  const Query& q = a.query();
+  const Runs all = q.runs(0, q.pods());
+  if (!enough(q, all)) return false;
+  Bounds bounds;
+  bounds.without = q.without;
+  bounds.linked = q.topology == Topology::kNvlink || q.topology == Topology::kNvlinkExclusive;
+  if (bounds.linked) bounds.spare = q.shape.request().spare;
+  bool ok = within_bounds(a, bounds, all);
+  if (!ok && bounds.spare > 0) {
+    bounds.spent_counts = true;
+    ok = within_bounds(a, bounds, all);
+  }
+  must(a.trial().mark() == (ok ? q.pods() : 0), "a gang is placed complete, or not at all");
+  return ok;
+}
+
+bool could_start_at(GangAttempt& a, NodeIndex i) {
+  const Query& q = a.query();
+  const Bounds bounds;
+  Runs all = q.runs(0, q.pods());
+  if (all.size() > 1) {  // then it is placed pod by pod in the end
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Run& run) { return a.cap(bounds, run, i, kAllGpus, 1) > 0; });
+  }
+  if (q.topology == Topology::kNode || q.pods() == 1) {
+    if (q.topology != Topology::kNvlinkExclusive) return a.fits_all(bounds, all, i, kAllGpus);
+  }
+  if (q.topology != Topology::kNvlink) return true;
+  std::erase_if(all, without_gpu);
+  if (all.empty() || a.fits_all(bounds, all, i, kAllGpus)) return true;
+  if (q.node(i).domain == kNoArea) return false;
+  const auto& around = q.members(q.node(i).domain);
+  return around.size() > 1 && inside(a, bounds, all, &around);
+}
+
+}  // namespace subak
