@@ -275,7 +275,8 @@ void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
     return;
   }
   give_up(d, id, cause);
-  if (job.pods[rank].state != PodState::kHeld) return;  // released with the others
+  // Released with the others; if the attempt ended, its empty ranks are gone.
+  if (rank >= job.pods.size() || job.pods[rank].state != PodState::kHeld) return;
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
   d.emit(fact::PlaceLost{id, rank, cause});
   d.act_on(id);  // if its gate is open it may still go there
