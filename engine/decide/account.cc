@@ -4,12 +4,14 @@
 
 #include "accounting/entitlement.h"
 #include "core/decimal.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
 namespace {
 
 Error conflict(std::int64_t given, std::int64_t current) {
+  must(given != current, "a conflict is of two revisions");
   return {ErrorCode::kConflict, "revision", std::to_string(given),
           "the current revision is " + std::to_string(current) + "; read the account again"};
 }
@@ -30,6 +32,7 @@ std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amoun
   for (const ProductAmount& a : amounts) {
     ProductId id = a.product == kAnyProduct ? ProductId() : fleet.find_product(a.product);
     if (!id && a.product != kAnyProduct) id = ProductId(next++);
+    must(a.milligpu >= 0, "the bounds of an account allow no negative amount");
     out.emplace_back(id, a.milligpu);
   }
   return out;
@@ -39,6 +42,7 @@ std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amoun
 std::optional<Error> check_promises(const Decision& d, const AccountSpec& spec) {
   const auto over = overpromised(d.s.tree(), spec.path, by_id(d.s.fleet(), spec.quota));
   if (!over) return std::nullopt;
+  must(over->beyond > over->any && over->any >= 0, "a broken promise exceeds its quota");
   const bool itself = !over->parent || over->parent == d.s.tree().find(spec.path);
   const std::string parent = itself ? spec.path : d.s.tree().node(over->parent).spec.path;
   return Error{
@@ -95,6 +99,7 @@ void decide(Decision& d, const in::SetAccount& i) {
     return d.refuse(conflict(i.revision, revision), spec.path);
   }
   const AccountId id = d.s.tree().id_for(spec.path);
+  must(id && (!old || id == old), "an account keeps its number");
   d.out.reply.account = id;
   if (old) d.out.reply.before = d.s.tree().node(old).spec;
   d.out.reply.after = spec;
@@ -105,7 +110,9 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, spec);
   if (i.validate_only) return;
   const bool resumed = old && d.s.tree().node(old).spec.draining && !spec.draining;
+  must(d.out.reply.revision > revision, "an edit has a later revision");
   d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
+  must(d.s.tree().node(id).spec == spec, "the account is as the edit says");
   assign_jobs(d, spec);
   if (resumed) resume_jobs(d);
 }
@@ -138,6 +145,7 @@ void decide(Decision& d, const in::DeleteAccount& i) {
     deleted.id = id;
     deleted.edit = d.stamp(i.reason);
     d.emit(std::move(deleted));
+    must(!d.s.tree().find(i.path), "a deleted account is gone");
   }
 }
 

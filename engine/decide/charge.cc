@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
 
@@ -15,6 +16,7 @@ namespace {
 void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
                 AccountId payer, RowClock clock) {
   const state::Pod& pod = job.pods[rank];
+  must(pod.holds_slot() && pod.slot.milligpu > 0, "a row is of GPUs that are held");
   LedgerRow row;
   row.allocation = {job.id, rank, job.attempt};
   row.from_ms = pod.since_ms;
@@ -26,6 +28,7 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   row.product = d.s.product_of(pod.slot);
   row.milligpu = pod.slot.milligpu;
   row.clock = row.to_ms == to ? clock : RowClock::kService;
+  must(row.from_ms < row.to_ms && row.to_ms <= to, "a row is longer than nothing");
   d.emit(fact::Charged{std::move(row)});
 }
 
@@ -39,13 +42,16 @@ AccountId payer_of(const Decision& d, const state::Job& job) {
 
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock) {
+  must(rank < job.pods.size() && to <= d.s.now(), "a pod is charged for time that has passed");
   if (job.pods[rank].slot.milligpu == 0 || !d.s.keeps_books()) return;
   while (job.pods[rank].since_ms < to) charge_day(d, job, rank, to, state, payer, clock);
+  must(job.pods[rank].since_ms >= to, "a pod is charged up to then");
 }
 
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, RowClock clock) {
   if (!d.s.keeps_books()) return;
   const state::Pod& pod = job.pods[rank];
+  must(pod.is_bound() && pod.since_ms <= to, "usage that ends is of a bound pod");
   const NodeSpec* const node = d.s.fleet().node(pod.slot.node);
   TimeMs good_until = to;
   if (node != nullptr && !node->ready && node->not_ready_since_ms > 0) {
@@ -69,6 +75,7 @@ void close_days(Decision& d) {
     for (const auto& [name, id] : state::Nodes::ByName(nodes.all())) {
       d.emit(d.s.billed(id, midnight));
     }
+    must(nodes.billed_until() >= midnight, "every node is billed until midnight");
   }
 }
 
@@ -80,6 +87,7 @@ void close_rows(Decision& d) {
     while (const auto due = derive::next_row(d.s, id)) {
       if (due->due_ms > d.s.now()) break;
       if (d.out.facts.size() - before >= limits::kMaxCutRowsPerTurn) return;
+      must(due->place.job.cluster() == id, "a row is of a pod of the cluster");
       charge_end(d, d.s.jobs().at(due->place.job), due->place.rank, due->midnight);
     }
   }

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/requested.h"
 #include "engine/derive/effects.h"
 #include "model/bounds.h"
@@ -11,16 +12,22 @@
 namespace subak::decide {
 
 void Decision::emit(fact::Body body) {
+  const std::uint64_t before = s.seq();
   state_.apply(out.facts.emplace_back(Fact{s.seq() + 1, s.now(), std::move(body)}));
+  must(s.seq() == before + 1, "a fact has the next number");
+  must(out.facts.back().seq == s.seq(), "the last fact of the outcome is the last of the state");
 }
 
 ShapeId Decision::shape_of(ClusterId cluster, const GangRequest& request) {
   if (const ShapeId known = s.fleet().find_shape(cluster, request)) return known;
   tell(note::ShapeSeen{cluster, request});
-  return s.shape_of(cluster, request);
+  const ShapeId seen = s.shape_of(cluster, request);
+  must(seen && s.fleet().cluster_of(seen) == cluster, "a request that was seen has a shape");
+  return seen;
 }
 
 void Decision::refuse(Error error, const std::string& subject) {
+  must(!error.field.empty() && !error.want.empty(), "a refusal names the field and what is wanted");
   error.got = bounds::cut(error.got, limits::kMaxEchoBytes);
   if (is_edit(input.body) && !only_validates(input.body)) {
     fact::EditRefused f;
@@ -34,6 +41,7 @@ void Decision::refuse(Error error, const std::string& subject) {
 }
 
 EditStamp Decision::stamp(const std::string& reason) const {
+  must(content == 0 || !input.request_id.empty(), "only a request id has a content");
   return {input.actor, reason, content == 0 ? std::string() : input.request_id, method, content};
 }
 
@@ -42,7 +50,10 @@ void Decision::add_effects() {
   for (const JobId id : acted_) {
     const state::Job* const job = s.jobs().find(id);
     if (job == nullptr || !seen.insert(id).second) continue;
-    if (auto effect = derive::effect_of(s, *job)) out.effects.push_back(*std::move(effect));
+    if (auto effect = derive::effect_of(s, *job)) {
+      must(effect->job == id, "an effect is of the job that it was asked for");
+      out.effects.push_back(*std::move(effect));
+    }
   }
 }
 

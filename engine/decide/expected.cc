@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
 #include "placement/gpus/eligibility.h"
@@ -58,6 +59,7 @@ std::vector<PodGroup> groups_of(const in::GangSeen& i, std::uint64_t first, std:
   for (const PodGroup& group : i.groups) {
     const std::uint64_t from = std::max(first, at),
                         to = std::min<std::uint64_t>(end, at + group.count);
+    must(to <= end && from >= first, "the groups are cut to the ranks that were asked for");
     if (from < to) out.push_back({static_cast<std::uint32_t>(to - from), group.shape});
     at += group.count;
   }
@@ -70,6 +72,7 @@ std::vector<fact::PodsExpected> later_pods(const in::GangSeen& i, JobId id) {
   const std::uint64_t part = part_of(i);
   for (std::uint64_t first = 0; first < pods_of(i); first += part) {
     if (i.least == part) break;
+    must(i.least > 0 && i.least < part, "some of a block are present and some come later");
     const std::uint64_t from = first + i.least;
     later.push_back({id, static_cast<std::uint32_t>(from), groups_of(i, from, first + part)});
   }
@@ -106,7 +109,10 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSee
 std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsRanked& ranked) {
   std::vector<const state::Pod*> pods;
   for (std::uint32_t r = 0; r < job.gang_size; ++r) pods.push_back(&job.pods[r]);
-  for (const fact::PodsRanked::Move& m : ranked.moves) pods[m.rank] = &job.pods[m.from];
+  for (const fact::PodsRanked::Move& m : ranked.moves) {
+    must(m.rank < job.gang_size && m.from < job.gang_size, "pods move among the ranks");
+    pods[m.rank] = &job.pods[m.from];
+  }
   std::size_t bytes = 0;
   const PodShape* before = nullptr;
   for (const state::Pod* pod : pods) {
@@ -119,6 +125,7 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsR
 
 // True if the pod asks for no more than the hold has, on a node that it may use.
 bool fits_place(const Decision& d, const state::Pod& place, const PodShape& pod) {
+  must(place.holds_slot() && place.is_expected(), "the hold is for a pod that has not come");
   PodShape kept = d.s.jobs().shape_of(place);
   if (kept == pod) return true;
   const NodeSpec* const node = d.s.fleet().node(place.slot.node);
@@ -159,6 +166,7 @@ std::uint32_t rank_for(const state::Job& job, const PodRecord& pod) {
   }
   std::uint32_t rank = job.gang_size;
   while (!is_free(rank)) ++rank;
+  must(rank >= job.gang_size, "a pod without a free rank waits behind the gang");
   return rank;
 }
 
@@ -183,11 +191,13 @@ void order_ranks(Decision& d, JobId id) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (from[i] != ranks[i]) ranked.moves.push_back({from[i], ranks[i]});
   }
+  must(ranked.moves.size() != 1, "one pod alone cannot change its rank among the others");
   if (ranked.moves.empty() || check_bytes(bytes_of(d, job, ranked))) return;
   if (job.state == JobState::kQueued) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
   d.emit(std::move(ranked));
+  must(job.is_whole() && job.waits(), "a gang whose ranks changed still has all its pods");
 }
 
 void decide(Decision& d, const in::GangSeen& i) {
@@ -207,6 +217,7 @@ void decide(Decision& d, const in::GangSeen& i) {
   std::vector<fact::PodsExpected> later = later_pods(i, id);
   std::erase_if(later, [&](const fact::PodsExpected& e) { return !any_news(d, job, e); });
   if (later.empty()) return;
+  must(job.waits() && pods_of(i) == job.gang_size, "expected pods are of a waiting gang");
   if (auto error = check_bytes(bytes_of(d, job, i))) return d.refuse(*error, i.gang);
   if (job.state == JobState::kQueued) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});

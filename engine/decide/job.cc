@@ -5,6 +5,7 @@
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
 #include "model/mig.h"
@@ -61,7 +62,9 @@ std::optional<Error> unknown_profile(const Decision& d, ClusterId cluster,
 // The user's node if it exists. Else the account, whose rules a new user has.
 AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
   const AccountId user = i.user.empty() ? AccountId() : d.s.tree().find(i.account + "/" + i.user);
-  return user ? user : d.s.tree().find(i.account);
+  const AccountId payer = user ? user : d.s.tree().find(i.account);
+  must(payer && payer != kRootAccount, "a job has a payer below the root");
+  return payer;
 }
 
 // Refuses requests that could never start, and everything new while the account drains.
@@ -99,6 +102,8 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user) {
   const AccountId id = d.s.tree().id_for(spec.path);
   d.emit(
       fact::AccountSet{id, spec, d.s.tree().next_revision(id), {d.input.actor, "first use", ""}});
+  must(d.s.tree().find(spec.path) == id, "a new user has the number that it was given");
+  must(d.s.tree().node(id).parent == account, "a user is below its account");
   return id;
 }
 
@@ -126,8 +131,12 @@ void decide(Decision& d, const in::SubmitJob& i) {
   job.priority = i.priority;
   job.time_limit_ms = i.time_limit_ms;
   job.edit = d.stamp("");
-  d.out.reply.job = job.id;
+  const JobId id = job.id;
+  must(job.gang_size > 0 && job.leaf, "a submitted job has pods and a payer");
+  must(d.s.jobs().find(id) == nullptr, "a new job has a new number");
+  d.out.reply.job = id;
   d.emit(std::move(job));
+  must(d.s.jobs().at(id).waits(), "a submitted job waits");
 }
 
 namespace {
@@ -146,7 +155,9 @@ void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
   moved.to = JobState::kDone;
   moved.cause = Cause::kCancelled;
   moved.edit = by;
+  must(job.pods_holding() == 0, "a job that is cancelled at once holds nothing");
   d.emit(std::move(moved));
+  must(d.s.jobs().at(id).state == JobState::kDone, "a cancelled job without pods is done");
 }
 
 }  // namespace
@@ -202,6 +213,7 @@ void decide(Decision& d, const in::HoldJob& i) {
   if (!i.held && !may_queue(*job)) moved.to = JobState::kIncomplete;
   if (!i.held) forget_refusals(d, i.job);
   d.emit(std::move(moved));
+  must(job->waits(), "a job that was held or released waits");
 }
 
 namespace {
@@ -212,7 +224,9 @@ void end_or_overrun(Decision& d, const state::Job& job) {
   if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
   std::uint32_t times = job.overruns;
   while (d.s.planned_end(job, job.run().started_ms, times) <= d.s.now()) ++times;
+  must(times > job.overruns, "a job beyond its planned end has overrun once more");
   d.emit(fact::JobOverran{job.id, job.attempt, times});
+  must(job.run().end_ms > d.s.now(), "the planned end of a job that overran lies ahead");
   if (job.state != JobState::kEnding && d.s.enforces_limit(job)) {
     ask_stop(d, job, Cause::kTimeLimit, {});
   }
@@ -229,6 +243,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
   for (auto end = derive::next_end(d.s); due(end); end = derive::next_end(d.s)) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
+  must(!due(derive::next_hold_end(d.s)), "no hold is past its end");
   end_backoffs(d);
   begin_and_end_drains(d);
   end_cliques(d);

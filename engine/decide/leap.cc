@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -20,6 +21,7 @@ void charge_all(Decision& d, TimeMs to) {
   for (const state::PodPlace& place : places) {
     const state::Job& job = d.s.jobs().at(place.job);
     const state::Pod& pod = job.pods[place.rank];
+    must(pod.holds_slot(), "a place on a node is held");
     if (pod.since_ms >= to) continue;
     if (pod.is_bound()) {
       charge_end(d, job, place.rank, d.s.now());
@@ -36,12 +38,14 @@ void give_back(Decision& d, const state::Leap::Row& known, TimeMs from, TimeMs t
   row.from_ms = std::max(row.from_ms, from);
   row.to_ms = std::min(row.to_ms, to);
   if (row.from_ms >= row.to_ms || row.payer == kPlatform) return;
+  must(known.charged != 0 && known.charged <= d.s.seq(), "a refund names a charge that was made");
   row.clock = RowClock::kService;
   row.corrects = known.charged;
   row.milligpu = -known.row.milligpu;
   d.emit(fact::Charged{row});
   row.corrects = d.s.seq();
   row.milligpu = known.row.milligpu;
+  must(row.milligpu > 0, "the platform pays for GPUs that were used");
   row.payer = kPlatform;
   row.state = UsageState::kLost;
   d.emit(fact::Charged{row});
@@ -61,9 +65,11 @@ void decide(Decision& d, const in::ClockWrong& i) {
   if (!leap.is_open() || d.s.now() > leap.until_ms()) return;
   const TimeMs to = leap.to_ms();
   const TimeMs from = std::max(leap.from_ms(), to - i.ahead_ms);
+  must(leap.from_ms() <= to && to <= d.s.now(), "a leap lies in the past");
   charge_all(d, to);
   for (const state::Leap::Row& row : std::vector(d.s.leap().rows())) give_back(d, row, from, to);
   d.emit(fact::TimeLeapt{});
+  must(!d.s.leap().is_open(), "a leap is corrected once");
 }
 
 }  // namespace subak::decide

@@ -5,6 +5,7 @@
 
 #include "accounting/entitlement.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/effects.h"
@@ -96,16 +97,20 @@ JobState state_after(const Job& job, Cause cause) {
 DurationMs retry_after(std::uint32_t refusals) {
   DurationMs wait = limits::kReleaseRetryMs;
   for (std::uint32_t i = 0; i < refusals && wait < limits::kMaxReleaseRetryMs; ++i) wait *= 2;
+  must(wait >= limits::kReleaseRetryMs, "a retry waits at least the first time");
   return std::min(wait, limits::kMaxReleaseRetryMs);
 }
 
 // While a cluster's events are not known its deadlines stand still, and move by that time later.
 TimeMs time_after(const Decision& d, JobId id, DurationMs wait) {
   const TimeMs since = d.s.clusters().at(id.cluster()).since_ms;
+  must(since <= d.s.now(), "the time since which a cluster is not known has passed");
   return (since != 0 ? since : d.s.now()) + wait;
 }
 
 void end_attempt(Decision& d, const Job& job, Cause cause) {
+  must(!job.waits() && job.state != JobState::kDone, "an attempt that ends had begun");
+  must(cause != Cause::kNone, "an attempt ends of a cause");
   const JobId id = job.id;
   fact::AttemptEnded ended{id, job.attempt, cause, state_after(job, cause), 0};
   if (cause == Cause::kReleaseRefused && ended.to == JobState::kQueued) {
@@ -117,6 +122,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
     if (ended.until_ms != 0) ended.to = JobState::kPaused;
   }
   d.emit(ended);
+  must(job.pods_holding() == 0, "an attempt that ended holds nothing");
   leave_out_apart(d, id);
   settle(d, id, cause);
   d.act_on(id);
@@ -124,6 +130,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
 
 // The gang is complete: it waits for its turn, or first for the end of its backoff.
 void move_to_queue(Decision& d, const Job& job) {
+  must(may_queue(job), "a job that is queued needs only its turn");
   fact::JobMoved moved;
   moved.id = job.id;
   moved.until_ms = job.backed_off_until(d.s.now());
@@ -134,6 +141,7 @@ void move_to_queue(Decision& d, const Job& job) {
 // The last pod of a waiting gang is gone. If its controller may recreate the pods, the job waits
 // for them for a while.
 void nobody_left(Decision& d, const Job& job, Cause cause) {
+  must(job.waits() && job.pods_live() == 0, "no pod of the waiting gang is left");
   const JobId id = job.id;
   // It is waiting for them already.
   if (job.until_ms != 0 && job.state == JobState::kIncomplete) return;
@@ -153,12 +161,14 @@ void give_back_kept(Decision& d, const Job& job, Cause cause) {
     if (!job.pods[rank].is_expected() || !job.pods[rank].holds_slot()) continue;
     charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
     d.emit(fact::PlaceLost{job.id, rank, cause});
+    must(!job.pods[rank].holds_slot(), "an expected pod's hold is released");
   }
 }
 
 // Pods behind the ranks take the free ranks.
 void take_ranks(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
+  must(job.waits(), "pods take ranks in a job that waits");
   std::uint32_t from = job.gang_size;
   for (std::uint32_t rank = 0; rank < job.gang_size && from < job.pods.size(); ++rank) {
     if (job.pods[rank].is_live()) continue;
@@ -169,6 +179,7 @@ void take_ranks(Decision& d, JobId id) {
     }
     if (check_gang_bytes(d, job, rank, d.s.jobs().shape_of(job.pods[from]))) return;
     d.emit(fact::PodSeated{id, from, rank});
+    must(job.pods[rank].is_live(), "a free rank has a pod now");
   }
 }
 
@@ -176,6 +187,7 @@ void take_ranks(Decision& d, JobId id) {
 // now on.
 void assign(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
+  must(job.leaf == kUnassigned && job.pod_origin != nullptr, "a job of pods without an account");
   const AccountId account = account_of(d, id.cluster(), job.ns(), job.pod_origin->account);
   if (account == kUnassigned) return;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
@@ -184,6 +196,7 @@ void assign(Decision& d, JobId id) {
   const AccountId leaf = leaf_of(d, account, job.pod_origin->user);
   const bool is_new = job.origin == JobOrigin::kPods && job.state == JobState::kIncomplete;
   d.emit(fact::JobAssigned{id, leaf, is_new && draining(d.s.tree(), leaf)});
+  must(job.leaf == leaf, "the account pays from now on");
   settle(d, id);
 }
 
@@ -232,6 +245,7 @@ std::optional<Error> check_bytes(std::size_t of_gang) {
 }
 
 void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
+  must(job.state != JobState::kDone, "a job that is asked to end is live");
   fact::StopAsked stop;
   stop.id = job.id;
   stop.attempt = job.attempt;
@@ -240,11 +254,14 @@ void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
   stop.until_ms = job.active() ? job.until_ms : 0;
   stop.from = job.state;
   d.emit(std::move(stop));
+  must(job.state == JobState::kEnding && job.stop == cause,
+       "a job that was asked to end is ending");
   give_back_kept(d, job, cause);
   d.act_on(job.id);
 }
 
 void give_up(Decision& d, JobId id, Cause cause) {
+  must(cause != Cause::kNone, "an attempt that cannot continue has a cause");
   const Job& job = d.s.jobs().at(id);
   if (runs_on(job)) return part_unbound(d, id, cause);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
@@ -291,6 +308,7 @@ void finish_if_over(Decision& d, JobId id) {
   for (std::uint32_t rank = 0; rank < job->pods.size(); ++rank) {
     if (job->pods[rank].holds_slot() || derive::must_go(*job, rank)) return;
   }
+  must(job->pods_holding() == 0, "an attempt is over once nothing is held");
   end_attempt(d, *job, cause_of_end(*job));
 }
 
@@ -300,6 +318,7 @@ void settle(Decision& d, JobId id, Cause cause) {
   if (job.pods_live() == 0) return nobody_left(d, job, cause);
   take_ranks(d, id);
   order_ranks(d, id);
+  must(job.waits(), "a job still waits after its pods took ranks");
   const bool whole = may_queue(job);
   if (job.state == JobState::kQueued && !whole) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
@@ -309,6 +328,7 @@ void settle(Decision& d, JobId id, Cause cause) {
 }
 
 void expire(Decision& d, const Job& job) {
+  must(job.active(), "only holds expire");
   const JobId id = job.id;
   const bool ending = job.state == JobState::kEnding;
   if (runs_on(job)) {
@@ -322,6 +342,8 @@ void expire(Decision& d, const Job& job) {
 }
 
 void end_wait(Decision& d, const Job& job) {
+  must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
+       "a job whose wait ends is not queued");
   fact::JobMoved moved;
   moved.id = job.id;
   if (job.state == JobState::kIncomplete) {
@@ -357,6 +379,7 @@ void resume_jobs(Decision& d) {
     const AccountId leaf = d.s.jobs().at(id).leaf;
     if (draining(d.s.tree(), leaf)) continue;
     d.emit(fact::JobAssigned{id, leaf, false});
+    must(!d.s.jobs().at(id).awaits_resume(), "a job waits for its account's resume once");
     settle(d, id);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "accounting/entitlement.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/reservations.h"
 #include "engine/derive/entitled_place.h"
@@ -42,7 +43,10 @@ void start(Decision& d, JobId id, Placement placement) {
   const DurationMs hold_ms = d.s.policy().hold_ms;
   started.until_ms = d.s.now() + (late ? std::max(hold_ms, limits::kLateMembersMs) : hold_ms);
   started.slots = std::move(placement.slots);
+  must(job.state == JobState::kQueued, "only a queued job starts");
+  must(started.slots.size() == job.gang_size, "a placement has a slot for each pod");
   d.emit(std::move(started));
+  must(job.state == JobState::kStarting, "a job with a placement starts");
   d.act_on(id);
 }
 
@@ -74,6 +78,7 @@ Found find_on_reserved(Decision& d, const state::Reservation& r, const state::Jo
 
 // True if enough may be idle there. Usually something is held, and a look at one node rules it out.
 bool could_fit(const Decision& d, const state::Reservation& r, const state::Job& job) {
+  must(r.job == job.id && !r.nodes.empty(), "a reservation has nodes");
   const MilliGpu of_node = d.search.largest_node_gpus() * kMilliPerGpu;
   MilliGpu most = static_cast<MilliGpu>(r.nodes.size()) * of_node;  // idle, as far as it looked
   for (const NodeId node : r.nodes) {
@@ -94,6 +99,8 @@ bool start_reserved(Decision& d) {
     if (could_fit(d, r, job)) found = find_on_reserved(d, r, job);
     if (found.placement) {
       start(d, r.job, *std::move(found.placement));
+      must(d.s.clusters().reservation_of(r.job) == nullptr,
+           "a job that started has no reservation");
       any = true;
     } else if (!derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
       cancel_reservation(d, r, found.blocked_by_rule.has_value());
@@ -106,6 +113,7 @@ bool start_reserved(Decision& d) {
 
 // True if the shape is known to have no placement. The result is of the snapshot of that version.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
+  must(shape.value < blocked.size(), "the cache has room for every shape");
   const PassMemory::Blocked& known = blocked[shape.value];
   return known.at == freed_point(d, shape) && known.serial == d.s.fleet().serial(shape);
 }
@@ -197,6 +205,7 @@ class Walk {
   // After a number of jobs the whole shape is passed over.
   void skip_drained(const state::Job& job, TimeMs end_ms) {
     TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
+    must(known.jobs < limits::kMaxFillLooks, "a shape is passed over once");
     known.end_ms = std::min(known.end_ms, end_ms);
     if (++known.jobs < limits::kMaxFillLooks) {
       pass_.block_job(job.id);
@@ -232,6 +241,7 @@ class Walk {
 
  private:
   void block_by_rule(const PassMemory::BlockedByRule& rule) {
+    must(bool(rule.account) != bool(rule.line), "a rule stops a job class or an account");
     memory_.blocked_by_rule.push_back(rule);
     apply(rule);
   }
@@ -298,6 +308,7 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Wal
     return false;
   }
   Found found = find_entitled(d, job, reserved_until.from(end_ms));
+  must(!found.placement || !found.blocked_by_rule, "no rule refuses the placement that is used");
   if (found.placement) {
     start(d, id, *std::move(found.placement));
     walk.started(id, leaf);
@@ -473,6 +484,7 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     if (memory.reserved_at != d.s.reserved_nodes().version() || freed != freed_point(d))
       walked = Walked::kAgain;
   }
+  must(rounds <= limits::kMaxPassRounds, "a pass has a bounded number of rounds");
   if (walked != Walked::kEnough) memory.blocked_by_rule.clear();
   d.tell(note::PassDue{walked != Walked::kAll});
 }

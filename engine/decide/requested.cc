@@ -6,6 +6,7 @@
 #include "core/content_hash.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/said_time.h"
 #include "model/bounds.h"
 
@@ -88,6 +89,7 @@ const RememberedRequest* find_request(const Decision& d) {
 }
 
 void answer_again(Decision& d, const RememberedRequest& known) {
+  must(d.out.facts.empty(), "a repeated request changes nothing");
   d.out.reply.repeated = true;
   d.out.reply.job = known.job;
   d.out.reply.account = known.account;
@@ -95,6 +97,7 @@ void answer_again(Decision& d, const RememberedRequest& known) {
 }
 
 void refuse_reused(Decision& d, TimeMs used_at) {
+  must(d.content != 0 && used_at <= d.s.now(), "a request id was used before");
   d.refuse({ErrorCode::kPrecondition, "request_id", d.input.request_id,
             "want a new id: this one was used at " + format_time(used_at) + " for a different " +
                 std::string(enum_name(d.method))},
@@ -169,6 +172,7 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
   const bool reused = known != nullptr;
   const TimeMs used_at = reused ? known->at_ms : 0;
   state.advance(input.time_ms);
+  must(state.now() >= input.time_ms, "time does not go back");
   if (std::holds_alternative<in::Pass>(input.body)) state.advance_tick();
   close_days(d);
   if (reused) {
@@ -185,6 +189,7 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
     note_unmanaged(d);
   }
   keep_request(d);
+  must(!d.retold, "an early report is told once");
   d.tell(note::Decided{});
   d.add_effects();
   return std::move(d.out);

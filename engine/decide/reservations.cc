@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/reservations.h"
 
@@ -20,15 +21,19 @@ const std::vector<Reservation>& reservations(const Decision& d, ClusterId cluste
 }
 
 void give_up(Decision& d, const Reservation& r, ReserveCause cause) {
+  const JobId id = r.job;
   fact::Reserved none;
   none.job = r.job;
   none.cause = cause;
   d.emit(std::move(none));
+  must(d.s.clusters().reservation_of(id) == nullptr, "a reservation that ended is gone");
 }
 
 // Emits a fact only if something changed.
 void move(Decision& d, Reservation r, Start to, ReserveCause cause) {
   if (r.nodes == to.nodes && r.start_ms == to.start_ms && r.estimated == to.estimated) return;
+  must(!to.nodes.empty() && std::is_sorted(to.nodes.begin(), to.nodes.end()),
+       "a reservation has nodes in order");
   const bool later = !r.estimated && (to.estimated || to.start_ms > r.start_ms);
   if (later) ++r.late;
   r.nodes = std::move(to.nodes);
@@ -89,6 +94,8 @@ bool has_its_part(const Decision& d, const state::Job& job) {
   const auto own = std::count_if(theirs.begin(), theirs.end(), [&](const Reservation& r) {
     return account_of(d, d.s.jobs().at(r.job)) == account;
   });
+  must(own <= static_cast<std::ptrdiff_t>(theirs.size()),
+       "an account's reservations are among all");
   if (own < std::max<std::int64_t>(1, d.s.policy().reserve_jobs / 2)) return false;
   const ReadyQueue& ready = d.s.jobs().ready();
   return ready.queued_jobs(account) < ready.size();
@@ -155,6 +162,7 @@ bool mend(Decision& d, PassMemory& memory) {
 }
 
 bool reserve(Decision& d, const state::Job& job, PassMemory& memory) {
+  must(d.s.clusters().reservation_of(job.id) == nullptr, "a job has one reservation");
   const auto& theirs = reservations(d, job.id.cluster());
   const auto is_small = [](const Reservation& r) { return r.nodes.size() == 1; };
   const bool any_small = std::any_of(theirs.begin(), theirs.end(), is_small);
@@ -176,6 +184,7 @@ bool reserve(Decision& d, const state::Job& job, PassMemory& memory) {
                          d.s.now(),
                          0};
   d.emit(made.as_fact());
+  must(theirs.size() <= d.s.policy().reserve_jobs, "reservations are bounded by the policy");
   return true;
 }
 

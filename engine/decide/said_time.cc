@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak::decide {
 namespace {
@@ -21,6 +22,7 @@ DurationMs behind(const Decision& d) {
 
 TimeMs our_time(const Decision& d, TimeMs said) {
   if (said == 0) return d.s.now();
+  must(d.s.now() >= 0, "time begins at 0");
   return std::clamp<TimeMs>(said + behind(d), 0, d.s.now());
 }
 
@@ -52,6 +54,7 @@ End end_of(const Decision& d, const state::Pod& pod, TimeMs said) {
   if (!knows_clock(d) && pod.behind_ms != 0) {
     end = {std::clamp<TimeMs>(said + pod.behind_ms, 0, now), RowClock::kAdjusted};
   }
+  must(end.at_ms >= 0 && end.at_ms <= now, "a pod that ended has ended by now");
   if (end.at_ms + limits::kClockNoiseMs < pod.seen_ms) return {now, RowClock::kService};
   return end;
 }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/duration.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "model/fact_version.h"
 
@@ -43,6 +44,7 @@ void decide(Decision& d, const in::SetPolicy& i) {
                     "policy");
   }
   d.emit(fact::PolicySet{p, d.stamp("")});
+  must(d.s.policy() == p, "the policy is as the edit says");
 }
 
 void decide(Decision& d, const in::Finalize& i) {
@@ -56,6 +58,7 @@ void decide(Decision& d, const in::Finalize& i) {
   d.out.reply.revision = i.version;
   if (i.version == d.s.fact_version() || i.validate_only) return;
   d.emit(fact::Finalized{i.version, d.stamp(i.reason)});
+  must(d.s.fact_version() == i.version, "the fact version is as the edit says");
 }
 
 void decide(Decision& d, const in::AcceptClock& i) {
@@ -84,6 +87,7 @@ void decide(Decision& d, const in::Restarted& /*i*/) {
     if (!cluster.synced || (cluster.owned && !holding.contains(id))) continue;
     d.emit(fact::ClusterSynced{id, false, cluster.owned, cluster.session, since});
     if (cluster.owned) d.emit(fact::ClusterSynced{id, true, true, cluster.session, 0});
+    must(d.s.clusters().at(id).synced == cluster.owned, "a watched cluster lists again");
   }
   for (const auto& [id, cluster] : d.s.clusters().all()) d.tell(note::NewsForgotten{id});
   d.tell(note::PassDue{});

@@ -3,6 +3,7 @@
 
 #include "accounting/shared_bound.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -12,6 +13,7 @@ std::optional<Error> queue_is_full(const Decision& d, AccountId account) {
   constexpr SharedBound kBound{limits::kMaxQueuedJobs, limits::kQueuedJobsReserve};
   const state::WaitingCount& waiting = d.s.jobs().waiting();
   const auto jobs = [&](AccountId id) { return waiting.jobs(id); };
+  must(waiting.jobs(account) <= waiting.jobs(), "an account's waiting jobs are among all");
   if (may_take(kBound, d.s.tree(), account, waiting.jobs(), jobs)) return std::nullopt;
   return Error{ErrorCode::kExhausted, "queue", std::to_string(waiting.jobs()),
                "at most " + std::to_string(limits::kMaxQueuedJobs) + " queued jobs; " +
@@ -26,6 +28,7 @@ std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const P
   const state::WaitingCount& waiting = d.s.jobs().waiting();
   const auto pods = [&](AccountId id) { return waiting.pods(cluster, id); };
   const std::size_t all = waiting.pods(cluster);
+  must(waiting.pods(cluster, account) <= all, "an account's waiting pods are among all");
   const bool room =
       joins ? all < kBound.most + kBound.reserve : may_take(kBound, d.s.tree(), account, all, pods);
   if (room) return std::nullopt;

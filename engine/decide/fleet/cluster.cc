@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/text.h"
 #include "engine/decide/decide.h"
 
@@ -17,6 +18,7 @@ bool is_cluster_name(std::string_view name) {
 
 void remove_cluster(Decision& d, ClusterId id, const EditStamp& edit) {
   for (NodeId node : d.s.fleet().nodes(id)) remove_node(d, node, d.s.now());
+  must(d.s.fleet().nodes(id).empty(), "a cluster that is removed has no nodes left");
   d.emit(fact::ClusterRemoved{id, edit});
 }
 
@@ -46,6 +48,7 @@ void adopt_running(Decision& d, const state::Cluster& cluster) {
         charge(d, job, rank, d.s.now(), UsageState::kForeign, job.leaf);
     }
     d.emit(fact::JobAdopted{id});
+    must(job.origin == JobOrigin::kAdopted, "an adopted job is its account's");
   }
 }
 
@@ -83,6 +86,7 @@ void decide(Decision& d, const in::SetCluster& i) {
   }
   if (i.validate_only) return;
   d.emit(fact::ClusterSet{id, i.name, i.mode, std::move(namespaces), d.stamp(i.reason)});
+  must(d.s.clusters().find(i.name) == &d.s.clusters().at(id), "a cluster is found by its name");
   adopt_running(d, d.s.clusters().at(id));
   if (old == nullptr && !i.replaces.empty()) replace_unused(d, i.replaces, i.name);
 }
@@ -102,7 +106,9 @@ void decide(Decision& d, const in::DeleteCluster& i) {
                          ", the first is " + text::job_id_text(first)},
                     i.name);
   }
-  if (!i.validate_only) remove_cluster(d, cluster->id, d.stamp(i.reason));
+  if (i.validate_only) return;
+  remove_cluster(d, cluster->id, d.stamp(i.reason));
+  must(d.s.clusters().find(i.name) == nullptr, "a deleted cluster is gone");
 }
 
 }  // namespace subak::decide

@@ -6,6 +6,7 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/names.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/said_time.h"
@@ -78,6 +79,7 @@ void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
     return;
   }
   const TimeMs lost_ms = old->clique_lost_ms != 0 ? old->clique_lost_ms : std::max<TimeMs>(now, 1);
+  must(lost_ms <= std::max<TimeMs>(now, 1), "a clique was lost by now");
   if (now < lost_ms + limits::kCliqueKeptMs) {
     spec.clique = old->clique;
     spec.clique_lost_ms = lost_ms;
@@ -110,6 +112,7 @@ void say(Decision& d, NodeId id, ClusterId cluster, NodeSpec spec, const Drain& 
          const EditStamp& edit = {}) {
   d.emit(fact::NodeSet{id, cluster, std::move(spec), drain.drained, edit, drain.times.from_ms,
                        drain.times.until_ms});
+  must(drain_of(d, id) == drain, "the drain is as the edit says");
   forgive_refusals(d, id);
 }
 
@@ -129,6 +132,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   if (fresh) id = NodeId(d.s.nodes().last().value + 1);
   const std::string name = spec.name;
   say(d, id, cluster.id, std::move(spec), drain, edit);
+  must(d.s.nodes().find(cluster.id, name) == id, "a node is found by its name");
   sum_non_gpu_pods(d, id);
   fresh ? decide_early(d, cluster.id, name) : evict_overcommit(d, id);
 }
@@ -165,6 +169,7 @@ void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
 
 // Ends the pod's hold on a node that went.
 void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at, Cause cause) {
+  must(cause != Cause::kNone && at <= d.s.now(), "a node that went has gone for a cause");
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
   if (!pod.holds_slot() || pod.slot.node != node) return;  // released together with its gang
   pod.is_bound() ? end_pod(d, place.job, place.rank, at, cause)
@@ -195,7 +200,9 @@ void evict_overcommit(Decision& d, NodeId node) {
   while (d.s.fleet().over_allocated(node)) {
     const std::optional<state::PodPlace> newest = newest_excess(d, node);
     if (!newest) return;
+    const std::size_t before = d.s.allocations().on(node).size();
     lose_place(d, newest->job, newest->rank, Cause::kUnschedulable);
+    must(d.s.allocations().on(node).size() < before, "a hold on the node is released");
   }
 }
 
@@ -209,6 +216,7 @@ void end_cliques(Decision& d) {
     NodeSpec spec = *d.s.fleet().node(id);
     spec.former_clique = std::exchange(spec.clique, "");
     spec.clique_lost_ms = 0;
+    must(!spec.former_clique.empty(), "a node that left a clique had one");
     say(d, id, d.s.fleet().cluster_of(id), std::move(spec), drain_of(d, id));
   }
 }
@@ -219,8 +227,10 @@ void remove_node(Decision& d, NodeId id, TimeMs at) {
   for (const state::PodPlace& place : std::vector(held.begin(), held.end())) {
     lose_node(d, place, id, at, cause);
   }
+  must(d.s.allocations().on(id).empty(), "nothing is held on a node that is removed");
   d.emit(d.s.billed(id, d.s.now()));
   d.emit(fact::NodeRemoved{id});
+  must(d.s.fleet().node(id) == nullptr, "a removed node is gone");
 }
 
 std::optional<Error> check_session(const Decision& d) {
@@ -293,6 +303,7 @@ void begin_and_end_drains(Decision& d) {
     const NodeId id = next->second;
     const state::DrainTimes times = d.s.nodes().drain_times(id);
     const bool begins = times.from_ms != 0;
+    must((begins ? times.from_ms : times.until_ms) <= d.s.now(), "a drain begins or ends in time");
     say_drain(d, id, {begins, {0, begins ? times.until_ms : 0}});
   }
 }
@@ -310,7 +321,11 @@ void decide(Decision& d, const in::ListBegin& i) {
   const bool numbered = d.input.session != kAnySession && d.input.session != kNoSession;
   const std::uint64_t session = numbered ? d.input.session : cluster->session + 1;
   const TimeMs since = cluster->since_ms != 0 ? cluster->since_ms : d.s.now();
+  must(
+      session > cluster->session || d.input.session == kAnySession || d.input.session == kNoSession,
+      "a list has a newer session");
   d.emit(fact::ClusterSynced{cluster->id, false, false, session, since});
+  must(!cluster->synced && cluster->session == session, "a list is being read");
   if (!i.uid.empty() && cluster->uid.empty()) {
     d.emit(fact::ClusterSeen{cluster->id, i.uid, cluster->seen_until_ms});
   }
@@ -346,6 +361,7 @@ void decide(Decision& d, const in::ListComplete& i) {
   // Pods that the list does not name ended unseen: as far as is known, at the latest when the
   // cluster was last heard.
   const TimeMs ended = marks.heard_before_ms == 0 ? d.s.now() : marks.heard_before_ms;
+  must(ended <= d.s.now(), "a cluster was heard by now");
   d.tell(note::ListEnded{cluster->id});
   forget_namespaces(d, cluster->id, marks.namespaces);
   for (JobId id : d.s.jobs().ids()) {
@@ -362,6 +378,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (marks.nodes.count(id) == 0) remove_node(d, id, ended);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
+  must(cluster->synced && d.s.clusters().list(cluster->id) == nullptr, "the list is complete");
   for (NodeId id : d.s.fleet().nodes(cluster->id)) evict_overcommit(d, id);
   const bool says_until = cluster->seen_until_ms != 0 && cluster->seen_until_ms < marks.begun_ms;
   if (says_until) d.emit(fact::ClusterSeen{cluster->id, cluster->uid, marks.begun_ms});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/printable.h"
 #include "engine/decide/decide.h"
 
@@ -15,13 +16,16 @@ namespace {
 
 // `first`, doubled with each further time, up to `most`.
 DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
+  must(times > 0 && first > 0 && first <= most, "a backoff has a first and a longest time");
   DurationMs length = first;
   for (std::uint32_t i = 1; i < times && length < most; ++i) length *= 2;
   return std::min(length, most);
 }
 
 void forget(Decision& d, const fact::NodeBackedOff& backoff) {
+  const std::size_t before = d.s.node_backoff().size();
   d.emit(fact::NodeBackedOff{backoff.node, backoff.shape, 0, 0, false, backoff.job});
+  must(d.s.node_backoff().size() + 1 == before, "one backoff is forgotten");
 }
 
 void back_off(Decision& d, NodeId node, const PodShape& shape, JobId job, DurationMs first,
@@ -33,6 +37,7 @@ void back_off(Decision& d, NodeId node, const PodShape& shape, JobId job, Durati
     forget(d, d.s.node_backoff().first());
   d.emit(
       fact::NodeBackedOff{node, pod, times, d.s.now() + length_ms(times, first, most), true, job});
+  must(d.s.node_backoff().size() <= limits::kMaxNodeBackoffs, "backoffs are bounded");
 }
 
 bool is_over(const Decision& d, JobId id) {
@@ -84,6 +89,7 @@ state::Backoff next_backoff(const Decision& d, const state::Job& job) {
                                                      [](const auto& pod) { return pod.refused; });
   if (counted || nodes_refused(d, job.id) < 2) return next;
   ++next.times;
+  must(next.times > 0, "the number of refusals is bounded by their waits");
   next.until_ms =
       d.s.now() + length_ms(next.times, limits::kFirstBackoffMs, limits::kLongestBackoffMs);
   return next;
@@ -93,6 +99,7 @@ state::Backoff next_backoff(const Decision& d, const state::Job& job) {
 
 void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words) {
   const state::Pod& pod = job.pods[rank];
+  must(pod.holds_slot(), "the scheduler refused a pod with a hold");
   if (pod.refused) return;
   back_off(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id, limits::kFirstBackoffMs,
            limits::kLongestBackoffMs);
@@ -105,6 +112,7 @@ void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::s
 void forget_refusals(Decision& d, JobId id) {
   for (const fact::NodeBackedOff& backoff : d.s.node_backoff().of_job(id)) forget(d, backoff);
   if (d.s.jobs().at(id).backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+  must(d.s.jobs().at(id).backoff == nullptr, "a job without refusals is not backed off");
 }
 
 void retry(Decision& d, JobId id) {

@@ -6,6 +6,7 @@
 
 #include "accounting/entitlement.h"
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak::decide {
 
@@ -26,6 +27,7 @@ const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecor
     return id ? d.s.jobs().find(id) : nullptr;
   }
   const JobId id = d.s.jobs().of_gang(cluster, job_name_of(pod), pod.owner);
+  must(!id || id.cluster() == cluster, "a gang is within its cluster");
   return id ? d.s.jobs().find(id) : nullptr;
 }
 
@@ -71,6 +73,7 @@ void resize_gang(Decision& d, JobId id, const PodRecord& pod) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
   d.emit(fact::GangResized{id, size});
+  must(job.gang_size == size && !job.shape, "a resized gang is not complete");
 }
 
 // True if the job is new and its account drains. The rest of an indexed Job that existed before is
@@ -100,8 +103,11 @@ fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRe
 
 const state::Job* create_job(Decision& d, fact::JobCreated created) {
   const JobId id = created.id;
+  must(d.s.jobs().find(id) == nullptr, "a new job has a new number");
   d.emit(std::move(created));
-  return d.s.jobs().find(id);
+  const state::Job* const job = d.s.jobs().find(id);
+  must(job != nullptr && job->waits(), "a new job of pods waits");
+  return job;
 }
 
 // The pod's contradictions to the gang that it joins, both values. Empty: there is none.
@@ -138,6 +144,7 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
 
 fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t rank,
                         const PodRecord& pod, AccountId account) {
+  must(!pod.uid.empty(), "a pod that joins has a uid");
   fact::PodAdded added;
   added.job = job.id;
   added.rank = rank;
@@ -159,6 +166,7 @@ bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, Accoun
   if (!added.dispute.empty()) return false;
   added.until_ms = std::max(job.until_ms, d.s.now() + d.s.policy().hold_ms);
   d.emit(std::move(added));
+  must(job.pods[*rank].holds_slot() && !job.pods[*rank].is_expected(), "the pod has its hold");
   d.tell(note::PodListed{job.id.cluster(), {job.id, *rank}});
   d.act_on(job.id);
   return true;
@@ -175,6 +183,7 @@ void queue_apart(Decision& d, const state::Cluster& cluster, const PodRecord& po
   fact::JobCreated created = alone_of_gang(new_job(d, cluster, pod, account));
   const JobId id = created.id;
   const state::Job& job = *create_job(d, std::move(created));
+  must(job.is_apart() && job.gang_size == 1, "a late pod of a gang is a job of its own");
   fact::PodAdded added = added_to(d, job, 0, pod, account);
   added.dispute.clear();
   d.emit(std::move(added));
@@ -208,6 +217,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
     job = create_job(d, new_job(d, cluster, pod, account));
   }
   const JobId id = job->id;
+  must(job->origin == JobOrigin::kPods, "a pod joins a job of pods");
   resize_gang(d, id, pod);
   const std::uint32_t rank = rank_for(*job, pod);
   if (rank - std::min(rank, job->gang_size) >= limits::kMaxPodsPerJob) {
@@ -222,6 +232,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
   d.emit(added_to(d, *job, rank, pod, account));
+  must(job->pods[rank].uid == pod.uid, "the pod has its rank");
   d.tell(note::PodListed{cluster.id, {id, rank}});
   settle(d, id);
 }
@@ -230,6 +241,7 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
                 AccountId account) {
   const state::Job& job = d.s.jobs().at(place.job);
   const state::Pod& known = job.pods[place.rank];
+  must(known.uid == pod.uid, "the record is of the pod at this rank");
   const bool waits = job.waits() && known.state == PodState::kWaiting;
   const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
   if (!waits || !may) return;

@@ -1,5 +1,6 @@
 // Decisions about non-GPU pods that Subak does not queue: their use of a node is one sum.
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
 
@@ -17,6 +18,7 @@ void sum_non_gpu_pods(Decision& d, NodeId node) {
 
 void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod) {
   const NodeId node = d.s.nodes().find(cluster, pod.node);
+  must(node && pod.shape.kind == GpuKind::kNone, "a non-GPU pod is on a known node");
   const NodeId before = d.s.non_gpu_pods().node_of(cluster, pod.uid);
   const NodeUse use = d.s.non_gpu_pods().use_of(node);
   const bool room = use.pods < static_cast<std::int64_t>(limits::kMaxNonGpuPodsPerNode) &&
@@ -29,6 +31,7 @@ void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod) {
                     pod.uid);
   }
   d.tell(note::NonGpuPodSeen{cluster, pod.uid, node, pod.shape});
+  must(d.s.non_gpu_pods().node_of(cluster, pod.uid) == node, "the pod counts on its node");
   if (before && before != node) sum_non_gpu_pods(d, before);
   sum_non_gpu_pods(d, node);
 }
@@ -37,6 +40,7 @@ bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid) {
   const NodeId node = d.s.non_gpu_pods().node_of(cluster, uid);
   if (!node) return false;
   d.tell(note::NonGpuPodSeen{cluster, uid, NodeId(), {}});
+  must(!d.s.non_gpu_pods().node_of(cluster, uid), "a pod that ended counts nowhere");
   sum_non_gpu_pods(d, node);
   return true;
 }

@@ -36,9 +36,11 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
 
 // Starts with the hold that the pod had. Later decisions are as for any job.
 void keep_place(Decision& d, JobId id, const PodSlot& slot) {
+  must(bool(slot.node), "a pod that leaves its gang has a hold");
   d.emit(fact::JobMoved{id, JobState::kQueued, Cause::kNone, {}, JobState::kIncomplete});
   d.emit(fact::AttemptStarted{id, 1, d.s.now() + d.s.policy().hold_ms, {slot}});
   d.act_on(id);
+  must(d.s.jobs().at(id).state == JobState::kStarting, "the pod keeps the hold that it had");
 }
 
 }  // namespace
@@ -92,6 +94,7 @@ void leave_out_apart(Decision& d, JobId id) {
   }
   const auto less = static_cast<std::uint32_t>(std::min<std::size_t>(gone, apart));
   const std::uint32_t size = gang.gang_size > less ? gang.gang_size - less : 1;
+  must(size > 0 && size <= gang.gang_size, "a gang becomes smaller by the pods that left it");
   if (size != gang.gang_size) d.emit(fact::GangResized{id, size});
 }
 

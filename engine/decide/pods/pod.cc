@@ -75,7 +75,9 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   }
   const JobId id = job->id;
   const TimeMs since = std::max<TimeMs>(added.bound_at_ms, 1);
+  must(added.bound_at_ms <= d.s.now() && added.slot.node == node, "a foreign pod is there already");
   d.emit(std::move(added));
+  must(job->pods[rank].is_bound(), "a foreign pod is bound");
   d.tell(note::PodListed{cluster.id, {id, rank}});
   evict_overcommit(d, node);
   if (!pod.running) return;
@@ -87,6 +89,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
 // until now.
 void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node) {
   const state::Pod& pod = job.pods[rank];
+  must(pod.is_bound(), "a pod that is bound again was bound");
   if (pod.slot.node == node) return;
   const bool running = pod.state == PodState::kRunning;
   const PodSlot slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
@@ -146,7 +149,9 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   const bool first = pod.uid.empty() || job.attempt == 1;
   const TimeMs seen_ms = said.sign.seen_ms;
   const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
+  must(slot.node == node && at <= d.s.now(), "a pod is bound to the node that was reported");
   d.emit(fact::PodBound{job.id, rank, at, slot, there_ms, said.sign.behind_ms});
+  must(job.pods[rank].is_bound(), "a pod that was reported is bound");
   evict_overcommit(d, node);
 }
 
@@ -167,6 +172,7 @@ Bind bind_seen(const Decision& d, const PodRecord& pod) {
 
 void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
+  must(pod.state == PodState::kBound, "a pod runs after it was bound");
   clear_backoff(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
@@ -207,6 +213,7 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
 //   - If the pod had a hold before, Subak's patch came late. Its controller, if any, recreates it.
 void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen) {
   const state::Job& job = d.s.jobs().at(id);
+  must(job.pods[rank].uid == seen.uid, "the gates are of the pod at this rank");
   const state::Pod& pod = job.pods[rank];
   const PodGate gate = gates_left(pod.gate, gate_of(seen));
   if (pod.is_bound() || gate == pod.gate) return;
@@ -313,6 +320,7 @@ void decide(Decision& d, const in::PodRunning& i) {
 }
 
 void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
+  must(!d.retold && d.s.nodes().find(cluster, node), "early reports wait for the node alone");
   d.retold = true;
   for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
     d.tell(note::PodNoLongerBeforeNode{cluster, pod.pod});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/said_time.h"
 
@@ -35,6 +36,7 @@ void decide(Decision& d, const in::PodGone& i) {
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, RowClock clock) {
   const state::Job& job = *d.s.jobs().find(id);
   const state::Pod& pod = job.pods[rank];
+  must(pod.is_live(), "a pod ends once");
   const bool had_place = pod.holds_slot();
   const TimeMs there_ms = std::min(std::max(pod.since_ms, pod.seen_ms), d.s.now());
   at = had_place ? std::clamp(at, there_ms, d.s.now()) : d.s.now();
@@ -46,7 +48,9 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, 
   if (cause == Cause::kRejected && pod.holds_slot()) {
     bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
   }
+  must(at <= d.s.now(), "a pod that ended has ended by now");
   d.emit(fact::PodGone{id, rank, at, cause});
+  must(!pod.is_live() && !pod.holds_slot(), "a pod that is gone holds nothing");
   const bool ill = cause != Cause::kNone && cause != Cause::kFinished;
   const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
   if (job.waits()) {

@@ -1,6 +1,7 @@
 // Decisions about commands that a pod's cluster did not carry out.
 #include <string>
 
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/effects.h"
 
@@ -32,6 +33,7 @@ void decide(Decision& d, const in::PodRefused& i) {
     rank = 0;
   }
   const state::Job& refused = d.s.jobs().at(id);
+  must(refused.pods[rank].state == PodState::kHeld, "a pod that is refused has a hold");
   if (scheduler && (starts || job.stop == i.cause)) note_refusal(d, refused, rank, i.words);
   if (starts) give_up(d, id, i.cause);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/said_time.h"
 
@@ -33,6 +34,7 @@ AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns
                      const std::string& said) {
   const AccountId of_ns = namespace_account(d.s, cluster, ns);
   if (!of_ns) return kUnassigned;
+  must(!d.s.tree().node(of_ns).spec.user, "a namespace belongs to an account, not to a user");
   const AccountId named = said.empty() ? AccountId() : d.s.tree().find(said);
   const bool counts = named && !d.s.tree().node(named).spec.user;
   return counts && is_below(d.s.tree(), named, of_ns) ? named : of_ns;
@@ -51,6 +53,7 @@ void decide(Decision& d, const in::SeenUntil& i) {
   const TimeMs at = our_time(d, i.at_ms);
   if (at < cluster->seen_until_ms + limits::kSeenUntilEveryMs) return;
   d.emit(fact::ClusterSeen{cluster->id, cluster->uid, at});
+  must(cluster->seen_until_ms == at, "the events of the cluster are known until then");
 }
 
 void decide(Decision& d, const in::NamespaceSeen& i) {
@@ -75,6 +78,7 @@ void decide(Decision& d, const in::NamespaceSeen& i) {
   d.tell(note::NamespaceListed{cluster->id, i.ns});
   if (i.account == (label == nullptr ? std::string() : label->account)) return;
   d.emit(fact::NamespaceLabelled{cluster->id, i.ns, i.account});
+  must((cluster->labels->find(i.ns) == nullptr) == i.account.empty(), "the label is as reported");
   assign_jobs(d, cluster->id, i.ns);
 }
 
@@ -92,7 +96,10 @@ void decide(Decision& d, const in::GangGone& i) {
     const bool its = owner == i.owner || owner.starts_with(i.owner + "+");
     if (its && job.pods_live() == 0) over.push_back(id);
   }
-  for (const JobId id : over) end_wait(d, d.s.jobs().at(id));
+  for (const JobId id : over) {
+    must(d.s.jobs().at(id).pods_live() == 0, "no pod of a gang that is gone is left");
+    end_wait(d, d.s.jobs().at(id));
+  }
 }
 
 // A namespace that the list has not named has no label, or is deleted.

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "core/must.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -33,6 +34,7 @@ void note_unmanaged(Decision& d) {
   const state::Cluster* const cluster = d.s.clusters().find(*observed_cluster(d.input.body));
   if (cluster == nullptr) return;
   const auto* const seen = std::get_if<in::PodSeen>(&d.input.body);
+  must(seen == nullptr || seen->pod.uid == uid, "the report is on this pod");
   const PodRecord* const known = d.s.unmanaged_pods().find(cluster->id, uid);
   if (seen != nullptr && is_unmanaged(d, cluster->id, seen->pod)) {
     note::UnmanagedPodSeen unmanaged{cluster->id, seen->pod};
