@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/must.h"
+
 namespace subak {
 
 Rules AccountsView::Row::rules() const {
@@ -10,6 +12,7 @@ Rules AccountsView::Row::rules() const {
 
 const AccountsView::Row* AccountsView::of_namespace(std::string_view cluster,
                                                     std::string_view ns) const {
+  must(ns.find('/') == std::string_view::npos, "a namespace has no slash");
   const std::string* path = by_namespace.find(std::string(cluster) + "/" + std::string(ns));
   if (path == nullptr) path = by_namespace.find(ns);
   return path == nullptr ? nullptr : of_path(*path);
@@ -39,6 +42,7 @@ std::optional<AccountsView::Refusal> AccountsView::refusal(std::string_view path
                                                            Asking asking) const {
   for (;;) {
     if (const Row* const row = of_path(path)) {
+      must(row->spec.path == path, "a row is found by its path");
       const auto binding = first_binding(row->rules(), amounts, asking);
       if (binding) return Refusal{row, *binding};
     }

@@ -3,16 +3,21 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak::derive {
 
-TimeMs midnight_after(TimeMs t) { return t - t % kDayMs + kDayMs; }
+TimeMs midnight_after(TimeMs t) {
+  must(t >= 0, "time begins at 0");
+  return t - t % kDayMs + kDayMs;
+}
 
 std::optional<DueRow> next_row(const State& s, ClusterId cluster) {
   const auto& open = s.allocations().open(cluster);
   if (open.empty() || !s.clusters().at(cluster).synced) return std::nullopt;
   const auto& [since, place] = *open.begin();
   const TimeMs midnight = midnight_after(since);
+  must(place.job.cluster() == cluster && midnight > since, "a row ends on the day that it began");
   return DueRow{place, midnight, midnight + limits::kDayOpenMs};
 }
 
@@ -30,6 +35,7 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s) {
   for (const auto& [id, cluster] : s.clusters().all()) {
     const auto& dues = s.jobs().dues(id);
     if (!cluster.synced || dues.empty()) continue;
+    must(dues.begin()->second.cluster() == id, "a cluster's ends are of its jobs");
     if (!next || *dues.begin() < *next) next = *dues.begin();
   }
   if (next) next->first = std::max(next->first, s.leap().until_ms());

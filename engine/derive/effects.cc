@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/must.h"
+
 namespace subak::derive {
 namespace {
 
@@ -15,6 +17,7 @@ bool concerns(const state::Job& job, std::uint32_t rank) {
 }  // namespace
 
 bool must_go(const state::Job& job, std::uint32_t rank) {
+  must(rank < job.pods.size(), "a rank is one of the job's");
   const state::Pod& pod = job.pods[rank];
   if (job.state != JobState::kEnding || !pod.is_live()) return false;
   return job.ends_for_good() || pod.holds_slot() || (rank < job.ranks() && !is_closed(pod.gate));
@@ -52,10 +55,12 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
     out.gpus = shape.gpus;
     out.profile = shape.profile;
     if (!pod.holds_slot()) continue;
+    must(s.fleet().node(pod.slot.node) != nullptr, "a hold is on a node of the fleet");
     out.node = s.fleet().node(pod.slot.node)->name;
     out.gpu_mask = pod.slot.gpu_mask;
     out.milligpu = pod.slot.milligpu;
   }
+  must(!ends || effect.cause != Cause::kNone, "a job that ends has a cause");
   if (effect.pods.empty() && effect.keep_closed.empty()) return std::nullopt;
   return effect;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/must.h"
+
 namespace subak::derive {
 namespace {
 
@@ -13,11 +15,13 @@ ProductDemand least_demand(const State& s, const state::Job& job) {
 }  // namespace
 
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking) {
+  must(job.leaf != kUnassigned, "a queued job has an account");
   const ProductDemand least = least_demand(s, job);
   return first_binding(s.tree(), {job.leaf, {&least, 1}}, asking);
 }
 
 bool is_within_quota(const State& s, const state::Job& job) {
+  must(bool(job.shape), "a queued job has one request");
   const ProductDemand least = least_demand(s, job);
   return within_quota(s.tree(), {job.leaf, {&least, 1}});
 }
@@ -25,6 +29,7 @@ bool is_within_quota(const State& s, const state::Job& job) {
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement) {
   std::map<ProductId, MilliGpu> sums;
   for (const PodSlot& slot : placement.slots) {
+    must(s.fleet().node(slot.node) != nullptr, "a placement is on nodes of the fleet");
     if (slot.milligpu > 0) sums[s.fleet().product_of(slot.node)] += slot.milligpu;
   }
   return {sums.begin(), sums.end()};
@@ -47,6 +52,7 @@ EntitledPlace find_in(const State& s, Search& search, const FleetView& fleet_vie
     for (const auto& [product, amount] : amounts) {
       if (!binding->product || binding->product == product) blocked_products.push_back(product);
     }
+    must(!blocked_products.empty(), "a rule of one product leaves others to try");
     found.placement = search.find(fleet_view, job.shape, job.id, blocked_products);
   }
   return found;
@@ -75,6 +81,7 @@ RefusedNodes refused_nodes(const State& s, const state::Job& job) {
 
 EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job) {
+  must(job.shape && job.leaf != kUnassigned, "a job that looks for a placement is complete");
   const RefusedNodes refused = refused_nodes(s, job);
   if (refused.never.empty() && refused.last.empty()) {
     return find_in(s, search, FleetView(s.fleet(), reserved), job);

@@ -4,6 +4,7 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/names.h"
 
 namespace subak::derive {
@@ -30,6 +31,7 @@ Reason unsized_gang(const state::Job& job) {
 }  // namespace
 
 Reason explain_incomplete(const state::Job& job) {
+  must(job.waits(), "a gang is incomplete while it waits");
   if (job.is_unsized() && job.leaf != kUnassigned) return unsized_gang(job);
   Reason r = reason(ReasonToken::kGangIncomplete, job.name);
   r.need = job.gang_size;
@@ -56,6 +58,7 @@ Reason explain_incomplete(const state::Job& job) {
 }
 
 Reason beyond_gang(const state::Job& job) {
+  must(job.pods_behind() > 0, "some pods have no rank in the gang");
   Reason r = reason(ReasonToken::kBeyondGangSize, job.name);
   r.need = job.gang_size;
   r.have = static_cast<std::int64_t>(job.gang_size + job.pods_behind());

@@ -15,6 +15,7 @@ QueueSnapshot::QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobI
   std::iota(places_.begin(), places_.end(), 0U);
   std::sort(places_.begin(), places_.end(),
             [this](std::uint32_t a, std::uint32_t b) { return order_[a] < order_[b]; });
+  must(places_.size() == order_.size(), "each job has a position");
 }
 
 std::size_t QueueSnapshot::position(JobId id) const {
@@ -52,7 +53,9 @@ std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
 }
 
 QueueSnapshot queue_snapshot(const State& s) {
-  return {s.seq(), s.now(), queue_order(s, s.now(), s.jobs().ready().size())};
+  std::vector<JobId> order = queue_order(s, s.now(), s.jobs().ready().size());
+  must(order.size() <= s.jobs().count(JobState::kQueued), "the order has queued jobs alone");
+  return {s.seq(), s.now(), std::move(order)};
 }
 
 void copy_queue(const State& s, QueueCopy& into) {

@@ -8,6 +8,7 @@
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/names.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/gang_reasons.h"
@@ -35,6 +36,7 @@ std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
 }
 
 Reason reason_of(const State& s, const Binding& b) {
+  must(b.have >= 0 && b.need >= b.have, "a rule that stops a job leaves less than it needs");
   const std::string path = shown_path(s.tree().node(b.subject));
   if (b.kind == BindingKind::kHold) {
     return reason(ReasonToken::kOnHold, path, "account " + path + " is held");
@@ -61,6 +63,7 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
     const bool first = node.backed_off && !job.is_backed_off();
     if (first) again_ms = again_ms == 0 ? node.until_ms : std::min(again_ms, node.until_ms);
     if (r.blockers.size() == limits::kMaxBlockers) continue;
+    must(s.fleet().node(node.node) != nullptr, "a backoff is of a node of the fleet");
     r.blockers.push_back(s.fleet().node(node.node)->name);
     names += (names.empty() ? " to " : ", ") + r.blockers.back();
   }
@@ -91,6 +94,7 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
 // Adds the rule that refuses the placement that the job would get.
 void explain_cost(const State& s, const Places& places, const ReservedNodes& reserved,
                   const state::Job& job, std::vector<Reason>& out) {
+  must(out.empty(), "a rule refuses a placement that exists");
   const EntitledPlace found = find_entitled(s, places.search, reserved, job);
   if (!found.placement && found.blocked_by_rule)
     out.push_back(reason_of(s, *found.blocked_by_rule));
@@ -100,6 +104,7 @@ void explain_cost(const State& s, const Places& places, const ReservedNodes& res
 // The nodes that rejected a pod of this shape, and the time of the next try.
 std::string turned_away(const State& s, const state::Job& job) {
   constexpr std::size_t kMostNodes = 8;
+  must(bool(job.shape), "a job whose nodes are backed off has one request");
   const GangRequest& request = s.fleet().request(job.shape);
   std::string text;
   std::size_t shown = 0;
@@ -162,6 +167,7 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
   if (places.search.find(fleet_view, job.shape, job.id)) return std::nullopt;
   Reason r = reason(ReasonToken::kNodeConditions, s.clusters().at(job.id.cluster()).name, "");
   r.need = s.jobs().least_milligpu(job);
+  must(drains.begin()->first < end_ms, "a drain begins before the job ends");
   TimeMs first_ms = 0;
   for (const auto& [from_ms, node] : drains) {
     if (from_ms >= end_ms || s.fleet().cluster_of(node) != job.id.cluster()) continue;
@@ -183,6 +189,7 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
 // within their quota only while no other job comes before them.
 void explain_order(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
+  must(out.empty(), "a job that fits lacks only its turn");
   Reason why = of_order(places, job, position);
   if (why.token == ReasonToken::kOutranked) {
     ReservedUntil reserved(s, ReservedUntil::Part::kInUse);
@@ -210,10 +217,12 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   if (!out.empty()) return;
   if (auto why = drained_too_soon(s, places, job, reserved)) out.push_back(*std::move(why));
   if (out.empty()) explain_order(s, places, job, position, out);
+  must(!out.empty(), "a job that waits has a reason");
 }
 
 // The job came while its account was draining.
 Reason awaited_resume(const State& s, const state::Job& job) {
+  must(bool(draining(s.tree(), job.leaf)), "an account above the job drains");
   const std::string path = shown_path(s.tree().node(draining(s.tree(), job.leaf)));
   return reason(ReasonToken::kOnHold, path,
                 "account " + path +
@@ -243,6 +252,7 @@ Siblings siblings_of(const AccountTree& tree, const ReadyQueue::Level& level) {
   out.all = compared.contains(level.node) ? 1 : 0;  // for its own jobs
   for (const AccountId id : tree.node(level.node).children) {
     const AccountNode& child = tree.node(id);
+    must(child.parent == level.node, "siblings have one parent");
     if (child.removed) continue;
     const auto shares = static_cast<double>(child.spec.shares);
     out.all += shares;
@@ -274,6 +284,7 @@ RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double
   step.node = shown_path(tree.node(level.node));
   double compared = 0;
   for (const ReadyQueue::Compared& c : level.compared) compared += c.sibling.shares;
+  must(compared <= siblings.present, "siblings that are compared are present");
   for (const ReadyQueue::Compared& c : level.compared) {
     const bool own = c.sibling.id == level.node;
     RankStep::Entry entry = entry_of(tree, c.sibling.id, t);
@@ -308,6 +319,7 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   double share = 1, target = 1;  // the node's parts of the fleet
   for (const ReadyQueue::Level& level : pass.rank(job.id)) {
     RankStep step = step_of(tree, level, share, target, t);
+    must(step.entries.size() >= level.compared.size(), "each compared sibling has an entry");
     share = target = 0;
     for (std::size_t i = 0; i < level.compared.size(); ++i) {
       const AccountId id = level.compared[i].sibling.id;
@@ -379,6 +391,7 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
   std::vector<Reason> out;
   if (job.waits()) out = reasons_to_wait(s, places, job, position);
   if (job.pods_behind() > 0) out.push_back(beyond_gang(job));
+  must(!out.empty() || !job.waits(), "a job that waits has a reason");
   return out;
 }
 
@@ -388,6 +401,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   if (starts_beside_reserved(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;
+  must(!queued || job.shape, "a queued job has one request");
   if (queued) explain_entitlement(s, job, rules);
   if (!rules.empty()) {
     return *std::min_element(rules.begin(), rules.end(), [](const Reason& a, const Reason& b) {

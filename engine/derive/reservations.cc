@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/derive/entitled_place.h"
 
 namespace subak::derive {
@@ -19,6 +20,7 @@ bool are_too_few(const State& s, Search& search, const state::Job& job, std::siz
 // The longest time that it holds its nodes, from State::sure_end(). kNever: not known.
 DurationMs sure_length(const State& s, const state::Job& job) {
   const TimeMs end_ms = s.sure_end(job);
+  must(end_ms >= s.now(), "a job that starts now ends later");
   return end_ms == state::kNever ? state::kNever : end_ms - s.now();
 }
 
@@ -31,6 +33,7 @@ std::vector<TimeMs> drain_times(const State& s, ClusterId cluster) {
       continue;
     }
     if (times.size() == limits::kMaxDrainTimes) break;
+    must(times.empty() || times.back() < from_ms, "planned drains are in order of time");
     times.push_back(from_ms);
   }
   return times;
@@ -39,7 +42,9 @@ std::vector<TimeMs> drain_times(const State& s, ClusterId cluster) {
 // The time by which another job must be gone from the reserved nodes. 0: no other job may use them.
 TimeMs usable_until(const State& s, const state::Reservation& r) {
   if (r.estimated || r.start_ms <= s.now()) return 0;
-  return s.now() + (r.start_ms - s.now()) / 2;
+  const TimeMs until_ms = s.now() + (r.start_ms - s.now()) / 2;
+  must(until_ms >= s.now() && until_ms < r.start_ms, "other jobs are gone before the start");
+  return until_ms;
 }
 
 // Closes nodes where the cluster's scheduler refused the job: no start is planned there.
@@ -70,6 +75,7 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
     }
     return search.drain_set(FleetView(s.fleet(), reserved), job.shape);
   };
+  must(std::is_sorted(ends.begin(), ends.end()), "the ends are in order");
   std::vector<NodeId> place = place_by(ends.back());
   if (place.empty()) return std::nullopt;
   auto low = ends.begin();  // no placement is possible before
@@ -90,6 +96,7 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
     return std::nullopt;
   }
   const TimeMs start_ms = free.at(place);
+  must(start_ms <= ends.back(), "the start is when the last of these nodes is free, or sooner");
   return Start{std::move(place), start_ms, false};
 }
 
@@ -157,6 +164,7 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
   std::vector<NodeId> place = search.drain_set(FleetView(s.fleet(), closed), job.shape);
   if (place.empty()) return std::nullopt;
   const TimeMs start_ms = FreeFor(s, job).at(place);
+  must(start_ms >= s.now(), "an estimated start is not in the past");
   return Start{std::move(place), start_ms, true};
 }
 
@@ -176,6 +184,7 @@ void FreeFor::add_too_many(NodeId node, std::vector<JobId>& out) const {
   std::erase(gangs, job_);
   const auto promised = promised_.find(s_.fleet().wired_domain(node));
   const std::size_t beside = gangs.size() + (promised == promised_.end() ? 0 : promised->second);
+  must(most_ > 0, "only gangs with a ComputeDomain are counted");
   if (beside < most_) return;
   std::sort(gangs.begin(), gangs.end(),
             [&](JobId a, JobId b) { return std::pair(end_of(a), a) < std::pair(end_of(b), b); });
@@ -223,6 +232,7 @@ bool FreeFor::is_held(const std::vector<NodeId>& nodes) const {
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes) {
   MilliGpu sum = 0;
   for (const NodeId node : nodes) sum += s.fleet().levels(node).allocated;
+  must(sum >= 0, "no node holds less than nothing");
   return sum;
 }
 
@@ -244,6 +254,7 @@ bool gone_before_drains(const State& s, const state::Job& job, const std::vector
 
 void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved) {
   for (const state::Reservation& r : s.clusters().at(job.cluster()).reservations) {
+    must(r.job.cluster() == job.cluster(), "a cluster's reservations are of its jobs");
     if (r.job != job) reserved.reserve(r.nodes, r.job, s.uses_compute_domain(r.job));
   }
 }
@@ -269,6 +280,7 @@ ReservedUntil::ReservedUntil(const State& s, Part part) : s_(s), part_(part) {
   }
   std::sort(ends_.begin(), ends_.end());
   ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
+  must(part == Part::kInUse || last_ms_ == 0, "only nodes in use have a last time");
 }
 
 const ReservedNodes& ReservedUntil::from(TimeMs end_ms) { return made(end_ms, true); }

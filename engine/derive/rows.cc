@@ -6,6 +6,7 @@
 #include <map>
 
 #include "accounting/fairtree.h"
+#include "core/must.h"
 #include "engine/answers/view.h"
 #include "engine/derive/gang_reasons.h"
 #include "engine/derive/reasons.h"
@@ -37,6 +38,7 @@ std::vector<OpenUsage> open_usage(const State& s) {
       const state::Job& job = s.jobs().at(id);
       const state::Pod& pod = job.pods[rank];
       if (pod.slot.milligpu == 0) continue;
+      must(pod.holds_slot() && pod.since_ms <= s.now(), "open usage began by now");
       const UsageState bound =
           job.origin == JobOrigin::kForeign ? UsageState::kForeign : UsageState::kUsed;
       out.push_back({job.leaf, pod.is_bound() ? bound : UsageState::kHeld, s.product_of(pod.slot),
@@ -112,6 +114,7 @@ std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
     const state::Job& job = s.jobs().at(first ? *one : *other);
     if (first) ++one;
     if (!first || both) ++other;
+    must(job.state != JobState::kDone, "a job beside the queue is live");
     if (job.state == JobState::kQueued || !is_below(s, job, account)) continue;
     out.push_back(row(s, job, false));
   }
@@ -123,6 +126,7 @@ std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most) {
   const auto& all = s.jobs().crowded();
   for (auto it = all.upper_bound(after); it != all.end() && out.size() < most; ++it) {
     const state::Job& job = s.jobs().at(*it);
+    must(job.pods_behind() > 0, "a crowded job has pods without a rank");
     out.push_back({row(s, job, true), beyond_gang(job)});
   }
   return out;
@@ -177,6 +181,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
                                              : std::numeric_limits<double>::infinity();
     if (id != kRootAccount) whole_share[id] = whole_share[node.parent] * row.norm_shares;
     const double share = whole_share[id];
+    must(share >= 0 && share <= 1.0 + 1e-9, "a share is a part of the whole");
     row.share_factor =
         share > 0 ? std::exp2(-(root_usage > 0 ? usage / root_usage : 0) / share) : 0;
     row.surplus_gpu_seconds = s.tree().surplus(id, t) / GpuTime::kRawPerGpuSecond;
@@ -199,6 +204,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     share_row.order = id.value;
     share_rows.push_back(std::move(share_row));
   }
+  must(share_rows.size() == out.size(), "each account is ranked");
   const auto factors = fair_tree(share_rows);
   for (std::size_t i = 0; factors.ok() && i < out.size(); ++i) {
     out[i].fairshare = (*factors)[i].fairshare;
@@ -220,6 +226,7 @@ std::vector<NodeBill> bill(const State& s, TimeMs t) {
     bill.node = id;
     bill.capacity = s.fleet().books(id, t);
     bill.charged = s.ledger().of_node(id) + open[id];
+    must(s.fleet().node(id) != nullptr, "a bill is of a node of the fleet");
     bill.residual = bill.capacity.allocated - bill.charged;
     const GpuTime parts = bill.capacity.allocated + bill.capacity.idle + bill.capacity.stranded +
                           bill.capacity.unusable;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
 
@@ -19,10 +20,12 @@ void keep_most_usual(const Fleet& fleet, Mix& mix) {
     return a.second != b.second ? a.second > b.second : fleet.hash(a.first) < fleet.hash(b.first);
   });
   if (mix.size() > limits::kSurveyShapes) mix.resize(limits::kSurveyShapes);
+  must(mix.empty() || mix.front().second >= mix.back().second, "the most common shape comes first");
 }
 
 void survey_queue(const State& s, const Places& places, Survey& out) {
   out.head = queue_order(s, s.now(), limits::kSurveyQueue);
+  must(out.head.size() <= limits::kSurveyQueue, "the head of the queue is bounded");
   for (std::size_t i = 0; i < std::min(out.head.size(), limits::kSurveyExplained); ++i) {
     std::set<ReasonToken> tokens;
     for (const Reason& reason : reasons_of(s, places, s.jobs().at(out.head[i]), i + 1)) {
@@ -39,6 +42,7 @@ MilliGpu reserved_idle(const State& s, ClusterId cluster) {
   for (const state::Reservation& r : s.clusters().at(cluster).reservations) {
     for (const NodeId node : r.nodes) idle += s.fleet().levels(node).idle;
   }
+  must(idle >= 0, "no node has less than nothing idle");
   return idle;
 }
 

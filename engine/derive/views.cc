@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak::derive {
 namespace {
@@ -20,6 +21,7 @@ bool is_shown(const AccountNode& node) {
 }
 
 AccountsView::Row row_of(const AccountNode& node) {
+  must(!node.removed, "a removed account has no row");
   return {node.id, node.spec, node.revision, node.quota, node.limit, node.borrow};
 }
 
@@ -54,6 +56,7 @@ void refresh_products(const Fleet& fleet, AccountsView& view) {
     const ProductId id(static_cast<std::uint16_t>(i));
     products->emplace(fleet.product_name(id), id);
   }
+  must(products->size() == fleet.products(), "each product has one name");
   view.products = std::move(products);
 }
 
@@ -83,6 +86,7 @@ LargestNode largest_node(const State& s, ClusterId cluster) {
   std::map<std::string, std::int64_t> extended;
   bool all_say_cpu = true, all_say_memory = true;
   for (const NodeId id : s.fleet().nodes(cluster)) {
+    must(s.fleet().cluster_of(id) == cluster, "a cluster's nodes are its own");
     const NodeSpec& node = *s.fleet().node(id);
     if (node.gpus == 0) continue;
     all_say_cpu = all_say_cpu && node.cpu_milli > 0;
@@ -154,6 +158,7 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     if (slices == memo.slices.end()) continue;
     view.mig_slices.assign(slices->second.begin(), slices->second.end());
   }
+  must(out->size() == s.clusters().all().size(), "each cluster has a view");
   return out;
 }
 
@@ -171,6 +176,7 @@ std::shared_ptr<const View> view(const State& s, ViewMemo& memo) {
     view->jobs[state] = s.jobs().count(static_cast<JobState>(state));
   }
   for (const JobId id : s.jobs().crowded()) view->pods_beyond_gang += s.jobs().at(id).pods_behind();
+  must(view->accounts && view->clusters, "a view has accounts and clusters");
   view->ledger_rows = s.ledger().rows();
   return view;
 }

@@ -10,6 +10,7 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "model/bounds.h"
 #include "model/mig.h"
 
@@ -65,6 +66,7 @@ void add_segments(const fact::JobCreated& job, std::vector<Change>& out) {
   if (job.request.topology == Topology::kAny || job.request.balanced) return;
   const std::uint32_t segment = whole ? job.request.pods() : job.request.segment;
   if (segment < 2 || segment % 2 != 0) return;
+  must(segment <= job.request.pods(), "a segment is part of its gang");
   Change change{"", job.request, job.time_limit_ms};
   change.request.segment = segment / 2;
   change.text = "segments of " + std::to_string(segment / 2) + " instead of " +
@@ -89,6 +91,7 @@ std::map<std::string, MilliGpu> slices_for(const ForecastBasis& basis,
     if (node == nullptr || node->cluster != job.id.cluster()) continue;
     for (const MigSlices& slices : node->spec.mig) {
       const auto cost = mig_slice_milligpu(node->spec.product, slices.profile);
+      must(!cost || *cost > 0, "a slice is a part of a GPU");
       if (cost && slices.count > 0) out.emplace(slices.profile, *cost);
     }
   }
@@ -141,6 +144,8 @@ std::vector<Change> changes_of(const ForecastBasis& basis, const fact::JobCreate
   std::erase_if(out,
                 [](const Change& c) { return bounds::check(c.request, "request").has_value(); });
   if (out.size() > limits::kMaxAlternatives) out.resize(limits::kMaxAlternatives);
+  must(std::none_of(out.begin(), out.end(), [](const Change& c) { return c.text.empty(); }),
+       "a change says what it changes");
   return out;
 }
 
@@ -156,6 +161,7 @@ std::optional<std::size_t> find(const ForecastBasis& basis, JobId job) {
 // The basis with the job of this fact submitted again, now, with the change. The job is the last of
 // its class and has no reservation.
 ForecastBasis with(const ForecastBasis& basis, std::size_t at, const Change& change) {
+  must(at < basis.facts.size(), "the job is in the basis");
   ForecastBasis out = basis;
   auto& kept = std::get<fact::JobSnapshot>(out.facts[at].body);
   kept.job.request = change.request;
@@ -183,6 +189,7 @@ std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job) {
     const Forecast forecast = make_forecast(with(basis, *at, change), nullptr, job);
     const Forecast::Start* const sooner = forecast.find(job);
     if (sooner == nullptr) continue;
+    must(sooner->at_ms >= basis.time_ms, "a forecast start is not in the past");
     const DurationMs wait_ms = start.value_or(basis.time_ms) - basis.time_ms;
     const DurationMs gain_ms = std::max(kMinuteMs, wait_ms / 10);
     if (!start || sooner->at_ms + gain_ms <= *start) {

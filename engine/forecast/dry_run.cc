@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -15,6 +16,7 @@ void copy_state(const State& s, State& copy) {
       SnapshotParts::kWithoutRequests);
   copy.set_seq(s.seq());
   copy.advance(s.now());
+  must(live_size(copy) == live_size(s), "the copy has every live job and node");
 }
 
 std::size_t live_size(const State& s) {
@@ -32,7 +34,10 @@ std::optional<std::set<JobId>> dry_run_pass(const State& s) {
   decide(d, in::Pass{}, memory);
   std::set<JobId> starts;
   for (const Fact& fact : d.out.facts) {
-    if (const auto* f = std::get_if<fact::AttemptStarted>(&fact.body)) starts.insert(f->id);
+    const auto* const f = std::get_if<fact::AttemptStarted>(&fact.body);
+    if (f == nullptr) continue;
+    must(s.jobs().at(f->id).state == JobState::kQueued, "a pass starts queued jobs");
+    starts.insert(f->id);
   }
   return starts;
 }

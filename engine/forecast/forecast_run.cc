@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/derive/deadlines.h"
 #include "engine/forecast/run_times.h"
 
@@ -19,6 +20,7 @@ Forecast::Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whol
       places_(std::move(places)) {
   std::sort(starts_.begin(), starts_.end(),
             [](const Start& a, const Start& b) { return a.job < b.job; });
+  must(time_ms_ <= until_ms_, "a forecast ends after it begins");
   assumed_ = std::any_of(starts_.begin(), starts_.end(), [](const Start& s) { return s.assumed; });
 }
 
@@ -44,6 +46,7 @@ ForecastRun::ForecastRun(const ForecastBasis& basis)
     : basis_(basis), search_(state_.fleet()), now_(basis.time_ms) {
   for (const Fact& fact : basis.facts) state_.apply(fact);
   state_.set_seq(basis.seq);
+  must(state_.now() <= now_, "a forecast begins at or after its basis");
   state_.advance(now_);
   if (basis.run_times.empty()) predicted_ = derive::run_times(state_, basis.ended, now_);
   for (const JobId id : state_.jobs().ids()) {
@@ -62,6 +65,7 @@ void ForecastRun::look() {
 }
 
 TimeMs ForecastRun::begin(const state::Job& job) {
+  must(job.pods_holding() > 0, "a job that begins holds something");
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (job.pods[rank].state == PodState::kHeld) {
       charge(d_, job, rank, now_, UsageState::kHeld, job.leaf);
@@ -74,6 +78,7 @@ TimeMs ForecastRun::begin(const state::Job& job) {
   }
   const RunTime run = run_time(job.id);
   const TimeMs end_ms = std::max(now_, job.run().started_ms + run.ms);
+  must(end_ms >= now_, "a run ends after it begins");
   ends_.push({end_ms, job.id, job.attempt, run.assumed || rests_on_assumed(job)});
   look();
   return end_ms;
@@ -102,6 +107,7 @@ void ForecastRun::note_start(const state::Job& job, TimeMs end_ms) {
     places_.back().milligpu += pod.slot.milligpu;
   }
   if (places_.size() > limits::kForecastPlaces) places_.resize(before);
+  must(places_.size() >= before && end_ms >= now_, "a start has its nodes or none");
   starts_.push_back({job.id, now_, end_ms, static_cast<std::uint32_t>(before),
                      static_cast<std::uint32_t>(places_.size() - before), rests_on_assumed(job),
                      run_time(job.id).assumed});
@@ -112,6 +118,7 @@ void ForecastRun::stop(JobId id) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (job.pods[rank].holds_slot()) end_pod(d_, id, rank, now_, Cause::kFinished);
   }
+  must(job.pods_holding() == 0, "a job that stopped holds nothing");
   look();
 }
 
@@ -154,6 +161,7 @@ void ForecastRun::end_what_is_due() {
 void ForecastRun::advance(TimeMs t) {
   if (t > now_) assumed_now_ = false;
   now_ = std::max(now_, t);
+  must(state_.now() <= now_, "time does not go back");
   state_.advance(now_);
   end_what_is_due();
   settle();
@@ -189,6 +197,7 @@ Forecast ForecastRun::run(const std::function<bool()>& go_on, JobId goal) {
   while (somebody_may_start() && (!goal || waiting_.contains(goal))) {
     const std::optional<TimeMs> next = next_time();
     if (!next) break;
+    must(*next >= now_, "what happens next lies ahead");
     whole = *next <= until && starts_.size() < limits::kForecastStarts && (!go_on || go_on());
     if (!whole) break;
     advance(*next);

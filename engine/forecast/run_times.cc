@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak::derive {
 namespace {
@@ -20,6 +21,7 @@ using state::Job;
 class LastTwo {
  public:
   void add(DurationMs ran_ms, DurationMs limit_ms) {
+    must(ran_ms > 0 && limit_ms >= 0, "an ended run took time");
     ran_.add(static_cast<double>(ran_ms));
     if (limit_ms != 0) part_.add(static_cast<double>(ran_ms) / static_cast<double>(limit_ms));
   }
@@ -79,6 +81,7 @@ DurationMs said_length(const State& s, const Job& job) {
 RunTime run_time(const State& s, const Templates& templates, const Job& job, TimeMs t) {
   const TimeMs started_ms = job.run().started_ms;
   const DurationMs past = started_ms == 0 ? 0 : t - started_ms;
+  must(past >= 0 && job.state != JobState::kDone, "a live job began by now");
   if (job.state == JobState::kEnding) return {past + limits::kEndingMs};
   const DurationMs said = said_length(s, job);
   const std::optional<DurationMs> like_it = templates.of(job);
@@ -108,6 +111,7 @@ std::vector<EndedRun> ended_runs(const State& s) {
   out.reserve(done.size());
   std::transform(done.begin(), done.end(), std::back_inserter(out), [](const Job* job) {
     const state::Run& run = job->run();
+    must(run.ended_ms > run.started_ms, "a run that counts took time");
     return EndedRun{job->leaf,
                     job->id.cluster(),
                     state::without_digits(job->name),

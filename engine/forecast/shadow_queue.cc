@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/text.h"
 #include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
@@ -72,6 +73,7 @@ void ShadowQueue::queue(const Waiting& waiting) {
   decide(d, std::get<in::PodSeen>(input.body));
   d.tell(note::Decided{});
   const auto place = copy_.jobs().of_uid(cluster, waiting.pod->uid);
+  must(!place || place->job.cluster() == cluster, "a pod's job is in its cluster");
   if (place && place->job.sequence() >= fresh) pending_.insert(place->job);
 }
 
@@ -84,6 +86,7 @@ void ShadowQueue::play_pass() {
   for (const JobId id : pending_) {
     if (copy_.jobs().at(id).state != JobState::kQueued) rows_.push_back(id);
   }
+  must(in_order_ <= rows_.size(), "jobs in the order come first");
   decide(d, in::Pass{}, memory_);
 }
 
@@ -103,6 +106,7 @@ bool ShadowQueue::is_below(JobId id, std::string_view account) const {
 }
 
 ShadowRow ShadowQueue::row(std::size_t index) {
+  must(index < rows_.size(), "a row is one of the shadow queue");
   const state::Job& job = copy_.jobs().at(rows_[index]);
   ShadowRow out;
   out.index = index;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -33,6 +34,7 @@ std::pair<double, double> shortest(const std::vector<double>& sorted, double lev
   const auto all = static_cast<double>(sorted.size() + 1);
   const auto inside = static_cast<std::size_t>(std::ceil((1 - level) * all));
   if (inside >= sorted.size()) return {sorted.front(), sorted.back()};
+  must(inside > 0, "the range has at least one value");
   std::pair<double, double> best{sorted.front(), sorted[inside - 1]};
   for (std::size_t i = 1; i + inside <= sorted.size(); ++i) {
     const std::pair<double, double> next{sorted[i], sorted[i + inside - 1]};
@@ -63,11 +65,13 @@ std::optional<ExpectedStart> ForecastStarts::of(JobId job, TimeMs now) const {
 
 void StartCalibration::announced(JobId job, TimeMs at_ms, TimeMs start_ms) {
   if (waiting_.size() >= limits::kMaxCalibrationStarts) return;
+  must(bool(job) && at_ms >= 0, "a start is announced for a job");
   waiting_.try_emplace(job, Announced{at_ms, start_ms, odds().of(at_ms, start_ms), false});
 }
 
 void StartCalibration::hit(bool in) {
   level_ = std::clamp(level_ + kStep * (kMissing - (in ? 0 : 1)), kLeast, kMost);
+  must(level_ >= kLeast && level_ <= kMost, "the level stays within its bounds");
   odds_.reset();
 }
 
@@ -80,6 +84,7 @@ std::optional<ExpectedStart> StartCalibration::started(JobId job, TimeMs t) {
   const auto waited = static_cast<double>(std::max<DurationMs>(0, t - told.at_ms));
   const double ratio =
       (waited + kShort) / (static_cast<double>(told.start_ms - told.at_ms) + kShort);
+  must(ratio > 0, "a ratio of two waits is above 0");
   ratios_.push_back(ratio);
   if (ratios_.size() > limits::kMaxCalibrationOutcomes) ratios_.pop_front();
   odds_.reset();
@@ -103,6 +108,7 @@ const StartOdds& StartCalibration::odds() const {
   std::vector<double> sorted(ratios_.begin(), ratios_.end());
   std::sort(sorted.begin(), sorted.end());
   const auto [low, high] = shortest(sorted, level_);
+  must(low <= high, "a range has a low and a high end");
   return out = {low, sorted[sorted.size() / 2], high, true};
 }
 

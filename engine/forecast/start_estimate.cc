@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak {
 
@@ -44,6 +45,7 @@ std::string_view assumption(const StartEstimate& estimate) {
 std::optional<StartEstimate> start_estimate(const JobRow& row, const ForecastStarts& starts,
                                             TimeMs now) {
   if (!is_waiting(row.state)) return std::nullopt;
+  must(starts.forecast != nullptr, "an estimate has a forecast, be it an empty one");
   const auto told = starts.of(row.id, now);
   if (row.start_ms != 0 && !row.start_promised && !told && !starts.odds.learned) {
     return StartEstimate{EstimateBasis::kNoForecast, {}};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/forecast/run_times.h"
 #include "engine/plan/plan_node.h"
 #include "engine/plan/plan_rows.h"
@@ -58,6 +59,7 @@ class Known {
   // The predicted end of a job that holds something.
   TimeMs end(JobId id) const {
     const TimeMs started_ms = s_.jobs().at(id).run().started_ms;
+    must(started_ms <= t_, "a job that holds something began by now");
     return std::max(t_ + 1, (started_ms != 0 ? started_ms : t_) + run_times_.at(id).ms);
   }
   bool is_end_assumed(JobId id) const { return run_times_.at(id).assumed; }
@@ -85,6 +87,7 @@ class Known {
       const NodeSpec* const spec = s_.fleet().node(node);
       if (spec == nullptr || left == 0) continue;
       const MilliGpu has = std::min(left, spec->gpus * kMilliPerGpu);
+      must(has >= 0 && has <= left, "a node has a part of what is left");
       coming->places.push_back({node, has});
       left -= has;
     }
@@ -119,6 +122,7 @@ void close(const State& s, NodeId id, NodeTime& node) {
   const bool ends = drain.until_ms != 0 && (takes_pods || is_only_drained(s, id));
   node.closed_from_ms = takes_pods ? drain.from_ms : 0;
   node.closed_until_ms = ends ? drain.until_ms : state::kNever;
+  must(node.closed_from_ms <= node.closed_until_ms, "a node opens after it closed");
 }
 
 // The requested nodes by id, each with its inputs.
@@ -136,6 +140,7 @@ std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
     node.lost = levels.stranded + spec.unhealthy_gpus * kMilliPerGpu;
     for (const auto& [job, rank] : s.allocations().on(id)) {  // by job
       const MilliGpu milligpu = s.jobs().at(job).pods[rank].slot.milligpu;
+      must(node.runs.empty() || !(job < node.runs.back().job), "holds on a node are by job");
       if (node.runs.empty() || node.runs.back().job != job) {
         node.runs.push_back({job, 0, 0, known.end(job)});
       }
@@ -174,6 +179,7 @@ TimeMs known_until(const std::map<NodeId, NodeTime>& nodes, TimeMs t) {
     if (node.reserved_until_ms < state::kNever) kept = std::max(kept, node.reserved_until_ms);
   }
   const auto most = ends.begin() + static_cast<std::ptrdiff_t>((ends.size() * 9 + 9) / 10 - 1);
+  must(most < ends.end(), "nine of ten are not more than all");
   std::nth_element(ends.begin(), most, ends.end());
   return std::max(*most, kept);
 }
@@ -192,6 +198,7 @@ void join(std::vector<PlanPiece>& pieces) {
       pieces[kept++] = one;
     }
   }
+  must(kept <= pieces.size(), "joined pieces are not more than before");
   pieces.resize(kept);
 }
 
@@ -211,6 +218,7 @@ std::vector<PlanDomain> domains_of(const State& s, const PlanAsked& asked,
     domain.kind = alone ? "node" : "clique";
     domain.name = alone ? spec.name : spec.clique;
     domain.rack = rack_of(spec);
+    must(!domain.name.empty(), "a domain has a name");
     domain.nodes += 1;
     domain.installed += node.installed;
     for (const PlanPiece& piece : pieces_of(node, from_ms, to_ms)) domain.pieces.push_back(piece);
@@ -287,6 +295,8 @@ class JobList {
       return std::tie(a.first, a.second.job) < std::tie(b.first, b.second.job);
     });
     const std::size_t shown = std::min(ranked.size(), asked_.jobs);
+    must(std::none_of(ranked.begin(), ranked.end(), [](const auto& r) { return !r.second.job; }),
+         "each row is of a job");
     plan_.jobs_left_out += ranked.size() - shown;
     for (std::size_t i = 0; i < shown; ++i) plan_.jobs.push_back(whole(ranked[i].second));
   }
@@ -353,6 +363,7 @@ class JobList {
 }  // namespace
 
 DurationMs plan_span(DurationMs known_ms) {
+  must(known_ms >= 0, "what is known lies ahead");
   for (const DurationMs span :
        {limits::kLeastPlanMs, 15 * kMinuteMs, 20 * kMinuteMs, 30 * kMinuteMs, 45 * kMinuteMs,
         kHourMs, 90 * kMinuteMs, 2 * kHourMs, 3 * kHourMs, 4 * kHourMs, 6 * kHourMs, 8 * kHourMs,
@@ -370,6 +381,7 @@ FleetPlan plan(const State& s, const PlanAsked& asked, const Forecast& forecast,
   const DurationMs span =
       asked.until_ms == 0 ? plan_span(known_until(nodes, t) - t) : asked.until_ms - t;
   const auto columns = static_cast<DurationMs>(asked.columns);
+  must(columns > 0 && span >= 0, "a plan has columns and looks ahead");
   out.step_ms = std::max<DurationMs>(1, (span + columns - 1) / columns);
   out.until_ms = t + columns * out.step_ms;
   add_rows(domains_of(s, asked, nodes, out.from_ms, out.until_ms), asked, out);

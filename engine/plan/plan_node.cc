@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/must.h"
+
 namespace subak::derive {
 namespace {
 
@@ -18,6 +20,7 @@ std::vector<TimeMs> changes(const NodeTime& node, TimeMs from_ms, TimeMs to_ms) 
   for (TimeMs& at : out) at = std::clamp(at, from_ms, to_ms);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
+  must(out.front() == from_ms && out.back() == to_ms, "the changes have both ends");
   return out;
 }
 
@@ -53,6 +56,7 @@ void add(const std::vector<NodeTime::Hold>& holds, PlanKind kind, TimeMs a, Time
          MilliGpu& left, Pieces& out) {
   for (const NodeTime::Hold& hold : holds) {
     const MilliGpu has = std::min(hold.milligpu, left);
+    must(has <= left, "a hold takes from what is left");
     out.add({kind, hold.job, a, b, has});
     left -= has;
   }
@@ -79,6 +83,7 @@ std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms) {
     const MilliGpu closed = node.is_closed(a) ? left : std::min(node.lost, left);
     out.add({std::nullopt, JobId(), a, b, closed});
     left -= closed;
+    must(left >= 0, "a node has no less than nothing left");
     add(coming, PlanKind::kForecast, a, b, left, out);
     if (node.reserved_for && a < node.reserved_until_ms) {
       out.add({PlanKind::kIdle, node.reserved_for, a, b, left});

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/must.h"
+
 namespace subak::derive {
 namespace {
 
@@ -26,6 +28,7 @@ std::optional<std::vector<Group>> grouped(const std::vector<PlanDomain>& domains
     if (out.size() > most) return std::nullopt;
     out[it->second].push_back(&domain);
   }
+  must(out.size() <= most, "the groups are as few as asked for");
   return out;
 }
 
@@ -64,6 +67,7 @@ class Columns {
       const auto column = static_cast<std::size_t>((at - from_ms_) / step_ms_);
       const TimeMs next = from_ms_ + static_cast<TimeMs>(column + 1) * step_ms_;
       const TimeMs end = std::min(piece.to_ms, next);
+      must(column < to.size() && end > at, "a piece is within the columns");
       to[column] += piece.milligpu * (end - at);
       at = end;
     }
@@ -78,6 +82,7 @@ class Columns {
       sums[i] += of[i];
       out[i] = rounded(sums[i]) - before;
     }
+    must(of.size() == columns_ && sums.size() == columns_, "each column has a sum");
     return out;
   }
 
@@ -132,6 +137,7 @@ class Lanes {
     });
     // A single job that is left over gets the shared lane for itself.
     const std::size_t own = ranked.size() <= most + 1 ? ranked.size() : most;
+    must(own <= ranked.size(), "a lane is of a job that is there");
     // The earliest job first, then the one that stays longest: stacked lanes then keep their level.
     std::sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(own),
               [](const auto& a, const auto& b) {
@@ -154,6 +160,7 @@ class Lanes {
 
 PlanRow row_of(const Group& group, const std::string& kind, const PlanAsked& asked,
                const Columns& columns) {
+  must(!group.empty(), "a row has a domain");
   const PlanDomain& first = *group.front();
   PlanRow row{
       first.cluster, first.product, first.kind, first.name, "", group.size(), 0, 0, {}, {}, {}};
@@ -195,6 +202,7 @@ void add_rows(const std::vector<PlanDomain>& domains, const PlanAsked& asked, Fl
   const Grouping grouping = group(domains, asked.rows);
   const std::size_t shown = std::min(asked.rows, grouping.groups.size());
   plan.rows_left_out = grouping.groups.size() - shown;
+  must(plan.rows.empty(), "rows are added once");
   const Columns columns(plan, asked.columns);
   for (std::size_t i = 0; i < shown; ++i) {
     plan.rows.push_back(row_of(grouping.groups[i], grouping.kind, asked, columns));
