@@ -34,6 +34,7 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
                  JobId owner) {
   const std::uint64_t end = scene.fleet.log_end();
   if (!sought.failed) return false;
+  must(sought.failed_at <= end, "a search failed at a position that the log has reached");
   if (sought.failed_at == end) return true;
   const GangRequest& r = s.request();
   const bool whole_gang = !r.balanced && r.spare == 0 && (r.segment == 0 || r.segment >= r.pods());
@@ -60,7 +61,9 @@ std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Soug
     const bool ok = place_gang(attempt);
     *saw_reserved = *saw_reserved || attempt.saw_reserved();
     if (!ok) return std::nullopt;
-    return Placement{attempt.trial().take_slots()};
+    Placement placement{attempt.trial().take_slots()};
+    must(placement.slots.size() == r.pods(), "a placement has a slot for each pod");
+    return placement;
   };
   auto placement = place(r.topology, r.segment);
   const bool wish = r.prefer && (r.topology != Topology::kAny || r.segment > 0);
@@ -92,6 +95,7 @@ Filter* Search::Impl::filter_of(const Shape& s, const PodShape& pod) {
 
 void Search::Impl::forget(Sought& known) {
   for (Filter* filter : known.filters) {
+    must(filter->users > 0, "a filter has the users that it counts");
     if (--filter->users == 0) filters.erase(std::string(filter->key));
   }
   known = Sought();
@@ -115,6 +119,7 @@ void Search::Impl::forget() {
 
 Sought& Search::Impl::at(ShapeId id) {
   forget();
+  must(id && id.value < state.shapes.size(), "a question is about a known shape");
   if (sought.size() < state.shapes.size()) sought.resize(state.shapes.size());
   Sought& known = sought[id.value];
   known.serial = state.shape(id).serial;
@@ -132,13 +137,15 @@ Sought& Search::Impl::ask(ShapeId id) {
   if (asked.filters.empty()) {
     for (const Pods& p : s.pods) asked.filters.push_back(filter_of(s, *p.shape));
   }
+  must(asked.filters.size() == s.pods.size(), "each kind of pod has a filter");
   for (Filter* filter : asked.filters) catch_up(*filter, state);
   return asked;
 }
 
 std::optional<Placement> Search::find(const FleetView& fleet_view, ShapeId shape, JobId owner,
                                       std::span<const ProductId> without) {
-  assert(&fleet_view.fleet() == &impl_->fleet && fleet_view.current());
+  must(&fleet_view.fleet() == &impl_->fleet, "a search is asked about its fleet");
+  assert(fleet_view.current());
   const Shape& s = impl_->state.shape(shape);
   Sought& sought = impl_->ask(shape);
   const Scene scene(fleet_view);

@@ -1,4 +1,5 @@
-// The caches of a Search. Private to placement.
+// The caches of a Search. No answer depends on them: without them a search finds the same, later.
+// So a Search that has just been made answers as an old one does. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace subak {
 
-// The cached results for one shape.
+// The cached results for one shape. A search of the live fleet that fails is remembered, as most
+// jobs of a full cluster wait, and each pass asks for them again.
 struct Sought {
   // Of the shape; the entry is void if the number belongs to another shape now.
   std::uint64_t serial = 0;
@@ -32,6 +34,7 @@ struct Search::Impl {
   Impl(const Fleet& of, AlikeNodes alike)
       : fleet(of), state(of.impl()), by_state(alike == AlikeNodes::kJudgedOnce) {}
 
+  // The fleet that the search is about, and what it consists of. It changes between questions.
   const Fleet& fleet;
   const Fleet::Impl& state;
   const bool by_state;                                     // nodes that are alike are judged once
@@ -42,13 +45,17 @@ struct Search::Impl {
   std::int64_t largest_gpus = 0;                           // of one node
   std::uint64_t largest_version = 0;
 
-  // Drops the entries of shapes that the fleet has dropped.
+  // Drops the entries of shapes that the fleet has dropped since the last call. A dropped number
+  // may belong to another shape by now. O(shapes dropped).
   void forget();
+  // Drops one entry, and those of its filters that no other entry uses.
   void forget(Sought& sought);
   // Returns the cached results for the shape; valid until the next shape is queried. ask() also
   // brings its filters up to date.
   Sought& at(ShapeId shape);
   Sought& ask(ShapeId shape);
+  // Returns the filter of the nodes for these pods, and counts one user more. Shapes whose pods may
+  // use the same nodes share one. It is not up to date yet.
   Filter* filter_of(const Shape& shape, const PodShape& pod);
   // Begins an attempt at placing the gang; it must end before the next one begins. `known`: of the
   // shape, its filters up to date. The caller keeps all arguments meanwhile.

@@ -16,12 +16,14 @@ namespace subak {
 // node that differs from it. The least key is the best.
 struct Equals {
   std::array<std::int64_t, 2> key{};
-  std::int64_t pods = 0;                       // fit by GPUs alone, if the caller asks
+  // How many pods fit on each of them by GPUs alone; what the caller of equals() offered.
+  std::int64_t pods = 0;
   const BlockSet<NodeIndex>* alike = nullptr;  // nullptr: a single node
   NodeIndex one = 0;
 };
 
-// Iterates over the nodes of all Equals, by key, then by id.
+// Iterates over the nodes of all Equals, by key, then by id: as a walk over all nodes that takes the
+// best one first. It opens a key's nodes only when it comes to them. Their sets must not change.
 class BestFirst {
  public:
   explicit BestFirst(std::vector<Equals> of);
@@ -29,7 +31,10 @@ class BestFirst {
   bool next();
   // The node, and the Equals that it is of. Call next() before.
   NodeIndex node() const { return node_; }
-  const Equals& of() const { return *of_; }
+  const Equals& of() const {
+    must(of_ != nullptr, "next() comes before the first node");
+    return *of_;
+  }
 
  private:
   struct Cursor {
@@ -48,7 +53,8 @@ class BestFirst {
 
 // Calls rank(spec, room, weight, offer) for each state within the bounds, and for each node that
 // differs from its state. rank calls offer(key, pods) if the node would do, also several times.
-// Returns what was offered. It does not ask whether a node is eligible.
+// Returns what was offered. It does not ask whether a node is eligible: a state says nothing of
+// nodes that are reserved, or that rejected these pods. O(states + nodes that differ).
 template <class Rank>
 std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank) {
   const Query& q = a.query();
@@ -80,13 +86,14 @@ std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x,
 // Returns false if it never does. fn may place pods only if it then returns true.
 template <class Rank, class F>
 bool visit_alike(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank, F&& fn) {
-  const std::size_t touched = a.trial().nodes().touched();
+  const std::size_t touched = a.trial().nodes().touched(), mark = a.trial().mark();
   BestFirst nodes(equals(a, bounds, x, rank));
   while (nodes.next()) {
     const NodeIndex i = nodes.node();
     if (nodes.of().alike != nullptr && a.differs(i, touched)) continue;
     if (a.eligible(bounds, x, i) && fn(i, nodes.of().key)) return true;
   }
+  must(a.trial().mark() == mark, "a node that would not do has no pod");
   return false;
 }
 

@@ -48,6 +48,7 @@ std::int64_t GangAttempt::cap(const Bounds& bounds, const Run& run, NodeIndex i,
 
 bool GangAttempt::fits_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed) {
   if (runs.size() == 1) return cap(bounds, runs[0], i, allowed, runs[0].count) >= runs[0].count;
+  must(!runs.empty(), "a node is tried with some pods");
   const std::size_t mark = trial_.mark();
   const bool ok = place_all(bounds, runs, i, allowed);
   trial_.undo_to(mark);
@@ -65,6 +66,7 @@ bool GangAttempt::place_all(const Bounds& bounds, const Runs& runs, NodeIndex i,
     trial_.undo_to(mark);
     return false;
   }
+  must(trial_.mark() == mark + pods_of(runs), "runs are placed complete");
   return true;
 }
 

@@ -13,13 +13,14 @@
 
 namespace subak {
 
-// How many pods of a run fit on a node; and in a domain, with its nodes [begin, end).
+// How many pods of a run fit on a node, and its best-fit weight (Query::weight()).
 struct Cap {
   NodeIndex node = 0;
   DomainIndex domain = 0;
   std::int64_t pods = 0;
   std::int64_t weight = 0;
 };
+// The same of an NVLink domain, whose nodes are [begin, end) of a list of Caps sorted by domain.
 struct CapDomain {
   FitKey key{};
   std::int64_t pods = 0;
@@ -34,8 +35,12 @@ struct Workspace {
   std::vector<CapDomain> domains;
 };
 
+// Puts together what an attempt reads (Query), what it changes (Trial), and what it finds out about
+// nodes on the way. A way of looking needs nothing else.
+//
 // Invariant: each pod on trial is on a node that its bounds allow and that was eligible when the
-// pod came.
+// pod came. An attempt finds one placement: begin another attempt for the next.
+// Threads: as the Search that owns the workspace.
 class GangAttempt {
  public:
   // As Query; the workspace outlives the attempt and serves no other one meanwhile.
@@ -43,7 +48,8 @@ class GangAttempt {
               const Scene& scene, const Terms& terms, bool by_state);
 
   const Query& query() const { return query_; }
-  // To look at, to undo and to sort. Pods come there by place() below.
+  // To look at, to undo and to sort. Pods come there by place() below alone: Trial::place() does not
+  // ask whether the node is eligible.
   Trial& trial() { return trial_; }
   Workspace& memory() { return memory_; }
   const Room& room(NodeIndex i) const { return trial_.room(i); }
@@ -54,7 +60,8 @@ class GangAttempt {
   // not reserved for others, and leaves enough nodes to spare. Says nothing of what is free there.
   bool eligible(const Bounds& bounds, const Index& x, NodeIndex i);
   // Returns how many pods of the run fit on these GPUs of the node, `limit` at most; 0 if it is not
-  // eligible.
+  // eligible. `ignore`: constraints that do not count; as in the query if it is left out. It counts
+  // what the gang's own pods on trial leave.
   std::int64_t cap(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed,
                    std::int64_t limit) {
     return cap(bounds, run, i, allowed, limit, query_.ignore);
@@ -63,7 +70,8 @@ class GangAttempt {
                    std::int64_t limit, const Ignore& ignore);
   // True if place_all() would succeed. Leaves the trial as it is.
   bool fits_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed);
-  // Places all pods of the run, or of all runs, on these GPUs of the node, or none.
+  // Places all pods of the run, or of all runs, on these GPUs of the node. False: the node is not
+  // eligible or has no room for all of them, and none is placed.
   bool place(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed);
   bool place_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed);
   // Places each of the runs by place_one(run), or none. If a run does not fit beside earlier ones,
@@ -93,7 +101,8 @@ class GangAttempt {
   bool differs(NodeIndex i) const { return differs(i, trial_.nodes().touched()); }
 
  private:
-  // True if the gang uses a ComputeDomain and others have one there.
+  // True if the gang uses a ComputeDomain and others have one there. Notes it if the domain may be
+  // reserved for them.
   bool computed_by_others(NodeIndex i);
 
   const Query query_;

@@ -33,13 +33,16 @@ class TakenDomains {
   std::map<DomainIndex, GpuMask> gpus_;
 };
 
+// Each bound leaves out nodes for pods with GPUs; without any, all nodes that match may be used. A
+// step that finds nothing within narrow bounds says nothing of wider ones.
 struct Bounds {
-  bool linked = false;                 // only products that NVLink joins
-  bool unsplit = false;                // only nodes that are one NVLink domain
-  bool fragments = false;              // only nodes with holds
-  ProductId product;                   // only this one; none: any
-  std::span<const ProductId> without;  // none of these; the caller of the search owns them
-  // All GPUs of the gang will be of one product. Only the count of nodes to spare asks.
+  bool linked = false;                      // only products that NVLink joins
+  bool unsplit = false;                     // only nodes that are one NVLink domain
+  bool fragments = false;                   // only nodes with holds
+  ProductId product = {};                   // only this one; none: any
+  std::span<const ProductId> without = {};  // none of these; the caller of the search owns them
+  // All GPUs of the gang will be of one product. The count of nodes to spare asks, as do the steps
+  // that place pods of several shapes.
   bool one_product = false;
   // How many whole nodes of a clique must stay free if the gang uses the clique; 0: none.
   std::uint32_t spare = 0;
@@ -48,6 +51,7 @@ struct Bounds {
 
   // True if a node that matches may be out of bounds by its product, its NVLink or its holds.
   bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
+  // True if GPUs of this product may be used.
   bool allows(ProductId other) const {
     if (product && other != product) return false;
     return std::find(without.begin(), without.end(), other) == without.end();

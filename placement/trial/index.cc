@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "placement/fleet/fleet_impl.h"
 #include "placement/fleet/scene.h"
 #include "placement/gpus/eligibility.h"
@@ -26,6 +27,7 @@ void set_histogram(Filter& f, NodeIndex node, std::int64_t by) {
 }
 
 std::int64_t times(const std::vector<std::int64_t>& histogram, std::int64_t each) {
+  must(each > 0, "pods of some GPUs are counted");
   std::int64_t sum = 0;
   for (auto b = static_cast<std::size_t>(each); b < histogram.size(); ++b) {
     sum += histogram[b] * (static_cast<std::int64_t>(b) / each);
@@ -75,6 +77,7 @@ void put_among_alike(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
     Filter::Alike& left = f.alike[was];
     left.nodes.erase(i);
     if (left.nodes.empty()) {
+      must(f.live[left.place] == was, "a live state is in its place");
       f.alike[f.live.back()].place = left.place;
       f.live[left.place] = f.live.back();
       f.live.pop_back();
@@ -143,6 +146,7 @@ std::int64_t all_count(const Filter& f, const NodeSpec& spec) {
 }
 
 void catch_up(Filter& f, const Fleet::Impl& impl) {
+  must(f.position <= impl.log_end(), "a filter is not ahead of its fleet");
   if (f.position == impl.log_end()) return;
   f.free.resize(impl.nodes.size(), -1);
   f.all.resize(impl.nodes.size());
@@ -165,9 +169,11 @@ void catch_up(Filter& f, const Fleet::Impl& impl) {
   }
   if (f.domains.size() < impl.domains.size()) f.domains.resize(impl.domains.size());
   f.position = impl.log_end();
+  must(f.open_nodes <= f.matching, "an open node matches");
 }
 
 void catch_up_drained(Filter& f, const Fleet::Impl& impl) {
+  must(!f.drained, "a drained filter belongs to one that is not");
   if (!f.when_drained) {
     f.when_drained = std::make_unique<Filter>();
     Filter& drained = *f.when_drained;
@@ -181,6 +187,7 @@ void catch_up_drained(Filter& f, const Fleet::Impl& impl) {
 }
 
 Patch::Patch(const Filter& f, const Scene& scene) {
+  must(f.counts, "only filters that count have patches");
   const auto add = [&](NodeIndex i) {
     const NodeState& n = scene.node(i);
     const bool open = scene.all_open ? f.matches[i] : f.free[i] >= 0;
@@ -205,6 +212,7 @@ Patch::Patch(const Filter& f, const Scene& scene) {
   domains.erase(std::unique(domains.begin(), domains.end(), same), domains.end());
   for (Filter::Domain& d : domains) {
     const auto& members = scene.fleet.domains[d.key.domain]->members;
+    must(!members.empty(), "a patched domain has the patched node");
     d.key.low = members.front();
     for (const NodeIndex m : members) {
       const Node* other = find(m);

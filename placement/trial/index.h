@@ -3,6 +3,10 @@
 // tolerations). Shapes with the same static part share one. It describes the live fleet and updates
 // lazily: each use first catches up with the nodes that changed since. So a filter without queries
 // costs nothing. A filter belongs to a Search. Private to placement.
+//
+// A search reads an Index, not a Filter: a filter is the live fleet, an index is a snapshot of it.
+// What matches and what is open is the same in both. What is free differs where holds differ.
+// Threads: a filter, its patches and its indexes belong to the thread of their Search.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +50,9 @@ struct CpuAsk {
   std::int64_t milli = 0;  // 0: the least CPU comes first
   std::int64_t units = 1;  // of GPUs or slices, for that
 
-  // Returns the CPU for all of `weight` at this rate.
+  // Returns the CPU for all of `weight`, which is in the same unit, at this rate; rounded up.
   std::int64_t fair(std::int64_t weight) const { return (weight * milli + units - 1) / units; }
+  // A strict order of all keys: it ends in the domain's index.
   bool before(const DomainKey& a, const DomainKey& b) const {
     if (a.weight != b.weight) return a.weight < b.weight;
     const bool a_short = a.cpu_milli < fair(a.weight), b_short = b.cpu_milli < fair(b.weight);
@@ -62,6 +67,7 @@ inline constexpr std::uint32_t kNotAlike = 0;
 inline std::uint32_t alike_number(StateIndex state, bool joined) {
   return 2 * state + (joined ? 1 : 0);
 }
+// The parts of a number: the state, and whether the domain has other nodes.
 inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
 inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
 
@@ -78,23 +84,25 @@ struct Filter {
   // Per node: -1 = not eligible or not open; else free whole GPUs or slices (0 for other kinds).
   std::vector<std::int64_t> free;
   std::vector<std::int64_t> all;  // the same without holds and with everything working
-  std::vector<MilliGpu> held;     // if drained: the amount held on the node now
+  std::vector<MilliGpu> held;     // if drained: the amount held on the node now; else empty
   std::vector<bool> matches;      // statically, whatever the node's condition
   std::vector<bool> tainted;      // would match without its taints
   std::vector<DomainIndex> domain_of;
   std::size_t matching = 0;  // nodes
 
+  // What the filter says of an NVLink domain, over its open nodes.
   struct Domain {
     DomainKey key;
     std::int64_t most = -1;  // largest free of one of its nodes; -1 = no node
     bool joined = false;     // several nodes, one of which matches; not in a patch
   };
-  std::vector<Domain> domains;
+  std::vector<Domain> domains;   // by DomainIndex
   std::set<DomainIndex> joined;  // the indexes of joined domains
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<BlockSet<DomainKey>> buckets;
-  std::vector<std::int64_t> histogram;  // nodes by free amount
-  std::vector<std::int64_t> wholes;     // the same, only nodes that have all free
+  // How many nodes have how much free: all open nodes, and those of them that have all free.
+  std::vector<std::int64_t> histogram;
+  std::vector<std::int64_t> wholes;
   std::size_t open_nodes = 0;
 
   // Open nodes by the state of their GPUs, in the live fleet. Not used if drained.
@@ -110,11 +118,14 @@ struct Filter {
   std::unique_ptr<Filter> when_drained;  // the same pods; nullptr until first used
 };
 
-// Brings the filter up to date.
+// Brings the filter up to date: after it, `position` is the end of the change log. O(changes since
+// the last time), or O(nodes) if the log no longer has them. It keeps no reference to the fleet.
 void catch_up(Filter& filter, const Fleet::Impl& fleet);
-// The same for the filter of these pods without holds; makes it if there is none.
+// The same for `filter.when_drained`, the filter of these pods without holds; makes it if there is
+// none. Requires a filter that is not drained itself.
 void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
-// Returns the values of Filter::free (except -1) and Filter::all for a node whose room is `room`.
+// Returns the values of Filter::free (except -1) and Filter::all for a node whose room is `room`:
+// whole GPUs or slices; 0 for pods of which free amounts do not count.
 std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 std::int64_t all_count(const Filter& filter, const NodeSpec& spec);
 
@@ -124,13 +135,14 @@ struct FreeRange {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
 };
 
-// Iterates over domains in the order of CpuAsk, from the weight `least` on. Leaves out domains with
-// less CPU than CpuAsk::milli.
+// Iterates over the domains of one bucket in the order of CpuAsk, from the weight `least` on. Leaves
+// out domains with less CPU than CpuAsk::milli. The bucket outlives the iteration, unchanged.
 class InOrder {
  public:
   InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
     if (enter(least)) settle();
   }
+  // At the end there is no domain to read, and next() must not be called.
   bool at_end() const { return at_ == of_->end(); }
   const DomainKey& operator*() const { return *at_; }
   void next() {
@@ -150,6 +162,7 @@ class InOrder {
     if (ask_.milli > 0) at_ = of_->lower_bound({weight_, ask_.fair(weight_), 0, 0});
     return true;
   }
+  // Moves on to the next domain that is not left out, or to the end.
   void settle() {
     while (!in_group() || (short_ && at_->cpu_milli >= ask_.fair(weight_))) {
       if (!short_ && ask_.milli > 0) {
@@ -170,7 +183,7 @@ class InOrder {
 
 // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain whose
 // largest free amount on one node is in `range` and whose weight is at least `least`. Leaves out
-// domains with less CPU than CpuAsk::milli.
+// domains with less CPU than CpuAsk::milli. Returns true if fn did. fn must not change the filter.
 template <class F>
 bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) {
   std::vector<InOrder> cursors;
@@ -205,9 +218,12 @@ struct Patch {
   std::vector<Node> nodes;              // ascending
   std::vector<Filter::Domain> domains;  // all with a node above, ascending by index
 
+  // Requires an up-to-date filter of the scene's fleet, which it does not keep.
   Patch(const Filter& filter, const Scene& scene);
+  // Return what the snapshot has instead of the filter's entry; nullptr: the filter's is valid.
   const Node* find(NodeIndex node) const;
   const Filter::Domain* find_domain(DomainIndex domain) const;
+  // Returns all domains of the patch, in the order of `ask`.
   std::vector<Filter::Domain> in_order(CpuAsk ask) const;
 };
 
@@ -215,27 +231,35 @@ struct Patch {
 // node matches and is open does not depend on holds, so the patch has no entries for that.
 class Index {
  public:
+  // Of no filter: only to be assigned to.
   Index() = default;
   // `patch` and `backed_off` (ascending) may be nullptr; all must outlive the index.
   Index(const Filter& filter, const Patch* patch, const std::vector<NodeIndex>* backed_off)
       : filter_(&filter), patch_(patch), backed_off_(backed_off) {}
 
+  // True if free amounts are whole GPUs or slices; else they are 0 and a search looks at rooms.
   bool counts() const { return filter_->counts; }
+  // True if the filter has seen the node. All functions below that take a node require it.
   bool knows(NodeIndex i) const { return i < filter_->free.size(); }
+  // True if the node matches by its description, whatever its condition.
   bool matches(NodeIndex i) const { return filter_->matches[i]; }
   // True if the node rejected these pods.
   bool is_backed_off(NodeIndex i) const {
     return backed_off_ != nullptr &&
            std::binary_search(backed_off_->begin(), backed_off_->end(), i);
   }
+  // True if the node matches and takes pods now, and how many such nodes there are. It may be full,
+  // and may have rejected these pods.
   bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
   std::size_t open_nodes() const { return filter_->open_nodes; }
-  // As Filter::free.
+  // As Filter::free: whole GPUs or slices, or -1.
   std::int64_t free(NodeIndex i) const {
     const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
     return other == nullptr ? filter_->free[i] : other->free;
   }
+  // The node's NVLink domain.
   DomainIndex domain_of(NodeIndex i) const { return filter_->domain_of[i]; }
+  // True if the index is of a snapshot without holds.
   bool drained() const { return filter_->drained; }
   // If drained: the amount held on the node, in milli-GPU.
   MilliGpu held(NodeIndex i) const {
@@ -251,19 +275,23 @@ class Index {
   bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
   // True if the node is partly free. Only where free amounts count.
   bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }
-  // Returns how many times `each` (> 0) is free on single nodes, and the same on fragments alone.
+  // Returns how many times `each` (> 0) is free on single nodes, and the same on fragments alone:
+  // an upper bound of the pods that fit. Only where free amounts count. O(GPUs of a node + patch).
   std::int64_t times_free(std::int64_t each) const;
   std::int64_t times_on_fragments(std::int64_t each) const;
+  // True if both are of pods that may use the same nodes.
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
   // Domains of several nodes, one of which matches.
   const std::set<DomainIndex>& joined() const { return filter_->joined; }
-  // Open nodes by state, in the live fleet. live(): the numbers that have nodes.
+  // Open nodes by state, in the live fleet: an overlay is not in it. live(): the numbers that have
+  // nodes, in no order, so an answer must not depend on it. numbers(): above every number.
   const std::vector<std::uint32_t>& live() const { return filter_->live; }
   const BlockSet<NodeIndex>& alike(std::uint32_t number) const {
     return filter_->alike[number].nodes;
   }
   std::uint32_t numbers() const { return static_cast<std::uint32_t>(filter_->alike.size()); }
+  // The number of a node; kNotAlike if it is not open.
   std::uint32_t alike_of(NodeIndex i) const { return filter_->alike_of[i]; }
   // The amount that best fit minimises, of a node in this state.
   std::int64_t weight(const GpuState& s) const {
@@ -273,6 +301,7 @@ class Index {
   std::int64_t all(const GpuState& s) const { return all_count(*filter_, s.spec); }
   // As fragment(), of a node in this state.
   bool fragment(const GpuState& s) const { return counts() ? weight(s) < all(s) : s.used; }
+  // True if some node rejected these pods.
   bool any_backed_off() const { return backed_off_ != nullptr; }
 
   // True if each domain with a matching node is a single node.

@@ -53,6 +53,7 @@ const Filter& Query::filter(std::size_t k) const {
 }
 
 Index Query::index(std::size_t k) const {
+  must(k < shape.pods.size(), "an index is of the gang's pods");
   const Filter& of = filter(k);
   const Pods& pods = shape.pods[k];
   const auto* backed_off =
@@ -72,6 +73,7 @@ Runs Query::runs(std::uint32_t first, std::uint32_t last) const {
     const std::uint32_t to = std::min(last, p.first + p.count);
     if (from < to) out.push_back({&p, index(k), from, to - from});
   }
+  must(pods_of(out) == last - first, "each rank is in one run");
   if (fleet.headroom.any()) {
     std::stable_partition(out.begin(), out.end(), [](const Run& r) { return !without_gpu(r); });
   }
@@ -106,6 +108,7 @@ Query::Where Query::where(NodeIndex i) const {
   for (std::size_t k = fleet.named > 0 ? fleet.depth : 0; k-- > 0;) {
     out[at++] = fleet.levels[k].groups[node(i).groups[k]]->members.front();
   }
+  must(!members(node(i).domain).empty(), "a node is in its NVLink domain");
   out[at++] = members(node(i).domain).front();
   out[at] = i;
   return out;

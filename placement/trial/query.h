@@ -1,4 +1,6 @@
-// What one attempt looks for, and in which snapshot: constant while it runs. Private to placement.
+// What one attempt looks for, and in which snapshot: constant while it runs. So it depends on the
+// query alone which nodes match, and how good a node is. Private to placement.
+// Threads: as the Search that asks.
 #pragma once
 
 #include <array>
@@ -27,6 +29,8 @@ struct Terms {
 // Best fit as a number sequence: the least is the best. Ends in a node or domain index.
 using FitKey = std::array<std::int64_t, 5>;
 
+// Everything that the steps of an attempt read and none of them changes. What they do change is
+// Trial; what they narrow from step to step is Bounds.
 class Query {
  public:
   // `filters`: one for each of the shape's Pods, up to date. With nothing held, it brings their
@@ -37,21 +41,28 @@ class Query {
   Query(const Query&) = delete;  // runs refer to its patches
   Query& operator=(const Query&) = delete;
 
+  // The gang, the fleet, and the snapshot of it that the search reads.
   const Fleet::Impl& fleet;
   const Shape& shape;
   const Scene scene;
+  // As in Terms. The topology is that of each segment: kNvlink if the caller leaves it open.
   const JobId owner;
   const Ignore ignore;
-  const Topology topology;      // of each segment: kNvlink if the caller leaves it open
-  const std::uint32_t segment;  // pods; 0: the gang is one segment
+  const Topology topology;
+  const std::uint32_t segment;
   const std::span<const ProductId> without;
-  const bool compact;              // a wish failed: close together all the same
-  const bool by_state;             // nodes that are alike may be judged once
-  const bool leaves_some;          // some NVLink domain may be left to other gangs
-  const bool uses_compute_domain;  // the gang has one, and others may have one elsewhere
+  // True if the gang's wish for a topology failed. It stays close together all the same.
+  const bool compact;
+  // True if nodes that are alike may be judged once: the states of the live fleet describe them.
+  const bool by_state;
+  // True if some NVLink domain may be left to other gangs.
+  const bool leaves_some;
+  // True if the gang has a ComputeDomain, and others may have one elsewhere.
+  const bool uses_compute_domain;
 
-  // Of the gang.
+  // How many pods the gang has. Their ranks are 0 to pods() - 1.
   std::uint32_t pods() const { return shape.request().pods(); }
+  // A node that the fleet has seen.
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // The nodes of an NVLink domain, ascending.
   const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet.domains[d]->members; }
@@ -59,7 +70,8 @@ class Query {
   // Returns the ranks of [first, last), by their pods, in the order of placing. If resources are
   // reserved beside free GPUs, non-GPU pods come last: what the gang's own GPUs leave counts.
   Runs runs(std::uint32_t first, std::uint32_t last) const;
-  // Returns the nodes for the shape's k-th Pods, as the snapshot has them.
+  // Returns the nodes for the shape's k-th Pods, as the snapshot has them. Valid as long as the
+  // query.
   Index index(std::size_t k) const;
   // True if the index has the nodes of the area in best-fit order.
   bool indexed(const Run& run, Area area) const {
@@ -84,7 +96,8 @@ class Query {
   bool fragment(const Index& x, NodeIndex i) const {
     return x.counts() ? x.fragment(i) : scene.load(i).allocated > 0;
   }
-  // True if the node is in an NVLink domain that is left to other gangs.
+  // True if the node is in an NVLink domain that is left to other gangs: those that need several of
+  // its nodes (DomainRules::keep_whole).
   bool left_to_others(NodeIndex i) const {
     return leaves_some && scene.in_reserved_domain(i) && !needs_several(shape, node(i));
   }
@@ -92,7 +105,8 @@ class Query {
   // Returns the amount that best fit minimises: free amounts before the gang came, or the amounts
   // held now that a job would wait for. In GPUs or slices if the index counts, else in milli-GPU.
   std::int64_t weight(const Index& x, NodeIndex i) const;
-  // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, itself.
+  // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, itself. O(1) if
+  // the index knows it, else O(nodes of the domain).
   FitKey domain_key(const Index& x, DomainIndex d) const;
 
   // Sort key that makes nodes of a block neighbours, within it those of a rack, within it those of
@@ -115,6 +129,7 @@ class Query {
   }
 
  private:
+  // The filter of the shape's k-th Pods; in a snapshot without holds, their drained one.
   const Filter& filter(std::size_t k) const;
 
   const std::vector<Filter*>& filters_;

@@ -1,4 +1,5 @@
-// The units in which a gang is placed. Private to placement.
+// The units in which a gang is placed. Pods of one kind have consecutive ranks and are alike, so a
+// search places them by number, not one by one. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,16 @@ using Runs = std::vector<Run>;
 // Where to search: some nodes, ascending, or (nullptr) the whole cluster.
 using Area = const std::vector<NodeIndex>*;
 
+// What the run's pods take: nothing of a GPU; MIG slices.
 inline bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNone; }
 inline bool of_slices(const Run& run) { return run.pods->shape->kind == GpuKind::kMig; }
+
+// Returns the pods of all runs.
+inline std::size_t pods_of(const Runs& runs) {
+  std::size_t pods = 0;
+  for (const Run& r : runs) pods += r.count;
+  return pods;
+}
 
 // Takes the first `pods` ranks off the run; `pods` <= run.count.
 inline void drop_first(Run& run, std::uint32_t pods) {

@@ -44,6 +44,7 @@ const SpareNodes::Reserve& SpareNodes::reserve_of(DomainIndex d) {
 }
 
 bool SpareNodes::enough_without(const Bounds& bounds, NodeIndex i) {
+  must(bounds.spare > 0, "nodes to spare are counted for gangs that want some");
   const DomainIndex d = query_.node(i).domain;
   if (d == kNoArea || query_.members(d).size() <= 1) return true;
   const Reserve& reserve = reserve_of(d);

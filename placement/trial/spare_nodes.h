@@ -27,7 +27,9 @@ class SpareNodes {
     std::vector<NodeIndex> whole;  // could serve one of the gang's pods; ascending
     std::vector<NodeIndex> spent;  // could if they worked; ascending
   };
+  // Returns the clique's nodes that could be left to spare, if the gang had none of them.
   const Reserve& reserve_of(DomainIndex d);
+  // Adds the node to `out` if it is whole, or would be if it worked.
   void add(NodeIndex member, Reserve& out) const;
 
   const Query& query_;

@@ -44,6 +44,19 @@ void Trial::undo_to(std::size_t mark) {
   }
 }
 
+void Trial::reorder_segments(std::uint32_t size, const std::vector<std::uint32_t>& order) {
+  must(placed_.size() == slots_.size(), "a complete gang is sorted");
+  must(order.size() * size == slots_.size(), "each segment is sorted once");
+  std::vector<PodSlot> sorted;
+  sorted.reserve(slots_.size());
+  for (const std::uint32_t first : order) {
+    must(first + size <= slots_.size(), "a segment is inside its gang");
+    const auto from = slots_.begin() + first;
+    sorted.insert(sorted.end(), from, from + size);
+  }
+  slots_ = std::move(sorted);
+}
+
 std::vector<PodSlot> Trial::take_slots() {
   must(placed_.size() == slots_.size(), "a gang is placed complete");
   placed_.clear();

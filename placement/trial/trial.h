@@ -12,8 +12,8 @@
 
 namespace subak {
 
-// Copies of the rooms of those nodes that a gang touches. It is as long as the fleet, so a Search
-// keeps it from one trial to the next. One trial at a time.
+// Copies of the rooms of those nodes that a gang touches: what it leaves free there. It is as long
+// as the fleet, so a Search keeps it from one trial to the next. One trial at a time.
 class TrialRooms {
  public:
   // Requires that the last trial has ended. `nodes`: of the fleet.
@@ -38,6 +38,7 @@ class TrialRooms {
   // The same; begins it as a copy of `room` if the gang has not touched the node. Valid until the
   // next node is touched.
   Room& fill(NodeIndex i, const Room& room) {
+    must(i < at_.size(), "a node on trial is of the fleet");
     std::uint32_t& at = at_[i];
     if (at == 0) {
       if (count_ == rooms_.size()) rooms_.emplace_back();
@@ -58,12 +59,16 @@ class TrialRooms {
   std::vector<std::uint32_t> at_;  // by node, index + 1; 0 = none
 };
 
+// The pods of one gang that have a slot so far, in the order in which they came. A trial is a draft:
+// it reads the snapshot and writes only its own copies of rooms.
+//
 // Invariant: each pod on trial is consumed in its node's room, once. Every other rank has the empty
 // slot. So undo_to() brings back what was free before, and a node that was touched stays known.
 class Trial {
  public:
   // `rooms` and the scene outlive the trial. `pods`: of the gang.
   Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods);
+  // Drops what is on trial. The fleet was never told of it.
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -80,18 +85,21 @@ class Trial {
   // Requires that none of them is on trial yet. It asks only what is free, not whether the gang may
   // use the node.
   bool place(const Run& run, NodeIndex i, GpuMask allowed, const Ignore& ignore);
-  // How many pods are on trial. undo_to() takes back those placed later than a mark.
+  // How many pods are on trial. undo_to() takes back those placed later than a mark, the last one
+  // first, and requires a mark that is not behind the last pod. O(pods taken back).
   std::size_t mark() const { return placed_.size(); }
   void undo_to(std::size_t mark);
 
-  // By rank. Empty for a pod that is not on trial.
+  // By rank. A pod that is not on trial has an empty slot: without a node. Valid until the trial
+  // changes.
   const std::vector<PodSlot>& slots() const { return slots_; }
   // Returns the slots of the complete gang. Requires that all its pods are on trial; ends the trial.
   std::vector<PodSlot> take_slots();
   // True if no non-GPU pod takes resources that stay reserved beside free GPUs (Fleet::headroom).
   bool leaves_headroom(const Ignore& ignore) const;
 
-  // Exchanges the slots of equal pods, all on trial, so that where(node) ascends by rank.
+  // Exchanges the slots of equal pods, all on trial, so that where(node) ascends by rank. Which of
+  // equal pods has which slot does not matter to the search. It matters to what the pods send.
   template <class F>
   void sort_slots(const Run& run, F&& where) {
     must(run.rank + run.count <= slots_.size(), "a run is inside its gang");
@@ -102,27 +110,13 @@ class Trial {
     };
     if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
   }
-  // The same for equal segments of `size` pods, by the node of their first pod. Requires a gang of
-  // one shape, all on trial, in complete segments.
-  template <class F>
-  void sort_segments(std::uint32_t size, F&& where) {
-    must(size > 0 && slots_.size() % size == 0, "segments of one size are sorted");
-    must(placed_.size() == slots_.size(), "a complete gang is sorted");
-    std::vector<std::uint32_t> order;
-    for (std::uint32_t first = 0; first < slots_.size(); first += size) order.push_back(first);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return where(slots_[a].node.value) < where(slots_[b].node.value);
-    });
-    std::vector<PodSlot> sorted;
-    sorted.reserve(slots_.size());
-    for (const std::uint32_t first : order) {
-      const auto from = slots_.begin() + first;
-      sorted.insert(sorted.end(), from, from + size);
-    }
-    slots_ = std::move(sorted);
-  }
+  // Gives the slots of the segments, of `size` pods each, to the segments in this order: the k-th
+  // gets those of the segment that began with rank order[k]. Requires equal segments of a gang of
+  // one shape, all on trial, each named once.
+  void reorder_segments(std::uint32_t size, const std::vector<std::uint32_t>& order);
 
  private:
+  // A pod on trial. Its slot has the node.
   struct Placed {
     const Pods* pods = nullptr;
     std::uint32_t rank = 0;

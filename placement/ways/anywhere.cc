@@ -6,6 +6,7 @@
 namespace subak {
 
 bool anywhere(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
+  must(!runs.empty(), "some pods are placed");
   const Query& q = a.query();
   if (q.compact && (on_one_node(a, bounds, runs, nullptr) || compactly(a, bounds, runs))) {
     return true;
@@ -19,6 +20,7 @@ bool anywhere(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
 }
 
 bool inside(GangAttempt& a, const Bounds& bounds, const Runs& runs, Area area) {
+  must(area != nullptr && !runs.empty(), "some pods are placed in an area");
   if (runs.size() == 1) return spread(a, bounds, runs[0], area);
   return on_one_node(a, bounds, runs, area) ||
          a.each_of(runs, [&](const Run& r) { return spread(a, bounds, r, area); });

@@ -20,6 +20,7 @@ std::uint32_t most_in_one(GangAttempt& a, const Bounds& bounds, std::uint32_t un
     a.trial().undo_to(0);
     (ok ? fits : too_many) = middle;
   }
+  must(fits <= units, "a domain is asked for the units of the gang");
   return fits;
 }
 
@@ -29,6 +30,7 @@ bool balanced(GangAttempt& a, const Bounds& bounds, const Runs& all) {
   const Query& q = a.query();
   const std::uint32_t unit = std::max(q.segment, 1u);
   const std::uint32_t units = q.pods() / unit;
+  must(units > 0, "a balanced gang has a unit");
   if (greedily(a, bounds, all, 1)) return true;
   const std::uint32_t most = most_in_one(a, bounds, unit, units);
   if (most == 0) return false;

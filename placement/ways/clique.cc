@@ -7,6 +7,7 @@
 namespace subak {
 
 bool in_clique(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
+  must(!runs.empty(), "some pods are placed in a clique");
   const Query& q = a.query();
   const auto try_domain = [&](DomainIndex d) {
     return q.members(d).size() > 1 && inside(a, bounds, runs, &q.members(d));

@@ -65,6 +65,7 @@ void add_candidates(const GangAttempt& a, const Run& run, NodeIndex i,
       if (unused(a, i, kAllGpus)) out.push_back({{n.spec.gpus, i, 0, 0, 0}, i, kAllGpus});
       break;
     case Fleet::Impl::Level::kClique: {
+      must(n.domain != kNoArea && !q.members(n.domain).empty(), "a clique has nodes");
       std::int64_t gpus = 0;
       bool all_unused = true;
       q.fleet.domains[n.domain]->each_wired([&](NodeIndex m) {

@@ -31,6 +31,7 @@ bool on_fragments(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
     return on_one_node(a, fragments, Runs{r}, nullptr) || spread(a, fragments, r, nullptr);
   });
   if (!ok) a.trial().undo_to(mark);
+  must(a.trial().mark() == (ok ? mark + pods_of(runs) : mark), "fragments hold all pods, or none");
   return ok;
 }
 

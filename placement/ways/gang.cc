@@ -41,7 +41,13 @@ void take_domain(GangAttempt& a, std::uint32_t first, std::uint32_t last, TakenD
 void sort_segments(GangAttempt& a) {
   const Query& q = a.query();
   if (q.fleet.named == 0 || q.segment == 0 || q.pods() % q.segment != 0) return;
-  a.trial().sort_segments(q.segment, [&](NodeIndex i) { return q.where(i); });
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t first = 0; first < q.pods(); first += q.segment) order.push_back(first);
+  const std::vector<PodSlot>& slots = a.trial().slots();
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t l, std::uint32_t r) {
+    return q.where(slots[l].node.value) < q.where(slots[r].node.value);
+  });
+  a.trial().reorder_segments(q.segment, order);
 }
 
 // Places all segments, or parts; if it fails, none of them stays on trial.
@@ -73,7 +79,9 @@ bool in_segments(GangAttempt& a, const Bounds& outer, const Runs& all, std::uint
   return ok;
 }
 
+// True if all GPUs of the gang on trial are of one product.
 bool of_one_product(GangAttempt& a) {
+  must(a.trial().mark() == a.query().pods(), "the product of a complete gang is asked for");
   ProductId product;
   for (const PodSlot& slot : a.trial().slots()) {
     if (slot.milligpu == 0) continue;
@@ -127,6 +135,7 @@ std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs
 // fragments first, unless the gang must be close together.
 bool on_one_product(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32_t parts) {
   const Query& q = a.query();
+  must(a.trial().mark() == 0, "each product is tried with no pod on trial");
   const std::vector<ProductId> order = products(a, bounds, all);
   const auto of = [&](ProductId product) {
     Bounds one = bounds;
@@ -205,6 +214,7 @@ bool segment(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const bool all = std::all_of(without.begin(), without.end(),
                                [&](const Run& r) { return anywhere(a, bounds, Runs{r}); });
   if (!all) a.trial().undo_to(mark);
+  must(a.trial().mark() == (all ? mark + pods_of(runs) : mark), "a segment is placed complete");
   return all;
 }
 
@@ -215,6 +225,7 @@ bool greedily(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32
     a.trial().undo_to(0);
     ok = on_one_product(a, bounds, all, parts);
   }
+  must(a.trial().mark() == (ok ? a.query().pods() : 0), "segments are placed all, or none");
   if (ok && a.trial().leaves_headroom(a.query().ignore)) return true;
   a.trial().undo_to(0);
   return false;
@@ -222,6 +233,7 @@ bool greedily(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32
 
 bool place_gang(GangAttempt& a) {
   const Query& q = a.query();
+  must(a.trial().mark() == 0, "a search begins with no pod on trial");
   const Runs all = q.runs(0, q.pods());
   if (!enough(q, all)) return false;
   Bounds bounds;
@@ -239,6 +251,7 @@ bool place_gang(GangAttempt& a) {
 
 bool could_start_at(GangAttempt& a, NodeIndex i) {
   const Query& q = a.query();
+  must(a.trial().mark() == 0, "a node is asked for with no pod on trial");
   const Bounds bounds;
   Runs all = q.runs(0, q.pods());
   if (all.size() > 1) {  // then it is placed pod by pod in the end

@@ -96,11 +96,15 @@ class FillGroups {
   }
 
   // Places the run in groups of the top level.
-  bool fill(const Run& run) { return fill(levels_.size() - 1, kNoArea, run); }
+  bool fill(const Run& run) {
+    must(!levels_.empty(), "racks are the lowest level");
+    return fill(levels_.size() - 1, kNoArea, run);
+  }
 
  private:
   // The level's groups within one group of the level above, the largest first.
   std::span<const Tally> groups(std::size_t level, std::uint32_t parent) const {
+    must(level < levels_.size(), "a group is of a level that nodes name");
     const auto before = [](const Tally& t, std::uint32_t least) { return t.parent < least; };
     const Tallies& all = levels_[level];
     const auto begin = std::lower_bound(all.begin(), all.end(), parent, before);
@@ -123,7 +127,7 @@ class FillGroups {
   // Takes the groups of one parent, the largest first, until one is enough for the rest. Among those
   // it prefers one that needs the fewest groups of the level below, then the tightest.
   bool fill(std::size_t level, std::uint32_t parent, Run run) {
-    const std::size_t mark = a_.trial().mark();
+    const std::size_t mark = a_.trial().mark(), end = mark + run.count;
     const std::span<const Tally> here = groups(level, parent);
     for (std::size_t next = 0; run.count > 0; ++next) {
       const Tally* chosen = next < here.size() ? &here[next] : nullptr;
@@ -143,10 +147,12 @@ class FillGroups {
       }
       drop_first(run, part.count);
     }
+    must(a_.trial().mark() == end, "groups hold all pods of the run");
     return true;
   }
 
   bool fill_one(std::size_t level, const Tally& t, const Run& run) {
+    must(run.count > 0 && run.count <= t.pods, "a group gets some of the pods that it holds");
     if (level > 0) return fill(level - 1, t.group, run);
     return spread(a_, bounds_, run, &a_.query().fleet.levels[0].groups[t.group]->members);
   }
@@ -160,6 +166,7 @@ class FillGroups {
 
 bool in_group(GangAttempt& a, const Bounds& bounds, std::size_t level, const Runs& runs) {
   const Query& q = a.query();
+  must(level < q.fleet.levels.size() && !runs.empty(), "some pods are placed in a group");
   Tallies groups = racks(a, bounds, runs[0], Count::kByGpus);
   for (std::size_t k = 1; k <= level; ++k) groups = groups_above(q, groups, k);
   std::erase_if(groups, [&](const Tally& t) { return t.pods < runs[0].count; });

@@ -9,6 +9,7 @@
 namespace subak {
 
 std::int64_t units_of(const Runs& runs) {
+  must(!runs.empty(), "some pods are counted");
   std::int64_t units = 0;
   for (const Run& r : runs) {
     if (r.index.same_filter(runs[0].index)) units += r.count * r.pods->shape->gpus;
@@ -90,6 +91,7 @@ FitKey node_key(const GangAttempt& a, const Run& run, NodeIndex i) {
 }  // namespace
 
 bool on_one_node(GangAttempt& a, const Bounds& bounds, const Runs& runs, Area area) {
+  must(!runs.empty(), "some pods are placed on a node");
   const Query& q = a.query();
   if (q.indexed(runs[0], area)) return on_one_node_indexed(a, bounds, runs);
   if (area == nullptr && q.by_state) return on_one_node_alike(a, bounds, runs);

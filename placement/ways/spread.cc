@@ -47,6 +47,7 @@ std::uint32_t pods_on_wholes(std::uint32_t pods, const std::vector<Cap>& fragmen
   std::sort(most.rbegin(), most.rend());
   std::int64_t filled = 0;
   for (const std::int64_t c : most) filled += filled < missing ? c : 0;
+  must(filled >= missing, "whole nodes hold what fragments do not");
   return static_cast<std::uint32_t>(std::min<std::int64_t>(filled, pods));
 }
 
@@ -99,6 +100,7 @@ void group_by_domain(const Query& q, const Run& run, std::vector<Cap>& caps,
     domains.back().pods += caps[i].pods;
     domains.back().end = i + 1;
   }
+  must(domains.empty() || domains.back().end == caps.size(), "each node is in one domain");
   const auto larger = [](const CapDomain& a, const CapDomain& b) {
     return a.pods != b.pods ? a.pods > b.pods : a.key < b.key;
   };
@@ -115,6 +117,7 @@ void group_by_domain(const Query& q, const Run& run, std::vector<Cap>& caps,
 }  // namespace
 
 bool spread(GangAttempt& a, const Bounds& bounds, const Run& run, Area area) {
+  must(run.count > 0, "some pods are spread");
   const Query& q = a.query();
   if (area == nullptr) {
     if (spread_drained(a, bounds, run)) return true;

@@ -155,6 +155,7 @@ class FillClass {
 
   // One domain is enough: it prefers one with a single node that is enough, and then the tightest.
   bool finish() {
+    must(left_.count > 0, "a spread ends where some pods are left");
     std::vector<Equals> enough;
     for (const Equals& e : class_.lone) {
       if (e.pods < left_.count) continue;
@@ -228,6 +229,7 @@ class FillClass {
 std::optional<bool> spread_mixed(GangAttempt& a, const Bounds& bounds, const Run& run,
                                  const StateCounts& counts, Classes& all) {
   auto& [whole, broken] = all;
+  must(!whole.broken && broken.broken, "the first class is of nodes without holds");
   const Query& q = a.query();
   const Index& x = run.index;
   const bool exact =

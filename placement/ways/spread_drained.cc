@@ -12,7 +12,9 @@ namespace {
 class TakeApart {
  public:
   TakeApart(GangAttempt& a, const Bounds& bounds, const Run& run)
-      : a_(a), bounds_(bounds), run_(run), left_(run), each_(run.pods->shape->gpus) {}
+      : a_(a), bounds_(bounds), run_(run), left_(run), each_(run.pods->shape->gpus) {
+    must(each_ > 0 && run.count > 0, "pods with GPUs are spread");
+  }
 
   // The index has the nodes in the order of spread_caps(), so it looks only at those that it takes.
   bool run() {
@@ -28,7 +30,10 @@ class TakeApart {
       }
       if (sure_ && left_.count > 0 && level >= left_.count) level = take_last();
     }
-    if (sure_ && left_.count == 0) return true;
+    if (sure_ && left_.count == 0) {
+      must(a_.trial().mark() == mark + run_.count, "nodes apart hold all pods");
+      return true;
+    }
     a_.trial().undo_to(mark);
     return false;
   }

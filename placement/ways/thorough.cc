@@ -56,6 +56,7 @@ class PodByPod {
         return nodes_[k].size() >= tries_;
       });
       if (nodes_[k].empty()) return false;
+      must(nodes_[k].size() <= tries_, "no more nodes are listed than may be tried");
     }
     return true;
   }
@@ -137,6 +138,7 @@ class PodByPod {
 
 bool thoroughly(GangAttempt& a, const Bounds& bounds, const Runs& all) {
   if (all.size() < 2 || a.query().topology == Topology::kNvlinkExclusive) return false;
+  must(a.trial().mark() == 0, "a thorough search begins with no pod on trial");
   return PodByPod(a, bounds, all).run();
 }
 

@@ -1,7 +1,7 @@
 // The ways of looking for a gang's placement, in the order in which they are tried. Each is a
 // function over a GangAttempt, in a file of its name. Private to placement.
 //
-// What they have in common:
+// What they have in common (docs/design/0082):
 //   - `bounds` say which nodes the step may use. A step hands narrower ones to the steps below.
 //   - True: all pods of the runs are on trial. False: none of them is, and the trial holds what it
 //     held before.
