@@ -4,11 +4,13 @@
 #include "accounting/decay.h"
 #include "accounting/fairtree.h"
 #include "accounting/share_rows.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
 
 double factor(double effective_usage, double norm_shares, double dampening) {
+  must(dampening >= 1, "dampening never strengthens");
   if (norm_shares <= 0) return 0;
   const double exponent = -(effective_usage / norm_shares) / dampening;
   if (exponent >= -1022) return exp2_exact(exponent);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "accounting/amounts.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -45,7 +46,10 @@ class Judge {
 
  private:
   bool ever() const { return asking_ == Asking::kSubmit || asking_ == Asking::kReplace; }
-  bool tell(const Binding& binding) { return fn_(binding); }
+  bool tell(const Binding& binding) {
+    must(binding.have >= 0 && binding.have <= binding.need, "a rule leaves a part of the demand");
+    return fn_(binding);
+  }
   bool stop(BindingKind kind, const Rules& rules) {
     return tell({kind, rules.subject, kOfAny, total_, 0, 0, 0, false, true});
   }
@@ -166,8 +170,14 @@ std::optional<Binding> first_binding(const Rules& rules, std::span<const Product
 }
 
 Rules rules_of(const AccountNode& node) {
-  return {node.id,        node.quota,         node.limit,  node.borrow,
-          node.spec.held, node.spec.draining, node.levels, node.alloc()};
+  return {node.id,
+          node.quota,
+          node.limit,
+          node.borrow,
+          node.spec.held,
+          node.spec.draining,
+          node.holdings.levels(),
+          node.alloc()};
 }
 
 AccountId draining(const AccountTree& tree, AccountId leaf) {
@@ -176,10 +186,13 @@ AccountId draining(const AccountTree& tree, AccountId leaf) {
 }
 
 bool covers(const AccountNode& node, std::span<const ProductDemand> demand) {
+  const MilliGpu total = sum_of(demand);
+  must(total >= 0, "a demand is not negative");
   // A necessary condition by every formula, and quick.
-  if (node.alloc() + sum_of(demand) > node.quota_total) return false;
+  if (node.alloc() + total > node.quota_total) return false;
   const bool by_product = amount_of(demand, kOfAny) == 0;
-  return uncovered(node.quota, node.levels, by_product ? demand : decltype(demand)()) == 0;
+  return uncovered(node.quota, node.holdings.levels(), by_product ? demand : decltype(demand)()) ==
+         0;
 }
 
 bool within_quota(const AccountTree& tree, const Demand& demand) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "accounting/share_rows.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -69,6 +70,9 @@ class Ranking {
     }
   }
 
+  // True if rank() has met every user.
+  bool complete() const { return next_rank_ == 0; }
+
  private:
   double level_fs(std::size_t i) const { return out_[i].level_fs; }
 
@@ -82,6 +86,7 @@ class Ranking {
   }
 
   void rank_user(std::size_t i, bool tied) {
+    must(next_rank_ > 0 && next_rank_ <= users_, "each user gets one rank");
     if (!tied) rank_ = next_rank_;
     out_[i].fairshare = static_cast<double>(rank_) / static_cast<double>(users_);
     --next_rank_;
@@ -101,7 +106,9 @@ Result<std::vector<ShareFactors>> fair_tree(const std::vector<ShareRow>& rows, T
   auto tree = build_share_tree(rows);
   if (!tree) return tree.error();
   auto out = level_values(*tree);
-  Ranking(*tree, ties, out).rank(tree->nodes[tree->root].below, false);
+  Ranking ranking(*tree, ties, out);
+  ranking.rank(tree->nodes[tree->root].below, false);
+  must(ranking.complete(), "every user has a rank");
   return out;
 }
 

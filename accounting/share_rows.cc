@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -106,6 +107,7 @@ class Builder {
     ShareTree::Node& node = tree_.nodes[child];
     const bool through = parent != tree_.root && rows_[parent].parent_shares;
     node.above = through ? tree_.nodes[parent].above : parent;
+    must(node.above != child, "a row is not above itself");
     ShareTree::Node& above = tree_.nodes[node.above];
     if (!node.row->parent_shares) above.level_shares += static_cast<double>(node.row->shares);
     if (node.is_user() || !node.row->parent_shares) above.below.push_back(child);

@@ -49,7 +49,10 @@ std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree
                                const Count& count) {
   std::size_t out = count(id);
   for (const AccountId child : tree.node(id).children) {
-    if (count(child) >= bound.heavy()) out -= count(child);
+    const std::size_t of_child = count(child);
+    if (of_child < bound.heavy()) continue;
+    must(of_child <= out, "an account counts what its children count");
+    out -= of_child;
   }
   return out;
 }

@@ -1,4 +1,3 @@
-// The structure of the tree: nodes, names, quotas, and the effects of an edit on the meters.
 #include "accounting/tree.h"
 
 #include <algorithm>
@@ -36,6 +35,46 @@ void add_to(Amounts& sum, const Amounts& amounts) {
   }
 }
 
+Amounts quota_of_children(const AccountTree& tree, const AccountNode& parent) {
+  Amounts sum;
+  for (const AccountId child : parent.children) add_to(sum, tree.node(child).quota);
+  return sorted(std::move(sum));
+}
+
+// Returns the allocation that the node's quota does not cover: the rate of its surplus.
+MilliGpu beyond_quota(const AccountNode& node) {
+  if (node.quota.empty()) [[likely]]
+    return node.alloc();
+  return uncovered(node.quota, node.holdings.levels(), {});
+}
+
+void check_account(const AccountTree& tree, const AccountNode& n) {
+  assert(tree.find(n.spec.path) == n.id);
+  MilliGpu held = 0, running = 0, children = 0, quota = 0;
+  std::uint32_t below = 1;
+  for (const ProductLevel& level : n.holdings.levels()) {
+    assert(level.held >= 0 && level.running >= 0);
+    held += level.held;
+    running += level.running;
+  }
+  assert(held == n.holdings.held() && running == n.holdings.running());
+  for (const AccountId id : n.children) {
+    const AccountNode& child = tree.node(id);
+    assert(child.parent == n.id && !child.removed && child.depth == n.depth + 1);
+    children += child.alloc();
+    below += child.below;
+  }
+  assert(children <= n.alloc());
+  assert(below == n.below);
+  assert(std::is_sorted(n.children.begin(), n.children.end()));
+  for (const auto& [product, amount] : n.quota) quota += amount;
+  assert(quota == n.quota_total);
+  if (n.spec.quota.empty()) assert(n.quota == quota_of_children(tree, n));
+  for (const std::string& name : n.spec.namespaces) assert(tree.names().owner_of(name) == n.id);
+  assert(n.meters.usage_rate() == n.alloc());
+  assert(n.meters.surplus_rate() == beyond_quota(n));
+}
+
 }  // namespace
 
 AccountTree::AccountTree(DurationMs half_life_ms) : clock_(half_life_ms) {
@@ -51,23 +90,9 @@ AccountId AccountTree::next_id() const {
   return AccountId(static_cast<std::uint32_t>(nodes_.size()));
 }
 
-AccountId AccountTree::find(std::string_view path) const {
-  const auto it = by_path_.find(path);
-  return it == by_path_.end() ? AccountId() : it->second;
-}
-
-AccountId AccountTree::find_namespace(std::string_view cluster, std::string_view ns) const {
-  std::string key;
-  key.reserve(cluster.size() + 1 + ns.size());
-  key.append(cluster).append(1, '/').append(ns);
-  auto it = by_namespace_.find(std::string_view(key));
-  if (it == by_namespace_.end()) it = by_namespace_.find(ns);
-  return it == by_namespace_.end() ? AccountId() : it->second;
-}
-
 std::vector<AccountId> AccountTree::preorder() const {
   std::vector<AccountId> out, stack{kRootAccount};
-  out.reserve(live_);
+  out.reserve(names_.live());
   while (!stack.empty()) {
     const AccountId id = stack.back();
     stack.pop_back();
@@ -75,6 +100,7 @@ std::vector<AccountId> AccountTree::preorder() const {
     const auto& children = node(id).children;
     stack.insert(stack.end(), children.rbegin(), children.rend());
   }
+  must(out.size() == names_.live(), "every live account is below the root, once");
   return out;
 }
 
@@ -91,16 +117,16 @@ AccountId AccountTree::parent_of(std::string_view path) const {
 
 AccountId AccountTree::id_for(std::string_view path) const {
   if (const AccountId live = find(path)) return live;
-  const auto it = removed_by_path_.find(path);
-  return it == removed_by_path_.end() ? next_id() : it->second;
+  const AccountId removed = names_.find_removed(path);
+  return removed ? removed : next_id();
 }
 
 void AccountTree::add_to_parent(AccountNode& node) {
-  must(by_path_.emplace(node.spec.path, node.id).second, "a path has one live node");
-  ++live_;
+  names_.add(node.spec.path, node.id);
   node.below = 1;
   if (node.id == kRootAccount) return;
   node.parent = find(parent_path(node.spec.path));
+  must(static_cast<bool>(node.parent), "an account has a live parent");
   for (AccountId id = node.parent; id; id = at(id).parent) ++at(id).below;
   AccountNode& parent = at(node.parent);
   node.depth = parent.depth + 1;
@@ -110,7 +136,6 @@ void AccountTree::add_to_parent(AccountNode& node) {
 
 AccountNode& AccountTree::create(AccountId id, const AccountSpec& spec) {
   AccountNode& node = slot(id);
-  must(!removed_by_path_.contains(spec.path), "a path keeps its number");
   node.spec.path = spec.path;
   node.spec.shares = spec.shares;
   add_to_parent(node);
@@ -118,8 +143,8 @@ AccountNode& AccountTree::create(AccountId id, const AccountSpec& spec) {
 }
 
 void AccountTree::revive(AccountNode& node) {
+  must(names_.find_removed(node.spec.path) == node.id, "who comes back had gone");
   node.removed = false;
-  must(removed_by_path_.erase(node.spec.path) == 1, "who comes back had gone");
   node.spec.namespaces.clear();  // they may belong to another account by now
   add_to_parent(node);
 }
@@ -131,19 +156,19 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
   must(spec.shares >= 0 && spec.shares <= limits::kMaxShares, "shares are in their range");
   if (node.removed) revive(node);
   adjust_for_shares(node, spec.shares, now);
-  replace_namespaces(node, spec.namespaces);
+  names_.set_namespaces(id, node.spec.namespaces, spec.namespaces);
   node.spec = spec;
   node.revision = revision;
   node.limit = sorted(limit);
   node.borrow = parse_borrow(spec.borrow, "borrow").value();
-  refresh_quota(&node, spec.quota.empty() ? quota_of_children(node) : sorted(quota), now);
+  refresh_quota(&node, spec.quota.empty() ? quota_of_children(*this, node) : sorted(quota), now);
   edited_.push_back(id);
   must(find(spec.path) == id, "an account is found by its path");
 }
 
 void AccountTree::begin_at_mean(AccountId id, TimeMs now) {
   AccountNode& node = at(id);
-  must(node.alloc() == 0 && node.adjustment.idle(), "a new node begins with nothing");
+  must(node.alloc() == 0 && !node.meters.adjusted(), "a new node begins with nothing");
   if (id == kRootAccount) return;
   const DecayInstant instant = clock_.at(now);
   const AccountNode& parent = this->node(node.parent);
@@ -163,7 +188,7 @@ void AccountTree::begin_at_mean(AccountId id, TimeMs now) {
   }
   must(shares > 0 || surplus == 0, "who has a surplus has shares");
   if (surplus <= 0) return;
-  node.adjustment.add(clock_, surplus / shares * static_cast<double>(node.spec.shares), now);
+  node.meters.adjust(clock_, surplus / shares * static_cast<double>(node.spec.shares), now);
 }
 
 void AccountTree::adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now) {
@@ -171,17 +196,7 @@ void AccountTree::adjust_for_shares(AccountNode& node, std::int64_t new_shares, 
   if (new_shares == old_shares || new_shares == 0 || old_shares == 0) return;
   const double key = sort_surplus(node.id, now);
   const double change = static_cast<double>(new_shares - old_shares);
-  node.adjustment.add(clock_, key * change / static_cast<double>(old_shares), now);
-}
-
-void AccountTree::replace_namespaces(AccountNode& node,
-                                     const std::vector<std::string>& namespaces) {
-  for (const auto& name : node.spec.namespaces) {
-    must(by_namespace_.erase(name) == 1, "a namespace has one account");
-  }
-  for (const auto& name : namespaces) {
-    must(by_namespace_.emplace(name, node.id).second, "a namespace has one account");
-  }
+  node.meters.adjust(clock_, key * change / static_cast<double>(old_shares), now);
 }
 
 void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
@@ -190,51 +205,115 @@ void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
     node->quota = std::move(next);
     node->quota_total = 0;
     for (const auto& [product, amount] : node->quota) node->quota_total += amount;
-    refresh_surplus(*node, instant);
+    must(node->quota_total >= 0, "a quota is not negative");
+    node->meters.set_surplus_rate(clock_, beyond_quota(*node), instant);
     edited_.push_back(node->id);
     if (!node->parent) return;
     node = &at(node->parent);
     if (!node->spec.quota.empty()) return;
-    next = quota_of_children(*node);
+    next = quota_of_children(*this, *node);
   }
-}
-
-AccountTree::Amounts AccountTree::quota_of_children(const AccountNode& parent) const {
-  Amounts sum;
-  for (const AccountId child : parent.children) add_to(sum, node(child).quota);
-  return sorted(std::move(sum));
 }
 
 void AccountTree::remove(AccountId id, TimeMs now) {
   AccountNode& node = at(id);
   must(id != kRootAccount && !node.removed, "an account goes once, the root never");
   must(node.children.empty() && node.alloc() == 0, "who goes has and holds nothing");
-  replace_namespaces(node, {});
-  by_path_.erase(node.spec.path);
-  removed_by_path_.emplace(node.spec.path, id);
+  names_.set_namespaces(id, node.spec.namespaces, {});
+  names_.remove(node.spec.path, id);
   node.removed = true;
   node.quota.clear();  // it promises nothing until it is created again
   node.quota_total = 0;
-  --live_;
   node.below = 0;
   for (AccountId above = node.parent; above; above = at(above).parent) --at(above).below;
   AccountNode& parent = at(node.parent);
   parent.children.erase(std::lower_bound(parent.children.begin(), parent.children.end(), id));
-  if (parent.spec.quota.empty()) refresh_quota(&parent, quota_of_children(parent), now);
+  if (parent.spec.quota.empty()) refresh_quota(&parent, quota_of_children(*this, parent), now);
   edited_.push_back(id);
+  must(!find(node.spec.path) && id_for(node.spec.path) == id, "a path keeps its number");
 }
 
 void AccountTree::restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                                   std::int64_t revision) {
-  must(!find(spec.path), "a path has one node");
   AccountNode& node = slot(id);
   node.parent = parent;
   node.depth = this->node(parent).depth + 1;
   node.spec = spec;
   node.revision = revision;
   node.removed = true;
-  must(removed_by_path_.emplace(spec.path, id).second, "a path keeps its number");
+  names_.add_removed(spec.path, id);
   edited_.push_back(id);
+}
+
+void AccountTree::hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now) {
+  must(amount >= 0, "amounts are not negative");
+  change_path(leaf, product, amount, 0, now);
+}
+
+void AccountTree::bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now) {
+  must(amount >= 0, "amounts are not negative");
+  change_path(leaf, product, -amount, amount, now);
+}
+
+void AccountTree::release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running,
+                          TimeMs now) {
+  must(amount >= 0, "amounts are not negative");
+  change_path(leaf, product, was_running ? 0 : -amount, was_running ? -amount : 0, now);
+}
+
+void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running,
+                              TimeMs now) {
+  const DecayInstant instant = clock_.at(now);
+  const MilliGpu delta = held + running;
+  MilliGpu below = 0;
+  for (AccountId id = leaf; id;) {
+    AccountNode& node = at(id);
+    must(!node.removed, "a removed account holds nothing");
+    if (delta != 0) {
+      ++node.changes;
+      node.meters.change_usage(clock_, delta, instant);
+    }
+    node.holdings.change(product, held, running);
+    must(node.alloc() >= below, "an account has what those below it have");
+    below = node.alloc();
+    if (delta != 0) node.meters.set_surplus_rate(clock_, beyond_quota(node), instant);
+    must(node.meters.usage_rate() == node.alloc(), "what is held is metered");
+    id = node.parent;
+  }
+}
+
+void AccountTree::restore_meters(AccountId id, const AccountMeters::State& meters) {
+  AccountNode& node = at(id);
+  must(meters.usage.rate == node.alloc(), "what is held is metered");
+  must(meters.surplus.rate >= 0 && meters.surplus.rate <= meters.usage.rate,
+       "a surplus is a part of the usage");
+  ++node.changes;
+  node.meters.restore(meters);
+}
+
+void AccountTree::restart_meters(DurationMs half_life_ms, TimeMs now) {
+  clock_ = DecayClock(half_life_ms);
+  const DecayInstant instant = clock_.at(now);
+  for (AccountNode& node : nodes_) {
+    if (!node.id || node.removed) {
+      node.meters.forget_decayed();
+    } else {
+      node.meters.restart(clock_, beyond_quota(node), instant);
+    }
+  }
+  edited_.push_back(kRootAccount);
+  const AccountNode& root = node(kRootAccount);
+  must(root.meters.usage_rate() == root.alloc(), "what is held is metered");
+}
+
+void AccountTree::check_invariants() const {
+  std::size_t live = 0;
+  for (const AccountNode& node : nodes_) {
+    if (!node.id || node.removed) continue;
+    ++live;
+    check_account(*this, node);
+  }
+  assert(live == names_.live() && live == node(kRootAccount).below);
 }
 
 }  // namespace subak

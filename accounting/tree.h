@@ -20,110 +20,23 @@
 // Threads: none; owned by the engine.
 #pragma once
 
-#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "accounting/amounts.h"
+#include "accounting/account.h"
+#include "accounting/account_names.h"
 #include "accounting/decay.h"
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
-#include "core/text.h"
 
 namespace subak {
-
-inline constexpr AccountId kRootAccount{1};
-// Holder and payer that are not nodes of the tree.
-// holds released before binding, lost nodes, ...
-inline constexpr AccountId kPlatform{0xffff'fffe};
-inline constexpr AccountId kUnassigned{0xffff'fffd};  // namespaces of no account
-
-// Whether jobs end at their time limit. Values are durable: append only.
-enum class TimeLimits : std::uint8_t {
-  kInherit,   // as the account above; at the root as the policy
-  kAdvised,   // no: a limit only says when the job's GPUs become free
-  kEnforced,  // yes
-};
-template <>
-struct EnumText<TimeLimits> {
-  static constexpr std::array<std::string_view, 3> names{"inherit", "advised", "enforced"};
-};
-
-// One node as configured. Users are leaves made on first use; their path is "<account>/<user>".
-struct AccountSpec {
-  std::string path;  // "ml.vision", "ml.vision/ana"; "" is the root
-  bool user = false;
-  std::int64_t shares = 1;  // relative to its siblings; 0 = only when no other job wants it
-  ProductAmounts quota;     // guaranteed GPUs; empty: for a user 0, for an account the sum of its
-                            // children's (0 for a leaf)
-  ProductAmounts limit;     // most GPUs at once; empty: none
-  std::string borrow;       // most above quota, all products together: "8", "gpu=8", "none" = 0;
-                            // empty: unlimited. Acts as a limit of quota + borrow on the allocation
-  std::string lend;         // most that others may borrow, in the same form; empty: unlimited.
-                            // Checked and kept; nothing acts on it before reclaim exists
-  std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
-  bool held = false;                    // account hold: no job of the account starts
-  bool draining = false;                // account drain: running jobs end, no new job is accepted
-  TimeLimits time_limits = TimeLimits::kInherit;
-
-  template <class V>
-  void fields(V& v) {
-    v(1, "path", path);
-    v(2, "user", user);
-    v(3, "shares", shares);
-    v(4, "quota", quota);
-    v(5, "limit", limit);
-    v(6, "borrow", borrow);
-    v(7, "lend", lend);
-    v(8, "namespaces", namespaces);
-    v(9, "held", held);
-    v(10, "draining", draining);
-    v(11, "time_limits", time_limits);
-  }
-  friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
-};
-
-// One node with its state. Ids index a dense vector; children are ordered by id. Jobs may sit at
-// any node, also at an account that has users. The fields that a pass reads of every sibling come
-// first, in cache lines of their own: identity and allocation, then the two meters of the sort. The
-// other fields that a start or end changes follow.
-struct alignas(64) AccountNode {
-  AccountId id;
-  AccountId parent;                // none for the root
-  MilliGpu held = 0, running = 0;  // sums over products
-  MilliGpu quota_total = 0;        // of quota
-  GpuTime usage_total;             // undecayed usage up to usage_as_of
-  TimeMs usage_as_of = 0;
-  std::uint32_t changes = 0;  // rises when a meter changes, or the allocation at or below it
-  alignas(64) DecayedMeter surplus;
-  DecayedMeter adjustment;  // of share edits; decays with the rest (rate always 0)
-  alignas(64) DecayedMeter usage;
-  std::vector<ProductLevel> levels;  // by product
-  // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
-  std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  std::optional<MilliGpu> borrow;   // as parsed; none: unlimited
-  std::vector<AccountId> children;  // live ones, by id
-  AccountSpec spec;
-  std::int64_t revision = 0;
-  std::uint32_t depth = 0;  // root 0
-  std::uint32_t below = 0;  // live nodes at or below it
-  bool removed = false;     // stays for the ledger; never scheduled
-  MilliGpu alloc() const { return held + running; }
-};
-
-// Parses the `borrow` or `lend` of a spec; none: unlimited. kInvalid, with `field`, for an amount
-// of one product and for text that is no amount.
-Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
 // All accounts and users, live and removed.
 class AccountTree {
@@ -162,13 +75,16 @@ class AccountTree {
   // it.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
-  AccountId find(std::string_view path) const;  // none if unknown or removed
+  // The paths and namespaces of all accounts.
+  const AccountNames& names() const { return names_; }
+  AccountId find(std::string_view path) const { return names_.find(path); }
   // Returns the parent of any path, whether the node exists or not; none for the root, or without a
   // parent.
   AccountId parent_of(std::string_view path) const;
-  // Returns the account that names "cluster/ns", else the one that names "ns"; none if no account
-  // does.
-  AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
+  // As of AccountNames.
+  AccountId find_namespace(std::string_view cluster, std::string_view ns) const {
+    return names_.find_namespace(cluster, ns);
+  }
   // Asserts that the node exists. The reference is valid until a node is added.
   const AccountNode& node(AccountId id) const {
     assert(exists(id));
@@ -178,8 +94,7 @@ class AccountTree {
   void prefetch(AccountId id) const {
     const AccountNode* const node = nodes_.data() + id.value;
     __builtin_prefetch(node);
-    __builtin_prefetch(&node->surplus);
-    __builtin_prefetch(&node->adjustment);
+    node->meters.prefetch_surplus();
   }
   // True also for a removed node: its history stays.
   bool exists(AccountId id) const {
@@ -208,20 +123,27 @@ class AccountTree {
   // `t` must not be before the node's last change. To read many nodes at one instant, pass a
   // DecayInstant (clock().at(t)): then each read costs a few ns.
   double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
-  double usage(AccountId id, const DecayInstant& at) const;
-  double surplus(AccountId id, TimeMs t) const;  // without the adjustment
+  double usage(AccountId id, const DecayInstant& at) const {
+    return node(id).meters.usage(clock_, at);
+  }
+  // Without the adjustment.
+  double surplus(AccountId id, TimeMs t) const {
+    return node(id).meters.surplus(clock_, clock_.at(t));
+  }
+  // With it; at least 0.
   double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
-  double sort_surplus(AccountId id, const DecayInstant& at) const;  // surplus + adjustment, >= 0
-  // The same for all instants of these half-lives, while nothing changes. For a finite half-life.
-  DecayedMeter::Course sort_surplus_course(AccountId id, std::int64_t half_lives) const;
-  GpuTime usage_undecayed(AccountId id, TimeMs t) const;  // exact
+  double sort_surplus(AccountId id, const DecayInstant& at) const {
+    return node(id).meters.sort_surplus(clock_, at);
+  }
+  // Exact, without decay.
+  GpuTime usage_undecayed(AccountId id, TimeMs t) const {
+    return node(id).meters.usage_undecayed(t);
+  }
 
   // --- checkpoint --------------------------------------------------------------------------------
   // Restores the saved meters of `id`. Call it after every node is set and after the open holds
   // were replayed with hold() and bind() (at any time).
-  void restore_meters(AccountId id, const DecayedMeter::State& usage,
-                      const DecayedMeter::State& surplus, const DecayedMeter::State& adjustment,
-                      GpuTime usage_total, TimeMs usage_as_of);
+  void restore_meters(AccountId id, const AccountMeters::State& meters);
 
   // Sets another half-life: every decayed meter and adjustment starts again from zero at `now`, at
   // its present rate. restore_meters() may then set values that a reader computed. Undecayed usage
@@ -240,11 +162,6 @@ class AccountTree {
   void check_invariants() const;
 
  private:
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
-  };
-  using IdByText = std::unordered_map<std::string, AccountId, TextHash, std::equal_to<>>;
   using Amounts = std::vector<std::pair<ProductId, MilliGpu>>;
 
   AccountNode& at(AccountId id);
@@ -253,22 +170,13 @@ class AccountTree {
   void revive(AccountNode& node);
   void add_to_parent(AccountNode& node);
   void adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now);
-  void replace_namespaces(AccountNode& node, const std::vector<std::string>& namespaces);
   // Sets the node's next effective quota, and updates the ancestors whose quota depends on it.
   void refresh_quota(AccountNode* node, Amounts next, TimeMs now);
-  Amounts quota_of_children(const AccountNode& parent) const;
-  void refresh_surplus(AccountNode& node, const DecayInstant& now);
   void change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running, TimeMs now);
-  void check_node(const AccountNode& node) const;
-  std::optional<Error> check_room(const AccountSpec& spec, AccountId parent) const;
-  std::optional<Error> check_place(const AccountSpec& spec) const;
-  std::optional<Error> check_namespaces(const AccountSpec& spec) const;
+
   DecayClock clock_;
   std::vector<AccountNode> nodes_;  // index = id
-  std::size_t live_ = 0;            // nodes that are not removed
-  IdByText by_path_;                // look-up only, never iterated
-  IdByText removed_by_path_;
-  IdByText by_namespace_;
+  AccountNames names_;
   std::vector<AccountId> edited_;  // as edited_since() tells
 };
 

@@ -81,6 +81,64 @@ bool is_namespace(std::string_view name) {
   return all_of(name.substr(0, slash), is_dns_char) && all_of(name.substr(slash + 1), is_dns_char);
 }
 
+// Users and all nodes below an account, however deep, count against it.
+std::optional<Error> check_room(const AccountTree& tree, const AccountSpec& spec,
+                                AccountId parent) {
+  constexpr SharedBound kBound{limits::kMaxAccounts, limits::kAccountsReserve};
+  const auto below = [&tree](AccountId id) -> std::size_t { return tree.node(id).below; };
+  if (may_take(kBound, tree, parent, tree.names().live(), below)) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "path", spec.path,
+               "want at most " + std::to_string(limits::kMaxAccounts) + " accounts and users; " +
+                   who_fills_text(tree, below)};
+}
+
+std::optional<Error> check_place(const AccountTree& tree, const AccountSpec& spec) {
+  if (tree.find(spec.path)) return std::nullopt;  // an edit: it has its node already
+  const auto parent_end = spec.path.find_last_of(spec.user ? '/' : '.');
+  const std::string_view parent_path =
+      parent_end == std::string::npos ? "" : std::string_view(spec.path).substr(0, parent_end);
+  const AccountId parent = tree.find(parent_path);
+  if (!parent) {
+    return Error{
+        ErrorCode::kNotFound, "path", spec.path,
+        "want an account below one that exists; create " + std::string(parent_path) + " first"};
+  }
+  if (auto error = check_room(tree, spec, parent)) return error;
+  if (tree.node(parent).depth >= limits::kMaxAccountDepth) {
+    return invalid("path", spec.path,
+                   "want at most " + std::to_string(limits::kMaxAccountDepth) + " levels");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_namespaces(const AccountTree& tree, const AccountSpec& spec) {
+  const auto& names = spec.namespaces;
+  if (spec.user && !names.empty()) {
+    return invalid("namespaces", names[0],
+                   "want none: a namespace belongs to an account, not a user");
+  }
+  if (names.size() > limits::kMaxNamespacesPerAccount) {
+    return invalid("namespaces", std::to_string(names.size()),
+                   "want at most " + std::to_string(limits::kMaxNamespacesPerAccount));
+  }
+  const AccountId self = tree.find(spec.path);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].size() > limits::kMaxNameBytes || !is_namespace(names[i])) {
+      return invalid("namespaces", names[i], kNamespaceForm);
+    }
+    if (i > 0 && !(names[i - 1] < names[i])) {
+      return invalid("namespaces", names[i], "want each namespace once, sorted");
+    }
+    const AccountId owner = tree.names().owner_of(names[i]);
+    if (owner && owner != self) {
+      return Error{
+          ErrorCode::kExists, "namespaces", names[i],
+          "want a namespace of no other account; it is " + tree.node(owner).spec.path + "'s"};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field) {
@@ -94,66 +152,9 @@ Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_
   return std::optional<MilliGpu>(amounts->front().milligpu);
 }
 
-// Users and all nodes below an account, however deep, count against it.
-std::optional<Error> AccountTree::check_room(const AccountSpec& spec, AccountId parent) const {
-  constexpr SharedBound kBound{limits::kMaxAccounts, limits::kAccountsReserve};
-  const auto below = [this](AccountId id) -> std::size_t { return node(id).below; };
-  if (may_take(kBound, *this, parent, live_, below)) return std::nullopt;
-  return Error{ErrorCode::kExhausted, "path", spec.path,
-               "want at most " + std::to_string(limits::kMaxAccounts) + " accounts and users; " +
-                   who_fills_text(*this, below)};
-}
-
-std::optional<Error> AccountTree::check_place(const AccountSpec& spec) const {
-  if (find(spec.path)) return std::nullopt;  // an edit: it has its node already
-  const auto parent_end = spec.path.find_last_of(spec.user ? '/' : '.');
-  const std::string_view parent_path =
-      parent_end == std::string::npos ? "" : std::string_view(spec.path).substr(0, parent_end);
-  const AccountId parent = find(parent_path);
-  if (!parent) {
-    return Error{
-        ErrorCode::kNotFound, "path", spec.path,
-        "want an account below one that exists; create " + std::string(parent_path) + " first"};
-  }
-  if (auto error = check_room(spec, parent)) return error;
-  if (node(parent).depth >= limits::kMaxAccountDepth) {
-    return invalid("path", spec.path,
-                   "want at most " + std::to_string(limits::kMaxAccountDepth) + " levels");
-  }
-  return std::nullopt;
-}
-
-std::optional<Error> AccountTree::check_namespaces(const AccountSpec& spec) const {
-  const auto& names = spec.namespaces;
-  if (spec.user && !names.empty()) {
-    return invalid("namespaces", names[0],
-                   "want none: a namespace belongs to an account, not a user");
-  }
-  if (names.size() > limits::kMaxNamespacesPerAccount) {
-    return invalid("namespaces", std::to_string(names.size()),
-                   "want at most " + std::to_string(limits::kMaxNamespacesPerAccount));
-  }
-  const AccountId self = find(spec.path);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].size() > limits::kMaxNameBytes || !is_namespace(names[i])) {
-      return invalid("namespaces", names[i], kNamespaceForm);
-    }
-    if (i > 0 && !(names[i - 1] < names[i])) {
-      return invalid("namespaces", names[i], "want each namespace once, sorted");
-    }
-    const auto owner = by_namespace_.find(names[i]);
-    if (owner != by_namespace_.end() && owner->second != self) {
-      return Error{
-          ErrorCode::kExists, "namespaces", names[i],
-          "want a namespace of no other account; it is " + node(owner->second).spec.path + "'s"};
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
   if (auto error = check_path(spec)) return error;
-  if (auto error = check_place(spec)) return error;
+  if (auto error = check_place(*this, spec)) return error;
   if (spec.shares < 0 || spec.shares > limits::kMaxShares) {
     return invalid("shares", std::to_string(spec.shares),
                    "want 0 to " + std::to_string(limits::kMaxShares));
@@ -162,7 +163,7 @@ std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
   if (auto error = check_amounts(spec.limit, "limit")) return error;
   if (auto borrow = parse_borrow(spec.borrow, "borrow"); !borrow) return borrow.error();
   if (auto lend = parse_borrow(spec.lend, "lend"); !lend) return lend.error();
-  return check_namespaces(spec);
+  return check_namespaces(*this, spec);
 }
 
 }  // namespace subak

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "accounting/order.h"
+#include "core/must.h"
 
 namespace subak {
 
@@ -28,6 +29,7 @@ double UsageTick::charge(const Job& job, TimeMs t) const {
 }
 
 void UsageTick::job_start(AccountId leaf, MilliGpu rate, TimeMs t) {
+  must(leaf && rate >= 0, "a job has an account and a rate");
   if (leaf.value >= running_.size()) running_.resize(leaf.value + std::size_t{1});
   running_[leaf.value].push_back({rate, t});
 }
@@ -58,9 +60,11 @@ void UsageTick::advance(const AccountTree& tree, TimeMs t) {
     last_ = next_;
     next_ += period_ms_;
   }
+  must(next_ > t && last_ == next_ - period_ms_, "every tick that is due has run");
 }
 
 void UsageTick::add_to_path(const AccountTree& tree, AccountId leaf, double amount) {
+  must(leaf.value < usage_.size(), "every account has its usage");
   for (AccountId id = leaf; id; id = tree.node(id).parent) usage_[id.value] += amount;
 }
 

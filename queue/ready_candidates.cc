@@ -41,6 +41,7 @@ bool Contenders::all_compared() { return std::exchange(fresh_, false) || !order_
 // stays before another, of key b / U, while 1.05 t gain (d_a b + d_b a) < b T - a U. A hundredth of
 // that time is left unused.
 TimeMs Contenders::stands_until(AccountId id, std::size_t first, const Figures& figures) {
+  must(first < order_.size(), "the first takes part");
   const PassSetup& setup = figures.setup();
   TimeMs until = kForever;
   for (const Child& child : children_) until = std::min(until, child.stands_until);
@@ -52,7 +53,7 @@ TimeMs Contenders::stands_until(AccountId id, std::size_t first, const Figures& 
   };
   const auto rate = [&](std::size_t i) {
     const Sibling& s = order_[i];
-    return static_cast<double>(s.id == id ? s.alloc : setup.tree->node(s.id).surplus.rate());
+    return static_cast<double>(s.id == id ? s.alloc : setup.tree->node(s.id).meters.surplus_rate());
   };
   // Of two children without past usage neither moves.
   const auto rests = [&](std::size_t i) { return order_[i].surplus == 0 && rate(i) == 0; };
@@ -222,6 +223,7 @@ bool Candidates::live(Child& child, AccountId parent, Scope scope) {
 bool Candidates::live_by_own_jobs(Child& child, Scope scope) {
   const OpenJob first = blocks_->first_open(child.id, scope);
   if (first.slot == kNoSlot) return false;
+  must(first.cost < scope.limit, "an open job costs less than the limit");
   child.next = first.cost;
   return true;
 }
@@ -235,7 +237,9 @@ bool Candidates::update_class(Child& child, AccountId parent, Scope scope) {
     return child.priority != was;
   }
   const Scope own = child.id == parent ? scope : blocks_->below(scope, child.id);
-  child.priority = index_->jobs()[blocks_->first_open(child.id, own).slot].priority;
+  const OpenJob first = blocks_->first_open(child.id, own);
+  must(first.slot != kNoSlot, "who has startable demand has a first job");
+  child.priority = index_->jobs()[first.slot].priority;
   return child.priority != was;
 }
 

@@ -37,11 +37,12 @@ void Standings::forget_next(Entrant& e) {
 
 void Standings::read(Entrant& e) const {
   const NodeSummary& summary = index_->summary(e.id);
-  const AccountNode& account = figures_->setup().tree->node(e.id);
+  const AccountTree& tree = *figures_->setup().tree;
+  const AccountNode& account = tree.node(e.id);
   e.priority = summary.priority;
   e.leaf = index_->is_leaf(e.id);
-  e.surplus = figures_->setup().tree->sort_surplus_course(e.id, figures_->instant().half_lives);
-  e.rate = static_cast<double>(account.surplus.rate());
+  e.surplus = account.meters.sort_surplus_course(tree.clock(), figures_->instant().half_lives);
+  e.rate = static_cast<double>(account.meters.surplus_rate());
   e.alloc = account.alloc();
   e.least = summary.least_next;
   e.seen = figures_->changes(e.id);
@@ -50,10 +51,8 @@ void Standings::read(Entrant& e) const {
 
 // Prefetches the cache lines for reading what changed.
 void Standings::prefetch_changes(const Entrant& e) const {
-  const AccountNode& account = figures_->setup().tree->node(e.id);
   __builtin_prefetch(&index_->summary(e.id));
-  __builtin_prefetch(&account);
-  __builtin_prefetch(&account.surplus);
+  figures_->setup().tree->prefetch(e.id);
 }
 
 // Prefetches the cache lines for reading the child, and for a start after it, all at once.
@@ -62,7 +61,7 @@ void Standings::prefetch(const Entrant& e) const {
   __builtin_prefetch(&account);
   if (e.leaf) {
     __builtin_prefetch(&index_->node(e.id));
-    __builtin_prefetch(&account.usage);
+    account.meters.prefetch_usage();
   } else {
     memos_->prefetch(e.id);
     __builtin_prefetch(&standings_[e.id.value]);
@@ -84,6 +83,7 @@ bool Standings::catch_up(Entrant& e, Changes& unseen) const {
 // Returns false if there are changes beyond the known children. Nearly always only the child with
 // the last result changed; else it reads all children.
 bool Standings::catch_up(Standing& standing, AccountId id) const {
+  must(standing.last < standing.entrants.size(), "the last winner is a child");
   Entrant& last = standing.entrants[standing.last];
   prefetch_changes(last);
   const Changes now = figures_->changes(id);
@@ -129,6 +129,7 @@ bool Standings::enter(Contest& c) const {
     c.rate_ += e.rate;
     ++count;
   }
+  must(count > 0, "some child takes part");
   c.alone_ = count == 1;
   if (c.alone_) return true;
   if (c.surplus_ < kLeastSurplus * lasting) return false;
@@ -234,6 +235,7 @@ bool Standings::answer(Contest& c, const NextJob& next) const {
 }
 
 NextJob Standings::close(const Contest& c) {
+  must(memos_->usable(), "only a pass without blocks asks again");
   const Entrant& first = c.standing_->entrants[c.first_];
   must(first.slot != kNoSlot, "the first child has a next job");
   c.standing_->from = figures_->setup().now;
@@ -266,6 +268,8 @@ void Standings::keep(AccountId id, const std::vector<Child>& children, AccountId
     e.until = child.stands_until;
     if (child.id == winner) standing.last = static_cast<std::uint32_t>(i);
   }
+  must(standing.last < children.size() && children[standing.last].id == winner,
+       "the winner is a child");
   standing.epoch = memos_->epoch();
   standing.half_lives = figures_->instant().half_lives;
   standing.from = figures_->setup().now;

@@ -256,7 +256,7 @@ Siblings siblings_of(const AccountTree& tree, const ReadyQueue::Level& level) {
     if (child.removed) continue;
     const auto shares = static_cast<double>(child.spec.shares);
     out.all += shares;
-    if (compared.contains(id) || child.held + child.running == 0) continue;
+    if (compared.contains(id) || child.alloc() == 0) continue;
     out.present += shares;
     out.others.push_back(id);
   }
@@ -268,7 +268,7 @@ RankStep::Entry entry_of(const AccountTree& tree, AccountId id, TimeMs t) {
   entry.path = tree.node(id).spec.path;
   entry.usage_gpu_seconds = tree.usage(id, t) / GpuTime::kRawPerGpuSecond;
   entry.surplus_gpu_seconds = tree.sort_surplus(id, t) / GpuTime::kRawPerGpuSecond;
-  entry.alloc = tree.node(id).held + tree.node(id).running;
+  entry.alloc = tree.node(id).alloc();
   entry.quota = tree.node(id).quota_total;
   return entry;
 }

@@ -186,8 +186,8 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
         share > 0 ? std::exp2(-(root_usage > 0 ? usage / root_usage : 0) / share) : 0;
     row.surplus_gpu_seconds = s.tree().surplus(id, t) / GpuTime::kRawPerGpuSecond;
     row.usage_total = s.tree().usage_undecayed(id, t);
-    row.held = node.held;
-    row.running = node.running;
+    row.held = node.holdings.held();
+    row.running = node.holdings.running();
     row.quota = node.quota_total;
     row.queued = s.jobs().ready().queued_milligpu(id);
     row.jobs_queued = s.jobs().ready().queued_jobs(id);

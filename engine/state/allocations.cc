@@ -21,8 +21,8 @@ struct Totals {
 };
 
 Totals totals_of(const AccountTree& tree) {
-  const AccountNode& root = tree.node(kRootAccount);
-  return {root.held, root.running};
+  const Holdings& all = tree.node(kRootAccount).holdings;
+  return {all.held(), all.running()};
 }
 
 }  // namespace
@@ -228,8 +228,9 @@ void Allocations::check(const Jobs& jobs) const {
   must(indexed == slots, "each slot belongs to one pod");
   for (const auto& [cluster, rows] : open_) open += rows.size();
   must(open == bound, "nothing else is");
-  must(tree_.node(kRootAccount).held == held, "the tree holds what the jobs hold");
-  must(tree_.node(kRootAccount).running == running, "the tree runs what the jobs run");
+  const Totals totals = totals_of(tree_);
+  must(totals.held == held, "the tree holds what the jobs hold");
+  must(totals.running == running, "the tree runs what the jobs run");
 }
 
 }  // namespace subak::state

@@ -192,8 +192,8 @@ void State::on(const fact::ClockAccepted& f) {
 }
 
 void State::on(const fact::MetersSnapshot& f) {
-  tree_.restore_meters(f.account, state_of(f.usage), state_of(f.surplus), state_of(f.adjustment),
-                       f.usage_total.get(), f.usage_as_of_ms);
+  tree_.restore_meters(f.account, {state_of(f.usage), state_of(f.surplus), state_of(f.adjustment),
+                                   f.usage_total.get(), f.usage_as_of_ms});
 }
 
 void State::on(const fact::LedgerSnapshot& f) {

@@ -30,14 +30,14 @@ void snapshot_accounts(const AccountTree& tree, const Sink& sink) {
 // Also of removed accounts: an account that is created again continues its meters.
 void snapshot_meters(const AccountTree& tree, const Sink& sink) {
   for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {
-    const AccountNode& node = tree.node(id);
+    const AccountMeters::State meters = tree.node(id).meters.state();
     fact::MetersSnapshot m;
     m.account = id;
-    m.usage = snapshot_of(node.usage.state());
-    m.surplus = snapshot_of(node.surplus.state());
-    m.adjustment = snapshot_of(node.adjustment.state());
-    m.usage_total = StoredGpuTime::of(node.usage_total);
-    m.usage_as_of_ms = node.usage_as_of;
+    m.usage = snapshot_of(meters.usage);
+    m.surplus = snapshot_of(meters.surplus);
+    m.adjustment = snapshot_of(meters.adjustment);
+    m.usage_total = StoredGpuTime::of(meters.usage_total);
+    m.usage_as_of_ms = meters.usage_as_of;
     sink(m);
   }
 }

@@ -76,7 +76,7 @@ class AccountText {
           "Held and running that counts against that limit; none if unlimited.", "gauge");
     for_each_limit(engine, [](const AccountNode& node, ProductId product, MilliGpu) {
       if (product == ProductId()) return node.alloc();
-      for (const ProductLevel& level : node.levels) {
+      for (const ProductLevel& level : node.holdings.levels()) {
         if (level.product == product) return level.total();
       }
       return MilliGpu{0};

@@ -18,12 +18,12 @@ TEST_F(TreeAllocTest, HoldsAndMetersRiseOnTheWholePath) {
   tree.hold(a, a100, 500, now);
   tree.bind(ana, h100, 3000, now + 10);
   for (const AccountId id : {a, ml, kRootAccount}) {
-    EXPECT_EQ(tree.node(id).held, 5500);
-    EXPECT_EQ(tree.node(id).running, 3000);
-    ASSERT_EQ(tree.node(id).levels.size(), 2u);
-    EXPECT_EQ(tree.node(id).levels[0].product, h100);
-    EXPECT_EQ(tree.node(id).levels[1].held, 500);
-    EXPECT_EQ(tree.node(id).usage.rate(), 8500);
+    EXPECT_EQ(tree.node(id).holdings.held(), 5500);
+    EXPECT_EQ(tree.node(id).holdings.running(), 3000);
+    ASSERT_EQ(tree.node(id).holdings.levels().size(), 2u);
+    EXPECT_EQ(tree.node(id).holdings.levels()[0].product, h100);
+    EXPECT_EQ(tree.node(id).holdings.levels()[1].held, 500);
+    EXPECT_EQ(tree.node(id).meters.usage_rate(), 8500);
   }
   EXPECT_EQ(tree.node(ana).alloc(), 8000);
   EXPECT_EQ(tree.node(b).alloc(), 0);
@@ -32,7 +32,7 @@ TEST_F(TreeAllocTest, HoldsAndMetersRiseOnTheWholePath) {
   tree.release(ana, h100, 3000, true, now + 20);
   tree.release(a, a100, 500, false, now + 20);
   EXPECT_EQ(tree.node(kRootAccount).alloc(), 0);
-  EXPECT_EQ(tree.node(kRootAccount).usage.rate(), 0);
+  EXPECT_EQ(tree.node(kRootAccount).meters.usage_rate(), 0);
   tree.check_invariants();
 }
 
@@ -59,7 +59,7 @@ TEST_F(TreeAllocTest, AnEndReportedLateIsStillExact) {
   in_order.release(AccountId(2), h100, 8000, false, now + kHourMs / 2);
   in_order.hold(AccountId(2), h100, 1000, now + kHourMs);
   EXPECT_NEAR(tree.usage(ml, t) / in_order.usage(AccountId(2), t), 1, 1e-9);
-  EXPECT_EQ(tree.node(ml).surplus.rate(), 1000);
+  EXPECT_EQ(tree.node(ml).meters.surplus_rate(), 1000);
   DecayedMeter surplus;  // falls at the node's last change
   surplus.change_rate(tree.clock(), 8000, now);
   surplus.change_rate(tree.clock(), -7000, now + kHourMs);
@@ -88,11 +88,11 @@ TEST_F(TreeAllocTest, QuotaCoversItsProductFirstThenAny) {
   const AccountNode& node = tree.node(a);
   // 4000 of the H100 by its own quota; any covers 3000 of the 2000 + 2000 left.
   EXPECT_EQ(beyond_quota(node, any, 0), 1000);
-  EXPECT_EQ(tree.node(a).surplus.rate(), 1000);
+  EXPECT_EQ(tree.node(a).meters.surplus_rate(), 1000);
   EXPECT_EQ(beyond_quota(node, h100, 5000), 6000);
   set_quota(a, {{any, 4000}, {h100, 4000}});
   EXPECT_EQ(beyond_quota(node, any, 0), 0);
-  EXPECT_EQ(tree.node(a).surplus.rate(), 0);
+  EXPECT_EQ(tree.node(a).meters.surplus_rate(), 0);
 }
 
 TEST_F(TreeAllocTest, QuotaIsTriedWithTheExtraOnTop) {
@@ -111,10 +111,10 @@ TEST_F(TreeAllocTest, SurplusIsEachNodesOwn) {
   set_quota(b, {{any, 4000}});
   tree.hold(a, h100, 6000, now);
   // ml's quota is 8000: what a borrows from b is no surplus of ml.
-  EXPECT_EQ(tree.node(a).surplus.rate(), 2000);
-  EXPECT_EQ(tree.node(ml).surplus.rate(), 0);
+  EXPECT_EQ(tree.node(a).meters.surplus_rate(), 2000);
+  EXPECT_EQ(tree.node(ml).meters.surplus_rate(), 0);
   tree.hold(b, h100, 4000, now);
-  EXPECT_EQ(tree.node(ml).surplus.rate(), 2000);
+  EXPECT_EQ(tree.node(ml).meters.surplus_rate(), 2000);
 }
 
 TEST_F(TreeAllocTest, DecayedReadsAtOneInstant) {
@@ -137,15 +137,13 @@ TEST_F(TreeAllocTest, MetersRestoreOverReplayedHolds) {
   copy.hold(b, a100, 1000, 0);
   for (const AccountId id : tree.preorder()) {
     const AccountNode& n = tree.node(id);
-    copy.restore_meters(id, n.usage.state(), n.surplus.state(), n.adjustment.state(), n.usage_total,
-                        n.usage_as_of);
+    copy.restore_meters(id, n.meters.state());
   }
   copy.check_invariants();
   tree.release(ana, h100, 8000, true, now + 2 * kDayMs);
   copy.release(ana, h100, 8000, true, now + 2 * kDayMs);
   for (const AccountId id : tree.preorder()) {
-    EXPECT_EQ(copy.node(id).usage.state(), tree.node(id).usage.state());
-    EXPECT_EQ(copy.node(id).surplus.state(), tree.node(id).surplus.state());
+    EXPECT_EQ(copy.node(id).meters.state(), tree.node(id).meters.state());
     EXPECT_EQ(copy.usage_undecayed(id, now + 3 * kDayMs),
               tree.usage_undecayed(id, now + 3 * kDayMs));
   }

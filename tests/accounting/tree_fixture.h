@@ -43,7 +43,7 @@ class TreeFixture : public ::testing::Test {
   // What its quota does not cover of its allocation and `extra` together.
   static MilliGpu beyond_quota(const AccountNode& node, ProductId product, MilliGpu extra) {
     const ProductDemand more{product, extra};
-    return uncovered(node.quota, node.levels, {&more, 1});
+    return uncovered(node.quota, node.holdings.levels(), {&more, 1});
   }
   // "gpu" for any, "p1", "p2", ... else: sorted as the ids are.
   static ProductAmounts named(const Amounts& amounts) {

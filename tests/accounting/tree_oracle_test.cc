@@ -252,7 +252,7 @@ class TreeOracleTest : public ::testing::TestWithParam<int> {
       const ProductId product(static_cast<std::uint16_t>(random.below(kProducts + 1)));
       const MilliGpu extra = 125 * random.below(64);
       const ProductDemand demand{product, extra};
-      ASSERT_EQ(node.alloc() + extra - uncovered(node.quota, node.levels, {&demand, 1}),
+      ASSERT_EQ(node.alloc() + extra - uncovered(node.quota, node.holdings.levels(), {&demand, 1}),
                 oracle.covered(id, product, extra));
       const auto binding = first_binding(tree, {id, {&demand, 1}}, Asking::kAmounts);
       ASSERT_EQ(binding ? binding->subject : AccountId(), oracle.over(id, product, extra));

@@ -275,7 +275,7 @@ TEST_F(AccountTreeTest, AQuotaEditMovesTheSurplusFromThenOn) {
   now += kDayMs;
   set_quota(a, {{h100, 8000}});  // of ml too, which has none of its own
   for (const AccountId id : {a, ml, kRootAccount}) {
-    EXPECT_EQ(tree.node(id).surplus.rate(), 0);
+    EXPECT_EQ(tree.node(id).meters.surplus_rate(), 0);
     const double then = tree.surplus(id, now);
     EXPECT_GT(then, 0);
     EXPECT_NEAR(tree.surplus(id, now + 7 * kDayMs) / then, 0.5, 1e-12);

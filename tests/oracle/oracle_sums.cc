@@ -206,7 +206,8 @@ void Oracle::compare_accounts(const Engine& engine) {
     const AccountNode& n = tree.node(a.id);
     const std::string who = "account \"" + a.spec.path + "\" ";
     const MilliGpu all = allocated(a.id, false), running = allocated(a.id, true);
-    if (n.running != running || n.held != all - running) wrong(who + "holds another amount");
+    if (n.holdings.running() != running || n.holdings.held() != all - running)
+      wrong(who + "holds another amount");
     if (n.quota_total != quota(a.id)) wrong(who + "has another quota");
     if (tree.usage_undecayed(a.id, now_) != undecayed(a.id)) wrong(who + "used another amount");
     if (std::abs(tree.usage(a.id, now_) - usage(a.id)) > scale) wrong(who + "decayed usage is off");

@@ -66,9 +66,9 @@ bool NaivePass::covered(AccountId id, const ReadyJob& job) const {
   const bool any_only = std::all_of(node.quota.begin(), node.quota.end(),
                                     [](const auto& q) { return q.first == ProductId(); });
   if (any_only) return true;
-  if (!costs_.at(job.shape).product) return uncovered(node.quota, node.levels, {}) == 0;
+  if (!costs_.at(job.shape).product) return uncovered(node.quota, node.holdings.levels(), {}) == 0;
   const ProductDemand more{costs_.at(job.shape).product, alloc(id) - node.alloc() + cost(job)};
-  return uncovered(node.quota, node.levels, {&more, 1}) == 0;
+  return uncovered(node.quota, node.holdings.levels(), {&more, 1}) == 0;
 }
 
 std::vector<NaivePass::Candidate> NaivePass::candidates(AccountId node) const {

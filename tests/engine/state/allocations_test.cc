@@ -7,8 +7,8 @@
 namespace subak::state {
 namespace {
 
-MilliGpu held(const Small& s) { return s.tree.node(s.ml).held; }
-MilliGpu running(const Small& s) { return s.tree.node(s.ml).running; }
+MilliGpu held(const Small& s) { return s.tree.node(s.ml).holdings.held(); }
+MilliGpu running(const Small& s) { return s.tree.node(s.ml).holdings.running(); }
 MilliGpu on_fleet(const Small& s, NodeId node) { return s.fleet.levels(node).allocated; }
 
 TEST(Allocations, TakeMovesFleetTreeAndIndexTogether) {
@@ -77,7 +77,7 @@ TEST(Allocations, ANodeThatChangesItsProductTakesItsPodsAlong) {
   s.allocations.relabel(s.n1, before, s.jobs, 30);
   const ProductId after = s.fleet.product_of(s.n1);
   ASSERT_NE(before, after);
-  for (const ProductLevel& level : s.tree.node(s.ml).levels) {
+  for (const ProductLevel& level : s.tree.node(s.ml).holdings.levels()) {
     EXPECT_EQ(level.total(), level.product == after ? 2000 : 0);
   }
   EXPECT_EQ(held(s), 1000);
@@ -93,7 +93,7 @@ TEST(Allocations, WhatBelongsToNobodyTakesCapacityAndNoShare) {
   job.pods.resize(1);
   s.jobs.complete_gang(job, job.shape.share());
   s.allocations.take(job, 0, Small::slot(s.n1, 0), 10);
-  EXPECT_EQ(s.tree.node(kRootAccount).held, 0);
+  EXPECT_EQ(s.tree.node(kRootAccount).holdings.held(), 0);
   EXPECT_EQ(on_fleet(s, s.n1), 1000);
 }
 

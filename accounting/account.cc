@@ -1,0 +1,54 @@
+#include "accounting/account.h"
+
+#include <algorithm>
+
+#include "core/must.h"
+
+namespace subak {
+
+ProductLevel& Holdings::add_level(ProductId product) {
+  const auto place = std::find_if(levels_.begin(), levels_.end(),
+                                  [&](const ProductLevel& l) { return product < l.product; });
+  return *levels_.insert(place, ProductLevel{product, 0, 0});
+}
+
+void AccountMeters::restart(const DecayClock& clock, MilliGpu surplus_rate,
+                            const DecayInstant& at) {
+  const MilliGpu rate = usage_.rate();
+  usage_ = surplus_ = adjustment_ = DecayedMeter();
+  usage_.change_rate(clock, rate, at);
+  set_surplus_rate(clock, surplus_rate, at);
+  must(usage_.rate() == rate && !adjusted(), "a new half-life keeps the present rate alone");
+}
+
+void AccountMeters::forget_decayed() {
+  must(usage_.rate() == 0 && surplus_.rate() == 0, "who holds something is metered");
+  usage_ = surplus_ = adjustment_ = DecayedMeter();
+}
+
+double AccountMeters::sort_surplus(const DecayClock& clock, const DecayInstant& at) const {
+  const double surplus = surplus_.value(clock, at);
+  return std::max(0.0, adjustment_.idle() ? surplus : surplus + adjustment_.value(clock, at));
+}
+
+DecayedMeter::Course AccountMeters::sort_surplus_course(const DecayClock& clock,
+                                                        std::int64_t half_lives) const {
+  const DecayedMeter::Course surplus = surplus_.course(clock, half_lives);
+  if (adjustment_.idle()) return surplus;
+  const DecayedMeter::Course adjusted = adjustment_.course(clock, half_lives);
+  return {surplus.decaying + adjusted.decaying, surplus.lasting + adjusted.lasting};
+}
+
+AccountMeters::State AccountMeters::state() const {
+  return {usage_.state(), surplus_.state(), adjustment_.state(), usage_total_, usage_as_of_};
+}
+
+void AccountMeters::restore(const State& state) {
+  usage_.restore(state.usage);
+  surplus_.restore(state.surplus);
+  adjustment_.restore(state.adjustment);
+  usage_total_ = state.usage_total;
+  usage_as_of_ = state.usage_as_of;
+}
+
+}  // namespace subak

@@ -1,0 +1,233 @@
+// One account: its spec, what it holds, its meters, and its place in the tree.
+//
+// Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
+// Errors: none; broken preconditions end the process.
+// Threads: none; the account tree owns all of it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "accounting/amounts.h"
+#include "accounting/decay.h"
+#include "core/error.h"
+#include "core/ids.h"
+#include "core/must.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace subak {
+
+inline constexpr AccountId kRootAccount{1};
+// Holders and payers that are not nodes of the tree. The platform pays for holds that are released
+// before binding, for lost nodes and the like. Namespaces of no account are unassigned.
+inline constexpr AccountId kPlatform{0xffff'fffe};
+inline constexpr AccountId kUnassigned{0xffff'fffd};
+
+// Whether jobs end at their time limit. Values are durable: append only.
+enum class TimeLimits : std::uint8_t {
+  kInherit,   // as the account above; at the root as the policy
+  kAdvised,   // no: a limit only says when the job's GPUs become free
+  kEnforced,  // yes
+};
+template <>
+struct EnumText<TimeLimits> {
+  static constexpr std::array<std::string_view, 3> names{"inherit", "advised", "enforced"};
+};
+
+// One node as configured. Users are leaves made on first use; their path is "<account>/<user>".
+struct AccountSpec {
+  std::string path;  // "ml.vision", "ml.vision/ana"; "" is the root
+  bool user = false;
+  std::int64_t shares = 1;  // relative to its siblings; 0 = only when no other job wants it
+  ProductAmounts quota;     // guaranteed GPUs; empty: for a user 0, for an account the sum of its
+                            // children's (0 for a leaf)
+  ProductAmounts limit;     // most GPUs at once; empty: none
+  std::string borrow;       // most above quota, all products together: "8", "gpu=8", "none" = 0;
+                            // empty: unlimited. Acts as a limit of quota + borrow on the allocation
+  std::string lend;         // most that others may borrow, in the same form; empty: unlimited.
+                            // Checked and kept; nothing acts on it before reclaim exists
+  std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
+  bool held = false;                    // account hold: no job of the account starts
+  bool draining = false;                // account drain: running jobs end, no new job is accepted
+  TimeLimits time_limits = TimeLimits::kInherit;
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "path", path);
+    v(2, "user", user);
+    v(3, "shares", shares);
+    v(4, "quota", quota);
+    v(5, "limit", limit);
+    v(6, "borrow", borrow);
+    v(7, "lend", lend);
+    v(8, "namespaces", namespaces);
+    v(9, "held", held);
+    v(10, "draining", draining);
+    v(11, "time_limits", time_limits);
+  }
+  friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
+};
+
+// Parses the `borrow` or `lend` of a spec; none: unlimited. kInvalid, with `field`, for an amount
+// of one product and for text that is no amount.
+Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
+
+// The GPUs that an account holds, by product, with their sums. No amount is ever negative.
+class Holdings {
+ public:
+  MilliGpu held() const { return held_; }        // reserved, not yet bound
+  MilliGpu running() const { return running_; }  // bound
+  MilliGpu total() const { return held_ + running_; }
+  // By product. A product stays listed when nothing of it is left.
+  std::span<const ProductLevel> levels() const { return levels_; }
+  // Adds to both amounts of one product; negative: less. Nothing ends that did not begin (asserted).
+  void change(ProductId product, MilliGpu held, MilliGpu running);
+
+ private:
+  ProductLevel& level_of(ProductId product);
+  ProductLevel& add_level(ProductId product);
+  MilliGpu held_ = 0, running_ = 0;  // sums of levels_
+  std::vector<ProductLevel> levels_;
+};
+
+// What an account has used so far.
+//
+// usage       what its jobs hold over time, decayed, and also exact without decay.
+// surplus     the part of it that its quota does not cover, decayed.
+// adjustment  what edits of shares add to the surplus. It decays with the rest.
+//
+// The tree tells each change of what the account holds. Reads at `t`, or at an instant of the
+// clock, must not be before the last change. All calls of one object take the same clock.
+class AccountMeters {
+ public:
+  // Changes the rate of usage. `at` may be before the last change, if an end is reported late:
+  // usage is exact then too.
+  void change_usage(const DecayClock& clock, MilliGpu delta, const DecayInstant& at);
+  // Sets the rate of the surplus: from `at` on, or from the last change if that is later.
+  void set_surplus_rate(const DecayClock& clock, MilliGpu rate, const DecayInstant& at);
+  // Adds to the adjustment; may be negative. In milli-GPU x ms.
+  void adjust(const DecayClock& clock, double amount, TimeMs t) {
+    adjustment_.add(clock, amount, t);
+  }
+  // Starts the decayed meters again from zero, with the clock of another half-life. Usage keeps its
+  // rate, the surplus gets this one. Undecayed usage stays.
+  void restart(const DecayClock& clock, MilliGpu surplus_rate, const DecayInstant& at);
+  // Drops all that decays, for an account that holds nothing.
+  void forget_decayed();
+
+  MilliGpu usage_rate() const { return usage_.rate(); }  // all that the account holds
+  MilliGpu surplus_rate() const { return surplus_.rate(); }
+  bool adjusted() const { return !adjustment_.idle(); }
+  double usage(const DecayClock& clock, const DecayInstant& at) const {
+    return usage_.value(clock, at);
+  }
+  GpuTime usage_undecayed(TimeMs t) const {
+    return usage_total_ + GpuTime::of(usage_.rate(), t - usage_as_of_);
+  }
+  double surplus(const DecayClock& clock, const DecayInstant& at) const {
+    return surplus_.value(clock, at);
+  }
+  // Returns surplus and adjustment together, at least 0: what siblings are ordered by.
+  double sort_surplus(const DecayClock& clock, const DecayInstant& at) const;
+  // The same for all instants of these half-lives, while nothing changes. For a finite half-life.
+  DecayedMeter::Course sort_surplus_course(const DecayClock& clock, std::int64_t half_lives) const;
+  // Prefetch what sort_surplus() and change_usage() read.
+  void prefetch_surplus() const {
+    __builtin_prefetch(&surplus_);
+    __builtin_prefetch(&adjustment_);
+  }
+  void prefetch_usage() const { __builtin_prefetch(&usage_); }
+
+  // The exact state, for checkpoints: restore(state()) changes no bit.
+  struct State {
+    DecayedMeter::State usage, surplus, adjustment;
+    GpuTime usage_total;  // undecayed, up to usage_as_of
+    TimeMs usage_as_of = 0;
+    friend bool operator==(const State&, const State&) = default;
+  };
+  State state() const;
+  void restore(const State& state);
+
+ private:
+  DecayedMeter surplus_, adjustment_;  // first: a pass reads them of every sibling
+  DecayedMeter usage_;
+  GpuTime usage_total_;  // undecayed, up to usage_as_of_: the last change
+  TimeMs usage_as_of_ = 0;
+};
+
+// Inline, since each start and end calls them for every account on its path.
+inline ProductLevel& Holdings::level_of(ProductId product) {
+  for (ProductLevel& level : levels_) {
+    if (level.product == product) return level;
+  }
+  return add_level(product);
+}
+
+inline void Holdings::change(ProductId product, MilliGpu held, MilliGpu running) {
+  ProductLevel& level = level_of(product);
+  level.held += held;
+  level.running += running;
+  held_ += held;
+  running_ += running;
+  must(level.held >= 0 && level.running >= 0, "nothing ends that did not begin");
+  must(held_ >= level.held && running_ >= level.running, "a sum has each of its parts");
+}
+
+inline void AccountMeters::change_usage(const DecayClock& clock, MilliGpu delta,
+                                        const DecayInstant& at) {
+  const MilliGpu before = usage_.rate();
+  usage_.change_rate(clock, delta, at);
+  if (at.t >= usage_as_of_) {
+    usage_total_ += GpuTime::of(before, at.t - usage_as_of_);
+    usage_as_of_ = at.t;
+  } else {
+    usage_total_ += GpuTime::of(delta, usage_as_of_ - at.t);
+  }
+  must(usage_.rate() >= 0, "usage has no negative rate");
+}
+
+inline void AccountMeters::set_surplus_rate(const DecayClock& clock, MilliGpu rate,
+                                            const DecayInstant& at) {
+  must(rate >= 0 && rate <= usage_.rate(), "a surplus is a part of the usage");
+  if (at.t > usage_as_of_) {
+    usage_total_ += GpuTime::of(usage_.rate(), at.t - usage_as_of_);
+    usage_as_of_ = at.t;
+  }
+  const MilliGpu delta = rate - surplus_.rate();
+  if (delta == 0) return;
+  const bool late = at.t < usage_as_of_;
+  surplus_.change_rate(clock, delta, late ? clock.at(usage_as_of_) : at);
+  must(surplus_.rate() == rate, "the surplus has the rate that was set");
+}
+
+// One node with its state. Ids index a dense vector; children are ordered by id. Jobs may sit at
+// any node, also at an account that has users. The fields that a pass reads of every sibling come
+// first, in a cache line of their own. The meters follow, each in its own line.
+struct alignas(64) AccountNode {
+  AccountId id;
+  AccountId parent;           // none for the root
+  std::uint32_t changes = 0;  // rises when a meter changes, or the allocation at or below it
+  std::uint32_t depth = 0;    // root 0
+  Holdings holdings;          // of its own jobs and of all accounts below it
+  MilliGpu quota_total = 0;   // of quota
+  alignas(64) AccountMeters meters;
+  // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
+  std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
+  std::optional<MilliGpu> borrow;   // as parsed; none: unlimited
+  std::vector<AccountId> children;  // live ones, by id
+  AccountSpec spec;
+  std::int64_t revision = 0;
+  std::uint32_t below = 0;  // live nodes at or below it
+  bool removed = false;     // stays for the ledger; never scheduled
+  MilliGpu alloc() const { return holdings.total(); }
+};
+
+}  // namespace subak

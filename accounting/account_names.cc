@@ -1,0 +1,50 @@
+#include "accounting/account_names.h"
+
+#include "core/must.h"
+
+namespace subak {
+
+AccountId AccountNames::look_up(const IdByText& map, std::string_view text) {
+  const auto it = map.find(text);
+  return it == map.end() ? AccountId() : it->second;
+}
+
+AccountId AccountNames::find_namespace(std::string_view cluster, std::string_view ns) const {
+  std::string key;
+  key.reserve(cluster.size() + 1 + ns.size());
+  key.append(cluster).append(1, '/').append(ns);
+  const AccountId own = owner_of(key);
+  return own ? own : owner_of(ns);
+}
+
+void AccountNames::add(const std::string& path, AccountId id) {
+  if (const auto gone = removed_.find(path); gone != removed_.end()) {
+    must(gone->second == id, "a path keeps its number");
+    removed_.erase(gone);
+  }
+  must(live_.emplace(path, id).second, "a path has one live account");
+}
+
+void AccountNames::remove(const std::string& path, AccountId id) {
+  must(find(path) == id, "only a live account is removed");
+  live_.erase(path);
+  must(removed_.emplace(path, id).second, "a path has one account");
+}
+
+void AccountNames::add_removed(const std::string& path, AccountId id) {
+  must(!find(path), "a removed account is not live");
+  must(removed_.emplace(path, id).second, "a path keeps its number");
+}
+
+void AccountNames::set_namespaces(AccountId id, const std::vector<std::string>& was,
+                                  const std::vector<std::string>& next) {
+  for (const std::string& name : was) {
+    must(owner_of(name) == id, "an account gives up its own namespaces");
+    by_namespace_.erase(name);
+  }
+  for (const std::string& name : next) {
+    must(by_namespace_.emplace(name, id).second, "a namespace has one account");
+  }
+}
+
+}  // namespace subak
