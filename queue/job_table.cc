@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "core/must.h"
+
 namespace subak::ready {
 
 std::uint32_t JobTable::find(JobId id) const {
@@ -17,6 +19,7 @@ std::uint32_t JobTable::insert(const Slot& slot) {
   } else {
     at = free_.back();
     free_.pop_back();
+    must(!slots_[at].live, "only a free slot is used again");
     slots_[at] = slot;
   }
   slots_[at].live = true;
@@ -26,6 +29,7 @@ std::uint32_t JobTable::insert(const Slot& slot) {
 }
 
 void JobTable::erase(std::uint32_t slot) {
+  must(slots_[slot].live, "a job leaves once");
   index_.erase(mix_bits(slots_[slot].id.value), slot);
   slots_[slot].live = false;
 }

@@ -8,6 +8,7 @@
 
 #include "core/flat_index.h"
 #include "core/ids.h"
+#include "core/must.h"
 #include "core/quantity.h"
 
 namespace subak::ready {
@@ -33,7 +34,11 @@ class JobTable {
   std::uint32_t insert(const Slot& slot);
   // Drops the id. The slot stays as a tombstone, readable, until free().
   void erase(std::uint32_t slot);
-  void free(std::uint32_t slot) { free_.push_back(slot); }
+  // Lets a tombstone be used again.
+  void free(std::uint32_t slot) {
+    must(!slots_[slot].live, "a waiting job keeps its slot");
+    free_.push_back(slot);
+  }
   Slot& operator[](std::uint32_t slot) { return slots_[slot]; }
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
   // Prefetches a slot that is about to be read; the slots take megabytes.

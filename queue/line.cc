@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "core/must.h"
+
 namespace subak::ready {
 namespace {
 
@@ -82,6 +84,7 @@ bool before(const JobTable& jobs, const Line& a, const Line& b) {
 }
 
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot) {
+  must(jobs[slot].live && slot != line.head, "a job joins its line once");
   std::uint32_t* at = &line.root;
   while (*at != kNoSlot && above(*at, slot)) {
     at = before(jobs[*at], jobs[slot]) ? &jobs[*at].right : &jobs[*at].left;
@@ -105,6 +108,8 @@ void line_erase(JobTable& jobs, Line& line, std::uint32_t slot) {
   *at = merge(jobs, jobs[slot].left, jobs[slot].right);
   jobs[slot].left = jobs[slot].right = kNoSlot;
   if (line.head == slot) find_head(jobs, line);
+  must(line.head != slot, "who left is not the head");
+  must((line.root == kNoSlot) == (line.head == kNoSlot), "a line with jobs has a head");
 }
 
 std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t slot) {
@@ -121,6 +126,7 @@ std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t s
 }
 
 void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t>& out) {
+  const std::size_t first = out.size();
   std::vector<std::uint32_t> open;
   for (std::uint32_t at = line.root; at != kNoSlot || !open.empty();) {
     if (at != kNoSlot) {
@@ -133,6 +139,7 @@ void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t
     out.push_back(at);
     at = jobs[at].right;
   }
+  must(line.root == kNoSlot || out[first] == line.head, "a line begins with its head");
 }
 
 }  // namespace subak::ready

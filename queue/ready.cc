@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/must.h"
 #include "queue/ready_index.h"
 #include "queue/ready_walk.h"
 
@@ -89,7 +90,9 @@ ReadyQueue::Pass::~Pass() { queue_.idle_.push_back(std::move(walk_)); }
 std::optional<JobId> ReadyQueue::Pass::next() {
   const std::uint32_t slot = walk_->next();
   if (slot == kNoSlot) return std::nullopt;
-  return queue_.index_->jobs()[slot].id;
+  const ready::Slot& job = queue_.index_->jobs()[slot];
+  must(job.live, "the next job waits");
+  return job.id;
 }
 
 std::vector<ReadyQueue::Level> ReadyQueue::Pass::rank(JobId id) {
@@ -122,6 +125,7 @@ std::vector<JobId> ReadyQueue::order(const AccountTree& tree, OrderPolicy policy
     ids.push_back(index_->jobs()[slot].id);
     pass.walk_->take(slot);
   }
+  must(ids.size() <= most && ids.size() <= size(), "each waiting job comes once");
   return ids;
 }
 
@@ -132,9 +136,11 @@ std::unique_ptr<ReadyQueue> ReadyQueue::copy() const {
 
 void ReadyQueue::copy_to(ReadyQueue& to) const {
   index_->sync_costs();
+  must(&to != this, "a copy is another queue");
   const std::uint64_t epoch = to.index_->epoch();
   *to.index_ = *index_;
   to.index_->is_another(epoch);
+  must(to.index_->epoch() > epoch && to.size() == size(), "a copy has all jobs, and no memory");
 }
 
 void ReadyQueue::check_invariants() const { index_->check_invariants(); }

@@ -59,6 +59,7 @@ bool Blocks::block_account(AccountId id, MilliGpu milligpu) {
   node.limit = milligpu;
   node.limit_version = ++version_;
   block_above(id);
+  must(!none() && below({}, id).limit <= milligpu, "a limit binds below its account");
   return true;
 }
 
@@ -130,6 +131,7 @@ std::uint32_t Blocks::line_open(AtNode& node, const Line& line) {
   for (;;) {
     const bool known = it->next != kNoSlot && jobs[it->next].live;  // else it has left the line
     if (!known) it->next = line_after(jobs, line, it->slot);
+    must(it->next != it->slot, "a cursor moves on");
     if (it->next == kNoSlot || job_open(it->next)) return it->next;
     it->slot = std::exchange(it->next, kNoSlot);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/must.h"
+
 namespace subak::ready {
 
 void Fifo::begin(Index& index) {
@@ -13,6 +15,7 @@ void Fifo::begin(Index& index) {
 void Fifo::restart() {
   front_.clear();
   for (const auto& [key, kind] : index_->kinds()) push({kind, 0});
+  must(front_.size() == index_->kinds().size(), "every kind has a job");
   version_ = index_->heap_version();
 }
 
@@ -23,6 +26,7 @@ void Fifo::push(Place place) {
 }
 
 void Fifo::pop() {
+  must(!front_.empty(), "only a job that is there is passed");
   std::pop_heap(front_.begin(), front_.end(), [this](Place a, Place b) { return later(a, b); });
   front_.pop_back();
 }

@@ -54,6 +54,7 @@ MilliGpu Figures::own_alloc(AccountId id) const {
 bool Figures::covers(AccountId id, std::uint32_t slot) const {
   const AccountNode& node = setup_.tree->node(id);
   const ShapeCost& cost = index_->cost(index_->jobs()[slot].kind);
+  must(alloc(id) >= node.alloc(), "who is taken adds to the holds");
   const ProductDemand more{cost.product, alloc(id) - node.alloc() + cost.milligpu};
   return subak::covers(node, {&more, 1});
 }
@@ -61,6 +62,7 @@ bool Figures::covers(AccountId id, std::uint32_t slot) const {
 void Figures::take(std::uint32_t slot) {
   if (taken_.empty()) taken_.assign(setup_.tree->next_id().value, 0);
   const Slot& job = index_->jobs()[slot];
+  must(job.live, "only a waiting job is taken");
   const MilliGpu milligpu = index_->cost(job.kind).milligpu;
   for (AccountId id = job.leaf; id; id = index_->summary(id).parent) taken_[id.value] += milligpu;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/must.h"
+
 namespace subak::ready {
 namespace {
 
@@ -60,6 +62,7 @@ void Index::reach(AccountId leaf, const AccountTree& tree) {
     nodes_.resize(tree.next_id().value);
     summaries_.resize(tree.next_id().value);
   }
+  must(tree.exists(leaf) && knows(leaf), "a job's account is in the tree");
   for (AccountId id = leaf; id; id = tree.node(id).parent) {
     summaries_[id.value].parent = tree.node(id).parent;
   }
@@ -72,7 +75,10 @@ bool Index::older(std::uint32_t a, std::uint32_t b) const {
 
 std::uint32_t Index::kind_of(ShapeId shape) {
   const auto [it, fresh] = by_shape_.try_emplace(shape, 0);
-  if (!fresh) return it->second;
+  if (!fresh) {
+    must(kinds_[it->second].shape == shape, "a kind has one shape");
+    return it->second;
+  }
   if (free_kinds_.empty()) {
     it->second = static_cast<std::uint32_t>(kinds_.size());
     kinds_.emplace_back();
@@ -80,6 +86,7 @@ std::uint32_t Index::kind_of(ShapeId shape) {
     it->second = free_kinds_.back();
     free_kinds_.pop_back();
   }
+  must(kinds_[it->second].jobs == 0 && kinds_[it->second].by_age.empty(), "a new kind is empty");
   kinds_[it->second].shape = shape;
   kinds_[it->second].cost = cost_of_(shape);
   return it->second;
@@ -117,6 +124,7 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
     nodes_[id.value].milligpu += one.milligpu;
     if (id == job.leaf || count_one(nodes_[id.value].below, one, kind.place)) set_least_next(id);
   }
+  must(summaries_[kRootAccount.value].jobs == jobs_.size(), "every job waits below the root");
 }
 
 void Index::remove(JobId id) {
@@ -131,6 +139,7 @@ void Index::remove(JobId id) {
 
   TreeNode& leaf = nodes_[own.value];
   const std::size_t at = find_line(leaf.lines, number);
+  must(at < leaf.lines.size() && kind.jobs > 0, "a job is in the line of its kind");
   const bool was_head = leaf.lines[at].head == slot;
   line_erase(jobs_, leaf.lines[at], slot);
   if (leaf.lines[at].root == kNoSlot) {
@@ -142,6 +151,7 @@ void Index::remove(JobId id) {
   --summaries_[own.value].own_jobs;
   if (!leaf.lines.empty()) summaries_[own.value].priority = leaf.lines.front().priority;
   for (AccountId up = own; up; up = summaries_[up.value].parent) {
+    must(summaries_[up.value].jobs > 0, "an account counts the jobs below it");
     --summaries_[up.value].jobs;
     ++summaries_[up.value].changes;
     nodes_[up.value].milligpu -= one.milligpu;
@@ -154,10 +164,12 @@ void Index::remove(JobId id) {
   } else if (kind.by_age.size() > kind.jobs + kind.jobs / 2 + kTombstones) {
     compact(kind);
   }
+  must(summaries_[kRootAccount.value].jobs == jobs_.size(), "every job waits below the root");
 }
 
 void Index::release_kind(std::uint32_t number) {
   Kind& kind = kinds_[number];
+  must(kind.jobs == 0, "only a kind without jobs goes");
   compact(kind);
   by_shape_.erase(kind.shape);
   kind = Kind();
@@ -174,6 +186,7 @@ void Index::compact(Kind& kind) {
       jobs_.free(slot);
     }
   }
+  must(kept == kind.jobs, "the heap has every job of its kind");
   heap.resize(kept);
   std::make_heap(heap.begin(), heap.end(),
                  [this](std::uint32_t a, std::uint32_t b) { return older(b, a); });
@@ -195,6 +208,7 @@ std::optional<JobId> Index::oldest(ShapeId shape) {
   const auto it = by_shape_.find(shape);
   if (it == by_shape_.end()) return std::nullopt;
   trim(it->second);
+  must(!kinds_[it->second].by_age.empty(), "a kind has a job");
   return jobs_[kinds_[it->second].by_age.front()].id;
 }
 
@@ -242,6 +256,7 @@ void Index::recost(std::uint32_t kind, ShapeCost cost) {
 // Moves the line at `at`, which has a new head, to its position.
 void Index::place_line(TreeNode& node, std::size_t at) {
   auto& lines = node.lines;
+  must(at < lines.size(), "only a line of the node is placed");
   const auto less = [this](const Line& a, const Line& b) { return before(jobs_, a, b); };
   const auto it = lines.begin() + static_cast<std::ptrdiff_t>(at);
   if (it != lines.begin() && less(*it, it[-1])) {
@@ -261,6 +276,7 @@ void Index::sync(const AccountTree& tree) {
   if (up_to_date) return;
   nodes_.resize(std::max<std::size_t>(nodes_.size(), tree.next_id().value));
   summaries_.resize(nodes_.size());
+  must(nodes_.size() >= tree.next_id().value, "the index has room for every account");
   children_.clear();
   const std::vector<AccountId> order = tree.preorder();
   for (const AccountId id : order) {

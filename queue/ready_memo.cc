@@ -11,6 +11,7 @@ void Memos::begin(const Index& index, const Figures& figures, const Blocks& bloc
                     rule_.gain == setup.rule->gain && rule_.lo == setup.rule->lo;
   figures_ = &figures;
   blocks_ = &blocks;
+  must(!same || accounts <= memos_.size(), "a tree that grew has another epoch");
   if (same) return;
   index_ = &index;
   index_epoch_ = index.epoch();

@@ -11,6 +11,7 @@ void Walk::begin(Index& index, const PassSetup& setup) {
   index_ = &index;
   index.sync(*setup.tree);
   const std::size_t accounts = setup.tree->next_id().value;
+  must(accounts > kRootAccount.value && index.knows(kRootAccount), "the index knows the tree");
   figures_.begin(index, setup);
   blocks_.begin(index, accounts);
   memos_.begin(index, figures_, blocks_, accounts);
@@ -104,6 +105,7 @@ void Walk::remember(AccountId id, Contenders& node, NextJob& next, std::size_t f
 // everything below it that has no quota of its own; a sum of quotas does not.
 bool Walk::within_quota(AccountId id, AccountId child, const NextJob& next) const {
   if (child == id || index_->summary(child).quota == 0) return index_->summary(id).own_quota;
+  must(next.slot != kNoSlot, "only a job can be within quota");
   return next.within_quota && figures_.covers(child, next.slot);
 }
 
@@ -129,6 +131,7 @@ ReadyQueue::Level Walk::level_at(AccountId id, Scope scope) {
   std::vector<Sibling> siblings = candidates_.order(id, node).all();
   for (Sibling& sibling : siblings) {
     const NextJob next = next_of_child(id, sibling.id, scope);
+    must(next.slot != kNoSlot, "who takes part has a next job");
     sibling.next = next.cost;
     sibling.within_quota = sibling.within_quota && within_quota(id, sibling.id, next);
   }

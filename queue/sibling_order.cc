@@ -35,6 +35,7 @@ std::size_t SiblingOrder::find(AccountId id) const {
 
 double SiblingOrder::target(std::size_t at) {
   know_targets();
+  must(at < targets_.size(), "only who takes part has a target");
   return targets_[at];
 }
 
@@ -47,11 +48,13 @@ void SiblingOrder::know_targets() {
 
 std::size_t SiblingOrder::first() const {
   if (!heap_.empty()) return heap_.front();
+  must(!siblings_.empty() && keys_.size() == siblings_.size(), "ranked siblings have a first");
   if (keys_.size() == 1) return 0;
   return static_cast<std::size_t>(std::min_element(keys_.begin(), keys_.end()) - keys_.begin());
 }
 
 void SiblingOrder::change(std::size_t at, MilliGpu alloc, MilliGpu next, bool within_quota) {
+  must(at < siblings_.size() && keys_.size() == siblings_.size(), "only a ranked key changes");
   Sibling& sibling = siblings_[at];
   sibling.alloc = alloc;
   sibling.next = next;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/must.h"
 
 namespace subak::ready {
 
@@ -29,6 +30,7 @@ class Visited {
   }
   // Returns the account's value. The first visit makes it a cleared one.
   T& visit(AccountId id) {
+    must(id.value < marks_.size(), "a pass visits accounts that it began with");
     Mark& mark = marks_[id.value];
     if (mark.pass == pass_) return *values_[mark.at];
     if (count_ == values_.size()) values_.push_back(std::make_unique<T>());
