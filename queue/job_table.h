@@ -15,7 +15,8 @@ namespace subak::ready {
 
 inline constexpr std::uint32_t kNoSlot = FlatIndex::kNone;
 
-// 40 bytes. `left` and `right` are the subtrees of the slot in its line.
+// One job, in 40 bytes. `left` and `right` are the subtrees of the slot in its line; only line.cc
+// changes them.
 struct Slot {
   JobId id;
   TimeMs submit_ms = 0;
@@ -27,9 +28,12 @@ struct Slot {
   bool live = false;  // false: a tombstone, or free
 };
 
+// Slot numbers are dense and reused. A number stays with its job until free(), so a heap may still
+// name a job that has left. No decision depends on a number.
 class JobTable {
  public:
-  std::uint32_t find(JobId id) const;  // kNoSlot if unknown
+  // Returns the live slot of this job; kNoSlot if it does not wait. O(1).
+  std::uint32_t find(JobId id) const;
   // Adds a copy as a live slot and returns its number. The id must be new (asserted).
   std::uint32_t insert(const Slot& slot);
   // Drops the id. The slot stays as a tombstone, readable, until free().
@@ -39,12 +43,15 @@ class JobTable {
     must(!slots_[slot].live, "a waiting job keeps its slot");
     free_.push_back(slot);
   }
+  // The slot must be in use. References are valid until the next insert().
   Slot& operator[](std::uint32_t slot) { return slots_[slot]; }
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
   // Prefetches a slot that is about to be read; the slots take megabytes.
   void prefetch(std::uint32_t slot) const { __builtin_prefetch(&slots_[slot]); }
-  std::size_t size() const { return index_.size(); }   // live slots
-  std::size_t slots() const { return slots_.size(); }  // all numbers in use are below this
+  // Returns the number of live slots.
+  std::size_t size() const { return index_.size(); }
+  // All numbers in use are below this.
+  std::size_t slots() const { return slots_.size(); }
 
  private:
   std::vector<Slot> slots_;

@@ -34,7 +34,7 @@ class Blocks {
  public:
   // Begins a pass that blocks nothing. The index is borrowed.
   void begin(const Index& index, std::size_t accounts);
-  // Blocks all jobs of the shape. O(1). An unknown shape counts as a block too.
+  // Blocks all jobs of the shape. O(log of the kinds). A shape without jobs counts as a block too.
   void block_shape(ShapeId shape);
   // Blocks one job. False: it was blocked already. O(depth).
   bool block_job(std::uint32_t slot);
@@ -51,7 +51,8 @@ class Blocks {
   Scope below(Scope parent, AccountId id) const;
   // True if jobs or lines of the node itself are blocked.
   bool at_jobs_of(AccountId id) const;
-  // True if there is a block below the node, or of its own jobs.
+  // True if a job, a line or an account is blocked below the node, or some of its own jobs are.
+  // Then the kinds that wait there do not say whether a job could start.
   bool below_or_at(AccountId id) const;
   // True if the job, its line, its shape and its accounts are neither blocked nor held. O(depth).
   bool allows(std::uint32_t slot) const;

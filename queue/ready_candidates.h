@@ -37,6 +37,7 @@ class Contenders {
   const std::vector<Child>& children() const { return children_; }  // by id
   // Returns the node's next job; nullptr if it must be found (again).
   const NextJob* next() const { return next_known_ ? &next_ : nullptr; }
+  // Sets it. It stays until a block or a change at or below the node.
   void found(const NextJob& next);
   // Takes the next job of the sibling `at` of the order, which is first so far. Returns true if its
   // key was right; see SiblingOrder::settle().
@@ -67,11 +68,15 @@ class Contenders {
 // stops and no hold of an account.
 class Candidates {
  public:
-  // Begins a pass, which has visited nothing. All are borrowed.
+  // Begins a pass, which has visited nothing. All are borrowed. `accounts` is above every account
+  // id.
   void begin(const Index& index, const Figures& figures, Blocks& blocks, const Memos& memos,
              std::size_t accounts);
+  // True if refresh() was called for the node in this pass.
   bool visited(AccountId id) const { return nodes_.find(id) != nullptr; }
-  // Returns the node, up to date with the blocks and changes; `scope` is the node's.
+  // Returns the node, up to date with the blocks and changes; `scope` is the node's. The first
+  // visit reads all children, a visit after a block all that are left. Later ones read only the
+  // children that touch_path() named.
   Contenders& refresh(AccountId id, Scope scope);
   // Returns the children that take part, with their keys: of the users, and the node's own jobs,
   // only those with the highest class. For a node with children, after refresh().

@@ -9,11 +9,16 @@
 
 namespace subak::ready {
 
+// It merges the heaps of all kinds: `front_` has every place whose parent in its heap was passed.
+// So a job costs O(log n), and later jobs cost nothing.
 class Fifo {
  public:
+  // Begins at the oldest job of all. The index is borrowed; tombstones at the top of its heaps go.
   void begin(Index& index);
   // Returns the oldest job for which `skip(slot)` is false and whose kind is not `closed(kind)`;
-  // kNoSlot if none. It returns the job again until the job leaves the queue or is skipped.
+  // kNoSlot if none. It returns the job again until the job leaves the queue or is skipped. A job
+  // that was skipped, and a kind that was closed, do not come again: both must stay so for the
+  // pass. Starts over, from the oldest job, when a heap was changed.
   template <class Skip, class Closed>
   std::uint32_t next(Skip skip, Closed closed) {
     if (version_ != index_->heap_version()) restart();
@@ -33,6 +38,7 @@ class Fifo {
   }
 
  private:
+  // One job, by its position.
   struct Place {
     std::uint32_t kind = 0;
     std::uint32_t at = 0;  // in the kind's heap

@@ -41,11 +41,14 @@ class Figures {
   double value(AccountId id) const;
   // The same of the node's own jobs, without its children's.
   double own_value(AccountId id) const;
+  // Returns what the account holds, with the jobs that this pass took.
   MilliGpu alloc(AccountId id) const {
     const MilliGpu alloc = setup_.tree->node(id).alloc();
     return taken_.empty() ? alloc : alloc + taken_[id.value];
   }
-  MilliGpu own_alloc(AccountId id) const;  // of the node's own jobs
+  // The same of the node's own jobs, without its children's. O(children).
+  MilliGpu own_alloc(AccountId id) const;
+  // Returns how often something changed there. Equal counts: nothing changed in between.
   Changes changes(AccountId id) const {
     return {index_->summary(id).changes, setup_.tree->node(id).changes};
   }

@@ -34,6 +34,7 @@ struct Kind {
   std::vector<std::uint32_t> by_age;
 };
 
+// The jobs of one kind below a node.
 struct KindCount {
   std::uint32_t kind = 0;
   std::uint32_t jobs = 0;
@@ -68,17 +69,21 @@ struct NodeSummary {
   MilliGpu least_next = 0;
 };
 
+// All figures are sums of the live jobs, so that a pass need not look for jobs where none wait. A
+// job that comes or goes changes only its leaf and the accounts above it.
 class Index {
  public:
   explicit Index(CostOf cost_of) : cost_of_(std::move(cost_of)) {}
-  // As of ReadyQueue.
+  // As of ReadyQueue. O(depth x log of the kinds).
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
+  // Says that costs may have changed. O(1).
   void costs_changed() { costs_stale_ = true; }
-  // Calls `cost_of` for the shapes again if costs may have changed.
+  // Calls `cost_of` for the shapes again if costs may have changed. O(shapes), and O(nodes + jobs)
+  // for each cost that did change.
   void sync_costs();
   // The same, and updates the summaries of the tree's nodes if the tree was edited since the last
-  // call.
+  // call. O(1) without an edit, O(depth) for a few of them, else O(nodes).
   void sync(const AccountTree& tree);
 
   // Both for ids that the tree had at the last add() or sync().
@@ -95,23 +100,33 @@ class Index {
   }
   // True if no job waits below it.
   bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
+  // True if the index has room for the account.
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
+  // The number must be that of a kind with jobs.
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
   const ShapeCost& cost(std::uint32_t kind) const { return kinds_[kind].cost; }
+  // The kinds with jobs, by shape.
   const std::map<ShapeId, std::uint32_t>& kinds() const { return by_shape_; }
+  // All numbers of kinds are below this.
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  std::optional<JobId> oldest(ShapeId shape);  // trims its kind
+  // As of ReadyQueue; trims the kind.
+  std::optional<JobId> oldest(ShapeId shape);
   // Drops tombstones from the top of the kind's heap; invalidates positions in it.
   void trim(std::uint32_t kind);
   // Counts the changes that move positions in any heap.
   std::uint64_t heap_version() const { return heap_version_; }
-  bool older(std::uint32_t a, std::uint32_t b) const;  // by submit time, id
+  // True if slot a comes before b by submit time, then id.
+  bool older(std::uint32_t a, std::uint32_t b) const;
+  // As of ReadyQueue.
   void check_invariants() const;
 
  private:
+  // Makes room for the tree's nodes, and records the leaf's ancestors.
   void reach(AccountId leaf, const AccountTree& tree);
+  // Returns the kind of the shape, a new one if no job of the shape waits.
   std::uint32_t kind_of(ShapeId shape);
+  // Changes the cost of all jobs of the kind, and every sum that counts them.
   void recost(std::uint32_t kind, ShapeCost cost);
   void set_least_next(AccountId id);
   void release_kind(std::uint32_t number);

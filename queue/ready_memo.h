@@ -35,7 +35,9 @@ class Memos {
   // `accounts` is above every account id.
   void begin(const Index& index, const Figures& figures, const Blocks& blocks,
              std::size_t accounts);
-  // True if this pass may read and leave results: it has blocked nothing and simulated no start.
+  // True if this pass may read and leave results. It must have blocked nothing and simulated no
+  // start, so that what it finds follows from the tree and the queue alone. The proof that results
+  // stand is for target-share; the other policies leave none.
   bool usable() const {
     return policy_ == OrderPolicy::kTargetShare && !figures_->simulated() && blocks_->none();
   }

@@ -40,9 +40,12 @@ class Standings {
 
   // Begins a pass, after the memos did. All are borrowed.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
-  // False if the node must be computed in full.
+  // Reads what changed at the node since it was kept, and fills in the contest. False if the node
+  // must be computed in full: nothing is kept, something else changed, or a surplus may stay at 0
+  // for a while. O(1) as a rule, else O(children).
   bool open(AccountId id, Contest& contest);
-  // Finds the first child. False: two are too near, the node must be computed in full.
+  // Finds the first child. False: two are too near, the node must be computed in full. The keys
+  // here differ from those of SiblingOrder by rounding, so only a clear difference counts.
   bool find_first(Contest& contest) const;
   // Returns the first child if its next job is unknown; none if it is known.
   AccountId unknown_first(const Contest& contest) const;
@@ -81,6 +84,8 @@ class Standings {
     std::vector<Entrant> entrants;  // by id
   };
 
+  // Both read again what changed since the last call. False: more changed than the known children
+  // explain, or a child has no job any more.
   bool catch_up(Standing& standing, AccountId id) const;
   bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);
