@@ -142,4 +142,19 @@ void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t
   must(line.root == kNoSlot || out[first] == line.head, "a line begins with its head");
 }
 
+void line_check(const JobTable& jobs, const Line& line, AccountId leaf) {
+  std::vector<std::uint32_t> slots;
+  line_list(jobs, line, slots);
+  assert(!slots.empty() && slots.front() == line.head);
+  assert(line.priority == jobs[line.head].priority);
+  assert(line.submit_ms == jobs[line.head].submit_ms);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const Slot& slot = jobs[slots[i]];
+    assert(slot.live && slot.kind == line.kind && slot.leaf == leaf);
+    assert(i == 0 || before(jobs[slots[i - 1]], slot));
+    assert(slot.left == kNoSlot || above(slots[i], slot.left));
+    assert(slot.right == kNoSlot || above(slots[i], slot.right));
+  }
+}
+
 }  // namespace subak::ready

@@ -35,4 +35,8 @@ std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t s
 // Appends all slots in order.
 void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t>& out);
 
+// Asserts the invariants. Every slot is live, and of the line's kind and leaf. The list is in order
+// and begins with the head. The treap keeps its heap order. O(jobs); for tests.
+void line_check(const JobTable& jobs, const Line& line, AccountId leaf);
+
 }  // namespace subak::ready

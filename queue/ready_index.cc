@@ -336,30 +336,27 @@ void Index::check_node(AccountId id) const {
   const TreeNode& node = nodes_[id.value];
   const NodeSummary& summary = summaries_[id.value];
   std::size_t jobs = 0;
+  MilliGpu milligpu = 0;
   for (std::size_t i = 0; i < node.lines.size(); ++i) {
     const Line& line = node.lines[i];
+    line_check(jobs_, line, id);
+    assert(i == 0 || before(jobs_, node.lines[i - 1], line));
     std::vector<std::uint32_t> slots;
     line_list(jobs_, line, slots);
-    assert(!slots.empty() && slots.front() == line.head);
-    assert(line.priority == jobs_[line.head].priority);
-    assert(line.submit_ms == jobs_[line.head].submit_ms);
-    assert(i == 0 || before(jobs_[node.lines[i - 1].head], jobs_[line.head]));
-    for (std::size_t j = 0; j < slots.size(); ++j) {
-      const Slot& slot = jobs_[slots[j]];
-      assert(slot.live && slot.kind == line.kind && slot.leaf == id);
-      assert(j == 0 || before(jobs_[slots[j - 1]], slot));
-    }
     jobs += slots.size();
+    milligpu += static_cast<MilliGpu>(slots.size()) * kinds_[line.kind].cost.milligpu;
   }
   assert(jobs == summary.own_jobs);
   if (jobs != 0) assert(summary.priority == node.lines.front().priority);
   for (std::size_t i = 0; i < node.below.size(); ++i) {
     assert(node.below[i].jobs > 0);
+    milligpu += static_cast<MilliGpu>(node.below[i].jobs) * node.below[i].milligpu;
     assert(i == 0 || cheaper(node.below[i - 1], node.below[i]));
     assert(node.below[i].milligpu == kinds_[node.below[i].kind].cost.milligpu);
     jobs += node.below[i].jobs;
   }
   assert(jobs == summary.jobs);
+  assert(milligpu == node.milligpu);
 }
 
 void Index::check_invariants() const {
