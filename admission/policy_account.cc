@@ -6,7 +6,7 @@
 #include "core/cut.h"
 #include "core/decimal.h"
 #include "core/names.h"
-#include "model/mig.h"
+#include "placement/tables/least_costs.h"
 
 namespace subak::policy {
 namespace {
@@ -43,18 +43,11 @@ bool may_be_replacement(const Pod& pod) { return !pod.owner.uid.empty(); }
 }  // namespace
 
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape) {
-  if (shape.kind == GpuKind::kWhole) return shape.gpus * kMilliPerGpu;
-  if (shape.kind != GpuKind::kMig) return std::nullopt;
-  std::optional<MilliGpu> least;
-  const auto consider = [&](std::string_view product) {
-    const auto one = mig_slice_milligpu(product, shape.profile);
-    if (one && (!least || *one < *least)) least = one;
-  };
-  for (const std::string& p : shape.products) consider(p);
-  if (shape.products.empty()) {
-    for (const ProductTotals& t : cluster.products) consider(t.product);
+  LeastCosts costs;
+  if (shape.kind == GpuKind::kMig && shape.products.empty()) {
+    for (const ProductTotals& t : cluster.products) costs.add_product(t.product);
   }
-  return least ? std::optional(*least * shape.gpus) : std::nullopt;
+  return costs.of_pod(shape, std::nullopt);  // the nodes are unknown here
 }
 
 Payer payer_of(const Context& c, const Pod& pod, std::string_view path) {

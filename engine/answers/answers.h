@@ -20,6 +20,7 @@
 #include "model/fact.h"
 #include "model/job.h"
 #include "placement/fleet/fleet.h"
+#include "placement/fleet/views.h"
 
 namespace subak {
 
@@ -192,7 +193,7 @@ struct Survey {
     MilliGpu reserved_idle = 0;  // Engine::reserved_idle() of the cluster
     MilliGpu reserved_domains_idle =
         0;              // idle on NVLink domains that Policy::keep_whole leaves to gangs
-    NonGpuUse non_gpu;  // of non-GPU pods: Fleet::non_gpu_use() of the cluster
+    NonGpuUse non_gpu;  // of non-GPU pods: non_gpu_use() of the cluster
   };
   std::vector<OfCluster> clusters;  // by id
   // The earliest submit time of the jobs that are queued at or below an account. No entry: none is

@@ -28,9 +28,9 @@ void sort_amounts(ProductAmounts& amounts) {
 // The amounts by product id. New product names get the ids that they would get.
 std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amounts) {
   std::vector<ProductDemand> out;
-  auto next = static_cast<std::uint16_t>(fleet.products() + 1);
+  auto next = static_cast<std::uint16_t>(fleet.products().size() + 1);
   for (const ProductAmount& a : amounts) {
-    ProductId id = a.product == kAnyProduct ? ProductId() : fleet.find_product(a.product);
+    ProductId id = a.product == kAnyProduct ? ProductId() : fleet.products().find(a.product);
     if (!id && a.product != kAnyProduct) id = ProductId(next++);
     must(a.milligpu >= 0, "the bounds of an account allow no negative amount");
     out.emplace_back(id, a.milligpu);

@@ -19,7 +19,7 @@ void Decision::emit(fact::Body body) {
 }
 
 ShapeId Decision::shape_of(ClusterId cluster, const GangRequest& request) {
-  if (const ShapeId known = s.fleet().find_shape(cluster, request)) return known;
+  if (const ShapeId known = s.fleet().shapes().find(cluster, request)) return known;
   tell(note::ShapeSeen{cluster, request});
   const ShapeId seen = s.shape_of(cluster, request);
   must(seen && s.fleet().cluster_of(seen) == cluster, "a request that was seen has a shape");

@@ -79,8 +79,9 @@ std::optional<Error> not_entitled(const Decision& d, AccountId payer, ShapeId sh
     return Error{ErrorCode::kPrecondition, "account", d.s.tree().node(payer).spec.path,
                  subject + " is draining: nothing new is accepted"};
   }
-  const std::string of =
-      binding->product ? " of " + std::string(fleet.product_name(binding->product)) : std::string();
+  const std::string of = binding->product
+                             ? " of " + std::string(fleet.products().name(binding->product))
+                             : std::string();
   const std::string most =
       format_milligpu(binding->most) + (binding->most == kMilliPerGpu ? " GPU" : " GPUs") + of;
   return Error{ErrorCode::kPrecondition, "request.gpus", format_milligpu(binding->need),

@@ -60,7 +60,7 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
     memory.blocked_for_fill.clear();
     memory.reserved_at = d.s.reserved_nodes().version();
   }
-  const std::size_t numbers = d.s.fleet().shape_numbers() + 1;
+  const std::size_t numbers = d.s.fleet().shapes().numbers() + 1;
   memory.blocked.resize(numbers);
   memory.blocked_for_all.resize(numbers);
   memory.blocked_for_fill.resize(numbers);
@@ -115,12 +115,12 @@ bool start_reserved(Decision& d) {
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
   must(shape.value < blocked.size(), "the cache has room for every shape");
   const PassMemory::Blocked& known = blocked[shape.value];
-  return known.at == freed_point(d, shape) && known.serial == d.s.fleet().serial(shape);
+  return known.at == freed_point(d, shape) && known.serial == d.s.fleet().shapes().serial(shape);
 }
 
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
   if (!is_blocked(d, blocked, shape)) {
-    blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d, shape)};
+    blocked[shape.value] = {d.s.fleet().shapes().serial(shape), freed_point(d, shape)};
   }
 }
 
@@ -132,7 +132,7 @@ bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, st
   const std::vector<ShapeId> waiting = d.s.jobs().ready().waiting_shapes();
   return std::any_of(waiting.begin(), waiting.end(), [&](ShapeId shape) {
     const PassMemory::Blocked& known = blocked[shape.value];
-    return known.serial == d.s.fleet().serial(shape) && known.at >= begun &&
+    return known.serial == d.s.fleet().shapes().serial(shape) && known.at >= begun &&
            known.at != freed_point(d, shape);
   });
 }
@@ -250,7 +250,9 @@ class Walk {
     const bool waits = d_.s.jobs().ready().contains(rule.line);
     if (waits && serial_of(rule.line) == rule.serial) pass_.block_line(rule.line);
   }
-  std::uint64_t serial_of(JobId id) const { return d_.s.fleet().serial(d_.s.jobs().at(id).shape); }
+  std::uint64_t serial_of(JobId id) const {
+    return d_.s.fleet().shapes().serial(d_.s.jobs().at(id).shape);
+  }
   // The shapes not known to lack a placement, in an order that depends only on the state. The
   // others are blocked. If there are more than one pass could start, the newest shapes are asked in
   // their turn.

@@ -32,7 +32,7 @@ std::string shown_path(const AccountNode& node) {
 
 std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
   const std::string gpus = format_milligpu(amount) + (amount == kMilliPerGpu ? " GPU" : " GPUs");
-  return product ? gpus + " of " + std::string(s.fleet().product_name(product)) : gpus;
+  return product ? gpus + " of " + std::string(s.fleet().products().name(product)) : gpus;
 }
 
 Reason reason_of(const State& s, const Binding& b) {

@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/derive/entitled_place.h"
+#include "placement/fleet/queries.h"
 
 namespace subak::derive {
 namespace {
@@ -174,15 +175,15 @@ FreeFor::FreeFor(const State& s, const state::Job& job, TimeMs start_ms)
   for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {
     if (r.job == job.id || r.start_ms > start_ms || !s.uses_compute_domain(r.job)) continue;
     std::set<std::uint32_t> domains;
-    for (const NodeId node : r.nodes) domains.insert(s.fleet().wired_domain(node));
+    for (const NodeId node : r.nodes) domains.insert(wired_domain(s.fleet(), node));
     for (const std::uint32_t domain : domains) ++promised_[domain];
   }
 }
 
 void FreeFor::add_too_many(NodeId node, std::vector<JobId>& out) const {
-  std::vector<JobId> gangs = s_.fleet().computing_beside(node);
+  std::vector<JobId> gangs = computing_beside(s_.fleet(), node);
   std::erase(gangs, job_);
-  const auto promised = promised_.find(s_.fleet().wired_domain(node));
+  const auto promised = promised_.find(wired_domain(s_.fleet(), node));
   const std::size_t beside = gangs.size() + (promised == promised_.end() ? 0 : promised->second);
   must(most_ > 0, "only gangs with a ComputeDomain are counted");
   if (beside < most_) return;
@@ -193,7 +194,7 @@ void FreeFor::add_too_many(NodeId node, std::vector<JobId>& out) const {
 }
 
 std::vector<JobId> FreeFor::beside(NodeId node) const {
-  std::vector<JobId> out = s_.fleet().keepers(node);
+  std::vector<JobId> out = keepers(s_.fleet(), node);
   std::erase(out, job_);
   if (most_ > 0) add_too_many(node, out);
   return out;

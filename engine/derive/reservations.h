@@ -30,7 +30,7 @@ namespace subak::derive {
 
 // When nodes are free for one job. It counts the holders of the nodes, and gangs elsewhere that
 // must end before:
-//   - gangs for which the node is left idle (Fleet::keepers)
+//   - gangs for which the node is left idle (keepers() of placement/fleet/queries.h)
 //   - for a job with a ComputeDomain, the gangs with one in the same NVLink domain beyond
 //     Policy::clique_gangs, the first to end
 // Valid for one state, which must outlive it.

@@ -8,6 +8,8 @@
 #include "core/must.h"
 #include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
+#include "placement/fleet/queries.h"
+#include "placement/fleet/views.h"
 
 namespace subak::derive {
 namespace {
@@ -17,7 +19,8 @@ using Mix = std::vector<std::pair<ShapeId, double>>;  // a shape and the number 
 // Keeps the most common shapes. Ties break by hash, so the result does not depend on shape numbers.
 void keep_most_usual(const Fleet& fleet, Mix& mix) {
   std::sort(mix.begin(), mix.end(), [&](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : fleet.hash(a.first) < fleet.hash(b.first);
+    return a.second != b.second ? a.second > b.second
+                                : fleet.shapes().hash(a.first) < fleet.shapes().hash(b.first);
   });
   if (mix.size() > limits::kSurveyShapes) mix.resize(limits::kSurveyShapes);
   must(mix.empty() || mix.front().second >= mix.back().second, "the most common shape comes first");
@@ -75,7 +78,7 @@ Survey survey(const State& s, const Places& places) {
     Mix& mix = mixes[id];
     keep_most_usual(s.fleet(), mix);
     out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), reserved_idle(s, id),
-                            s.fleet().reserved_domains_milligpu(id), s.fleet().non_gpu_use(id)});
+                            reserved_domains_milligpu(s.fleet(), id), non_gpu_use(s.fleet(), id)});
   }
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "placement/fleet/views.h"
 
 namespace subak::derive {
 namespace {
@@ -50,20 +51,21 @@ struct Changes {
 };
 
 void refresh_products(const Fleet& fleet, AccountsView& view) {
-  if (view.products && view.products->size() == fleet.products()) return;
+  if (view.products && view.products->size() == fleet.products().size()) return;
   auto products = std::make_shared<std::map<std::string, ProductId, std::less<>>>();
-  for (std::size_t i = 1; i <= fleet.products(); ++i) {
+  for (std::size_t i = 1; i <= fleet.products().size(); ++i) {
     const ProductId id(static_cast<std::uint16_t>(i));
-    products->emplace(fleet.product_name(id), id);
+    products->emplace(fleet.products().name(id), id);
   }
-  must(products->size() == fleet.products(), "each product has one name");
+  must(products->size() == fleet.products().size(), "each product has one name");
   view.products = std::move(products);
 }
 
 // The last version with the edits since then.
 Accounts accounts_of(const State& s, ViewMemo& memo) {
   const AccountTree& tree = s.tree();
-  const bool products = memo.accounts && memo.accounts->products->size() == s.fleet().products();
+  const bool products =
+      memo.accounts && memo.accounts->products->size() == s.fleet().products().size();
   if (products && memo.accounts_version == tree.structure_version()) return memo.accounts;
   auto out = memo.accounts ? std::make_shared<AccountsView>(*memo.accounts)
                            : std::make_shared<AccountsView>();
@@ -115,11 +117,12 @@ void refresh_nodes(const State& s, ViewMemo& memo) {
   memo.node_gpus.clear();
   memo.largest.clear();
   for (const auto& [id, c] : s.clusters().all()) {
-    for (const MigRow& row : s.fleet().mig(id)) memo.slices[id][row.profile] += row.configured;
+    for (const MigRow& row : mig_rows(s.fleet(), id))
+      memo.slices[id][row.profile] += row.configured;
     memo.largest[id] = largest_node(s, id);
   }
   for (const ProductTotals& p : s.fleet().totals()) {
-    memo.node_gpus[p.cluster][p.product] = s.fleet().largest_node_gpus(p.cluster, p.product);
+    memo.node_gpus[p.cluster][p.product] = largest_node_gpus(s.fleet(), p.cluster, p.product);
   }
   memo.nodes_version = s.nodes().version();
 }

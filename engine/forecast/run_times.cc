@@ -48,7 +48,7 @@ class Templates {
  public:
   Templates(const State& s, const std::vector<EndedRun>& ended) {
     for (const EndedRun& run : ended) {
-      const ShapeId shape = s.fleet().find_shape(run.cluster, *run.asked);
+      const ShapeId shape = s.fleet().shapes().find(run.cluster, *run.asked);
       if (!shape) continue;  // no present job has this request
       by_name_[{run.leaf, shape, run.name}].add(run.ran_ms, run.limit_ms);
       by_shape_[{run.leaf, shape}].add(run.ran_ms, run.limit_ms);

@@ -89,7 +89,7 @@ void State::apply(const Note& note) {
 }
 
 std::string State::product_of(const PodSlot& slot) const {
-  return std::string(fleet_.product_name(fleet_.product_of(slot.node)));
+  return std::string(fleet_.products().name(fleet_.product_of(slot.node)));
 }
 
 fact::NodeBilled State::billed(NodeId id, TimeMs as_of) const {
@@ -122,14 +122,14 @@ ShapeUse State::use_single_pod(const state::Job& job, const PodShape& shape) {
   const ShapeId id = use.id();
   if (bytes_of_shape_.size() <= id.value) bytes_of_shape_.resize(id.value + 1);
   SinglePodBytes& known = bytes_of_shape_[id.value];
-  if (known.serial != fleet_.serial(id)) {
-    known = {fleet_.serial(id), static_cast<std::uint32_t>(stored_bytes(shape))};
+  if (known.serial != fleet_.shapes().serial(id)) {
+    known = {fleet_.shapes().serial(id), static_cast<std::uint32_t>(stored_bytes(shape))};
   }
   return use;
 }
 
 ShapeId State::shape_of(ClusterId cluster, const GangRequest& request) const {
-  const ShapeId id = fleet_.find_shape(cluster, request);
+  const ShapeId id = fleet_.shapes().find(cluster, request);
   must(static_cast<bool>(id), "the request was seen");
   return id;
 }
@@ -145,9 +145,9 @@ std::vector<std::pair<ProductId, MilliGpu>> State::intern(const ProductAmounts& 
 
 std::optional<Error> State::check_products(const std::set<std::string_view>& names) const {
   const auto fresh = std::count_if(names.begin(), names.end(), [&](std::string_view name) {
-    return !name.empty() && name != kAnyProduct && !fleet_.find_product(name);
+    return !name.empty() && name != kAnyProduct && !fleet_.products().find(name);
   });
-  const std::size_t all = fleet_.products() + static_cast<std::size_t>(fresh);
+  const std::size_t all = fleet_.products().size() + static_cast<std::size_t>(fresh);
   if (fresh == 0 || all <= limits::kMaxProducts) return std::nullopt;
   return Error{ErrorCode::kExhausted, "products", std::to_string(all),
                "want at most " + std::to_string(limits::kMaxProducts) + " names of GPU products"};

@@ -97,7 +97,7 @@ Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sou
     Demand& d = demands_.emplace_back();
     d.pods = &shape.pods[k];
     d.filter = sought.filters[k];
-    d.backed_off = scene.fleet.backed_off_nodes(*d.pods->shape, d.pods->hash);
+    d.backed_off = scene.fleet.backoffs.nodes(*d.pods->shape, d.pods->hash);
     measure(d);
   }
 }

@@ -1,6 +1,5 @@
 // The capacity side of the bill.
 #include <algorithm>
-#include <cassert>
 
 #include "core/must.h"
 #include "placement/fleet/fleet_impl.h"
@@ -43,7 +42,7 @@ NodeLevels levels_of(const NodeState& n, MilliGpu unhealthy_free) {
     l.unusable = n.open() ? std::min(rest, unhealthy_free) : rest;
   }
   l.idle = rest + l.overcommitted - l.unusable;
-  must(l.idle >= 0, "nothing that is missing is idle");
+  must(l.idle >= 0 && l.close(), "nothing that is missing is idle");
   return l;
 }
 
@@ -58,8 +57,9 @@ NodeBooks Fleet::books(NodeId id, TimeMs now) const {
   const NodeState* n = impl_->find(id);
   if (n == nullptr) return {};
   NodeBooks out = n->books;
-  assert(now >= n->as_of);
+  must(now >= n->as_of, "books are asked for no earlier than their last change");
   add(out, n->levels, now - n->as_of);
+  must(closes(out), "what a node has is allocated, idle, stranded or unusable");
   return out;
 }
 
@@ -74,16 +74,6 @@ void Fleet::restore_books(NodeId id, const NodeBooks& books, TimeMs as_of) {
 NodeLevels Fleet::levels(NodeId id) const {
   const NodeState* n = impl_->find(id);
   return n == nullptr ? NodeLevels{} : n->levels;
-}
-
-std::vector<ProductTotals> Fleet::totals() const {
-  std::vector<ProductTotals> out;
-  for (const auto& [key, index] : impl_->totals_by_key) {
-    const ProductTotals& t = impl_->totals[index];
-    const bool empty = t.nodes == 0 && t.milligpu.allocated == 0;
-    if (!empty && !key.second.empty()) out.push_back(t);
-  }
-  return out;
 }
 
 }  // namespace subak

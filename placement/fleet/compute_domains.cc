@@ -1,6 +1,10 @@
 #include "placement/fleet/compute_domains.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/must.h"
+#include "placement/fleet/queries.h"
 
 namespace subak {
 namespace {
@@ -46,7 +50,7 @@ std::vector<JobId> computing_beside(const Scene& scene, NodeIndex node, JobId ow
 
 bool is_computed(const Scene& scene, NodeIndex node, JobId owner) {
   const std::size_t beside = computing_beside(scene, node, owner).size();
-  const std::uint32_t most = scene.fleet.rules.clique_gangs;
+  const std::uint32_t most = scene.fleet.whole.rules().clique_gangs;
   if (beside == 0) return false;
   if (most > 0 && beside >= most) return true;
   const std::vector<Hold>& holds = scene.load(node).holds;
@@ -57,19 +61,21 @@ bool is_computed(const Scene& scene, NodeIndex node, JobId owner) {
 
 void Fleet::Impl::note_computing(const NodeState& n) {
   if (n.home() == kNoArea) return;
-  Group& g = *domains[n.home()];
   std::vector<JobId> now =
       computing_in(*this, n.home(), [this](NodeIndex m) -> const Load& { return nodes[m]->load; });
-  if (now == g.computing) return;
-  const bool fewer = now.size() < g.computing.size();
-  g.computing = std::move(now);
-  // Failed searches look at these nodes again.
-  if (fewer) g.each_wired([this](NodeIndex m) { changed(m); });
+  const std::vector<JobId>& before = domains[n.home()]->computing;
+  if (now == before) return;
+  const bool fewer = now.size() < before.size();
+  domains.set_computing(n.home(), std::move(now));
+  if (fewer) wired_changed(n.home());  // failed searches look at these nodes again
 }
 
-std::vector<JobId> Fleet::computing_beside(NodeId node) const {
-  const DomainIndex home = wired_domain(node);
-  return home == kNoArea ? std::vector<JobId>() : impl_->domains[home]->computing;
+std::vector<JobId> computing_beside(const Fleet& fleet, NodeId node) {
+  const DomainIndex home = wired_domain(fleet, node);
+  if (home == kNoArea) return {};
+  const std::vector<JobId>& jobs = fleet.impl().domains[home]->computing;
+  must(std::is_sorted(jobs.begin(), jobs.end()), "gangs of a domain ascend");
+  return jobs;
 }
 
 }  // namespace subak

@@ -1,19 +1,10 @@
 #include "placement/fleet/fleet.h"
 
-#include <cassert>
-
 #include "placement/fleet/fleet_impl.h"
 
 namespace subak {
 
-Fleet::Fleet() : impl_(std::make_unique<Impl>()) {
-  impl_->domains.emplace_back();
-  for (TopologyLevel& level : impl_->levels) level.groups.emplace_back();
-  impl_->shapes.emplace_back();
-  impl_->totals.emplace_back();
-  impl_->products.emplace_back(kAnyProduct);
-  impl_->products_by_name.emplace(kAnyProduct, ProductId());
-}
+Fleet::Fleet() : impl_(std::make_unique<Impl>()) {}
 
 Fleet::~Fleet() = default;
 
@@ -31,8 +22,6 @@ bool Fleet::drained(NodeId id) const {
   const NodeState* n = impl_->find(id);
   return n != nullptr && n->drained;
 }
-
-std::uint64_t Fleet::description_version() const { return impl_->static_version; }
 
 bool Fleet::takes_pods(NodeId id) const {
   const NodeState* n = impl_->find(id);
@@ -54,37 +43,52 @@ ProductId Fleet::product_of(NodeId id) const {
 }
 
 ProductId Fleet::intern_product(std::string_view product) {
-  if (product.empty()) return ProductId();
-  const auto it = impl_->products_by_name.find(product);
-  if (it != impl_->products_by_name.end()) return it->second;
-  const ProductId id(static_cast<ProductId::rep>(impl_->products.size()));
-  assert(id.value == impl_->products.size());
-  impl_->products.emplace_back(product);
-  impl_->products_by_name.emplace(product, id);
-  impl_->note_slices(product);
+  const std::size_t before = impl_->products.size();
+  const ProductId id = impl_->products.intern(product);
+  if (impl_->products.size() > before) impl_->costs.add_product(product);
   return id;
 }
 
-std::string_view Fleet::product_name(ProductId id) const {
-  assert(id.value < impl_->products.size());
-  return impl_->products[id.value];
+const Products& Fleet::products() const { return impl_->products; }
+
+ShapeUse Fleet::use(ClusterId cluster, const GangRequest& request) {
+  return impl_->shapes.use(cluster, request);
 }
 
-ProductId Fleet::find_product(std::string_view product) const {
-  const auto it = impl_->products_by_name.find(product);
-  return it == impl_->products_by_name.end() ? ProductId() : it->second;
+const ShapeTable& Fleet::shapes() const { return impl_->shapes; }
+const GangRequest& Fleet::request(ShapeId shape) const { return impl_->shape(shape).request(); }
+std::shared_ptr<const GangRequest> Fleet::shared_request(ShapeId shape) const {
+  return impl_->shape(shape).asked;
+}
+ClusterId Fleet::cluster_of(ShapeId shape) const { return impl_->shape(shape).cluster; }
+
+const LeastCosts& Fleet::costs() const { return impl_->costs; }
+MilliGpu Fleet::least_milligpu(ShapeId id) const { return costs().of_gang(impl_->shape(id)); }
+
+void Fleet::back_off(NodeId id, const PodShape& pod) {
+  if (!impl_->backoffs.add(id.value, pod)) return;
+  impl_->changed(id.value);
+  impl_->freed.add();  // jobs that wait for this node search again
 }
 
-std::size_t Fleet::products() const { return impl_->products.size() - 1; }
+void Fleet::end_backoff(NodeId id, const PodShape& pod) {
+  if (!impl_->backoffs.end(id.value, pod)) return;
+  impl_->changed(id.value);
+  impl_->freed.add();
+}
 
-std::uint64_t Fleet::freed_version() const { return impl_->freed + impl_->freed_for_non_gpu; }
+bool Fleet::is_backed_off(NodeId id, const PodShape& pod) const {
+  return impl_->backoffs.contains(id.value, pod);
+}
 
+std::uint64_t Fleet::freed_version() const { return impl_->freed.get(true); }
 std::uint64_t Fleet::freed_version(ShapeId shape) const {
-  return impl_->freed + (impl_->shape(shape).non_gpu ? impl_->freed_for_non_gpu : 0);
+  return impl_->freed.get(impl_->shape(shape).non_gpu);
 }
+std::uint64_t Fleet::description_version() const { return impl_->changes.descriptions(); }
+std::uint64_t Fleet::version() const { return impl_->changes.end(); }
 
-std::uint64_t Fleet::totals_version() const { return impl_->totals_version; }
-
-std::uint64_t Fleet::version() const { return impl_->log_end(); }
+std::vector<ProductTotals> Fleet::totals() const { return impl_->totals.rows(); }
+std::uint64_t Fleet::totals_version() const { return impl_->totals.version(); }
 
 }  // namespace subak

@@ -1,6 +1,7 @@
 // The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. It
 // makes no decisions, and it keeps the capacity side of the bill. A search for a placement reads a
-// snapshot of it (placement/fleet/fleet_view.h, placement/search/search.h). One fleet holds all
+// snapshot of it (placement/fleet/fleet_view.h, placement/search/search.h). Questions that need no
+// more than a const Fleet& are in queries.h and views.h. One fleet holds all
 // clusters; a request names its cluster.
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
@@ -12,9 +13,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +20,11 @@
 #include "core/quantity.h"
 #include "model/node.h"
 #include "model/request.h"
-#include "placement/fleet/owned.h"
+#include "placement/tables/least_costs.h"
+#include "placement/tables/owned.h"
+#include "placement/tables/products.h"
+#include "placement/tables/shapes.h"
+#include "placement/tables/totals.h"
 
 namespace subak {
 
@@ -42,51 +44,6 @@ struct NodeBooks {
   friend bool operator==(const NodeBooks&, const NodeBooks&) = default;
 };
 
-// The use of one node now, in milli-GPU. The identity of NodeBooks holds here too.
-struct NodeLevels {
-  MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0, overcommitted = 0;
-};
-
-// Totals of one product in one cluster, for views, metrics and static checks.
-struct ProductTotals {
-  ClusterId cluster;
-  std::string product;
-  std::int64_t nodes = 0;
-  NodeLevels milligpu;
-};
-
-// One NVLink domain as `cluster domains` shows it.
-struct DomainRow {
-  ClusterId cluster;
-  std::string kind;  // "half-node", "node", "clique"
-  std::string name;  // node name, node name + "/0", or clique id
-  std::vector<NodeId> nodes;
-  MilliGpu installed = 0, free = 0;
-};
-
-// Non-GPU pods on nodes with GPUs, of jobs and of all others. A free GPU is short if it lacks CPU
-// or memory that it would have without these pods. The amount is the one reserved for each free
-// GPU, else half of the node's part for each of its GPUs. A node is broken if some of its free GPUs
-// are short. A domain is broken if one of its nodes is.
-struct NonGpuUse {
-  std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
-  // Of nodes that take pods:
-  std::int64_t broken_nodes = 0, broken_domains = 0;
-  std::int64_t broken_free_gpus = 0;  // GPUs that are free on broken nodes, wholly or in part
-  std::int64_t short_gpus = 0;        // of these, the short ones
-  std::int64_t broken_pods = 0;       // non-GPU pods on broken nodes
-  bool short_of_cpu = false, short_of_memory = false;
-  std::string largest;  // the domain with most short GPUs: a clique's name, or a node's
-  std::int64_t largest_short_gpus = 0;
-};
-
-// Slices of one profile on one node.
-struct MigRow {
-  NodeId node;
-  std::string profile;
-  std::int64_t configured = 0, used = 0;
-};
-
 // An operator's rules for NVLink domains of several nodes (docs/design/0063, 0066).
 struct DomainRules {
   // The number of empty domains of each cluster and product that are left to gangs which need
@@ -97,31 +54,6 @@ struct DomainRules {
   // number.
   std::uint32_t clique_gangs = 1;
   friend bool operator==(const DomainRules&, const DomainRules&) = default;
-};
-
-class Fleet;
-
-// One use of a shape, as a reference count. The shape keeps its number while any use is left. The
-// last one drops the shape, and another shape may get the number. Move-only. The fleet must outlive
-// it.
-class ShapeUse {
- public:
-  ShapeUse() = default;
-  ShapeUse(ShapeUse&& from) noexcept;
-  ShapeUse& operator=(ShapeUse&& from) noexcept;
-  ~ShapeUse();
-
-  ShapeUse share() const;                   // one more use of the same shape
-  ShapeId id() const { return id_; }        // none: no shape
-  operator ShapeId() const { return id_; }  // NOLINT: it stands for its number
-  explicit operator bool() const { return static_cast<bool>(id_); }
-
- private:
-  friend class Fleet;
-  ShapeUse(Fleet* fleet, ShapeId id) : fleet_(fleet), id_(id) {}
-
-  Fleet* fleet_ = nullptr;
-  ShapeId id_;
 };
 
 class Fleet {
@@ -148,40 +80,27 @@ class Fleet {
   std::vector<NodeId> nodes(ClusterId cluster) const;  // present nodes, by id; O(all nodes)
   ProductId product_of(NodeId id) const;               // stays after removal, for the ledger
 
-  // Interned GPU products, for callers that key by them. Id 0 is kAnyProduct.
+  // GPU products by number. The fleet interns the product of each node.
   ProductId intern_product(std::string_view product);
-  std::string_view product_name(ProductId id) const;  // of an id that intern_product() returned
-  ProductId find_product(std::string_view product) const;  // none if never interned
-  std::size_t products() const;                            // how many were interned
+  const Products& products() const;
 
   // --- shapes ------------------------------------------------------------------------------------
-  // Requests that are equal for placement share one ShapeId while any use exists. The fleet reuses
-  // numbers, but never serials: a cache of results for a shape must store the serial. No fact and
-  // no order depends on either.
+  // Returns a use of the request's shape (class ShapeUse).
   ShapeUse use(ClusterId cluster, const GangRequest& request);
-  ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none: not in use
+  // The shapes in use: numbers, serials, hashes.
+  const ShapeTable& shapes() const;
   // Returns the shape's request. The shape must be in use; the reference is valid while it is.
   const GangRequest& request(ShapeId shape) const;
   // The same, for callers that keep it beyond the shape's life.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   ClusterId cluster_of(ShapeId shape) const;  // the cluster of its request
-  std::uint64_t serial(ShapeId shape) const;  // no two shapes ever have the same
-  std::uint64_t hash(ShapeId shape) const;    // depends on the cluster and the request alone
-  std::size_t shapes() const;                 // how many are in use
-  std::size_t shape_numbers() const;          // their numbers are 1 to this
-  // Returns the least that the gang can cost, in milli-GPU, over the products that it allows and
-  // that the fleet has seen (exact for whole GPUs). The order and limits use it before a placement
-  // is known.
+  // What requests can cost at least, over the products and nodes that the fleet has seen. The order
+  // and limits use it before a placement is known.
+  const LeastCosts& costs() const;
+  // The same for one shape: costs().of_gang().
   MilliGpu least_milligpu(ShapeId shape) const;
-  // Returns the cost of slot `rank` of the request on `node`; 0 if the node was never seen. The
-  // request must have the rank.
-  MilliGpu slot_milligpu(ShapeId shape, std::uint32_t rank, NodeId node) const;
 
   // --- hold and release --------------------------------------------------------------------------
-  // Returns the slot of a pod that already runs on `node`, and never refuses. It uses free GPUs as
-  // far as there are any, including those that an exclusive gang reserves. take() of it may
-  // overcommit.
-  PodSlot adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const;
   // Holds or releases exactly what slot `rank` of `shape` occupies. A slot whose mask names fewer
   // GPUs than it costs withholds as many of the node's free ones. Foreign pods are taken the same
   // way and may overcommit. Reasons name `owner` as a blocker.
@@ -190,7 +109,6 @@ class Fleet {
   // was first set. The node's books are then corrected as if the report had been on time.
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
-  bool over_allocated(NodeId id) const;
 
   // Sets the usage of non-GPU pods on the node that have no hold and are not in the bill. Replaces
   // the last value; dropped when the node goes. The node must be present.
@@ -202,26 +120,12 @@ class Fleet {
   // O(nodes) if the value changed.
   void set_gpu_headroom(const GpuHeadroom& each);
   const GpuHeadroom& gpu_headroom() const;
-  // Returns what non-GPU pods take of nodes with GPUs, and the effect. O(nodes and what they hold).
-  NonGpuUse non_gpu_use(ClusterId cluster) const;
 
   // --- rules about NVLink domains ----------------------------------------------------------------
   // Sets the rules from now on; current holds stay. O(nodes) if the rules change.
   void set_domain_rules(const DomainRules& rules);
-  // Returns the idle milli-GPU on domains that are left to gangs. O(their nodes).
-  MilliGpu reserved_domains_milligpu(ClusterId cluster) const;
-  // Returns the number of the NVLink domain that the node is wired to; a node by itself is one too.
-  // 0: the node is not present.
-  std::uint32_t wired_domain(NodeId node) const;
-  // Returns the gangs that use a ComputeDomain and have GPUs in the node's domain. Ascending.
-  std::vector<JobId> computing_beside(NodeId node) const;
-  // Returns the gangs that reserve the node, or would reserve it once it holds nothing. These are
-  // gangs with exclusive use of its domain, and gangs that leave nodes of it for replacements.
-  // Ascending. O(what the domain holds) if there are any.
-  std::vector<JobId> keepers(NodeId node) const;
 
-  // --- nodes that rejected a pod (node back-off)
-  // --------------------------------------------------
+  // --- nodes that rejected a pod (node back-off) -------------------------------------------------
   // Backs off: no search puts pods of this shape on the node until end_backoff(). Pods are compared
   // in every field. Both calls may be repeated.
   void back_off(NodeId id, const PodShape& pod);
@@ -247,14 +151,8 @@ class Fleet {
   void restore_books(NodeId id, const NodeBooks& books, TimeMs as_of);
   NodeLevels levels(NodeId id) const;         // as of its last change; zeros if never seen
   std::vector<ProductTotals> totals() const;  // by cluster, then product
-  // Differs after every change of totals(), and of largest_node_gpus().
+  // Differs after every change of totals(), and of largest_node_gpus() (placement/fleet/views.h).
   std::uint64_t totals_version() const;
-  // Cliques by first use, then lone nodes (halves where they are split) by id. O(nodes).
-  std::vector<DomainRow> domains(ClusterId cluster) const;
-  std::vector<MigRow> mig(ClusterId cluster) const;  // by node; O(nodes)
-  // Returns the largest amount of one GPU kind that a single empty node could hold, in GPUs, for
-  // static checks. An empty product or kAnyProduct: of any product. O(nodes).
-  std::int64_t largest_node_gpus(ClusterId cluster, std::string_view product) const;
 
   // Asserts every identity above. Tests and simulation call it after each input.
   void check_invariants() const;
@@ -263,10 +161,6 @@ class Fleet {
   const Impl& impl() const { return *impl_; }
 
  private:
-  friend class ShapeUse;
-  void add_use(ShapeId shape);
-  void drop_use(ShapeId shape);
-
   Owned<Impl> impl_;
 };
 

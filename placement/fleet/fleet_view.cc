@@ -1,13 +1,12 @@
 #include "placement/fleet/fleet_view.h"
 
-#include <cassert>
-
-#include "placement/fleet/overlay.h"
+#include "core/must.h"
+#include "placement/fleet/scene.h"
 
 namespace subak {
 
 void ReservedNodes::reserve(std::span<const NodeId> nodes, JobId owner, bool uses_compute_domain) {
-  assert(owner && "reserved nodes have an owner");
+  must(static_cast<bool>(owner), "reserved nodes have an owner");
   ++version_;
   for (const NodeId id : nodes) {
     if (owner_of(id)) continue;
@@ -43,7 +42,7 @@ FleetView FleetView::empty(const Fleet& fleet) {
 }
 
 Result<FleetView> FleetView::without(std::span<const Allocation> gone) const {
-  assert(current());
+  must(current(), "a snapshot is used before the fleet changes");
   auto overlay = give_back(fleet_->impl(), overlay_.get(), gone);
   if (!overlay.ok()) return overlay.error();
   FleetView p = *this;

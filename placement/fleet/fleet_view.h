@@ -30,7 +30,7 @@ struct Allocation {
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 
-struct Overlay;  // placement/fleet/overlay.h: differences from the live fleet
+struct Overlay;  // placement/fleet/scene.h: differences from the live fleet
 struct Scene;    // placement/fleet/scene.h: how this folder reads a snapshot
 
 class FleetView {

@@ -4,6 +4,7 @@
 
 #include "core/must.h"
 #include "placement/fleet/fleet_impl.h"
+#include "placement/fleet/queries.h"
 #include "placement/fleet/replacement_nodes.h"
 
 namespace subak {
@@ -47,7 +48,7 @@ void refresh_domain(Fleet::Impl& impl, DomainIndex domain) {
 Fleet::Impl::Keep Fleet::Impl::keep_of(const Hold& hold, const NodeState& n) const {
   const Shape& s = shape(hold.shape);
   if (!keeps_domain(s) || n.domain == kNoArea) return {};
-  if (pods_of(s, hold.rank).shape->kind == GpuKind::kNone) return {};
+  if (s.pods_of(hold.rank).shape->kind == GpuKind::kNone) return {};
   switch (exclusive_level(s, hold.rank, n)) {
     case Level::kInner:
       return {inner_domains_of(n.spec, hold.slot.gpu_mask), kNoArea};
@@ -59,20 +60,6 @@ Fleet::Impl::Keep Fleet::Impl::keep_of(const Hold& hold, const NodeState& n) con
   return {};
 }
 
-void Fleet::Impl::hold_whole(DomainIndex domain, bool more) {
-  Group& g = *domains[domain];
-  keeping -= g.keeps() ? 1 : 0;
-  more ? ++g.kept : --g.kept;
-  keeping += g.keeps() ? 1 : 0;
-}
-
-void Fleet::Impl::set_reserves_replacements(DomainIndex domain, bool reserves_replacements) {
-  Group& g = *domains[domain];
-  keeping -= g.keeps() ? 1 : 0;
-  g.reserves_replacements = reserves_replacements;
-  keeping += g.keeps() ? 1 : 0;
-}
-
 void Fleet::Impl::keep_anew(DomainIndex home) {
   if (home == kNoArea) return;
   bool changed = false;
@@ -82,41 +69,16 @@ void Fleet::Impl::keep_anew(DomainIndex home) {
       const Keep keep = keep_of(hold, n);
       if (keep.gpus == hold.kept && keep.domain == hold.kept_domain) continue;
       if (hold.kept_domain != kNoArea) {
-        hold_whole(hold.kept_domain, false);
-        if (domains[hold.kept_domain]->kept == 0) refresh_domain(*this, hold.kept_domain);
+        const std::uint32_t left = domains.hold_whole(hold.kept_domain, false);
+        if (left == 0) refresh_domain(*this, hold.kept_domain);
       }
       hold.kept = keep.gpus;
       hold.kept_domain = keep.domain;
-      if (keep.domain != kNoArea) hold_whole(keep.domain, true);
+      if (keep.domain != kNoArea) domains.hold_whole(keep.domain, true);
       changed = true;
     }
   });
   if (changed) refresh_domain(*this, home);
-}
-
-std::vector<JobId> Fleet::keepers(NodeId id) const {
-  if (impl_->keeping == 0) return {};
-  const DomainIndex home = wired_domain(id);
-  if (home == kNoArea) return {};
-  const Group& g = *impl_->domains[home];
-  const NodeState& n = impl_->at(id);
-  const bool has_replacements = g.reserves_replacements && (n.spare || n.load.allocated > 0);
-  if (g.kept == 0 && !has_replacements) return {};
-  std::vector<JobId> out;
-  g.each_wired([&](NodeIndex m) {
-    for (const Hold& h : impl_->nodes[m]->load.holds) {
-      if (h.kept_domain == home || (has_replacements && gang_reserves_replacements(*impl_, h)))
-        out.push_back(h.owner);
-    }
-  });
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
-std::uint32_t Fleet::wired_domain(NodeId node) const {
-  const NodeState* n = impl_->find(node);
-  return n == nullptr ? kNoArea : n->home();
 }
 
 void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
@@ -131,11 +93,11 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const Impl::Keep keep = impl_->keep_of(hold, n);
   hold.kept = keep.gpus;
   hold.kept_domain = keep.domain;
-  if (keep.domain != kNoArea) impl_->hold_whole(keep.domain, true);
-  n.load.add(hold, *impl_->pods_of(s, rank).shape);
+  const bool first = keep.domain != kNoArea && impl_->domains.hold_whole(keep.domain, true) == 1;
+  n.load.add(hold, *s.pods_of(rank).shape);
   impl_->note_held(n, slot.milligpu);
   if (s.request().compute_domain) impl_->note_computing(n);
-  if (hold.kept_domain != kNoArea && impl_->domains[hold.kept_domain]->kept == 1) {
+  if (first) {
     refresh_domain(*impl_, hold.kept_domain);
   } else {
     impl_->refresh(slot.node);
@@ -146,7 +108,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
     const GpuHeadroom non_gpu = for_non_gpu_pods(n);
     const bool more = non_gpu.cpu_milli > non_gpu_before.cpu_milli ||
                       non_gpu.memory_bytes > non_gpu_before.memory_bytes;
-    impl_->freed_for_non_gpu += more ? 1 : 0;
+    if (more) impl_->freed.add_for_non_gpu();
   }
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated + slot.milligpu, "what is taken is allocated");
@@ -160,7 +122,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const Hold* hold = n.load.find(shape, rank, slot, owner);
   must(hold != nullptr, "a released hold exists");
   const Shape& s = impl_->shape(shape);
-  const PodShape& pod = *impl_->pods_of(s, rank).shape;
+  const PodShape& pod = *s.pods_of(rank).shape;
   const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
   impl_->note_held(n, -slot.milligpu);
   if (s.request().compute_domain) impl_->note_computing(n);
@@ -168,12 +130,8 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   choose_replacements(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated - slot.milligpu, "what is released is free");
-  must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");
-  if (kept != kNoArea) {
-    impl_->hold_whole(kept, false);
-    if (impl_->domains[kept]->kept == 0) refresh_domain(*impl_, kept);
-  }
-  ++impl_->freed;
+  if (kept != kNoArea && impl_->domains.hold_whole(kept, false) == 0) refresh_domain(*impl_, kept);
+  impl_->freed.add();
 }
 
 void Fleet::set_others(NodeId id, const NodeUse& use) {
@@ -182,15 +140,42 @@ void Fleet::set_others(NodeId id, const NodeUse& use) {
   n.load.others = use;
   n.works = left_if_nothing_held(n, impl_->headroom);
   impl_->refresh(id);
-  ++impl_->freed;
+  impl_->freed.add();
 }
 
 const NodeUse& Fleet::others(NodeId id) const { return impl_->at(id).load.others; }
 
-PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const {
-  const NodeState* n = impl_->find(node);
-  if (n == nullptr || !n->present) return {node, 0, slot_milligpu(shape, rank, node)};
-  const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
+std::vector<JobId> keepers(const Fleet& fleet, NodeId id) {
+  const Fleet::Impl& impl = fleet.impl();
+  if (impl.domains.none_keeps()) return {};
+  const DomainIndex home = wired_domain(fleet, id);
+  if (home == kNoArea) return {};
+  const Group& g = *impl.domains[home];
+  const NodeState& n = impl.at(id);
+  const bool has_replacements = g.reserves_replacements && (n.spare || n.load.allocated > 0);
+  if (g.kept == 0 && !has_replacements) return {};
+  std::vector<JobId> out;
+  g.each_wired([&](NodeIndex m) {
+    for (const Hold& h : impl.nodes[m]->load.holds) {
+      if (h.kept_domain == home || (has_replacements && gang_reserves_replacements(impl, h)))
+        out.push_back(h.owner);
+    }
+  });
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::uint32_t wired_domain(const Fleet& fleet, NodeId node) {
+  const NodeState* n = fleet.impl().find(node);
+  return n == nullptr ? kNoArea : n->home();
+}
+
+PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node) {
+  const Fleet::Impl& impl = fleet.impl();
+  const NodeState* n = impl.find(node);
+  if (n == nullptr || !n->present) return {node, 0, slot_milligpu(fleet, shape, rank, node)};
+  const PodShape& pod = *impl.shape(shape).pods_of(rank).shape;
   const Room room = left_on(n->spec, n->empty, n->load, 0, {}, nullptr);
   const Ignore all{true, true, true, true, true, true};
   if (const auto slot = choose(node, n->spec, room, pod, kAllGpus, all)) return *slot;
@@ -201,11 +186,12 @@ PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const 
       slot.gpu_mask |= free & (~free + 1);
     }
   }
+  must((slot.gpu_mask & ~room.whole) == 0, "a running pod is given no GPU of another pod");
   return slot;
 }
 
-bool Fleet::over_allocated(NodeId id) const {
-  const NodeState* n = impl_->find(id);
+bool over_allocated(const Fleet& fleet, NodeId id) {
+  const NodeState* n = fleet.impl().find(id);
   if (n == nullptr) return false;
   if (n->load.allocated + n->stranded > n->levels.installed && n->load.allocated > 0) return true;
   const MilliGpu capacity = gpu_capacity(n->spec);
@@ -217,6 +203,12 @@ bool Fleet::over_allocated(NodeId id) const {
     const int i = n->present ? mig_index(n->spec, u.profile) : -1;
     return u.slices > (i < 0 ? 0 : n->spec.mig[static_cast<std::size_t>(i)].count);
   });
+}
+
+MilliGpu slot_milligpu(const Fleet& fleet, ShapeId id, std::uint32_t rank, NodeId node) {
+  const NodeState* n = fleet.impl().find(node);
+  const PodShape& pod = *fleet.impl().shape(id).pods_of(rank).shape;
+  return n == nullptr ? 0 : pod_milligpu(n->spec, pod);
 }
 
 }  // namespace subak

@@ -1,5 +1,3 @@
-#include "placement/fleet/overlay.h"
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -7,9 +5,11 @@
 #include <string>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/text.h"
 #include "placement/fleet/compute_domains.h"
 #include "placement/fleet/replacement_nodes.h"
+#include "placement/fleet/scene.h"
 #include "placement/fleet/whole_domains.h"
 
 namespace subak {
@@ -30,7 +30,7 @@ class Making {
     Load& load = load_of(a.slot.node.value);
     const Hold* hold = load.find(a.shape, a.rank, a.slot, a.owner);
     if (hold == nullptr) return false;
-    const PodShape& pod = *fleet_.pods_of(fleet_.shape(a.shape), a.rank).shape;
+    const PodShape& pod = *fleet_.shape(a.shape).pods_of(a.rank).shape;
     const DomainIndex home = fleet_.nodes[a.slot.node.value]->home();
     const DomainIndex kept = load.remove(hold, pod).kept_domain;
     // Then other nodes may be reserved for replacements.
@@ -39,6 +39,7 @@ class Making {
     }
     if (kept == kNoArea) return true;
     const auto [it, added] = kept_holds_.try_emplace(kept, fleet_.domains[kept]->kept);
+    must(it->second > 0, "what is kept is counted");
     if (--it->second > 0) return true;
     // The clique is open to all jobs now: all of it has more room.
     fleet_.domains[kept]->each_wired([&](NodeIndex m) { load_of(m); });
@@ -53,7 +54,8 @@ class Making {
       out->domains.push_back({d, kept_holds(d), computing_in(fleet_, d, load_there())});
     }
     choose_spares();
-    if (fleet_.rules.keep_whole > 0) out->left = reserved_domains(fleet_, emptied());
+    if (fleet_.whole.rules().keep_whole > 0)
+      out->left = fleet_.whole.left_if_empty(emptied(), fleet_.domains);
     for (auto& [node, load] : loads_) {
       Room room = room_of(node, *fleet_.nodes[node], load);
       out->nodes.push_back({node, std::move(load), std::move(room)});
@@ -108,6 +110,7 @@ class Making {
     std::map<DomainIndex, MilliGpu> gone;
     for (const auto& [node, load] : loads_) {
       const NodeState& n = *fleet_.nodes[node];
+      must(load.allocated <= n.load.allocated, "a snapshot holds no more than the fleet");
       if (n.home() != kNoArea) gone[n.home()] += n.load.allocated - load.allocated;
     }
     std::vector<DomainIndex> out;

@@ -107,7 +107,7 @@ void Fleet::Impl::choose_replacements(DomainIndex domain) {
   const ReplacementNodes replacement_nodes = replacement_nodes_of(
       *this, domain, [this](NodeIndex m) -> const Load& { return nodes[m]->load; });
   if (domains[domain]->reserves_replacements != replacement_nodes.wanted)
-    set_reserves_replacements(domain, replacement_nodes.wanted);
+    domains.set_reserves_replacements(domain, replacement_nodes.wanted);
   const std::vector<NodeIndex> members = domains[domain]->members;
   for (const NodeIndex m : members) {
     const bool spare =

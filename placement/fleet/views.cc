@@ -1,6 +1,11 @@
-// Lists for people and metrics.
-#include <algorithm>
+#include "placement/fleet/views.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/must.h"
 #include "model/mig.h"
 #include "model/product.h"
 #include "placement/fleet/fleet_impl.h"
@@ -28,34 +33,69 @@ void add_inner(std::vector<DomainRow>& rows, NodeId id, const NodeState& n) {
   }
 }
 
+// Without a configured reserve per GPU: this part of the node's resources per GPU. It is not all of
+// it: DaemonSets take some of every node, and few GPU pods request everything beside their GPUs.
+constexpr std::int64_t kPartOfShare = 2;
+
+struct Amount {
+  std::int64_t all = 0;    // of the node; 0: unknown
+  std::int64_t left = 0;   // now
+  std::int64_t taken = 0;  // by non-GPU pods
+  std::int64_t each = 0;   // for a GPU; 0: not configured
+};
+
+// Of `free` GPUs, returns how many have too little and would have enough without non-GPU pods.
+std::int64_t short_of(const Amount& a, std::int64_t node_gpus, std::int64_t free) {
+  const std::int64_t each = a.each > 0 ? a.each : a.all / node_gpus / kPartOfShare;
+  if (a.all <= 0 || each <= 0) return 0;
+  const auto served = [&](std::int64_t left) {
+    return std::min(free, std::max<std::int64_t>(0, left) / each);
+  };
+  const std::int64_t short_gpus = served(a.left + a.taken) - served(a.left);
+  must(short_gpus >= 0 && short_gpus <= free, "only free GPUs are short");
+  return short_gpus;
+}
+
+std::string quoted(const std::string& name) {
+  return name.empty() ? "none" : std::string("\"").append(name).append("\"");
+}
+
+std::string in_a_row(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + quoted(name);
+  return out;
+}
+
 }  // namespace
 
-std::vector<DomainRow> Fleet::domains(ClusterId cluster) const {
+std::vector<DomainRow> domain_rows(const Fleet& fleet, ClusterId cluster) {
+  const Fleet::Impl& impl = fleet.impl();
   std::vector<DomainRow> rows;
-  for (const auto& group : impl_->domains) {
+  for (const auto& group : impl.domains) {
     if (!group || group->cluster != cluster || group->name.empty() || group->members.empty())
       continue;
     DomainRow row{cluster, "clique", group->name, {}, 0, 0};
     for (const NodeIndex m : group->members) {
-      const NodeState& n = *impl_->nodes[m];
+      const NodeState& n = *impl.nodes[m];
       row.nodes.emplace_back(m);
       row.installed += uncut_gpus(n.spec) * kMilliPerGpu;
       row.free += free_on(n, kAllGpus);
     }
     rows.push_back(std::move(row));
   }
-  for (const NodeId id : nodes(cluster)) {
-    const NodeState& n = impl_->at(id);
+  for (const NodeId id : fleet.nodes(cluster)) {
+    const NodeState& n = impl.at(id);
     const bool alone = n.spec.clique.empty();
     if (uncut_gpus(n.spec) > 0 && (alone || inner_domains(n.spec) > 1)) add_inner(rows, id, n);
   }
   return rows;
 }
 
-std::vector<MigRow> Fleet::mig(ClusterId cluster) const {
+std::vector<MigRow> mig_rows(const Fleet& fleet, ClusterId cluster) {
+  const Fleet::Impl& impl = fleet.impl();
   std::vector<MigRow> rows;
-  for (const NodeId id : nodes(cluster)) {
-    const NodeState& n = impl_->at(id);
+  for (const NodeId id : fleet.nodes(cluster)) {
+    const NodeState& n = impl.at(id);
     for (const MigSlices& m : n.spec.mig) rows.push_back({id, m.profile, m.count, 0});
     for (const MigUse& u : n.load.mig_used) {
       if (u.slices == 0) continue;
@@ -69,16 +109,102 @@ std::vector<MigRow> Fleet::mig(ClusterId cluster) const {
   return rows;
 }
 
-std::int64_t Fleet::largest_node_gpus(ClusterId cluster, std::string_view product) const {
+std::int64_t largest_node_gpus(const Fleet& fleet, ClusterId cluster, std::string_view product) {
   const bool any = product.empty() || product == kAnyProduct;
   std::int64_t most = 0;
-  for (const auto& n : impl_->nodes) {
+  for (const auto& n : fleet.impl().nodes) {
     if (!n || !n->present || n->cluster != cluster) continue;
     if (any || base_product(n->spec.product) == base_product(product)) {
       most = std::max(most, n->spec.gpus);
     }
   }
   return most;
+}
+
+NodeNonGpuUse node_non_gpu_use(const Fleet::Impl& fleet, const Load& load) {
+  NodeNonGpuUse out{load.others.pods, load.others.cpu_milli, load.others.memory_bytes};
+  for (const Hold& h : load.holds) {
+    const Shape& s = fleet.shape(h.shape);
+    if (!s.non_gpu) continue;
+    const PodShape& pod = *s.pods_of(h.rank).shape;
+    if (pod.kind != GpuKind::kNone) continue;
+    ++out.pods;
+    out.cpu_milli += pod.cpu_milli;
+    out.memory_bytes += pod.memory_bytes;
+  }
+  return out;
+}
+
+NonGpuUse non_gpu_use(const Fleet& fleet, ClusterId cluster) {
+  const Fleet::Impl& impl = fleet.impl();
+  NonGpuUse out;
+  std::map<DomainIndex, std::int64_t> domains;  // and how many of their GPUs are short
+  for (const NodeId id : fleet.nodes(cluster)) {
+    const NodeState& n = impl.at(id);
+    if (n.spec.gpus <= 0) continue;
+    const NodeNonGpuUse use = node_non_gpu_use(impl, n.load);
+    out.pods += use.pods;
+    out.cpu_milli += use.cpu_milli;
+    out.memory_bytes += use.memory_bytes;
+    const std::int64_t free = n.open() ? free_gpus(n.spec, n.room) : 0;
+    const Amount cpu{n.spec.cpu_milli, n.room.cpu_milli, use.cpu_milli, impl.headroom.cpu_milli};
+    const Amount memory{n.spec.memory_bytes, n.room.memory_bytes, use.memory_bytes,
+                        impl.headroom.memory_bytes};
+    const std::int64_t of_cpu = short_of(cpu, n.spec.gpus, free);
+    const std::int64_t of_memory = short_of(memory, n.spec.gpus, free);
+    const std::int64_t here = std::max(of_cpu, of_memory);
+    if (here == 0) continue;
+    ++out.broken_nodes;
+    out.broken_free_gpus += free;
+    out.short_gpus += here;
+    out.broken_pods += use.pods;
+    out.short_of_cpu |= of_cpu > 0;
+    out.short_of_memory |= of_memory > 0;
+    domains[n.domain] += here;
+  }
+  out.broken_domains = std::ssize(domains);
+  for (const auto& [domain, gpus] : domains) {
+    if (gpus <= out.largest_short_gpus) continue;
+    const Group& group = *impl.domains[domain];
+    out.largest_short_gpus = gpus;
+    out.largest = group.name.empty() ? impl.nodes[group.members.front()]->spec.name : group.name;
+  }
+  return out;
+}
+
+std::vector<std::string> topology_contradictions(const Fleet& fleet, ClusterId cluster,
+                                                 std::size_t most) {
+  const Fleet::Impl& impl = fleet.impl();
+  std::vector<std::string> out;
+  if (impl.topology.named() == 0) return out;
+  const auto say = [&](std::string text) {
+    if (out.size() < most) out.push_back(std::move(text));
+  };
+  for (std::size_t k = 0; k + 1 < impl.topology.depth(); ++k) {
+    std::map<std::string, std::set<std::string>> stands_in;
+    for (const auto& [key, index] : impl.topology.by_name(k)) {
+      const Group& group = *impl.topology.groups(k)[index];
+      if (std::get<2>(key) != k || group.cluster != cluster || group.members.empty()) continue;
+      const NodeSpec& node = impl.nodes[group.members.front()]->spec;
+      if (node.level(k).empty()) continue;  // a clique's name
+      stands_in[group.name].insert(node.level(k + 1));
+    }
+    for (const auto& [name, above] : stands_in) {
+      if (above.size() < 2) continue;
+      say(quoted(name) + " of topology level " + std::to_string(k) +
+          " has nodes in several groups of level " + std::to_string(k + 1) + ": " +
+          in_a_row(above) + "; it is taken as one in each");
+    }
+  }
+  for (const auto& domain : impl.domains) {
+    if (!domain || domain->cluster != cluster || domain->name.empty()) continue;
+    std::set<std::string> racks;
+    for (const NodeIndex m : domain->members) racks.insert(impl.nodes[m]->spec.level(0));
+    if (racks.size() < 2) continue;
+    say("clique " + quoted(domain->name) + " has nodes in several groups of topology level 0: " +
+        in_a_row(racks) + "; it stays one NVLink domain");
+  }
+  return out;
 }
 
 }  // namespace subak

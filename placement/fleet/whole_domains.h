@@ -1,20 +1,57 @@
-// The NVLink domains of several nodes that DomainRules::keep_whole leaves to gangs. The result
-// depends only on the nodes and on their holds, so the fleet stores nothing for it. Private to
-// placement.
+// The NVLink domains of several nodes that DomainRules::keep_whole leaves to gangs. The choice
+// depends only on the nodes and on their holds. Private to placement. Threads: as the fleet.
 #pragma once
 
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
-#include "placement/fleet/fleet_impl.h"
+#include "placement/fleet/fleet.h"
+#include "placement/fleet/groups.h"
 
 namespace subak {
 
-// Returns the fields of the domain's Group that follow from its nodes, computed from scratch: held,
-// product, working, computing.
-Group measured(const Fleet::Impl& fleet, DomainIndex domain);
-// Returns the domains left to gangs if the domains in `emptied` were empty, beside those that are
-// empty in the fleet now. Ascending.
-std::vector<DomainIndex> reserved_domains(const Fleet::Impl& fleet,
-                                          const std::vector<DomainIndex>& emptied);
+// The choice for each kind: one cluster and product. It has the empty domains that a gang could
+// use, and of these the first keep_whole are left to gangs (Group::left). With keep_whole 0 it has
+// no domains.
+class WholeDomains {
+ public:
+  using Kind = std::pair<ClusterId, ProductId>;
+  static Kind kind_of(const Group& group) { return {group.cluster, group.product}; }
+
+  const DomainRules& rules() const { return rules_; }
+  // Forgets all domains: the caller adds them again. Returns those that were left to gangs.
+  std::vector<DomainIndex> set_rules(const DomainRules& rules, Domains& domains);
+
+  // The domain is empty, or no longer is. It must be one of several open nodes.
+  void add(const Group& group);
+  void remove(const Group& group) { kinds_[kind_of(group)].empty.erase(group.whole); }
+  bool has(Kind kind) const { return kinds_.contains(kind); }
+  void make(Kind kind) { kinds_.try_emplace(kind); }
+  // Chooses again for the kind, after changes of its domains. Returns the domains that were or are
+  // left to gangs; none if the choice is the same.
+  std::vector<DomainIndex> choose(Kind kind, Domains& domains);
+
+  // Returns the domains left to gangs in the cluster, by product.
+  std::vector<DomainIndex> left(ClusterId cluster) const;
+  // Returns the domains that would be left to gangs if those in `emptied` were empty too. Ascending.
+  std::vector<DomainIndex> left_if_empty(const std::vector<DomainIndex>& emptied,
+                                         const Domains& domains) const;
+
+  // Aborts unless Group::left and the empty domains are those of `domains`.
+  void check(const Domains& domains) const;
+
+ private:
+  struct Choice {
+    std::set<WholeKey> empty;
+    std::vector<DomainIndex> left;  // the first ones, in this order
+  };
+  DomainRules rules_;
+  std::map<Kind, Choice> kinds_;
+};
+
+// Returns the figures of the domain that follow from its nodes, computed from scratch.
+DomainFigures measured(const Fleet::Impl& fleet, DomainIndex domain);
 
 }  // namespace subak

@@ -9,7 +9,7 @@ bool has_room_there(const Fleet& fleet, const Allocation& held) {
   const Fleet::Impl& impl = fleet.impl();
   const NodeState* n = impl.find(held.slot.node);
   must(n != nullptr, "what is held is on a node");
-  const PodShape& pod = *impl.pods_of(impl.shape(held.shape), held.rank).shape;
+  const PodShape& pod = *impl.shape(held.shape).pods_of(held.rank).shape;
   Load load = n->load;
   const Hold* hold = load.find(held.shape, held.rank, held.slot, held.owner);
   must(hold != nullptr, "the hold to release exists");

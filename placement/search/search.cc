@@ -32,18 +32,18 @@ PodShape eligibility_part(const PodShape& pod) {
 // fleet: the change log says nothing of another snapshot.
 bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Scene& scene,
                  JobId owner) {
-  const std::uint64_t end = scene.fleet.log_end();
+  const std::uint64_t end = scene.fleet.changes.end();
   if (!sought.failed) return false;
   must(sought.failed_at <= end, "a search failed at a position that the log has reached");
   if (sought.failed_at == end) return true;
   const GangRequest& r = s.request();
   const bool whole_gang = !r.balanced && r.spare == 0 && (r.segment == 0 || r.segment >= r.pods());
-  if (!whole_gang || sought.failed_at < scene.fleet.log_base) return false;
+  if (!whole_gang || sought.failed_at < scene.fleet.changes.begin()) return false;
   if (end - sought.failed_at > kMaxRecheck || (r.prefer && r.pods() > 1)) return false;
   const Terms terms{.topology = r.topology, .segment = r.segment, .owner = owner};
   for (std::uint64_t p = sought.failed_at; p < end; ++p) {
     GangAttempt attempt = memory.attempt(s, sought, scene, terms);
-    if (could_start_at(attempt, scene.fleet.log[p - scene.fleet.log_base])) return false;
+    if (could_start_at(attempt, scene.fleet.changes[p])) return false;
     if (attempt.saw_reserved()) return false;
   }
   sought.failed_at = end;
@@ -102,25 +102,26 @@ void Search::Impl::forget(Sought& known) {
 }
 
 void Search::Impl::forget() {
-  if (gone_seen == state.gone_end()) return;
-  if (gone_seen < state.gone_base) {
+  if (gone_seen == state.shapes.gone_end()) return;
+  if (gone_seen < state.shapes.gone_begin()) {
     for (std::size_t id = 1; id < sought.size(); ++id) {
-      const bool known = state.shapes[id] && state.shapes[id]->serial == sought[id].serial;
+      const bool known =
+          state.shapes.serial(ShapeId(static_cast<ShapeId::rep>(id))) == sought[id].serial;
       if (!known) forget(sought[id]);
     }
   } else {
-    for (std::uint64_t p = gone_seen; p < state.gone_end(); ++p) {
-      const std::uint32_t id = state.gone[p - state.gone_base].value;
+    for (std::uint64_t p = gone_seen; p < state.shapes.gone_end(); ++p) {
+      const std::uint32_t id = state.shapes.gone(p).value;
       if (id < sought.size()) forget(sought[id]);
     }
   }
-  gone_seen = state.gone_end();
+  gone_seen = state.shapes.gone_end();
 }
 
 Sought& Search::Impl::at(ShapeId id) {
   forget();
-  must(id && id.value < state.shapes.size(), "a question is about a known shape");
-  if (sought.size() < state.shapes.size()) sought.resize(state.shapes.size());
+  must(id && id.value <= state.shapes.numbers(), "a question is about a known shape");
+  if (sought.size() <= state.shapes.numbers()) sought.resize(state.shapes.numbers() + 1);
   Sought& known = sought[id.value];
   known.serial = state.shape(id).serial;
   return known;
@@ -155,22 +156,22 @@ std::optional<Placement> Search::find(const FleetView& fleet_view, ShapeId shape
   auto placement = search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (!without.empty()) return placement;
   sought.failed = !placement && !saw_reserved;
-  sought.failed_at = scene.fleet.log_end();
+  sought.failed_at = scene.fleet.changes.end();
   return placement;
 }
 
 bool Search::fits_empty_fleet(ShapeId shape) {
-  if (impl_->at(shape).fits_version != impl_->state.static_version) {
+  if (impl_->at(shape).fits_version != impl_->state.changes.descriptions()) {
     const bool fits = find(FleetView::empty(impl_->fleet), shape).has_value();
     impl_->at(shape).fits_empty = fits;
-    impl_->at(shape).fits_version = impl_->state.static_version;
+    impl_->at(shape).fits_version = impl_->state.changes.descriptions();
   }
   return impl_->at(shape).fits_empty;
 }
 
 std::int64_t Search::largest_node_gpus() {
-  if (impl_->largest_version == impl_->state.static_version) return impl_->largest_gpus;
-  impl_->largest_version = impl_->state.static_version;
+  if (impl_->largest_version == impl_->state.changes.descriptions()) return impl_->largest_gpus;
+  impl_->largest_version = impl_->state.changes.descriptions();
   impl_->largest_gpus = 0;
   for (const auto& n : impl_->state.nodes) {
     if (n && n->present) impl_->largest_gpus = std::max(impl_->largest_gpus, n->spec.gpus);

@@ -146,8 +146,8 @@ std::int64_t all_count(const Filter& f, const NodeSpec& spec) {
 }
 
 void catch_up(Filter& f, const Fleet::Impl& impl) {
-  must(f.position <= impl.log_end(), "a filter is not ahead of its fleet");
-  if (f.position == impl.log_end()) return;
+  must(f.position <= impl.changes.end(), "a filter is not ahead of its fleet");
+  if (f.position == impl.changes.end()) return;
   f.free.resize(impl.nodes.size(), -1);
   f.all.resize(impl.nodes.size());
   if (f.drained) f.held.resize(impl.nodes.size());
@@ -155,20 +155,20 @@ void catch_up(Filter& f, const Fleet::Impl& impl) {
   f.tainted.resize(impl.nodes.size());
   f.domain_of.resize(impl.nodes.size(), kNoArea);
   f.alike_of.resize(impl.nodes.size(), kNotAlike);
-  if (f.position < impl.log_base) {
+  if (f.position < impl.changes.begin()) {
     for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
       if (impl.nodes[i]) update_node(f, impl, i);
     }
     for (DomainIndex d = 1; d < impl.domains.size(); ++d) update_domain(f, impl, d);
   } else {
-    for (std::uint64_t p = f.position; p < impl.log_end(); ++p) {
-      const NodeIndex i = impl.log[p - impl.log_base];
+    for (std::uint64_t p = f.position; p < impl.changes.end(); ++p) {
+      const NodeIndex i = impl.changes[p];
       update_node(f, impl, i);
       update_domain(f, impl, f.domain_of[i]);
     }
   }
   if (f.domains.size() < impl.domains.size()) f.domains.resize(impl.domains.size());
-  f.position = impl.log_end();
+  f.position = impl.changes.end();
   must(f.open_nodes <= f.matching, "an open node matches");
 }
 

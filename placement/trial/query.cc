@@ -57,7 +57,7 @@ Index Query::index(std::size_t k) const {
   const Filter& of = filter(k);
   const Pods& pods = shape.pods[k];
   const auto* backed_off =
-      fleet.backoffs.empty() ? nullptr : fleet.backed_off_nodes(*pods.shape, pods.hash);
+      fleet.backoffs.empty() ? nullptr : fleet.backoffs.nodes(*pods.shape, pods.hash);
   for (const auto& [patched, patch] : patches_) {
     if (patched == &of) return Index(of, &patch, backed_off);
   }
@@ -105,8 +105,8 @@ FitKey Query::domain_key(const Index& x, DomainIndex d) const {
 Query::Where Query::where(NodeIndex i) const {
   Where out{};
   std::size_t at = 0;
-  for (std::size_t k = fleet.named > 0 ? fleet.depth : 0; k-- > 0;) {
-    out[at++] = fleet.levels[k].groups[node(i).groups[k]]->members.front();
+  for (std::size_t k = fleet.topology.named() > 0 ? fleet.topology.depth() : 0; k-- > 0;) {
+    out[at++] = fleet.topology.groups(k)[node(i).groups[k]]->members.front();
   }
   must(!members(node(i).domain).empty(), "a node is in its NVLink domain");
   out[at++] = members(node(i).domain).front();

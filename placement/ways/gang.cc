@@ -40,7 +40,7 @@ void take_domain(GangAttempt& a, std::uint32_t first, std::uint32_t last, TakenD
 // Sorts equal segments so that those of a block have consecutive ranks.
 void sort_segments(GangAttempt& a) {
   const Query& q = a.query();
-  if (q.fleet.named == 0 || q.segment == 0 || q.pods() % q.segment != 0) return;
+  if (q.fleet.topology.named() == 0 || q.segment == 0 || q.pods() % q.segment != 0) return;
   std::vector<std::uint32_t> order;
   for (std::uint32_t first = 0; first < q.pods(); first += q.segment) order.push_back(first);
   const std::vector<PodSlot>& slots = a.trial().slots();
@@ -122,7 +122,7 @@ std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs
   if (first == runs.end()) return {};
   std::vector<std::tuple<std::int64_t, std::string_view, ProductId>> order;
   for (const auto& [product, free] : product_weights(a, bounds, *first)) {
-    order.emplace_back(free, a.query().fleet.products[product.value], product);
+    order.emplace_back(free, a.query().fleet.products.name(product), product);
   }
   std::sort(order.begin(), order.end());
   std::vector<ProductId> out;

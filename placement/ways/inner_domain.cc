@@ -55,7 +55,8 @@ bool in_inner_domain_alike(GangAttempt& a, const Bounds& bounds, const Runs& run
 bool in_inner_domain(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   must(!runs.empty(), "some pods are placed in a domain of a node");
   const Query& q = a.query();
-  if (q.fleet.split_nodes == 0 || std::any_of(runs.begin(), runs.end(), of_slices)) return false;
+  if (q.fleet.domains.split_nodes() == 0 || std::any_of(runs.begin(), runs.end(), of_slices))
+    return false;
   if (q.by_state) return in_inner_domain_alike(a, bounds, runs);
   const Index& x = runs[0].index;
   NodeIndex best = 0;

@@ -44,8 +44,9 @@ Tallies racks(GangAttempt& a, const Bounds& bounds, const Run& run, Count count)
   // A node without room counts for how full its rack is.
   const bool some_not = x.any_backed_off() || q.scene.reserved != nullptr || q.uses_compute_domain;
   const bool some_differ = a.trial().nodes().touched() > 0 || q.scene.overlay != nullptr;
-  std::vector<Sum> sums(q.fleet.levels[0].groups.size());
-  const auto add = [rack_of = q.fleet.rack_of.data(), sum = sums.data()](NodeIndex i, Sum here) {
+  std::vector<Sum> sums(q.fleet.topology.groups(0).size());
+  const auto add = [rack_of = q.fleet.topology.rack_of().data(), sum = sums.data()](NodeIndex i,
+                                                                                    Sum here) {
     Sum& rack = sum[rack_of[i]];
     rack.weight += here.weight;
     rack.pods += here.pods;
@@ -62,7 +63,7 @@ Tallies racks(GangAttempt& a, const Bounds& bounds, const Run& run, Count count)
   Tallies out;
   for (std::uint32_t r = 1; r < sums.size(); ++r) {
     if (sums[r].pods == 0) continue;
-    const Group& g = *q.fleet.levels[0].groups[r];
+    const Group& g = *q.fleet.topology.groups(0)[r];
     out.push_back({g.parent, r, sums[r].pods, sums[r].weight, g.members.front()});
   }
   return out;
@@ -70,11 +71,11 @@ Tallies racks(GangAttempt& a, const Bounds& bounds, const Run& run, Count count)
 
 // Returns the groups of `level` above those of the level below.
 Tallies groups_above(const Query& q, const Tallies& below, std::size_t level) {
-  Tallies sums(q.fleet.levels[level].groups.size());
+  Tallies sums(q.fleet.topology.groups(level).size());
   for (const Tally& t : below) {
     must(t.parent < sums.size(), "each group is in one of the level above");
     Tally& sum = sums[t.parent];
-    const Group& g = *q.fleet.levels[level].groups[t.parent];
+    const Group& g = *q.fleet.topology.groups(level)[t.parent];
     sum = {g.parent, t.parent, sum.pods + t.pods, sum.weight + t.weight, g.members.front()};
   }
   std::erase_if(sums, [](const Tally& t) { return t.pods == 0; });
@@ -86,7 +87,7 @@ class FillGroups {
  public:
   FillGroups(GangAttempt& a, const Bounds& bounds, const Run& run, Count count)
       : a_(a), bounds_(bounds), levels_{racks(a, bounds, run, count)} {
-    for (std::size_t k = 1; k < a.query().fleet.depth; ++k) {
+    for (std::size_t k = 1; k < a.query().fleet.topology.depth(); ++k) {
       levels_.push_back(groups_above(a.query(), levels_.back(), k));
     }
     for (Tallies& level : levels_) {
@@ -154,7 +155,7 @@ class FillGroups {
   bool fill_one(std::size_t level, const Tally& t, const Run& run) {
     must(run.count > 0 && run.count <= t.pods, "a group gets some of the pods that it holds");
     if (level > 0) return fill(level - 1, t.group, run);
-    return spread(a_, bounds_, run, &a_.query().fleet.levels[0].groups[t.group]->members);
+    return spread(a_, bounds_, run, &a_.query().fleet.topology.groups(0)[t.group]->members);
   }
 
   GangAttempt& a_;
@@ -166,7 +167,7 @@ class FillGroups {
 
 bool in_group(GangAttempt& a, const Bounds& bounds, std::size_t level, const Runs& runs) {
   const Query& q = a.query();
-  must(level < q.fleet.levels.size() && !runs.empty(), "some pods are placed in a group");
+  must(level < q.fleet.topology.depth() && !runs.empty(), "some pods are placed in a group");
   Tallies groups = racks(a, bounds, runs[0], Count::kByGpus);
   for (std::size_t k = 1; k <= level; ++k) groups = groups_above(q, groups, k);
   std::erase_if(groups, [&](const Tally& t) { return t.pods < runs[0].count; });
@@ -174,13 +175,13 @@ bool in_group(GangAttempt& a, const Bounds& bounds, std::size_t level, const Run
     return std::pair(l.weight, l.low) < std::pair(r.weight, r.low);
   });
   return std::any_of(groups.begin(), groups.end(), [&](const Tally& t) {
-    return inside(a, bounds, runs, &q.fleet.levels[level].groups[t.group]->members);
+    return inside(a, bounds, runs, &q.fleet.topology.groups(level)[t.group]->members);
   });
 }
 
 bool compactly(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const Query& q = a.query();
-  if (q.fleet.named == 0 || q.scene.nothing_held) return false;
+  if (q.fleet.topology.named() == 0 || q.scene.nothing_held) return false;
   if (!std::all_of(runs.begin(), runs.end(), [](const Run& r) { return r.index.of_gpus(); })) {
     return false;
   }
@@ -190,14 +191,14 @@ bool compactly(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
     return run.count > 1 && (FillGroups(a, bounds, run, Count::kByGpus).fill(run) ||
                              FillGroups(a, bounds, run, Count::kExactly).fill(run));
   }
-  for (std::size_t level = 0; level < q.fleet.depth; ++level) {
+  for (std::size_t level = 0; level < q.fleet.topology.depth(); ++level) {
     if (in_group(a, bounds, level, runs)) return true;
   }
   return false;
 }
 
 bool fills_nodes(const Query& q, const Bounds& bounds, const Runs& runs) {
-  if (q.fleet.named == 0) return false;
+  if (q.fleet.topology.named() == 0) return false;
   return std::all_of(runs.begin(), runs.end(), [&](const Run& r) {
     const PodShape& pod = *r.pods->shape;
     if (pod.kind != GpuKind::kWhole) return false;

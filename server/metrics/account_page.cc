@@ -94,7 +94,7 @@ class AccountText {
       const AccountNode& node = engine.accounts().node(rows_[i]->id);
       for (const auto& [product, limit] : node.limit) {
         const std::string_view name =
-            product == ProductId() ? kAnyProduct : engine.fleet().product_name(product);
+            product == ProductId() ? kAnyProduct : engine.fleet().products().name(product);
         line(i, ",product=\"" + label_value(name) + "\"");
         number(value(node, product, limit));
       }

@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "placement/fleet/views.h"
 #include "server/metrics/page.h"
 
 namespace subak::metrics {
@@ -15,7 +16,7 @@ void write_domains(Families& out, const Engine& engine, const std::vector<Cluste
   Counts counts;
   for (const ClusterId cluster : clusters) {
     const std::string name = engine.cluster_name(cluster);
-    for (const DomainRow& d : engine.fleet().domains(cluster)) {
+    for (const DomainRow& d : domain_rows(engine.fleet(), cluster)) {
       const char* state = d.free == d.installed ? "free" : d.free > 0 ? "partly" : "full";
       ++counts[{name, d.kind, state}];
     }
@@ -31,7 +32,7 @@ void write_slices(Families& out, const Engine& engine, const std::vector<Cluster
   Counts counts;
   for (const ClusterId cluster : clusters) {
     const std::string name = engine.cluster_name(cluster);
-    for (const MigRow& row : engine.fleet().mig(cluster)) {
+    for (const MigRow& row : mig_rows(engine.fleet(), cluster)) {
       counts[{name, row.profile, "used"}] += row.used;
       counts[{name, row.profile, "free"}] += row.configured - row.used;
     }

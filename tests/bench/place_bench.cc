@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "placement/fleet/queries.h"
 #include "placement/search/search.h"
 #include "row.h"
 
@@ -123,7 +124,7 @@ void whole_domain() {
   std::mt19937_64 random(11);
   std::uint64_t jobs = 0;
   for (std::uint32_t rack = 0; rack < kNodes / kRackNodes; rack += 2) {
-    const PodSlot slot = fleet.adopt_slot(one, 0, NodeId(1 + rack * kRackNodes));
+    const PodSlot slot = adopt_slot(fleet, one, 0, NodeId(1 + rack * kRackNodes));
     fleet.take(one, 0, slot, JobId(kCluster, ++jobs), 0);
   }
   std::vector<Held> held;

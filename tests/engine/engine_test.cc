@@ -256,7 +256,7 @@ TEST(Engine, ClustersProductsAndNodeIdsHaveAnEnd) {
             "exhausted cluster: was \"more\", want at most 1000 clusters");
   EXPECT_EQ(refusal(engine, in::SetCluster{"c1", Mode::kEnforce, {}, "", false}), "");
 
-  std::size_t products = engine.fleet().products();
+  std::size_t products = engine.fleet().products().size();
   for (std::size_t i = 0; products < limits::kMaxProducts; ++i) {
     in::SetAccount team = account("t" + std::to_string(i));
     while (products < limits::kMaxProducts &&

@@ -68,7 +68,7 @@ inline std::vector<PodSlot> start(Site& fleet, std::uint64_t id, const GangReque
 
 inline void stop(Fleet& fleet, std::uint64_t id, const GangRequest& request,
                  const std::vector<PodSlot>& slots, TimeMs now = 0) {
-  const ShapeId shape = fleet.find_shape(kCluster, request);
+  const ShapeId shape = fleet.shapes().find(kCluster, request);
   for (std::uint32_t r = 0; r < slots.size(); ++r) fleet.give(shape, r, slots[r], job(id), now);
 }
 

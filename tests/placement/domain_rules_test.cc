@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "builders.h"
+#include "placement/fleet/queries.h"
 
 namespace subak {
 namespace {
@@ -24,7 +25,7 @@ TEST(DomainRules, EmptyCliquesAreLeftToGangsThatNeedOne) {
   add_cliques(f);
   EXPECT_EQ(where(f, gang(4, 4)).size(), 4u);
   f.set_domain_rules({.keep_whole = 1});
-  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 12'000);
+  EXPECT_EQ(reserved_domains_milligpu(f, kCluster), 12'000);
   EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
   EXPECT_EQ(where(f, gang(3, 4)), (Ids{1, 2, 3}));
   EXPECT_EQ(where(f, gang(4, 4)), Ids{});
@@ -62,7 +63,7 @@ TEST(DomainRules, EmptyCliquesAreLeftToGangsThatNeedOne) {
   EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
   f.set_domain_rules({});
   EXPECT_EQ(where(f, gang(6, 4)).size(), 6u);
-  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 0);
+  EXPECT_EQ(reserved_domains_milligpu(f, kCluster), 0);
 }
 
 TEST(DomainRules, WhichCliquesAreLeftFollowsFromTheNodes) {
@@ -82,7 +83,7 @@ TEST(DomainRules, WhichCliquesAreLeftFollowsFromTheNodes) {
   add(f, 5, broken);
   f.set_domain_rules({.keep_whole = 2});
   EXPECT_EQ(where(f, gang(1, 1)), Ids{4});
-  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 12'000);
+  EXPECT_EQ(reserved_domains_milligpu(f, kCluster), 12'000);
   // A node that loses its label is wired to it all the same.
   add_cliques(f);
   EXPECT_EQ(where(f, gang(1, 1)), Ids{});
@@ -99,9 +100,9 @@ TEST(DomainRules, WhichCliquesAreLeftFollowsFromTheNodes) {
     other.product = "NVIDIA-GB200";
     add(f, i, other);
   }
-  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 20'000);
+  EXPECT_EQ(reserved_domains_milligpu(f, kCluster), 20'000);
   f.remove_node(NodeId(8), 0);
-  EXPECT_EQ(f.reserved_domains_milligpu(kCluster), 12'000);
+  EXPECT_EQ(reserved_domains_milligpu(f, kCluster), 12'000);
   f.check_invariants();
 }
 
@@ -148,7 +149,7 @@ TEST(DomainRules, OfGangsWithAComputeDomainOneIsInAClique) {
   EXPECT_EQ(reasons[0].detail,
             "12 free GPUs are beside gangs with a ComputeDomain, as clique a has 1-1");
   EXPECT_EQ(reasons[0].blockers, std::vector<std::string>{"1-1"});
-  EXPECT_EQ(f.computing_beside(NodeId(3)), std::vector{job(1)});
+  EXPECT_EQ(computing_beside(f, NodeId(3)), std::vector{job(1)});
   f.check_invariants();
   // The last of its pods goes, and who found no place looks again.
   stop(f, 1, computing(2, 3), first);

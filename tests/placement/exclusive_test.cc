@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "builders.h"
+#include "placement/fleet/queries.h"
 
 namespace subak {
 namespace {
@@ -63,7 +64,7 @@ TEST(Exclusive, ALostMemberComesBackToItsDomain) {
   const auto slots = start(f, 1, r);
   const ShapeId shape = f.intern(kCluster, r);
   f.give(shape, 1, slots[1], job(1), 0);
-  EXPECT_EQ(f.adopt_slot(shape, 1, NodeId(3)), (PodSlot{NodeId(3), 0xf, 4000}));
+  EXPECT_EQ(adopt_slot(f, shape, 1, NodeId(3)), (PodSlot{NodeId(3), 0xf, 4000}));
   EXPECT_TRUE(where(f, gang(1, 4)).empty());
 }
 

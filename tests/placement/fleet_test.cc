@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "builders.h"
+#include "placement/fleet/queries.h"
 #include "placement/search/pod_room.h"
 
 namespace subak {
@@ -26,7 +27,7 @@ TEST(FleetNodes, SeenChangedAndGone) {
   f.remove_node(NodeId(1), 5);
   f.remove_node(NodeId(9), 5);
   EXPECT_EQ(f.node(NodeId(1)), nullptr);
-  EXPECT_EQ(f.product_name(f.product_of(NodeId(1))), "NVIDIA-H100-80GB-HBM3");
+  EXPECT_EQ(f.products().name(f.product_of(NodeId(1))), "NVIDIA-H100-80GB-HBM3");
   EXPECT_EQ(f.nodes(kCluster), std::vector<NodeId>{NodeId(3)});
   f.check_invariants();
 }
@@ -38,8 +39,8 @@ TEST(FleetNodes, ProductsAreInterned) {
   const ProductId a = f.intern_product("A"), b = f.intern_product("B");
   EXPECT_NE(a, b);
   EXPECT_EQ(f.intern_product("A"), a);
-  EXPECT_EQ(f.product_name(b), "B");
-  EXPECT_EQ(f.product_name(ProductId()), "gpu");
+  EXPECT_EQ(f.products().name(b), "B");
+  EXPECT_EQ(f.products().name(ProductId()), "gpu");
 }
 
 TEST(FleetNodes, FreedVersionMovesWhenSomethingMayFit) {
@@ -60,9 +61,9 @@ TEST(FleetNodes, ShrinkingWorldIsOverAllocatedNotNegative) {
   Site f;
   add(f, 1, node(1, 8));
   const auto slots = start(f, 1, gang(1, 6));
-  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+  EXPECT_FALSE(over_allocated(f, NodeId(1)));
   add(f, 1, node(1, 4), 10);
-  EXPECT_TRUE(f.over_allocated(NodeId(1)));
+  EXPECT_TRUE(over_allocated(f, NodeId(1)));
   EXPECT_EQ(f.levels(NodeId(1)).idle, 0);
   EXPECT_EQ(f.levels(NodeId(1)).unusable, 0);
   EXPECT_EQ(f.levels(NodeId(1)).overcommitted, 2000);
@@ -71,7 +72,7 @@ TEST(FleetNodes, ShrinkingWorldIsOverAllocatedNotNegative) {
   EXPECT_TRUE(where(f, gang(1, 1)).empty());
   f.check_invariants();
   stop(f, 1, gang(1, 6), slots, 20);
-  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+  EXPECT_FALSE(over_allocated(f, NodeId(1)));
   EXPECT_EQ(where(f, gang(1, 4)), Ids{1});
 }
 
@@ -80,17 +81,17 @@ TEST(FleetNodes, SlotsOutliveTheirNode) {
   add(f, 1, node(1, 8));
   const auto slots = start(f, 1, gang(2, 4));
   f.remove_node(NodeId(1), 10);
-  EXPECT_TRUE(f.over_allocated(NodeId(1)));
+  EXPECT_TRUE(over_allocated(f, NodeId(1)));
   f.check_invariants();
   stop(f, 1, gang(2, 4), slots, 20);
   EXPECT_EQ(f.levels(NodeId(1)).allocated, 0);
-  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+  EXPECT_FALSE(over_allocated(f, NodeId(1)));
 }
 
 // One pod, placed.
 Allocation held_by(Site& f, std::uint64_t id, std::int64_t gpus) {
   const std::vector<PodSlot> slots = start(f, id, gang(1, gpus));
-  return {f.find_shape(kCluster, gang(1, gpus)), 0, slots.front(), job(id)};
+  return {f.shapes().find(kCluster, gang(1, gpus)), 0, slots.front(), job(id)};
 }
 
 TEST(FleetHolds, WhoseRoomAnotherTook) {
@@ -99,7 +100,7 @@ TEST(FleetHolds, WhoseRoomAnotherTook) {
   const Allocation first = held_by(f, 1, 4);
   const Allocation second = held_by(f, 2, 2);
   EXPECT_TRUE(has_room_there(f, first));
-  f.take(first.shape, 0, f.adopt_slot(first.shape, 0, NodeId(1)), job(3), 0);
+  f.take(first.shape, 0, adopt_slot(f, first.shape, 0, NodeId(1)), job(3), 0);
   EXPECT_FALSE(has_room_there(f, first));
   EXPECT_FALSE(has_room_there(f, second));
   f.give(second.shape, 0, second.slot, second.owner, 0);
@@ -125,13 +126,13 @@ TEST(FleetHolds, ForeignPodsMayOvercommit) {
   const ShapeId two = f.intern(kCluster, gang(1, 2));
   start(f, 1, gang(1, 1));
   EXPECT_TRUE(where(f, gang(1, 2)).empty());
-  const PodSlot slot = f.adopt_slot(two, 0, NodeId(1));
+  const PodSlot slot = adopt_slot(f, two, 0, NodeId(1));
   EXPECT_EQ(slot, (PodSlot{NodeId(1), 0x2, 2000}));  // one GPU is known, the other is not
   f.take(two, 0, slot, job(2), 0);
-  EXPECT_TRUE(f.over_allocated(NodeId(1)));
+  EXPECT_TRUE(over_allocated(f, NodeId(1)));
   f.check_invariants();
   f.give(two, 0, slot, job(2), 0);
-  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+  EXPECT_FALSE(over_allocated(f, NodeId(1)));
   EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
   f.check_invariants();
 }
@@ -152,12 +153,12 @@ TEST(FleetHolds, AdoptingIsNeverRefused) {
   NodeSpec s = node(1, 8);
   add(f, 1, s);
   const ShapeId one = f.intern(kCluster, gang(1, 1));
-  EXPECT_EQ(f.adopt_slot(one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
-  EXPECT_EQ(f.adopt_slot(one, 0, NodeId(2)), (PodSlot{NodeId(2), 0, 0}));
+  EXPECT_EQ(adopt_slot(f, one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
+  EXPECT_EQ(adopt_slot(f, one, 0, NodeId(2)), (PodSlot{NodeId(2), 0, 0}));
   s.unschedulable = true;
   add(f, 1, s);
   EXPECT_TRUE(where(f, gang(1, 1)).empty());
-  EXPECT_EQ(f.adopt_slot(one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
+  EXPECT_EQ(adopt_slot(f, one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
 }
 
 TEST(FleetHolds, UnhealthyGpusAreNotGivenOut) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "builders.h"
+#include "placement/fleet/views.h"
 #include "placement/gpus/room.h"
 
 namespace subak {
@@ -233,7 +234,7 @@ TEST(Beside, WhatPodsWithoutGpusTakeIsSaid) {
       "CPUs are left on one; 16 GPUs are free on 2 nodes whose CPU pods without GPUs take (80.5 of "
       "128 CPUs)");
   start(f, 2, asking(1, 0, 3));
-  EXPECT_EQ(f.non_gpu_use(kCluster).cpu_milli, 84'500);
+  EXPECT_EQ(non_gpu_use(f, kCluster).cpu_milli, 84'500);
   EXPECT_EQ(resources(f, asking(1, 1, 65)), nullptr) << "no node has that much without them";
 }
 
@@ -261,17 +262,17 @@ TEST(NonGpuUse, BreaksNodesWhoseFreeGpusAreShort) {
   add(f, 2, with_cpu(2, 4, 32, "c"));
   add(f, 3, with_cpu(3, 8, 64));
   add(f, 4, with_cpu(4, 0, 64));
-  EXPECT_EQ(f.non_gpu_use(kCluster).short_gpus, 0);
+  EXPECT_EQ(non_gpu_use(f, kCluster).short_gpus, 0);
   f.set_others(NodeId(1), {16'000, 10, 3, {}, {}});
   f.set_others(NodeId(4), {64'000, 0, 9, {}, {}});
-  NonGpuUse l = f.non_gpu_use(kCluster);
+  NonGpuUse l = non_gpu_use(f, kCluster);
   EXPECT_EQ(l.pods, 3);  // not those on nodes without GPUs
   EXPECT_EQ(l.cpu_milli, 16'000);
   EXPECT_EQ(l.memory_bytes, 10);
   EXPECT_EQ(l.broken_nodes, 0);  // 4 for each GPU are left
   f.set_others(NodeId(1), {16'001, 10, 3, {}, {}});
   f.set_others(NodeId(3), {62'000, 0, 2, {}, {}});
-  l = f.non_gpu_use(kCluster);
+  l = non_gpu_use(f, kCluster);
   EXPECT_EQ(l.broken_nodes, 2);
   EXPECT_EQ(l.broken_domains, 2);
   EXPECT_EQ(l.broken_free_gpus, 12);
@@ -283,18 +284,18 @@ TEST(NonGpuUse, BreaksNodesWhoseFreeGpusAreShort) {
   // What other pods with GPUs take is not their doing.
   f.set_others(NodeId(3), {});
   start(f, 2, asking(1, 7, 63));
-  l = f.non_gpu_use(kCluster);
+  l = non_gpu_use(f, kCluster);
   EXPECT_EQ(l.broken_nodes, 1) << "node 1 alone";
   EXPECT_EQ(l.largest, "c");
   // At what is kept, where that is said.
   f.set_gpu_headroom({1000, 0});
-  EXPECT_EQ(f.non_gpu_use(kCluster).broken_nodes, 0);
+  EXPECT_EQ(non_gpu_use(f, kCluster).broken_nodes, 0);
   NodeSpec cordoned = with_cpu(1, 4, 32, "c");
   cordoned.unschedulable = true;
   f.set_gpu_headroom({8000, 0});
-  EXPECT_EQ(f.non_gpu_use(kCluster).broken_nodes, 1);
+  EXPECT_EQ(non_gpu_use(f, kCluster).broken_nodes, 1);
   add(f, 1, cordoned);
-  EXPECT_EQ(f.non_gpu_use(kCluster).broken_nodes, 0) << "nothing is put there anyway";
+  EXPECT_EQ(non_gpu_use(f, kCluster).broken_nodes, 0) << "nothing is put there anyway";
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "builders.h"
-#include "placement/fleet/topology.h"
+#include "placement/fleet/views.h"
 
 namespace subak {
 namespace {

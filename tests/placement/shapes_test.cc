@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "builders.h"
+#include "placement/fleet/queries.h"
 
 namespace subak {
 namespace {
@@ -14,7 +15,7 @@ TEST(Shapes, EqualRequestsShareAnId) {
   EXPECT_EQ(b, ShapeId(2));
   EXPECT_EQ(f.intern(kCluster, gang(1, 8)), a);
   EXPECT_NE(f.intern(ClusterId(2), gang(1, 8)), a);
-  EXPECT_EQ(f.shapes(), 3u);
+  EXPECT_EQ(f.shapes().in_use(), 3u);
   EXPECT_EQ(f.request(b), gang(2, 8));
   EXPECT_EQ(f.cluster_of(ShapeId(3)), ClusterId(2));
 }
@@ -24,7 +25,7 @@ TEST(Shapes, AreForgottenWithTheirLastUse) {
   add(f, 1, node(1, 8));
   Search search(f);
   ShapeUse first = f.use(kCluster, gang(1, 8));
-  const std::uint64_t serial = f.serial(first);
+  const std::uint64_t serial = f.shapes().serial(first);
   const ShapeUse second = f.use(kCluster, gang(1, 2));
   EXPECT_TRUE(search.find(FleetView(f), first));
   EXPECT_TRUE(search.find(FleetView(f), second));
@@ -32,17 +33,17 @@ TEST(Shapes, AreForgottenWithTheirLastUse) {
   {
     const ShapeUse more = first.share();
     first = ShapeUse();
-    EXPECT_EQ(f.shapes(), 2u);
+    EXPECT_EQ(f.shapes().in_use(), 2u);
   }
-  EXPECT_EQ(f.shapes(), 1u);
-  EXPECT_FALSE(f.find_shape(kCluster, gang(1, 8)));
+  EXPECT_EQ(f.shapes().in_use(), 1u);
+  EXPECT_FALSE(f.shapes().find(kCluster, gang(1, 8)));
   EXPECT_EQ(search.filters(), 1u);
   // Its number is another's now, of whom nothing is known yet.
   GangRequest big = gang(1, 16);
   big.groups[0].shape.node_selector = {{"a", "b"}};
   const ShapeUse third = f.use(kCluster, big);
   EXPECT_EQ(third.id(), ShapeId(1));
-  EXPECT_NE(f.serial(third), serial);
+  EXPECT_NE(f.shapes().serial(third), serial);
   EXPECT_FALSE(search.find(FleetView(f), third));
   EXPECT_EQ(search.filters(), 2u);
   search.check_invariants();
@@ -98,11 +99,11 @@ TEST(Shapes, CostsBeforeAndAfterThePlaceIsKnown) {
   GangRequest r = gang(2, 1);
   r.groups[0].shape.kind = GpuKind::kShared;
   EXPECT_EQ(least(r), 666);
-  EXPECT_EQ(f.slot_milligpu(f.intern(kCluster, r), 1, NodeId(1)), 333);
+  EXPECT_EQ(slot_milligpu(f, f.intern(kCluster, r), 1, NodeId(1)), 333);
   r.groups[0].shape.kind = GpuKind::kMig;
   r.groups[0].shape.profile = "3g.40gb";
   EXPECT_EQ(least(r), 1000);
-  EXPECT_EQ(f.slot_milligpu(f.intern(kCluster, r), 0, NodeId(2)), 500);
+  EXPECT_EQ(slot_milligpu(f, f.intern(kCluster, r), 0, NodeId(2)), 500);
   r.groups[0].shape.kind = GpuKind::kFraction;
   r.groups[0].shape.milligpu = 125;
   EXPECT_EQ(least(r), 250);

@@ -1,6 +1,9 @@
+#include "placement/fleet/views.h"
+
 #include <gtest/gtest.h>
 
 #include "builders.h"
+#include "placement/fleet/queries.h"
 
 namespace subak {
 namespace {
@@ -16,7 +19,7 @@ TEST(Views, Domains) {
   for (std::uint32_t i = 3; i <= 4; ++i) add(f, i, node(i, 4, "uuid.1"));
   add(f, 5, node(5, 0));
   start(f, 1, gang(2, 4, Topology::kNvlink));  // the halves do not hold 8; node 1 and 2 do
-  const auto rows = f.domains(kCluster);
+  const auto rows = domain_rows(f, kCluster);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].kind, "clique");
   EXPECT_EQ(rows[0].name, "uuid.1");
@@ -30,7 +33,7 @@ TEST(Views, Domains) {
   EXPECT_EQ(rows[3].name, "n2/1");
   EXPECT_EQ(rows[3].installed, 4000);
   EXPECT_EQ(rows[3].free, 4000);
-  EXPECT_TRUE(f.domains(ClusterId(2)).empty());
+  EXPECT_TRUE(domain_rows(f, ClusterId(2)).empty());
 }
 
 TEST(Views, MigSlicesConfiguredAndUsed) {
@@ -43,19 +46,19 @@ TEST(Views, MigSlicesConfiguredAndUsed) {
   r.groups[0].shape.kind = GpuKind::kMig;
   r.groups[0].shape.profile = "1g.10gb";
   start(f, 1, r);
-  auto rows = f.mig(kCluster);
+  auto rows = mig_rows(f, kCluster);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].configured, 3);
   EXPECT_EQ(rows[0].used, 2);
   EXPECT_EQ(rows[1].used, 0);
   s.mig = {{"3g.40gb", 2}};  // cut anew under a running pod
   add(f, 1, s);
-  rows = f.mig(kCluster);
+  rows = mig_rows(f, kCluster);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1].profile, "1g.10gb");
   EXPECT_EQ(rows[1].configured, 0);
   EXPECT_EQ(rows[1].used, 2);
-  EXPECT_TRUE(f.over_allocated(NodeId(1)));
+  EXPECT_TRUE(over_allocated(f, NodeId(1)));
   f.check_invariants();
 }
 
@@ -65,11 +68,11 @@ TEST(Views, LargestNode) {
   NodeSpec s = node(2, 16);
   s.product = "NVIDIA-A10-SHARED";
   add(f, 2, s);
-  EXPECT_EQ(f.largest_node_gpus(kCluster, "gpu"), 16);
-  EXPECT_EQ(f.largest_node_gpus(kCluster, "NVIDIA-H100-80GB-HBM3"), 8);
-  EXPECT_EQ(f.largest_node_gpus(kCluster, "NVIDIA-A10"), 16);
-  EXPECT_EQ(f.largest_node_gpus(kCluster, "NVIDIA-B200"), 0);
-  EXPECT_EQ(f.largest_node_gpus(ClusterId(2), "gpu"), 0);
+  EXPECT_EQ(largest_node_gpus(f, kCluster, "gpu"), 16);
+  EXPECT_EQ(largest_node_gpus(f, kCluster, "NVIDIA-H100-80GB-HBM3"), 8);
+  EXPECT_EQ(largest_node_gpus(f, kCluster, "NVIDIA-A10"), 16);
+  EXPECT_EQ(largest_node_gpus(f, kCluster, "NVIDIA-B200"), 0);
+  EXPECT_EQ(largest_node_gpus(f, ClusterId(2), "gpu"), 0);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_P(Forgotten, AfterTheEndNoShapeAndNoFilterIsLeft) {
   std::size_t most = 0;
   for (int i = 0; i < kInputs; ++i) {
     played.step();
-    most = std::max(most, played.engine.fleet().shapes());
+    most = std::max(most, played.engine.fleet().shapes().in_use());
     if (i % 100 != 0) continue;
     std::set<std::string> live;
     for (const JobRow& row : played.live()) {
@@ -58,12 +58,12 @@ TEST_P(Forgotten, AfterTheEndNoShapeAndNoFilterIsLeft) {
       live.insert(to_text(row.request));
     }
     // One for each live request, and one for each pod that is not part of a whole gang yet.
-    ASSERT_LE(played.engine.fleet().shapes(), 2 * live.size());
+    ASSERT_LE(played.engine.fleet().shapes().in_use(), 2 * live.size());
   }
   ASSERT_GT(most, 10u);
   for (const JobRow& row : played.live()) played.end(row);
   ASSERT_TRUE(played.live().empty());
-  EXPECT_EQ(played.engine.fleet().shapes(), 0u);
+  EXPECT_EQ(played.engine.fleet().shapes().in_use(), 0u);
   EXPECT_EQ(played.engine.filters(), 0u);
   played.engine.check_invariants();
 }
@@ -85,8 +85,8 @@ TEST(Forgotten, ACheckOfASubmissionLeavesNothing) {
     job.request.groups[0].shape.cpu_milli = cpu;
     played.apply(job);
   }
-  EXPECT_EQ(played.engine.fleet().shapes(), 0u);
-  EXPECT_LT(played.engine.fleet().shape_numbers(), 100u);  // numbers are used again
+  EXPECT_EQ(played.engine.fleet().shapes().in_use(), 0u);
+  EXPECT_LT(played.engine.fleet().shapes().numbers(), 100u);  // numbers are used again
   EXPECT_EQ(played.engine.filters(), 0u);
 }
 

@@ -10,6 +10,7 @@
 #include "core/names.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/said_time.h"
+#include "placement/fleet/queries.h"
 #include "placement/gpus/mig_cut.h"
 #include "placement/search/pod_room.h"
 
@@ -197,7 +198,7 @@ std::optional<state::PodPlace> newest_excess(const Decision& d, NodeId node) {
 
 void evict_overcommit(Decision& d, NodeId node) {
   if (!d.s.clusters().at(d.s.fleet().cluster_of(node)).synced) return;
-  while (d.s.fleet().over_allocated(node)) {
+  while (over_allocated(d.s.fleet(), node)) {
     const std::optional<state::PodPlace> newest = newest_excess(d, node);
     if (!newest) return;
     const std::size_t before = d.s.allocations().on(node).size();

@@ -8,6 +8,7 @@
 #include "engine/decide/decide.h"
 #include "engine/decide/pods/join.h"
 #include "engine/decide/said_time.h"
+#include "placement/fleet/queries.h"
 
 namespace subak::decide {
 namespace {
@@ -68,7 +69,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   added.controlled = pod.controlled;
   added.bound = true;
   const ShapeId shape = d.shape_of(cluster.id, State::single_pod(pod.shape));
-  added.slot = d.s.fleet().adopt_slot(shape, 0, node);
+  added.slot = adopt_slot(d.s.fleet(), shape, 0, node);
   added.bound_at_ms = d.s.now();
   if (pod.bound_at_ms != 0) {
     added.bound_at_ms = std::clamp(pod.bound_at_ms, d.s.nodes().seen_since(node), d.s.now());
@@ -92,7 +93,7 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   must(pod.is_bound(), "a pod that is bound again was bound");
   if (pod.slot.node == node) return;
   const bool running = pod.state == PodState::kRunning;
-  const PodSlot slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
+  const PodSlot slot = adopt_slot(d.s.fleet(), pod.shape, pod.shape_rank, node);
   charge_end(d, job, rank, d.s.now());
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
   evict_overcommit(d, node);
@@ -140,7 +141,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   TimeMs at = said.at == 0 ? d.s.now() : std::clamp(said.at, pod.since_ms, d.s.now());
   PodSlot slot = pod.slot;
   if (node != slot.node) {
-    slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
+    slot = adopt_slot(d.s.fleet(), pod.shape, pod.shape_rank, node);
     at = d.s.now();  // until now it counted on its former slot
   }
   const RowClock clock = at == said.at ? said.clock : RowClock::kService;

@@ -9,7 +9,6 @@
 
 #include "core/limits.h"
 #include "core/must.h"
-#include "placement/fleet/cost.h"
 
 namespace subak::state {
 
@@ -138,7 +137,7 @@ MilliGpu Jobs::least_milligpu(const Job& job) const {
   if (job.shape) return fleet_.least_milligpu(job.shape);
   const bool ended = job.state == JobState::kDone && job.asked != nullptr;
   if (!job.is_ours() || !ended || job.asked->pods() != job.gang_size) return 0;
-  return subak::least_milligpu(fleet_, job.id.cluster(), *job.asked);
+  return fleet_.costs().of_request(job.id.cluster(), *job.asked);
 }
 
 ProductId Jobs::only_product(const GangRequest& request) const {
@@ -150,7 +149,7 @@ ProductId Jobs::only_product(const GangRequest& request) const {
     if (only != nullptr && *only != product) return ProductId();
     only = &product;
   }
-  return only == nullptr ? ProductId() : fleet_.find_product(*only);
+  return only == nullptr ? ProductId() : fleet_.products().find(*only);
 }
 
 Jobs::Jobs(const Fleet& fleet, const AccountTree& tree)

@@ -6,7 +6,7 @@
 
 #include "core/limits.h"
 #include "model/fact_version.h"
-#include "placement/fleet/topology.h"
+#include "placement/fleet/views.h"
 #include "server/api/calls/known_as.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
@@ -96,7 +96,7 @@ void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
          topology_contradictions(engine.fleet(), cluster.id, limits::kMaxBlockers)) {
       out->add_warnings("cluster " + cluster.name + ": " + what);
     }
-    const std::string broken = broken_by_non_gpu_pods(engine.fleet().non_gpu_use(cluster.id));
+    const std::string broken = broken_by_non_gpu_pods(non_gpu_use(engine.fleet(), cluster.id));
     if (!broken.empty()) out->add_warnings("cluster " + cluster.name + ": " + broken);
   }
 }

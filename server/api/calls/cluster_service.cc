@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "placement/fleet/views.h"
 #include "server/api/calls/known_as.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
@@ -100,7 +101,7 @@ ClusterService::Reactor* ClusterService::ListDomains(Context* context,
                                                      v1::ListDomainsResponse* out) {
   return list_of_cluster(
       shared_, context, in, out,
-      [](const Engine& engine, ClusterId id) { return engine.fleet().domains(id); },
+      [](const Engine& engine, ClusterId id) { return domain_rows(engine.fleet(), id); },
       [out](const Engine& engine, const DomainRow& row) {
         v1::Domain* domain = out->add_domains();
         put_domain(engine, row, domain);
@@ -113,7 +114,7 @@ ClusterService::Reactor* ClusterService::ListMigSlices(Context* context,
                                                        v1::ListMigSlicesResponse* out) {
   return list_of_cluster(
       shared_, context, in, out,
-      [](const Engine& engine, ClusterId id) { return engine.fleet().mig(id); },
+      [](const Engine& engine, ClusterId id) { return mig_rows(engine.fleet(), id); },
       [out](const Engine& engine, const MigRow& row) {
         v1::MigRow* slices = out->add_rows();
         slices->set_node(node_name(engine, row.node));

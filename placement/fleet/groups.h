@@ -1,0 +1,161 @@
+// Groups of nodes: NVLink domains, and the racks, blocks and levels above. Private to placement.
+// Threads: as the fleet.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/limits.h"
+#include "core/quantity.h"
+#include "model/node.h"
+#include "placement/gpus/load.h"
+#include "placement/tables/owned.h"
+
+namespace subak {
+
+struct NodeState;
+
+// The sort key of an NVLink domain of several nodes. The first domain is left to gangs first
+// (DomainRules::keep_whole). Small gangs take domains with low ids first.
+struct WholeKey {
+  std::int64_t working = 0;  // GPUs on its open nodes; 0 if fewer than two are open
+  NodeIndex low = 0;         // its first node
+  DomainIndex domain = 0;
+  friend bool operator<(const WholeKey& a, const WholeKey& b) {
+    return std::tuple(b.working, b.low) < std::tuple(a.working, a.low);
+  }
+};
+
+// What follows from the nodes of an NVLink domain and from their holds.
+struct DomainFigures {
+  MilliGpu held = 0;             // on nodes that are wired to it
+  ProductId product;             // of its first node with GPUs
+  WholeKey whole;                // its key in WholeDomains
+  std::vector<JobId> computing;  // gangs there that use a ComputeDomain; ascending
+};
+
+// An NVLink domain of several nodes (a clique), or one node without one; also a rack or a block.
+struct Group : DomainFigures {
+  ClusterId cluster;
+  std::string name;                // clique, rack or block; empty: it is one node's own
+  std::vector<NodeIndex> members;  // ascending
+  std::vector<NodeIndex> strays;   // of a clique: nodes that have lost its label; ascending
+  std::uint32_t kept = 0;          // exclusive holds on the whole group
+  std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
+  bool reserves_replacements = false;  // some gang there reserves nodes for replacements
+  bool left = false;                   // DomainRules::keep_whole leaves it to gangs
+
+  bool keeps() const { return kept > 0 || reserves_replacements; }
+  // Calls fn(NodeIndex) for each node that is wired to it.
+  template <class F>
+  void each_wired(F&& fn) const {
+    for (const NodeIndex m : members) fn(m);
+    for (const NodeIndex s : strays) fn(s);
+  }
+};
+
+// All NVLink domains. A present node is in exactly one: its clique, or one of its own. Numbers are
+// never taken back, so a domain may be without nodes.
+class Domains {
+ public:
+  Domains() { groups_.emplace_back(); }
+
+  std::size_t size() const { return groups_.size(); }  // numbers are 1 to size() - 1
+  const Owned<Group>& operator[](DomainIndex d) const { return groups_[d]; }
+  auto begin() const { return groups_.begin(); }  // the first one is null
+  auto end() const { return groups_.end(); }
+  // How many present nodes have several inner NVLink domains.
+  std::int64_t split_nodes() const { return split_nodes_; }
+  // True if no domain is reserved by exclusive holds or has nodes reserved for replacements.
+  bool none_keeps() const { return keeping_ == 0; }
+
+  // Puts the node into the domain that its description names, and among the strays of the one
+  // whose label it has lost. Sets the node's `domain`, `former` and `own_domain`. It must be in no
+  // domain.
+  void join(NodeIndex i, NodeState& node);
+  // Takes the node out of both.
+  void leave(NodeIndex i, NodeState& node);
+  // Counts a present node with this description, or counts it no longer.
+  void count(const NodeSpec& spec, std::int64_t sign);
+
+  // Counts one exclusive hold on the whole domain more, or less. Returns how many it has now.
+  std::uint32_t hold_whole(DomainIndex d, bool more);
+  // Says whether gangs in the domain reserve nodes for replacements.
+  void set_reserves_replacements(DomainIndex d, bool reserves);
+  void set_figures(DomainIndex d, DomainFigures figures);
+  void set_computing(DomainIndex d, std::vector<JobId> gangs);
+  // Adds to the milli-GPU held there. Returns true if the domain became empty or no longer is.
+  bool add_held(DomainIndex d, MilliGpu change);
+  void set_left(DomainIndex d, bool left) { groups_[d]->left = left; }
+
+  // Aborts unless members are in order and the counts are those of the domains.
+  void check() const;
+
+ private:
+  DomainIndex& clique(ClusterId cluster, const std::string& name);
+  void keep(Group& group, std::uint32_t holds, bool reserves);
+
+  std::vector<Owned<Group>> groups_;  // [0] unused
+  std::map<std::pair<ClusterId, std::string>, DomainIndex> cliques_;
+  std::int64_t split_nodes_ = 0;
+  std::size_t keeping_ = 0;  // groups with keeps()
+};
+
+// Racks, blocks and the levels above. A group of a level is the nodes that name it and stand in the
+// same group of the next level. So each group lies within one group of the next level, whatever
+// labels say. A node that names no group at this level takes its group of the level below. At the
+// lowest level that is its clique, or else the node alone. Each present node is in one group of
+// each level.
+class TopologyLevels {
+ public:
+  // Cluster, parent, the level that the name is of, name.
+  using Key = std::tuple<ClusterId, std::uint32_t, std::size_t, std::string>;
+
+  TopologyLevels() {
+    for (Level& level : levels_) level.groups.emplace_back();
+  }
+
+  // The most levels that any present node names, at least 1.
+  std::size_t depth() const { return depth_; }
+  // How many present nodes name some group.
+  std::size_t named() const { return named_; }
+  // The groups of a level, the nearest level first; [0] is unused.
+  const std::vector<Owned<Group>>& groups(std::size_t level) const { return levels_[level].groups; }
+  const std::map<Key, std::uint32_t>& by_name(std::size_t level) const {
+    return levels_[level].by_name;
+  }
+  // By node: its group at the nearest level. For nodes that were present once.
+  const std::vector<std::uint32_t>& rack_of() const { return rack_of_; }
+
+  // Counts a present node with this description, or counts it no longer.
+  void count(const NodeSpec& spec, std::int64_t sign);
+  // Takes the node out of its groups and, if it is present, puts it into those that it names.
+  void move(NodeIndex i, NodeState& node, bool present);
+  // Makes the topology deeper, or less deep: moves all present nodes. O(nodes) if the depth changes.
+  void set_depth(std::size_t depth, std::vector<Owned<NodeState>>& nodes);
+
+  // Aborts unless the node is in one group of each level, and each of them in the next.
+  void check(NodeIndex i, const NodeState& node) const;
+
+ private:
+  struct Level {
+    std::vector<Owned<Group>> groups;
+    std::map<Key, std::uint32_t> by_name;
+  };
+  std::array<Level, limits::kTopologyLevels> levels_;  // the first depth_ are used
+  std::size_t depth_ = 1;
+  std::size_t named_ = 0;
+  std::vector<std::uint32_t> rack_of_;
+};
+
+// Returns how many levels the description names, 1 to limits::kTopologyLevels.
+std::size_t depth_of(const NodeSpec& spec);
+
+}  // namespace subak

@@ -1,0 +1,35 @@
+// Node back-off: which nodes rejected which pods. No search puts such pods there until the back-off
+// ends. Pods are compared in every field, as the nodes offer their resources (as_offered()).
+// Private to placement. Threads: as the fleet.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ids.h"
+#include "model/request.h"
+#include "placement/gpus/load.h"
+
+namespace subak {
+
+class Backoffs {
+ public:
+  // Adds the node, or ends its back-off. Each returns false if that was so already.
+  bool add(NodeIndex node, const PodShape& asked);
+  bool end(NodeIndex node, const PodShape& asked);
+  bool contains(NodeIndex node, const PodShape& asked) const;
+  bool empty() const { return by_hash_.empty(); }
+  // Returns the nodes that rejected pods as they are offered, ascending; nullptr: none. `hash` is
+  // hash_of(offered). Valid until the next change.
+  const std::vector<NodeIndex>* nodes(const PodShape& offered, std::uint64_t hash) const;
+
+ private:
+  struct Entry {
+    PodShape pod;
+    std::vector<NodeIndex> nodes;  // ascending, never empty
+  };
+  std::unordered_map<std::uint64_t, std::vector<Entry>> by_hash_;  // never walked
+};
+
+}  // namespace subak

@@ -1,0 +1,72 @@
+// What changed in the fleet, for searches that store results: the nodes that changed, in order, and
+// versions that tell whether a failed search may succeed now. A search catches up from the last
+// position that it has read. Private to placement.
+// Threads: as the fleet.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/must.h"
+#include "model/node.h"
+#include "placement/gpus/load.h"
+
+namespace subak {
+
+// The changed nodes, oldest first. Positions only rise, and the log keeps at least the last
+// max(2048, number of nodes) of them.
+class ChangeLog {
+ public:
+  // Appends the node. `nodes`: how many nodes the fleet has. O(1), amortised.
+  void add(NodeIndex node, std::size_t nodes) {
+    log_.push_back(node);
+    const std::size_t keep = std::max<std::size_t>(2048, nodes);
+    if (log_.size() <= 2 * keep) return;
+    log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(keep));
+    first_ += keep;
+  }
+  // Appends a node whose description changed, and returns the position of the entry.
+  std::uint64_t add_description(NodeIndex node, std::size_t nodes) {
+    ++descriptions_;
+    const std::uint64_t position = end();
+    add(node, nodes);
+    return position;
+  }
+
+  // The positions that the log still has are begin() to end() - 1. A reader whose position is
+  // before begin() must look at every node.
+  std::uint64_t begin() const { return first_; }
+  std::uint64_t end() const { return first_ + log_.size(); }
+  NodeIndex operator[](std::uint64_t position) const { return log_[position - first_]; }
+  // Differs after every change of a node's description.
+  std::uint64_t descriptions() const { return descriptions_; }
+
+  // Aborts unless every entry is one of `nodes` nodes.
+  void check(std::size_t nodes) const {
+    must(first_ >= 1 && descriptions_ >= 1, "positions and versions begin at 1");
+    for (const NodeIndex node : log_) must(node < nodes, "a changed node is one of the fleet");
+  }
+
+ private:
+  std::vector<NodeIndex> log_;  // entry i is position first_ + i
+  std::uint64_t first_ = 1;
+  std::uint64_t descriptions_ = 1;
+};
+
+// Counts what may let a request fit that did not fit before.
+class FreedVersion {
+ public:
+  void add() { ++all_; }
+  // Room for non-GPU pods alone, as GPUs were taken with less than was reserved for them.
+  void add_for_non_gpu() { ++non_gpu_; }
+  // `non_gpu`: also counts room for non-GPU pods alone. Never falls.
+  std::uint64_t get(bool non_gpu) const { return all_ + (non_gpu ? non_gpu_ : 0); }
+
+ private:
+  std::uint64_t all_ = 0, non_gpu_ = 0;
+};
+
+}  // namespace subak

@@ -1,0 +1,57 @@
+// GPU products by number. Callers key by the number, which is smaller than the name. Id 0 is
+// kAnyProduct. Numbers are given in the order of first use and are never taken back.
+// Threads: as the fleet.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/must.h"
+#include "model/request.h"
+
+namespace subak {
+
+class Products {
+ public:
+  Products() : names_{std::string(kAnyProduct)}, by_name_{{std::string(kAnyProduct), {}}} {}
+
+  // Returns the number of the product, a new one if it has none. An empty name is kAnyProduct.
+  ProductId intern(std::string_view product) {
+    if (product.empty()) return ProductId();
+    if (const auto it = by_name_.find(product); it != by_name_.end()) return it->second;
+    const ProductId id(static_cast<ProductId::rep>(names_.size()));
+    must(id.value == names_.size(), "there are fewer products than numbers");
+    names_.emplace_back(product);
+    by_name_.emplace(product, id);
+    return id;
+  }
+  // Returns the name of a number that intern() returned. Valid while the fleet lives.
+  std::string_view name(ProductId id) const {
+    must(id.value < names_.size(), "a product's number was given to a name");
+    return names_[id.value];
+  }
+  // Returns none if the product was never interned.
+  ProductId find(std::string_view product) const {
+    const auto it = by_name_.find(product);
+    return it == by_name_.end() ? ProductId() : it->second;
+  }
+  // How many were interned; their numbers are 1 to this.
+  std::size_t size() const { return names_.size() - 1; }
+
+  // Aborts unless names and numbers are the same pairs.
+  void check() const {
+    must(names_.size() == by_name_.size(), "each product has one number");
+    for (const auto& [name, id] : by_name_) must(names_[id.value] == name, "a number has one name");
+  }
+
+ private:
+  std::vector<std::string> names_;  // by ProductId::value
+  std::map<std::string, ProductId, std::less<>> by_name_;
+};
+
+}  // namespace subak

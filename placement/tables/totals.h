@@ -1,0 +1,100 @@
+// Totals of capacity and use of each product in each cluster, for views, metrics and static checks.
+// Units: milli-GPU. Threads: as the fleet.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/must.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// The use of one node now, or of many. At any instant
+//     installed + overcommitted = allocated + idle + stranded + unusable  (exact; see NodeBooks)
+struct NodeLevels {
+  MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0, overcommitted = 0;
+  friend bool operator==(const NodeLevels&, const NodeLevels&) = default;
+
+  // Adds `sign` times the other levels.
+  void add(const NodeLevels& l, MilliGpu sign) {
+    installed += sign * l.installed;
+    allocated += sign * l.allocated;
+    idle += sign * l.idle;
+    stranded += sign * l.stranded;
+    unusable += sign * l.unusable;
+    overcommitted += sign * l.overcommitted;
+  }
+  // True if the identity above holds.
+  bool close() const { return installed + overcommitted == allocated + idle + stranded + unusable; }
+};
+
+// Totals of one product in one cluster.
+struct ProductTotals {
+  ClusterId cluster;
+  std::string product;
+  std::int64_t nodes = 0;
+  NodeLevels milligpu;
+};
+
+// The totals of all products: each row is the sum of the nodes that joined it. A node that is gone
+// and still holds something stays in its row, without being counted as a node.
+class Totals {
+ public:
+  // Returns the number of the row, and makes the row if there is none. Valid forever; never 0.
+  std::uint32_t row_of(ClusterId cluster, const std::string& product) {
+    std::uint32_t& row = by_key_[{cluster, product}];
+    if (row == 0) {
+      row = static_cast<std::uint32_t>(rows_.size());
+      rows_.push_back({cluster, product, 0, {}});
+    }
+    return row;
+  }
+  // Counts `nodes` more (or less, if negative) in the row. Row 0 is of nodes that are in no row.
+  void count(std::uint32_t row, std::int64_t nodes) {
+    rows_[row].nodes += nodes;
+    must(rows_[row].nodes >= 0, "a product has no fewer than 0 nodes");
+  }
+  // A node of the row has the levels `now` and no longer `was`.
+  void replace(std::uint32_t row, const NodeLevels& was, const NodeLevels& now) {
+    NodeLevels& sum = rows_[row].milligpu;
+    sum.add(was, -1);
+    sum.add(now, 1);
+    ++version_;
+    must(sum.close(), "what a product has is allocated, idle, stranded or unusable");
+  }
+  // Differs after every change of a row.
+  std::uint64_t version() const { return version_; }
+
+  // Returns the rows that have nodes or allocations, by cluster, then product.
+  std::vector<ProductTotals> rows() const {
+    std::vector<ProductTotals> out;
+    for (const auto& [key, row] : by_key_) {
+      const ProductTotals& t = rows_[row];
+      const bool empty = t.nodes == 0 && t.milligpu.allocated == 0;
+      if (!empty && !key.second.empty()) out.push_back(t);
+    }
+    return out;
+  }
+
+  // Aborts unless the rows equal `sums`, which has the sums of the nodes by row number.
+  void check(const std::vector<ProductTotals>& sums) const {
+    must(sums.size() == rows_.size() && by_key_.size() + 1 == rows_.size(), "each row has one key");
+    for (std::size_t i = 1; i < rows_.size(); ++i) {
+      must(sums[i].nodes == rows_[i].nodes, "a product has the nodes that joined it");
+      must(sums[i].milligpu == rows_[i].milligpu, "a total is the sum of its nodes");
+    }
+  }
+  std::size_t size() const { return rows_.size(); }  // all row numbers are below
+
+ private:
+  std::vector<ProductTotals> rows_{1};  // [0]: of nodes in no row
+  std::map<std::pair<ClusterId, std::string>, std::uint32_t> by_key_;
+  std::uint64_t version_ = 1;
+};
+
+}  // namespace subak
