@@ -77,6 +77,7 @@ Result<std::shared_ptr<CertificateStore>> CertificateStore::open(CertificateFile
   auto material = load_tls(store->files_.cert, store->files_.key);
   if (!material.ok()) return material.error();
   store->expires_at_ms_ = material->expires_at_ms;
+  const MutexLock lock(store->mutex_);  // no other thread has it yet
   store->current_ = std::make_shared<const TlsMaterial>(std::move(material).value());
   return store;
 }
@@ -92,13 +93,13 @@ bool CertificateStore::poll() {
     return false;
   }
   expires_at_ms_ = material->expires_at_ms;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   current_ = std::make_shared<const TlsMaterial>(std::move(material).value());
   return true;
 }
 
 std::shared_ptr<const TlsMaterial> CertificateStore::current() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_;
 }
 

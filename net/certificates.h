@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/quantity.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -69,8 +69,8 @@ class CertificateStore {
   OnError on_error_;
   Renew renew_;
   Stamps seen_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const TlsMaterial> current_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const TlsMaterial> current_ SUBAK_GUARDED_BY(mutex_);
   std::atomic<TimeMs> expires_at_ms_{0};
 };
 

@@ -24,7 +24,7 @@ Peer peer_of(const sockaddr& address) {
 }
 
 ConnectionLimiter::Answer ConnectionLimiter::ask(const Peer& peer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto expected = expected_.find(peer);
   if (expected != expected_.end()) {
     expected->second = true;  // even if its slots are full: the listener accepts
@@ -42,7 +42,7 @@ ConnectionLimiter::Answer ConnectionLimiter::ask(const Peer& peer) {
 }
 
 void ConnectionLimiter::left(const Peer& peer, Answer entered, bool evicted) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (entered == Answer::kReserved) {
     --own_;
     return;
@@ -61,7 +61,7 @@ void ConnectionLimiter::release(const Peer& guest) {
 }
 
 bool ConnectionLimiter::evict(const Peer& guest) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (leaving_ >= limits::kMaxLeavingConnections) return false;
   ++leaving_;
   ++counters_.evicted;
@@ -70,17 +70,17 @@ bool ConnectionLimiter::evict(const Peer& guest) {
 }
 
 bool ConnectionLimiter::crowded() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return leaving_ >= limits::kMaxLeavingConnections;
 }
 
 void ConnectionLimiter::expect(const Peer& own) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   expected_[own] = false;
 }
 
 bool ConnectionLimiter::forget(const Peer& own) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = expected_.find(own);
   const bool came = found != expected_.end() && found->second;
   if (found != expected_.end()) expected_.erase(found);
@@ -88,7 +88,7 @@ bool ConnectionLimiter::forget(const Peer& own) {
 }
 
 std::size_t ConnectionLimiter::open() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return all_ + own_ + leaving_;
 }
 

@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "core/limits.h"
+#include "threads/mutex.h"
 
 struct sockaddr;
 
@@ -82,14 +82,17 @@ class ConnectionLimiter {
   const ListenerLimits& limits() const { return limits_; }
 
  private:
-  void release(const Peer& guest);
+  void release(const Peer& guest) SUBAK_REQUIRES(mutex_);
 
   const ListenerLimits limits_;
   LimiterCounters counters_;
-  mutable std::mutex mutex_;
-  std::map<std::array<std::uint8_t, 16>, std::size_t> guests_;  // by address
-  std::map<Peer, bool> expected_;                               // true: it came
-  std::size_t all_ = 0, own_ = 0, leaving_ = 0;
+  mutable Mutex mutex_;
+  // by address
+  std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
+  std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);  // true: it came
+  std::size_t all_ SUBAK_GUARDED_BY(mutex_) = 0;
+  std::size_t own_ SUBAK_GUARDED_BY(mutex_) = 0;
+  std::size_t leaving_ SUBAK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace subak

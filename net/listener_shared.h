@@ -11,11 +11,11 @@
 #include <boost/asio/strand.hpp>
 #include <chrono>
 #include <list>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "net/listener.h"
+#include "threads/mutex.h"
 
 namespace subak::net {
 
@@ -86,8 +86,8 @@ struct Shared {
   std::atomic<bool> stopping{false};
   DurationMs stopping_ms = 0;  // of the control thread
 
-  std::mutex mutex;
-  std::list<SessionBase*> sessions;
+  Mutex mutex;
+  std::list<SessionBase*> sessions SUBAK_GUARDED_BY(mutex);
   // Accepts, checks time-outs and changes certificates: never behind a request.
   asio::io_context control{1};
   Timer tick{control};
@@ -99,7 +99,7 @@ struct Shared {
   bool make_room(const Peer& peer, ConnectionLimiter::Answer full);
   std::vector<std::shared_ptr<SessionBase>> all();
   bool nobody() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return sessions.empty();
   }
 };
@@ -107,13 +107,13 @@ struct Shared {
 inline SessionBase::SessionBase(Shared& shared, const Peer& p, ConnectionLimiter::Answer e)
     : peer(p), entered(e), shared_(shared) {
   step_ = ++shared_.steps;
-  const std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   place_ = shared_.sessions.insert(shared_.sessions.end(), this);
 }
 
 // All under the lock: when no session is left, the shared state may go too.
 inline SessionBase::~SessionBase() {
-  const std::lock_guard lock(shared_.mutex);
+  const MutexLock lock(shared_.mutex);
   shared_.limiter.left(peer, entered, evicted);
   shared_.sessions.erase(place_);
   if (!shared_.stopping || !shared_.sessions.empty()) return;
@@ -135,7 +135,7 @@ inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
 // Holds references, so that no session ends, and takes the lock, while this code holds it.
 inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
   std::vector<std::shared_ptr<SessionBase>> out;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   out.reserve(sessions.size());
   for (SessionBase* session : sessions) {
     if (auto kept = session->weak_from_this().lock()) out.push_back(std::move(kept));
@@ -173,7 +173,7 @@ inline void Shared::begin_stop() {
 inline bool Shared::make_room(const Peer& peer, ConnectionLimiter::Answer full) {
   std::shared_ptr<SessionBase> victim;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     SessionBase* oldest = nullptr;
     for (SessionBase* session : sessions) {
       if (!session->may_go() || session->evicted ||

@@ -91,9 +91,9 @@ RunTime ForecastRun::run_time(JobId id) const {
 }
 
 bool ForecastRun::rests_on_assumed(const state::Job& job) const {
-  if (assumed_now_ || assumed_nodes_.empty()) return assumed_now_;
+  if (assumed_.now || assumed_.ended_on.empty()) return assumed_.now;
   return std::any_of(job.pods.begin(), job.pods.end(), [this](const state::Pod& pod) {
-    return pod.holds_slot() && assumed_nodes_.contains(pod.slot.node);
+    return pod.holds_slot() && assumed_.ended_on.contains(pod.slot.node);
   });
 }
 
@@ -144,9 +144,9 @@ void ForecastRun::end_what_is_due() {
     const state::Job* const job = state_.jobs().find(end.job);
     if (job == nullptr || job->attempt != end.attempt) continue;
     if (end.assumed) {
-      assumed_now_ = true;
+      assumed_.now = true;
       for (const state::Pod& pod : job->pods) {
-        if (pod.holds_slot()) assumed_nodes_.insert(pod.slot.node);
+        if (pod.holds_slot()) assumed_.ended_on.insert(pod.slot.node);
       }
     }
     stop(end.job);
@@ -159,7 +159,7 @@ void ForecastRun::end_what_is_due() {
 }
 
 void ForecastRun::advance(TimeMs t) {
-  if (t > now_) assumed_now_ = false;
+  if (t > now_) assumed_.now = false;
   now_ = std::max(now_, t);
   must(state_.now() <= now_, "time does not go back");
   state_.advance(now_);

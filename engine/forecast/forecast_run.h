@@ -65,8 +65,12 @@ class ForecastRun {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<Forecast::Start> starts_;
   std::vector<Forecast::Place> places_;
-  bool assumed_now_ = false;                  // a job with an assumed end has ended at this instant
-  std::unordered_set<NodeId> assumed_nodes_;  // where a job with an assumed end has ended
+  // The ends of jobs whose run times were assumed.
+  struct Assumed {
+    bool now = false;                     // one was at this instant
+    std::unordered_set<NodeId> ended_on;  // where they were
+  };
+  Assumed assumed_;
 };
 
 }  // namespace subak::decide

@@ -43,7 +43,7 @@ Result<bool> has(StoreReader& reader, const MarkedFact& known) {
 
 DurableMark::~DurableMark() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -54,7 +54,11 @@ DurableMark::~DurableMark() {
 std::optional<Error> DurableMark::open() {
   auto known = read_durable_mark_file(path_);
   if (!known.ok()) return known.error();
-  known_ = written_ = *known;
+  {
+    const MutexLock file(file_mutex_);
+    const MutexLock lock(mutex_);
+    known_ = written_ = *known;
+  }
   thread_ = std::thread([this] { run(); });
   return std::nullopt;
 }
@@ -64,7 +68,7 @@ std::optional<Error> DurableMark::open() {
 std::optional<Error> DurableMark::compare(StoreReader& reader) {
   MarkedFact known;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (word_) return std::nullopt;
     known = known_;
   }
@@ -80,7 +84,7 @@ std::optional<Error> DurableMark::compare(StoreReader& reader) {
     known = {};
   }
   known.accepted = std::max(known.accepted, *accepted);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   known_ = known;
   missing_ = !*is_there && *accepted == 0;
   compared_ = true;
@@ -88,13 +92,13 @@ std::optional<Error> DurableMark::compare(StoreReader& reader) {
 }
 
 bool DurableMark::may_lead() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return (known_.seq == 0 || compared_) && (!missing_ || word_);
 }
 
 void DurableMark::seen(const std::vector<Fact>& facts) {
   if (facts.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Fact& fact : facts) {
     if (loss_accepted(fact.body)) {
       known_.accepted = fact.seq;
@@ -111,14 +115,14 @@ void DurableMark::seen(const std::vector<Fact>& facts) {
 }
 
 std::optional<MarkedFact> DurableMark::missing() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!missing_ || word_) return std::nullopt;
   return known_;
 }
 
 Result<MarkedFact> DurableMark::accept(const DataLossConsent& word, std::uint64_t last,
                                        bool validate_only) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!missing_) {
     return Error{ErrorCode::kPrecondition, "until", std::to_string(word.until),
                  "the database has all that this replica knows: nothing is lost here"};
@@ -134,22 +138,22 @@ Result<MarkedFact> DurableMark::accept(const DataLossConsent& word, std::uint64_
 }
 
 std::optional<LossAccepted> DurableMark::word(std::string* actor) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!word_) return std::nullopt;
   *actor = word_->actor;
   return LossAccepted{word_->until, known_.seq, word_->reason};
 }
 
 TimeMs DurableMark::last_ms() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return known_.time_ms;
 }
 
 void DurableMark::write() {
-  const std::lock_guard file(file_mutex_);
+  const MutexLock file(file_mutex_);
   MarkedFact known;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     known = known_;
   }
   if (known == written_) return;
@@ -164,8 +168,9 @@ void DurableMark::run() {
   name_thread("known");
   while (true) {
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, std::chrono::milliseconds(kWriteMs), [&] { return stop_; });
+      MutexLock lock(mutex_);
+      wake_.wait_for(lock, std::chrono::milliseconds(kWriteMs),
+                     [&]() SUBAK_REQUIRES(mutex_) { return stop_; });
       if (stop_) return;
     }
     write();

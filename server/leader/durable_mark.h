@@ -4,9 +4,7 @@
 // (docs/design/0065).
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +15,7 @@
 #include "server/runtime/ports.h"
 #include "server/store/proof/audit_rows.h"
 #include "server/store/proof/durable_mark_file.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -70,16 +69,15 @@ class DurableMark {
   void run();
 
   const std::string path_;
-  std::mutex file_mutex_;
-  MarkedFact written_;  // under file_mutex_
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  // Under the mutex.
-  MarkedFact known_;
-  bool compared_ = false;
-  bool missing_ = false;
-  std::optional<DataLossConsent> word_;
-  bool stop_ = false;
+  Mutex file_mutex_;
+  MarkedFact written_ SUBAK_GUARDED_BY(file_mutex_);
+  mutable Mutex mutex_;
+  CondVar wake_;
+  MarkedFact known_ SUBAK_GUARDED_BY(mutex_);
+  bool compared_ SUBAK_GUARDED_BY(mutex_) = false;
+  bool missing_ SUBAK_GUARDED_BY(mutex_) = false;
+  std::optional<DataLossConsent> word_ SUBAK_GUARDED_BY(mutex_);
+  bool stop_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -70,8 +70,9 @@ void LastCopy::run() {
   name_thread("last-copy");
   while (true) {
     look(newest_());
-    std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, std::chrono::milliseconds(kLookMs), [this] { return stopping_; }))
+    MutexLock lock(mutex_);
+    if (wake_.wait_for(lock, std::chrono::milliseconds(kLookMs),
+                       [this]() SUBAK_REQUIRES(mutex_) { return stopping_; }))
       break;
   }
   look(newest_());
@@ -79,7 +80,7 @@ void LastCopy::run() {
 
 void LastCopy::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();

@@ -2,10 +2,8 @@
 // next start judges reviews by it if the database is away. It may be lost. Private to server.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -14,6 +12,7 @@
 #include "core/error.h"
 #include "core/quantity.h"
 #include "engine/answers/view.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -50,9 +49,9 @@ class LastCopy {
   std::function<std::shared_ptr<const View>()> newest_;
   std::shared_ptr<const View> written_;
   bool failed_ = false;  // in the last round
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

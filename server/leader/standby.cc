@@ -162,7 +162,7 @@ void Standby::start() {
 
 void Standby::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -214,8 +214,9 @@ Result<bool> Standby::look() {
 }
 
 bool Standby::pause() {
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, std::chrono::milliseconds(limits::kLeadLookMs), [&] { return stopping_; });
+  MutexLock lock(mutex_);
+  wake_.wait_for(lock, std::chrono::milliseconds(limits::kLeadLookMs),
+                 [&]() SUBAK_REQUIRES(mutex_) { return stopping_; });
   return !stopping_;
 }
 

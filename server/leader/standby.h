@@ -3,10 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -16,6 +14,7 @@
 #include "server/runtime/fatal.h"
 #include "server/runtime/runtime.h"
 #include "server/store/postgres/postgres_store.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -100,9 +99,9 @@ class Standby {
   bool compared_ = false;
   bool has_all_ = false;  // the last look read all facts
   KnownAs known_as_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

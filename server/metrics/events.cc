@@ -152,7 +152,7 @@ void Events::input(const Input& input) {
   if (std::holds_alternative<in::ListBegin>(input.body)) watch_relists_.Increment();
   const std::string* cluster = observed_cluster(input.body);
   if (cluster == nullptr) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_observed_[*cluster] = input.time_ms;
 }
 
@@ -169,7 +169,7 @@ void Events::bypass(std::string_view way) {
 }
 
 std::map<std::string, TimeMs> Events::last_observed() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return last_observed_;
 }
 

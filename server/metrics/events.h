@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "engine/engine.h"
 #include "model/fact.h"
 #include "server/runtime/runtime.h"
+#include "threads/mutex.h"
 
 namespace subak::metrics {
 
@@ -83,8 +83,8 @@ class Events {
   prometheus::Histogram& batch_facts_;
   prometheus::Counter& watch_relists_;
 
-  mutable std::mutex mutex_;
-  std::map<std::string, TimeMs> last_observed_;
+  mutable Mutex mutex_;
+  std::map<std::string, TimeMs> last_observed_ SUBAK_GUARDED_BY(mutex_);
 };
 
 }  // namespace subak::metrics

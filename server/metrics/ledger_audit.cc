@@ -77,7 +77,7 @@ LedgerAudit::LedgerAudit(Follower& follower, Store& store, const Clock& clock)
 
 LedgerAudit::~LedgerAudit() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -85,7 +85,7 @@ LedgerAudit::~LedgerAudit() {
 }
 
 std::optional<std::int64_t> LedgerAudit::drift_gpu_seconds() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return drift_;
 }
 
@@ -101,7 +101,7 @@ void LedgerAudit::run() {
 }
 
 void LedgerAudit::wait(DurationMs ms) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   wake_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stop_.load(); });
 }
 
@@ -121,26 +121,26 @@ void LedgerAudit::once(const Balances& kept) {
     log::error("ledger audit: balances differ from their rows",
                {{"drift_gpu_seconds", **drift}, {"seq", kept.seq}});
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   drift_ = **drift;
 }
 
 // Returns the follower's balances; nothing if it refuses, or if a stop comes meanwhile.
 std::shared_ptr<const Balances> LedgerAudit::balances() {
   struct Answer {
-    std::mutex mutex;
-    std::condition_variable there;
+    Mutex mutex;
+    CondVar there;
     std::shared_ptr<const Balances> balances;
   };
   const auto answer = std::make_shared<Answer>();
   const Queued queued = follower_.read_expensive("audit", [answer](const Engine& engine) {
     auto copy = std::make_shared<const Balances>(Balances{engine.seq(), engine.ledger()});
-    const std::lock_guard lock(answer->mutex);
+    const MutexLock lock(answer->mutex);
     answer->balances = std::move(copy);
     answer->there.notify_all();
   });
   if (queued != Queued::kYes) return nullptr;
-  std::unique_lock lock(answer->mutex);
+  MutexLock lock(answer->mutex);
   while (!answer->balances && !stop_) {
     answer->there.wait_for(lock, std::chrono::milliseconds(100));
   }

@@ -4,10 +4,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -15,6 +13,7 @@
 #include "core/error.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/ports.h"
+#include "threads/mutex.h"
 
 namespace subak::metrics {
 
@@ -56,8 +55,8 @@ class LedgerAudit {
   Store& store_;
   const Clock& clock_;
   std::atomic<bool> stop_{false};
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
+  mutable Mutex mutex_;
+  CondVar wake_;
   std::optional<std::int64_t> drift_;
   std::thread thread_;
 };

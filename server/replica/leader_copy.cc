@@ -84,7 +84,7 @@ void LeaderCopy::start() {
 
 void LeaderCopy::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     if (context_ != nullptr) context_->TryCancel();
   }
@@ -93,12 +93,12 @@ void LeaderCopy::stop() {
 }
 
 AdmissionBasis LeaderCopy::basis() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return basis_;
 }
 
 LeaderStats LeaderCopy::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {basis_.view != nullptr, there_ ? 0 : now_ms() - heard_ms_, copies_, refused_};
 }
 
@@ -107,8 +107,9 @@ void LeaderCopy::run() {
   DurationMs pause_ms = limits::kFollowRetryMs;
   for (;;) {
     if (follow()) pause_ms = limits::kFollowRetryMs;
-    std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return stopping_; })) {
+    MutexLock lock(mutex_);
+    if (wake_.wait_for(lock, std::chrono::milliseconds(pause_ms),
+                       [this]() SUBAK_REQUIRES(mutex_) { return stopping_; })) {
       return;
     }
     pause_ms = std::min(2 * pause_ms, limits::kMaxFollowRetryMs);
@@ -125,12 +126,12 @@ bool LeaderCopy::follow() {
     return false;
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return false;
     context_ = &context;
   }
   const bool took = read_stream(context, *channel);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   context_ = nullptr;
   if (std::exchange(there_, false)) heard_ms_ = now_ms();
   return took;
@@ -164,7 +165,7 @@ void LeaderCopy::take(AdmissionBasis basis) {
     log::info("leader followed", {{"leader", options_.address}, {"seq", basis.view->seq}});
     told_.clear();
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   basis_ = std::move(basis);
   there_ = true;
   ++copies_;
@@ -174,14 +175,14 @@ void LeaderCopy::refuse(const Error& error) {
   told_ = error.message();
   log::error("the leader's copy is refused, the last one stays",
              {{"leader", options_.address}, {"error", told_}});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++refused_;
 }
 
 // Logs each reason once; otherwise the log would fill while a leader is away.
 void LeaderCopy::lost(const std::string& why) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return;
   }
   if (std::exchange(told_, why) == why) return;

@@ -6,10 +6,8 @@
 
 #include <grpcpp/client_context.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,6 +16,7 @@
 #include "core/error.h"
 #include "core/quantity.h"
 #include "server/runtime/ports.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -61,15 +60,16 @@ class LeaderCopy {
 
   const LeaderOptions options_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  grpc::ClientContext* context_ = nullptr;  // of the open stream
-  AdmissionBasis basis_;
-  bool there_ = false;  // the stream is open and has brought a copy
-  std::int64_t heard_ms_;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* context_ SUBAK_GUARDED_BY(mutex_) = nullptr;  // of the open stream
+  AdmissionBasis basis_ SUBAK_GUARDED_BY(mutex_);
+  bool there_ SUBAK_GUARDED_BY(mutex_) = false;  // the stream is open and has brought a copy
+  std::int64_t heard_ms_ SUBAK_GUARDED_BY(mutex_);
+  // Its thread writes these under the mutex, and reads them without.
   std::uint64_t copies_ = 0, refused_ = 0;
-  std::string told_;  // the thread's: the last log line about an unreachable leader
+  std::string told_;  // of its thread: the last log line about an unreachable leader
   std::thread thread_;
 };
 

@@ -9,22 +9,22 @@ namespace subak {
 EffectStream::EffectStream(std::function<void()> wake) : wake_(std::move(wake)) {}
 
 std::vector<Effect> EffectStream::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(waiting_, {});
 }
 
 EffectStream::State EffectStream::state() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_;
 }
 
 void EffectStream::cancel() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (state_ == State::kOpen) state_ = State::kCancelled;
     waiting_.clear();
   }
-  const std::lock_guard lock(wake_mutex_);
+  const MutexLock lock(wake_mutex_);
   wake_ = nullptr;
 }
 
@@ -34,7 +34,7 @@ bool EffectStream::push(std::span<const Effect> effects) {
   bool was_empty = false;
   bool open = true;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (state_ != State::kOpen) return false;
     was_empty = waiting_.empty();
     open = was_empty || waiting_.size() + effects.size() <= limits::kMaxEffectBacklog;
@@ -50,7 +50,7 @@ bool EffectStream::push(std::span<const Effect> effects) {
 
 void EffectStream::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (state_ != State::kOpen) return;
     state_ = State::kStopped;
   }
@@ -58,7 +58,7 @@ void EffectStream::stop() {
 }
 
 void EffectStream::wake() {
-  const std::lock_guard lock(wake_mutex_);
+  const MutexLock lock(wake_mutex_);
   if (wake_) wake_();
 }
 

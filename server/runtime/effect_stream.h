@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "model/effect.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -37,11 +37,11 @@ class EffectStream {
  private:
   void wake();
 
-  mutable std::mutex mutex_;
-  std::mutex wake_mutex_;  // held while wake runs, so that cancel() can wait for it
+  mutable Mutex mutex_;
+  Mutex wake_mutex_;  // held while wake runs, so that cancel() can wait for it
   std::function<void()> wake_;
-  std::vector<Effect> waiting_;
-  State state_ = State::kOpen;
+  std::vector<Effect> waiting_ SUBAK_GUARDED_BY(mutex_);
+  State state_ SUBAK_GUARDED_BY(mutex_) = State::kOpen;
 };
 
 }  // namespace subak

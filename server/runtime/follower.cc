@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +15,7 @@
 #include "server/runtime/checkpointer.h"
 #include "server/runtime/clock/clock.h"
 #include "server/runtime/forecaster.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -67,13 +66,22 @@ struct Follower::Impl {
   void finish();
   bool wait();  // false: the end
   bool turn();  // false: the end
-  bool has_work() const {
-    return behind || checkpointer->is_copying() || !batches.empty() || !cheap.empty() ||
-           !expensive.empty() || made || !due.empty() || forecaster->is_ready();
+  bool has_more() const {
+    const MutexLock lock(shared.mutex);
+    return has_work();
+  }
+  bool has_failed() const {
+    const MutexLock lock(shared.mutex);
+    return shared.stats.failed;
+  }
+  bool has_work() const SUBAK_REQUIRES(shared.mutex) {
+    return shared.behind || checkpointer->is_copying() || !shared.batches.empty() ||
+           !shared.cheap.empty() || !shared.expensive.empty() || shared.made ||
+           !queue.due.empty() || forecaster->is_ready();
   }
   void wake_up() {
-    { const std::lock_guard lock(mutex); }  // not between a check of has_work() and the wait
-    wake.notify_all();
+    { const MutexLock lock(shared.mutex); }  // not between a check of has_work() and the wait
+    shared.wake.notify_all();
   }
   void serve_cheap(const std::vector<Cheap>& asked);
   void serve_expensive(std::optional<CallersRead> turn_of);
@@ -93,31 +101,40 @@ struct Follower::Impl {
   FollowerOptions options;
   Store& store;
 
-  // Shared, under `mutex`.
-  mutable std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<Released> batches;
-  std::size_t queued_facts = 0;
-  std::vector<Cheap> cheap;
-  FairQueue<ExpensiveRead> expensive{limits::kMaxExpensiveReads, limits::kMaxReadsPerCaller};
-  std::shared_ptr<const QueueSnapshot> made;  // by the other thread, not taken yet
-  FollowerStats stats;
-  bool behind = false;  // the queue overflowed: read the store instead
-  bool running = false;
-  bool stopping = false;
+  // What other threads read and write.
+  struct Shared {
+    mutable Mutex mutex;
+    CondVar wake;
+    std::deque<Released> batches SUBAK_GUARDED_BY(mutex);
+    std::size_t queued_facts SUBAK_GUARDED_BY(mutex) = 0;
+    std::vector<Cheap> cheap SUBAK_GUARDED_BY(mutex);
+    FairQueue<ExpensiveRead> expensive SUBAK_GUARDED_BY(mutex){limits::kMaxExpensiveReads,
+                                                               limits::kMaxReadsPerCaller};
+    // By the thread that sorts the queue, not taken yet.
+    std::shared_ptr<const QueueSnapshot> made SUBAK_GUARDED_BY(mutex);
+    FollowerStats stats SUBAK_GUARDED_BY(mutex);
+    bool behind SUBAK_GUARDED_BY(mutex) = false;  // batches overflowed: read the store instead
+    bool running SUBAK_GUARDED_BY(mutex) = false;
+    bool stopping SUBAK_GUARDED_BY(mutex) = false;
+  };
+  Shared shared;
 
-  // Used by the follower's thread alone.
+  // The rest is used by the follower's thread alone.
   std::unique_ptr<StoreReader> reader;
   Engine engine;
-  std::shared_ptr<const QueueSnapshot> snapshot;  // the newest
-  DurationMs snapshot_ms = 0;                     // when its copy was taken
-  bool making = false;                            // the next one, on the other thread
-  std::deque<CallersRead> parked;                 // reads that wait for it
-  std::deque<CallersRead> due;                    // reads that it can answer: one per turn
-  QueueCopy copied;                               // used by snapshot_thread while it runs
+  // The queue in order: the newest snapshot, the one that another thread makes, and reads of both.
+  struct Queue {
+    std::shared_ptr<const QueueSnapshot> newest;
+    DurationMs at_ms = 0;            // when its copy was taken
+    bool making = false;             // the next one, on `thread`
+    std::deque<CallersRead> parked;  // reads that wait for it
+    std::deque<CallersRead> due;     // reads that it can answer: one per turn
+    QueueCopy copied;                // used by `thread` while it runs
+    std::thread thread;
+  };
+  Queue queue;
   std::unique_ptr<Forecaster> forecaster;
   std::unique_ptr<Checkpointer> checkpointer;
-  std::thread snapshot_thread;
   std::thread thread;
 };
 
@@ -133,7 +150,7 @@ std::optional<Error> Follower::start() { return impl_->start(); }
 void Follower::stop() { impl_->stop(); }
 
 void Follower::turn() {
-  while (impl_->turn() && impl_->has_work()) {
+  while (impl_->turn() && impl_->has_more()) {
   }
 }
 
@@ -156,9 +173,9 @@ Queued Follower::read_queue(const std::string& caller, QueueRead fn) {
 }
 
 FollowerStats Follower::stats() const {
-  const std::lock_guard lock(impl_->mutex);
-  FollowerStats stats = impl_->stats;
-  stats.reads_waiting = impl_->cheap.size() + impl_->expensive.size();
+  const MutexLock lock(impl_->shared.mutex);
+  FollowerStats stats = impl_->shared.stats;
+  stats.reads_waiting = impl_->shared.cheap.size() + impl_->shared.expensive.size();
   return stats;
 }
 
@@ -166,7 +183,10 @@ std::optional<Error> Follower::Impl::start() {
   auto opened = store.open_reader();
   if (!opened.ok()) return opened.error();
   reader = std::move(*opened);
-  running = true;
+  {
+    const MutexLock lock(shared.mutex);
+    shared.running = true;
+  }
   if (!options.stepped) {
     thread = std::thread([this] { run(); });
   } else {
@@ -177,16 +197,16 @@ std::optional<Error> Follower::Impl::start() {
 
 void Follower::Impl::stop() {
   {
-    const std::lock_guard lock(mutex);
-    if (!running) return;
-    running = false;
-    stopping = true;
+    const MutexLock lock(shared.mutex);
+    if (!shared.running) return;
+    shared.running = false;
+    shared.stopping = true;
   }
   if (!options.stepped) {
-    wake.notify_all();
+    shared.wake.notify_all();
     thread.join();
-  } else if (!stats.failed) {
-    while (turn() && has_work()) {
+  } else if (!has_failed()) {
+    while (turn() && has_more()) {
     }
     finish();
   }
@@ -194,40 +214,41 @@ void Follower::Impl::stop() {
 
 void Follower::Impl::durable(const Released& batch) {
   {
-    const std::lock_guard lock(mutex);
-    stats.durable_seq = batch.seq;
-    if (stopping || behind) return;
-    queued_facts += batch.facts->size();
-    if (queued_facts > options.most_queued_facts) {
-      batches.clear();
-      queued_facts = 0;
-      behind = true;
-      ++stats.caught_up_from_store;
+    const MutexLock lock(shared.mutex);
+    shared.stats.durable_seq = batch.seq;
+    if (shared.stopping || shared.behind) return;
+    shared.queued_facts += batch.facts->size();
+    if (shared.queued_facts > options.most_queued_facts) {
+      shared.batches.clear();
+      shared.queued_facts = 0;
+      shared.behind = true;
+      ++shared.stats.caught_up_from_store;
     } else if (!batch.facts->empty() || batch.digest) {
-      batches.push_back(batch);
+      shared.batches.push_back(batch);
     }
   }
-  wake.notify_all();
+  shared.wake.notify_all();
 }
 
 bool Follower::Impl::read(Cheap fn) {
   {
-    const std::lock_guard lock(mutex);
-    if (!running || stats.failed || cheap.size() >= limits::kMaxCheapReads) return false;
-    cheap.push_back(std::move(fn));
+    const MutexLock lock(shared.mutex);
+    if (!shared.running || shared.stats.failed || shared.cheap.size() >= limits::kMaxCheapReads)
+      return false;
+    shared.cheap.push_back(std::move(fn));
   }
-  wake.notify_all();
+  shared.wake.notify_all();
   return true;
 }
 
 Queued Follower::Impl::read_expensive(const std::string& caller, ExpensiveRead fn) {
   {
-    const std::lock_guard lock(mutex);
-    if (!running || stats.failed) return Queued::kStopped;
-    const Queued queued = expensive.push(caller, std::move(fn));
+    const MutexLock lock(shared.mutex);
+    if (!shared.running || shared.stats.failed) return Queued::kStopped;
+    const Queued queued = shared.expensive.push(caller, std::move(fn));
     if (queued != Queued::kYes) return queued;
   }
-  wake.notify_all();
+  shared.wake.notify_all();
   return Queued::kYes;
 }
 
@@ -244,7 +265,7 @@ void Follower::Impl::finish() {
   end_snapshot();
   checkpointer->finish_copy(engine);
   checkpointer->wait();
-  const bool is_newer = !stats.failed && engine.seq() > checkpointer->seq();
+  const bool is_newer = !has_failed() && engine.seq() > checkpointer->seq();
   if (options.checkpoint_on_stop && is_newer && may_write()) {
     checkpointer->begin(engine, forecaster->record(engine.seq()));
     checkpointer->finish_copy(engine);
@@ -265,22 +286,24 @@ bool Follower::Impl::recover() {
   const std::uint64_t checkpoint_seq = recovered->checkpoint_seq;
   checkpointer->found(checkpoint_seq, recovered->checkpoint_facts);
   forecaster->go_on(engine, told_seq >= checkpoint_seq && told_seq <= engine.seq());
-  const std::lock_guard lock(mutex);
-  stats.seq = engine.seq();
-  stats.checkpoint_seq = checkpoint_seq;
+  const MutexLock lock(shared.mutex);
+  shared.stats.seq = engine.seq();
+  shared.stats.checkpoint_seq = checkpoint_seq;
   return true;
 }
 
 bool Follower::Impl::wait() {
-  std::unique_lock lock(mutex);
-  const auto awake = [&] { return stopping || has_work() || forecaster->is_copying(); };
+  MutexLock lock(shared.mutex);
+  const auto awake = [&]() SUBAK_REQUIRES(shared.mutex) {
+    return shared.stopping || has_work() || forecaster->is_copying();
+  };
   const std::optional<DurationMs> forecast_in = forecaster->due_in(engine);
   if (forecast_in) {
-    wake.wait_for(lock, std::chrono::milliseconds(*forecast_in), awake);
+    shared.wake.wait_for(lock, std::chrono::milliseconds(*forecast_in), awake);
   } else {
-    wake.wait(lock, awake);
+    shared.wake.wait(lock, awake);
   }
-  return !stopping || has_work();
+  return !shared.stopping || has_work();
 }
 
 // Takes reads together with the facts that were released before them, and runs the reads after
@@ -291,18 +314,18 @@ bool Follower::Impl::turn() {
   std::optional<CallersRead> expensive_one;
   bool from_store = false;
   {
-    const std::lock_guard lock(mutex);
-    released.swap(batches);
-    queued_facts = 0;
-    asked.swap(cheap);
-    if (made) {
-      snapshot = std::exchange(made, nullptr);
-      making = false;
-      for (CallersRead& one : parked) due.push_back(std::move(one));
-      parked.clear();
+    const MutexLock lock(shared.mutex);
+    released.swap(shared.batches);
+    shared.queued_facts = 0;
+    asked.swap(shared.cheap);
+    if (shared.made) {
+      queue.newest = std::exchange(shared.made, nullptr);
+      queue.making = false;
+      for (CallersRead& one : queue.parked) queue.due.push_back(std::move(one));
+      queue.parked.clear();
     }
-    if (due.empty()) expensive_one = expensive.take();
-    from_store = behind;
+    if (queue.due.empty()) expensive_one = shared.expensive.take();
+    from_store = shared.behind;
   }
   timed("facts", [&] {
     for (const Released& batch : released) evolve(batch);
@@ -316,9 +339,9 @@ bool Follower::Impl::turn() {
     if (forecaster->is_copying() || !checkpointer->is_due(engine) || !may_write()) return;
     checkpointer->begin(engine, forecaster->record(engine.seq()));
   });
-  const std::lock_guard lock(mutex);
-  stats.seq = engine.seq();
-  stats.forecasts = forecaster->made();
+  const MutexLock lock(shared.mutex);
+  shared.stats.seq = engine.seq();
+  shared.stats.forecasts = forecaster->made();
   return true;
 }
 
@@ -337,72 +360,75 @@ void Follower::Impl::serve_cheap(const std::vector<Cheap>& asked) {
   for (const Cheap& one : asked) {
     one.read ? one.read(engine) : one.of_starts(engine, forecaster->newest(engine));
   }
-  const std::lock_guard lock(mutex);
-  stats.reads_answered += asked.size();
+  const MutexLock lock(shared.mutex);
+  shared.stats.reads_answered += asked.size();
 }
 
 void Follower::Impl::serve_expensive(std::optional<CallersRead> turn_of) {
-  if (!due.empty()) {
-    CallersRead one = std::move(due.front());
-    due.pop_front();
+  if (!queue.due.empty()) {
+    CallersRead one = std::move(queue.due.front());
+    queue.due.pop_front();
     return answer(std::move(one));
   }
   if (!turn_of) return;
   if (!turn_of->second.of_queue || has_fresh_snapshot()) return answer(*std::move(turn_of));
-  parked.push_back(*std::move(turn_of));
+  queue.parked.push_back(*std::move(turn_of));
   begin_snapshot();
 }
 
 void Follower::Impl::answer(CallersRead one) {
   if (one.second.read) one.second.read(engine);
   if (one.second.of_starts) one.second.of_starts(engine, forecaster->starts(engine));
-  if (one.second.of_queue) one.second.of_queue(engine, *snapshot, forecaster->starts(engine));
+  if (one.second.of_queue) one.second.of_queue(engine, *queue.newest, forecaster->starts(engine));
   one.second = {};  // what it keeps alive is freed before its slot
-  const std::lock_guard lock(mutex);
-  ++stats.reads_answered;
-  expensive.done(one.first);
+  const MutexLock lock(shared.mutex);
+  ++shared.stats.reads_answered;
+  shared.expensive.done(one.first);
 }
 
 // True if a snapshot is fresh enough to answer.
 bool Follower::Impl::has_fresh_snapshot() {
-  if (snapshot && snapshot->seq() == engine.seq()) return true;
+  if (queue.newest && queue.newest->seq() == engine.seq()) return true;
   if (options.stepped || engine.count(JobState::kQueued) <= limits::kQueueOrderedAtOnce) {
-    snapshot = std::make_shared<const QueueSnapshot>(engine.queue_snapshot());
-    snapshot_ms = options.monotonic_ms();
-    const std::lock_guard lock(mutex);
-    ++stats.queue_snapshots;
+    queue.newest = std::make_shared<const QueueSnapshot>(engine.queue_snapshot());
+    queue.at_ms = options.monotonic_ms();
+    const MutexLock lock(shared.mutex);
+    ++shared.stats.queue_snapshots;
     return true;
   }
-  return snapshot && options.monotonic_ms() - snapshot_ms < limits::kQueueSnapshotMs;
+  return queue.newest && options.monotonic_ms() - queue.at_ms < limits::kQueueSnapshotMs;
 }
 
 // Makes a snapshot from a copy, on a thread that shares no other data.
 void Follower::Impl::begin_snapshot() {
-  if (making) return;
-  making = true;
-  if (snapshot_thread.joinable()) snapshot_thread.join();  // it has handed its snapshot over
-  snapshot_ms = options.monotonic_ms();
-  engine.copy_queue(copied);
-  snapshot_thread = std::thread([this] {
+  if (queue.making) return;
+  queue.making = true;
+  if (queue.thread.joinable()) queue.thread.join();  // it has handed its snapshot over
+  queue.at_ms = options.monotonic_ms();
+  engine.copy_queue(queue.copied);
+  queue.thread = std::thread([this] {
     name_thread("queue snapshot");
-    auto fresh = std::make_shared<const QueueSnapshot>(copied.make());
+    auto fresh = std::make_shared<const QueueSnapshot>(queue.copied.make());
     {
-      const std::lock_guard lock(mutex);
-      made = std::move(fresh);
-      ++stats.queue_snapshots;
+      const MutexLock lock(shared.mutex);
+      shared.made = std::move(fresh);
+      ++shared.stats.queue_snapshots;
     }
-    wake.notify_all();
+    shared.wake.notify_all();
   });
 }
 
 // Answers the reads that wait for a snapshot before the end.
 void Follower::Impl::end_snapshot() {
-  if (snapshot_thread.joinable()) snapshot_thread.join();
-  if (made) snapshot = std::exchange(made, nullptr);
-  making = false;
-  for (CallersRead& one : parked) due.push_back(std::move(one));
-  parked.clear();
-  while (!due.empty()) serve_expensive(std::nullopt);
+  if (queue.thread.joinable()) queue.thread.join();
+  {
+    const MutexLock lock(shared.mutex);
+    if (shared.made) queue.newest = std::exchange(shared.made, nullptr);
+  }
+  queue.making = false;
+  for (CallersRead& one : queue.parked) queue.due.push_back(std::move(one));
+  queue.parked.clear();
+  while (!queue.due.empty()) serve_expensive(std::nullopt);
 }
 
 void Follower::Impl::evolve(const Released& batch) {
@@ -426,9 +452,9 @@ bool Follower::Impl::catch_up() {
       engine.evolve(fact);
       forecaster->saw(fact);
     }
-    const std::lock_guard lock(mutex);
-    if (stats.durable_seq > engine.seq()) continue;
-    behind = false;
+    const MutexLock lock(shared.mutex);
+    if (shared.stats.durable_seq > engine.seq()) continue;
+    shared.behind = false;
     return true;
   }
 }
@@ -436,8 +462,8 @@ bool Follower::Impl::catch_up() {
 void Follower::Impl::compare(const std::array<std::uint64_t, 2>& digest) {
   const bool equal = engine.digest() == digest;
   {
-    const std::lock_guard lock(mutex);
-    ++(equal ? stats.digests_equal : stats.digests_different);
+    const MutexLock lock(shared.mutex);
+    ++(equal ? shared.stats.digests_equal : shared.stats.digests_different);
   }
   if (equal) return;
   log::error("the follower's state differs from the loop's", {{"seq", engine.seq()}});
@@ -445,23 +471,23 @@ void Follower::Impl::compare(const std::array<std::uint64_t, 2>& digest) {
 }
 
 void Follower::Impl::written(std::uint64_t seq, const std::optional<Error>& error) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(shared.mutex);
   if (error) {
-    ++stats.checkpoint_failures;
+    ++shared.stats.checkpoint_failures;
   } else {
-    ++stats.checkpoints;
-    stats.checkpoint_seq = seq;
+    ++shared.stats.checkpoints;
+    shared.stats.checkpoint_seq = seq;
   }
 }
 
 void Follower::Impl::fail(const Error& error) {
   {
-    const std::lock_guard lock(mutex);
-    stats.failed = true;
-    cheap.clear();
-    expensive.clear();
-    parked.clear();
-    due.clear();
+    const MutexLock lock(shared.mutex);
+    shared.stats.failed = true;
+    shared.cheap.clear();
+    shared.expensive.clear();
+    queue.parked.clear();
+    queue.due.clear();
   }
   end_process(error, options.fatal);
 }

@@ -18,19 +18,19 @@ void Runtime::Impl::run() {
 
 void Runtime::Impl::turn() {
   fill();
-  if (in_flight == nullptr) hand_over();
-  if (durable != nullptr) release(*std::exchange(durable, nullptr));
+  if (batches.at_store == nullptr) hand_over();
+  if (batches.durable != nullptr) release(*std::exchange(batches.durable, nullptr));
 }
 
 bool Runtime::Impl::wait() {
-  std::unique_lock lock(mutex);
-  stats.has_work = has_work();
-  const auto ready = [&] {
-    return stats.failed || nudged || store_done.has_value() ||
-           (can_fill() && !(mailbox.empty() && mails.empty())) ||
-           (in_flight == nullptr && (stopping || wants_pass()));
+  MutexLock lock(shared.mutex);
+  shared.stats.has_work = has_work();
+  const auto ready = [&]() SUBAK_REQUIRES(shared.mutex) {
+    return shared.stats.failed || shared.nudged || shared.store_done.has_value() ||
+           (can_fill() && !(shared.mailbox.empty() && mails.empty())) ||
+           (batches.at_store == nullptr && (shared.stopping || wants_pass()));
   };
-  wake.wait_for(lock, std::chrono::milliseconds(patience()), ready);
+  shared.wake.wait_for(lock, std::chrono::milliseconds(patience()), ready);
   return collect();
 }
 
@@ -39,28 +39,28 @@ bool Runtime::Impl::wait() {
 // leads, durable facts may be shown, but no conclusions from them. So an answer that is too old is
 // requested again.
 bool Runtime::Impl::collect() {
-  nudged = false;
-  if (stats.failed) return false;
-  if (const auto done = std::exchange(store_done, std::nullopt)) {
-    in_flight->released.commit_us += done->commit_us;
+  shared.nudged = false;
+  if (shared.stats.failed) return false;
+  if (const auto done = std::exchange(shared.store_done, std::nullopt)) {
+    batches.at_store->released.commit_us += done->commit_us;
     if (clock.boot_ms() > done->owned_until_ms) {
       give_to_store(std::make_shared<std::vector<Fact>>());
     } else {
-      durable = std::move(in_flight);
+      batches.durable = std::move(batches.at_store);
     }
   }
-  mailbox.take(mails);
-  return !stopping || has_work();
+  shared.mailbox.take(mails);
+  return !shared.stopping || has_work();
 }
 
 void Runtime::Impl::give_to_store(std::shared_ptr<const std::vector<Fact>> facts) {
   if (store_thread != nullptr) return store_thread->commit(std::move(facts));
-  to_commit = std::move(facts);
+  batches.to_commit = std::move(facts);
 }
 
 bool Runtime::Impl::has_work() const {
-  return !mailbox.empty() || !mails.empty() || !filling->empty() || in_flight != nullptr ||
-         durable != nullptr;
+  return !shared.mailbox.empty() || !mails.empty() || !batches.filling->empty() ||
+         batches.at_store != nullptr || batches.durable != nullptr;
 }
 
 // Returns the time until the engine needs a Tick, within bounds: the wall clock may be set
@@ -68,24 +68,26 @@ bool Runtime::Impl::has_work() const {
 DurationMs Runtime::Impl::patience() const {
   const auto deadline = engine.next_deadline();
   if (!deadline || !can_fill()) return limits::kLoopMaxWaitMs;
-  const TimeMs now = std::max(last_stamp, time.at(clock.boot_ms()));
+  const TimeMs now = std::max(stamps.last, stamps.time.at(clock.boot_ms()));
   return std::clamp<DurationMs>(*deadline - now, 0, limits::kLoopMaxWaitMs);
 }
 
-bool Runtime::Impl::can_fill() const { return filling->released.inputs < limits::kMaxBatchInputs; }
+bool Runtime::Impl::can_fill() const {
+  return batches.filling->released.inputs < limits::kMaxBatchInputs;
+}
 
 bool Runtime::Impl::wants_pass() const { return options.auto_pass && engine.pass_due(); }
 
 void Runtime::Impl::fill() {
   stamp();
-  const std::size_t before = filling->released.inputs;
+  const std::size_t before = batches.filling->released.inputs;
   const bool room = can_fill();
   for (; can_fill() && !mails.empty(); mails.pop_front()) take_mail(mails.front());
   say_clock_wrong();
   if (room) tick_if_due();
-  const std::lock_guard lock(mutex);
-  mailbox.applied(filling->released.inputs - before);
-  stats.inputs += filling->released.inputs - before;
+  const MutexLock lock(shared.mutex);
+  shared.mailbox.applied(batches.filling->released.inputs - before);
+  shared.stats.inputs += batches.filling->released.inputs - before;
 }
 
 // Applies waiting inputs before a Tick: an input that arrived in time is not late because the loop
@@ -93,7 +95,7 @@ void Runtime::Impl::fill() {
 void Runtime::Impl::tick_if_due() {
   constexpr std::size_t kMostPutOff = limits::kLoopMailbox / limits::kMaxBatchInputs;
   const auto deadline = engine.next_deadline();
-  const bool due = deadline && *deadline <= last_stamp;
+  const bool due = deadline && *deadline <= stamps.last;
   if (due && !mails.empty() && tick_put_off < kMostPutOff) {
     ++tick_put_off;
     return;
@@ -104,7 +106,7 @@ void Runtime::Impl::tick_if_due() {
 
 void Runtime::Impl::take_mail(Mail& mail) {
   if (mail.stream != nullptr) return subscribe(mail);
-  Batch::Completion& completion = filling->completions.emplace_back();
+  Batch::Completion& completion = batches.filling->completions.emplace_back();
   completion.one = std::move(mail.done);
   completion.all = std::move(mail.done_all);
   for (Input& input : mail.inputs) {
@@ -112,18 +114,19 @@ void Runtime::Impl::take_mail(Mail& mail) {
     completion.replies.push_back(clock_edit ? accept_clock(std::move(input))
                                             : apply(std::move(input)));
   }
-  filling->released.inputs += mail.inputs.size();
+  batches.filling->released.inputs += mail.inputs.size();
 }
 
 Reply Runtime::Impl::apply(Input input) {
   // The wait in the mailbox does not count as an error of the sender's clock.
   if (input.said_at_ms != 0) {
-    input.said_at_ms = std::max<TimeMs>(input.said_at_ms + last_stamp - input.time_ms, 1);
+    input.said_at_ms = std::max<TimeMs>(input.said_at_ms + stamps.last - input.time_ms, 1);
   }
-  input.time_ms = last_stamp;
+  input.time_ms = stamps.last;
   if (options.record) options.record(input);
   ApplyOutcome outcome = engine.apply(input);
-  std::move(outcome.facts.begin(), outcome.facts.end(), std::back_inserter(*filling->facts));
+  std::move(outcome.facts.begin(), outcome.facts.end(),
+            std::back_inserter(*batches.filling->facts));
   for (const Effect& effect : outcome.effects) {
     for (const auto& [cluster, stream] : streams) {
       if (cluster == effect.cluster) delivery(stream).push_back(effect);
@@ -137,14 +140,14 @@ Reply Runtime::Impl::accept_clock(Input input) {
   const ClockReading now = read_clock();
   in::AcceptClock& asked = std::get<in::AcceptClock>(input.body);
   asked.wall_ms = now.wall_ms;
-  asked.believed = time.status().state == ClockState::kBelieved;
+  asked.believed = stamps.time.status().state == ClockState::kBelieved;
   const bool validate_only = asked.validate_only;
   Reply reply = apply(std::move(input));
   if (reply.error || reply.repeated || validate_only) return reply;
-  const std::lock_guard lock(mutex);
-  const ClockStatus before = time.status();
-  last_stamp = time.accept(now);
-  stats.clock = time.status();
+  const MutexLock lock(shared.mutex);
+  const ClockStatus before = stamps.time.status();
+  stamps.last = stamps.time.accept(now);
+  shared.stats.clock = stamps.time.status();
   tell_clock(before);
   return reply;
 }
@@ -156,10 +159,10 @@ void Runtime::Impl::subscribe(Mail& mail) {
 }
 
 std::vector<Effect>& Runtime::Impl::delivery(const std::shared_ptr<EffectStream>& stream) {
-  for (auto& [known, effects] : filling->deliveries) {
+  for (auto& [known, effects] : batches.filling->deliveries) {
     if (known == stream) return effects;
   }
-  return filling->deliveries.emplace_back(stream, std::vector<Effect>()).second;
+  return batches.filling->deliveries.emplace_back(stream, std::vector<Effect>()).second;
 }
 
 void Runtime::Impl::pass_if_due() {
@@ -171,30 +174,30 @@ void Runtime::Impl::pass_if_due() {
 
 void Runtime::Impl::hand_over() {
   pass_if_due();
-  if (filling->empty()) return;
-  Batch& batch = *filling;
+  if (batches.filling->empty()) return;
+  Batch& batch = *batches.filling;
   batch.released.view = engine.view();
   batch.released.seq = engine.seq();
-  batch.released.time_ms = last_stamp;
+  batch.released.time_ms = stamps.last;
   batch.released.facts = batch.facts;
-  ++handed_over;
+  ++batches.handed_over;
   if (wants_digest(*batch.facts)) batch.released.digest = engine.digest();
-  in_flight = std::exchange(filling, std::make_unique<Batch>());
-  give_to_store(in_flight->facts);
+  batches.at_store = std::exchange(batches.filling, std::make_unique<Batch>());
+  give_to_store(batches.at_store->facts);
 }
 
 // The digest covers the engine's time, which a follower knows only from facts. So only a batch
 // whose last fact was made now can be compared.
 bool Runtime::Impl::wants_digest(const std::vector<Fact>& facts) const {
-  return options.digest_every != 0 && handed_over % options.digest_every == 0 && !facts.empty() &&
-         facts.back().time_ms == engine.now();
+  return options.digest_every != 0 && batches.handed_over % options.digest_every == 0 &&
+         !facts.empty() && facts.back().time_ms == engine.now();
 }
 
 void Runtime::Impl::release(Batch& batch) {
   if (options.on_durable) options.on_durable(batch.released);
   {
-    const std::lock_guard lock(mutex);
-    view = batch.released.view;
+    const MutexLock lock(shared.mutex);
+    shared.view = batch.released.view;
   }
   for (auto& [stream, effects] : batch.deliveries) {
     if (stream->push(effects)) continue;
@@ -206,42 +209,42 @@ void Runtime::Impl::release(Batch& batch) {
     if (completion.all) completion.all(completion.replies);
   }
   {
-    const std::lock_guard lock(mutex);
-    ++stats.batches;
-    stats.facts += batch.facts->size();
+    const MutexLock lock(shared.mutex);
+    ++shared.stats.batches;
+    shared.stats.facts += batch.facts->size();
   }
-  started.notify_all();
+  shared.started.notify_all();
 }
 
 // Once per turn: all inputs of a turn have the same time.
 void Runtime::Impl::stamp() {
-  const std::lock_guard lock(mutex);
-  const ClockStatus before = time.status();
-  last_stamp = time.look(read_clock());
-  stats.clock = time.status();
+  const MutexLock lock(shared.mutex);
+  const ClockStatus before = stamps.time.status();
+  stamps.last = stamps.time.look(read_clock());
+  shared.stats.clock = stamps.time.status();
   tell_clock(before);
 }
 
 // A clock that was believed at the start and then steps back was wrong at the start. The engine
 // knows whether time leapt at that start.
 void Runtime::Impl::say_clock_wrong() {
-  const ClockStatus& now = time.status();
+  const ClockStatus& now = stamps.time.status();
   const bool behind = now.state == ClockState::kStepped && now.offset_ms < -limits::kMaxClockStepMs;
-  if (behind && !said_wrong) apply(Input{0, "", "", in::ClockWrong{-now.offset_ms}});
-  said_wrong = behind;
+  if (behind && !stamps.said_wrong) apply(Input{0, "", "", in::ClockWrong{-now.offset_ms}});
+  stamps.said_wrong = behind;
 }
 
 void Runtime::Impl::tell_clock(const ClockStatus& before) const {
-  const ClockStatus& now = time.status();
+  const ClockStatus& now = stamps.time.status();
   if (now.state == before.state) return;
   if (now.state == ClockState::kBelieved) {
     return log::info("the wall clock is believed",
-                     {{"offset_ms", now.offset_ms}, {"time", format_time(last_stamp)}});
+                     {{"offset_ms", now.offset_ms}, {"time", format_time(stamps.last)}});
   }
   log::error(now.state == ClockState::kWaits
                  ? why_not_ready(now)
                  : "the wall clock is not believed: time runs on without it",
-             {{"offset_ms", now.offset_ms}, {"time", format_time(last_stamp)}});
+             {{"offset_ms", now.offset_ms}, {"time", format_time(stamps.last)}});
 }
 
 }  // namespace subak

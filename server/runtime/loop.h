@@ -2,10 +2,8 @@
 // it.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "server/runtime/mailbox.h"
 #include "server/runtime/runtime.h"
 #include "server/runtime/store_thread.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -33,7 +32,7 @@ struct Batch {
 
 struct Runtime::Impl {
   Impl(RuntimeOptions o, Store& s, const Clock& c)
-      : options(std::move(o)), store(s), clock(c), mailbox(options.most_waiting) {}
+      : options(std::move(o)), store(s), clock(c), shared(options.most_waiting) {}
 
   Result<Recovered> recover(const std::function<void(const Fact&)>& saw);
   Result<Recovered> follow(const std::function<void(const Fact&)>& saw);
@@ -50,8 +49,8 @@ struct Runtime::Impl {
 
   // The loop.
   void run();
-  bool wait();     // false: the end
-  bool collect();  // under `mutex`; false: the end
+  bool wait();                                  // false: the end
+  bool collect() SUBAK_REQUIRES(shared.mutex);  // false: the end
   void turn();
   void fill();
   void take_mail(Mail& mail);
@@ -73,43 +72,64 @@ struct Runtime::Impl {
   DurationMs patience() const;  // the longest wait
   bool can_fill() const;
   bool wants_pass() const;
-  bool has_work() const;  // under `mutex`
+  bool has_work() const SUBAK_REQUIRES(shared.mutex);
+  bool has_more() const {  // and no commit failed
+    const MutexLock lock(shared.mutex);
+    return has_work() && !shared.stats.failed;
+  }
 
   const RuntimeOptions options;
   Store& store;
   const Clock& clock;
 
-  // Shared, under `mutex`.
-  mutable std::mutex mutex;
-  std::condition_variable wake;     // for the loop
-  std::condition_variable started;  // for start()
-  Mailbox mailbox;
-  RuntimeStats stats;
-  BelievedTime time;
-  std::shared_ptr<const View> view;
-  std::optional<StoreThread::Done> store_done;
-  std::optional<Error> failure;  // of a commit
-  bool accepting = false;
-  bool stopping = false;
-  bool nudged = false;
-  bool running = false;             // between start() and stop()
-  std::int64_t followed_at_ms = 0;  // boot clock: when it last had all facts of the store
+  // What other threads read and write. The loop alone writes `view` and most of `stats`.
+  struct Shared {
+    explicit Shared(std::size_t most_waiting) : mailbox(most_waiting) {}
+    mutable Mutex mutex;
+    CondVar wake;     // for the loop
+    CondVar started;  // for start()
+    Mailbox mailbox SUBAK_GUARDED_BY(mutex);
+    RuntimeStats stats SUBAK_GUARDED_BY(mutex);
+    std::shared_ptr<const View> view SUBAK_GUARDED_BY(mutex);
+    std::optional<StoreThread::Done> store_done SUBAK_GUARDED_BY(mutex);
+    std::optional<Error> failure SUBAK_GUARDED_BY(mutex);  // of a commit
+    bool accepting SUBAK_GUARDED_BY(mutex) = false;
+    bool stopping SUBAK_GUARDED_BY(mutex) = false;
+    bool nudged SUBAK_GUARDED_BY(mutex) = false;
+    bool running SUBAK_GUARDED_BY(mutex) = false;  // between start() and stop()
+    // Boot clock: when it last had all facts of the store.
+    std::int64_t followed_at_ms SUBAK_GUARDED_BY(mutex) = 0;
+  };
+  Shared shared;
 
-  // Used by the loop alone.
+  // The rest is used by the loop alone.
   Engine engine;
-  bool is_known = false;  // the state is complete, because it followed
-  KnownAs known_as;       // of the leader that it followed
-  TimeMs last_stamp = 0;
-  bool said_wrong = false;       // in::ClockWrong was applied since the clock is behind
+  // What a follower of another leader knows.
+  struct OfLeader {
+    bool is_known = false;  // the state is complete
+    KnownAs known_as;
+  };
+  OfLeader of_leader;
+  // The times that inputs get.
+  struct Stamps {
+    BelievedTime time;  // written under the mutex; the loop alone reads it without
+    TimeMs last = 0;
+    bool said_wrong = false;  // in::ClockWrong was applied since the clock is behind
+  };
+  Stamps stamps;
   std::deque<Mail> mails;        // taken, not applied yet
   std::size_t tick_put_off = 0;  // turns that a due Tick has waited for mails
-  std::unique_ptr<Batch> filling = std::make_unique<Batch>();
-  std::unique_ptr<Batch> in_flight;
-  std::unique_ptr<Batch> durable;  // committed, not yet released
+  // The batches on their way: at most one of each kind.
+  struct Batches {
+    std::unique_ptr<Batch> filling = std::make_unique<Batch>();
+    std::unique_ptr<Batch> at_store;  // handed over, not committed
+    std::unique_ptr<Batch> durable;   // committed, not yet released
+    std::uint64_t handed_over = 0;
+    std::shared_ptr<const std::vector<Fact>> to_commit;  // stepped only
+  };
+  Batches batches;
   std::vector<std::pair<ClusterId, std::shared_ptr<EffectStream>>> streams;
-  std::uint64_t handed_over = 0;
-  std::unique_ptr<StoreThread> store_thread;           // unless stepped
-  std::shared_ptr<const std::vector<Fact>> to_commit;  // stepped only
+  std::unique_ptr<StoreThread> store_thread;  // unless stepped
   std::thread thread;
 };
 

@@ -51,21 +51,21 @@ std::shared_ptr<EffectStream> Runtime::subscribe(ClusterId cluster, std::functio
 }
 
 std::shared_ptr<const View> Runtime::view() const {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->view;
+  const MutexLock lock(impl_->shared.mutex);
+  return impl_->shared.view;
 }
 
 RuntimeStats Runtime::stats() const {
-  const std::lock_guard lock(impl_->mutex);
-  RuntimeStats stats = impl_->stats;
-  stats.mailbox = impl_->mailbox.waiting();
-  if (!stats.leads) stats.behind_ms = impl_->clock.boot_ms() - impl_->followed_at_ms;
+  const MutexLock lock(impl_->shared.mutex);
+  RuntimeStats stats = impl_->shared.stats;
+  stats.mailbox = impl_->shared.mailbox.waiting();
+  if (!stats.leads) stats.behind_ms = impl_->clock.boot_ms() - impl_->shared.followed_at_ms;
   return stats;
 }
 
 TimeMs Runtime::now_ms() const {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->time.at(impl_->clock.boot_ms());
+  const MutexLock lock(impl_->shared.mutex);
+  return impl_->stamps.time.at(impl_->clock.boot_ms());
 }
 
 std::int64_t Runtime::boot_ms() const { return impl_->clock.boot_ms(); }
@@ -76,10 +76,10 @@ void Runtime::commit() { impl_->commit(); }
 
 void Runtime::nudge() {
   {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->nudged = true;
+    const MutexLock lock(impl_->shared.mutex);
+    impl_->shared.nudged = true;
   }
-  impl_->wake.notify_all();
+  impl_->shared.wake.notify_all();
 }
 
 Result<Recovered> Runtime::Impl::recover(const std::function<void(const Fact&)>& saw) {
@@ -92,12 +92,12 @@ Result<Recovered> Runtime::Impl::follow(const std::function<void(const Fact&)>& 
   const std::int64_t began_ms = clock.boot_ms();
   const Result<Recovered> recovered = recover(saw);
   if (!recovered.ok()) return recovered;
-  is_known = true;
+  of_leader.is_known = true;
   {
-    const std::lock_guard lock(mutex);
-    time.start(engine.now(), read_clock());
-    stats.clock = time.status();
-    followed_at_ms = began_ms;
+    const MutexLock lock(shared.mutex);
+    stamps.time.start(engine.now(), read_clock());
+    shared.stats.clock = stamps.time.status();
+    shared.followed_at_ms = began_ms;
   }
   show({});
   return recovered;
@@ -106,17 +106,17 @@ Result<Recovered> Runtime::Impl::follow(const std::function<void(const Fact&)>& 
 void Runtime::Impl::followed(std::vector<Fact> facts, const KnownAs& now_known_as) {
   for (const Fact& fact : facts) engine.evolve(fact);
   const bool is_new = !facts.empty();
-  const bool is_told = known_as != now_known_as;
-  known_as = now_known_as;
+  const bool is_told = of_leader.known_as != now_known_as;
+  of_leader.known_as = now_known_as;
   if (is_new || is_told) show(std::move(facts));
-  const std::lock_guard lock(mutex);
-  followed_at_ms = clock.boot_ms();
-  if (is_new && time.status().state != ClockState::kBelieved) {
-    time.start(engine.now(), read_clock());  // the leader may have accepted it
+  const MutexLock lock(shared.mutex);
+  shared.followed_at_ms = clock.boot_ms();
+  if (is_new && stamps.time.status().state != ClockState::kBelieved) {
+    stamps.time.start(engine.now(), read_clock());  // the leader may have accepted it
   } else {
-    time.look(read_clock());
+    stamps.time.look(read_clock());
   }
-  stats.clock = time.status();
+  shared.stats.clock = stamps.time.status();
 }
 
 void Runtime::Impl::show(std::vector<Fact> facts) {
@@ -132,11 +132,11 @@ void Runtime::Impl::show(std::vector<Fact> facts) {
 
 std::shared_ptr<const View> Runtime::Impl::followed_view() const {
   std::shared_ptr<const View> own = engine.view();
-  if (known_as.empty()) return own;
+  if (of_leader.known_as.empty()) return own;
   auto clusters = std::make_shared<std::vector<ClusterView>>(*own->clusters);
   for (ClusterView& cluster : *clusters) {
-    const auto it = known_as.find(cluster.name);
-    if (it != known_as.end()) cluster.known_as = it->second;
+    const auto it = of_leader.known_as.find(cluster.name);
+    if (it != of_leader.known_as.end()) cluster.known_as = it->second;
   }
   auto told = std::make_shared<View>(*own);
   told->clusters = std::move(clusters);
@@ -145,23 +145,25 @@ std::shared_ptr<const View> Runtime::Impl::followed_view() const {
 
 Result<Recovered> Runtime::Impl::start() {
   Result<Recovered> recovered = Recovered{engine.seq(), 0, 0, 0};
-  if (!is_known) recovered = recover(nullptr);
+  if (!of_leader.is_known) recovered = recover(nullptr);
   if (!recovered.ok()) return recovered;
-  last_stamp = engine.now();
+  stamps.last = engine.now();
   Mail restarted;
   restarted.inputs.push_back(Input{0, "", "", in::Restarted{}});
-  std::unique_lock lock(mutex);
-  time.start(last_stamp, read_clock());
-  stats.clock = time.status();
+  MutexLock lock(shared.mutex);
+  stamps.time.start(stamps.last, read_clock());
+  shared.stats.clock = stamps.time.status();
   tell_clock({});
-  accepting = running = stats.leads = true;
-  const std::uint64_t before = stats.batches;
-  mailbox.put(std::move(restarted));
-  stats.has_work = true;
+  shared.accepting = shared.running = shared.stats.leads = true;
+  const std::uint64_t before = shared.stats.batches;
+  shared.mailbox.put(std::move(restarted));
+  shared.stats.has_work = true;
   if (options.stepped) return recovered;
   start_threads();
-  started.wait(lock, [&] { return stats.batches > before || stats.failed; });
-  if (failure) return *failure;
+  shared.started.wait(lock, [&]() SUBAK_REQUIRES(shared.mutex) {
+    return shared.stats.batches > before || shared.stats.failed;
+  });
+  if (shared.failure) return *shared.failure;
   return recovered;
 }
 
@@ -172,38 +174,38 @@ void Runtime::Impl::start_threads() {
 }
 
 void Runtime::Impl::stop_threads() {
-  wake.notify_all();
+  shared.wake.notify_all();
   thread.join();
   store_thread.reset();
 }
 
 void Runtime::Impl::step() {
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(shared.mutex);
     if (!collect()) return;
   }
   turn();
-  const std::lock_guard lock(mutex);
-  stats.has_work = has_work();
+  const MutexLock lock(shared.mutex);
+  shared.stats.has_work = has_work();
 }
 
 void Runtime::Impl::commit() {
-  const auto facts = std::exchange(to_commit, nullptr);
+  const auto facts = std::exchange(batches.to_commit, nullptr);
   if (facts != nullptr) committed(StoreThread::commit_now(store, clock, *facts));
 }
 
 void Runtime::Impl::stop() {
   {
-    const std::lock_guard lock(mutex);
-    if (!running) return;
-    running = false;
-    accepting = false;
-    stopping = true;
+    const MutexLock lock(shared.mutex);
+    if (!shared.running) return;
+    shared.running = false;
+    shared.accepting = false;
+    shared.stopping = true;
   }
   if (!options.stepped) {
     stop_threads();
   } else {
-    for (; has_work() && !stats.failed; step()) commit();
+    for (; has_more(); step()) commit();
   }
   for (const auto& [cluster, stream] : streams) stream->stop();
   streams.clear();
@@ -211,14 +213,14 @@ void Runtime::Impl::stop() {
 
 bool Runtime::Impl::post(Mail mail) {
   {
-    const std::lock_guard lock(mutex);
-    if (!accepting || !mailbox.put(std::move(mail))) {
-      ++stats.refused;
+    const MutexLock lock(shared.mutex);
+    if (!shared.accepting || !shared.mailbox.put(std::move(mail))) {
+      ++shared.stats.refused;
       return false;
     }
-    stats.has_work = true;
+    shared.stats.has_work = true;
   }
-  wake.notify_all();
+  shared.wake.notify_all();
   return true;
 }
 
@@ -226,16 +228,16 @@ bool Runtime::Impl::post(Mail mail) {
 void Runtime::Impl::committed(StoreThread::Done done) {
   const std::optional<Error> error = done.error;
   {
-    const std::lock_guard lock(mutex);
-    store_done = std::move(done);
+    const MutexLock lock(shared.mutex);
+    shared.store_done = std::move(done);
     if (error) {
-      stats.failed = true;
-      failure = error;
-      accepting = false;
+      shared.stats.failed = true;
+      shared.failure = error;
+      shared.accepting = false;
     }
   }
-  wake.notify_all();
-  started.notify_all();
+  shared.wake.notify_all();
+  shared.started.notify_all();
   if (error) end_process(*error, options.fatal);
 }
 

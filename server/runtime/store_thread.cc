@@ -12,7 +12,7 @@ StoreThread::StoreThread(Store& store, const Clock& clock, std::function<void(Do
 
 StoreThread::~StoreThread() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -21,7 +21,7 @@ StoreThread::~StoreThread() {
 
 void StoreThread::commit(std::shared_ptr<const std::vector<Fact>> facts) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     assert(batch_ == nullptr);
     batch_ = std::move(facts);
   }
@@ -33,8 +33,8 @@ void StoreThread::run() {
   while (true) {
     std::shared_ptr<const std::vector<Fact>> batch;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return batch_ != nullptr || stopping_; });
+      MutexLock lock(mutex_);
+      wake_.wait(lock, [&]() SUBAK_REQUIRES(mutex_) { return batch_ != nullptr || stopping_; });
       if (batch_ == nullptr) return;
       batch = std::exchange(batch_, nullptr);
     }

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "server/runtime/ports.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -40,10 +39,10 @@ class StoreThread {
   Store& store_;
   const Clock& clock_;
   std::function<void(Done)> done_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::shared_ptr<const std::vector<Fact>> batch_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  std::shared_ptr<const std::vector<Fact>> batch_ SUBAK_GUARDED_BY(mutex_);
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

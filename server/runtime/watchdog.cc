@@ -24,7 +24,7 @@ Watchdog::Watchdog(std::function<RuntimeStats()> stats, const Clock& clock, Dura
 
 Watchdog::~Watchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -34,13 +34,13 @@ Watchdog::~Watchdog() {
 void Watchdog::run() {
   name_thread("watchdog");
   StallDetector detector(patience_ms_);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
     look(detector);
     lock.lock();
     wake_.wait_for(lock, std::chrono::milliseconds(patience_ms_ / 10 + 1),
-                   [&] { return stopping_; });
+                   [&]() SUBAK_REQUIRES(mutex_) { return stopping_; });
   }
 }
 

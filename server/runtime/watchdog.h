@@ -4,15 +4,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 #include "core/limits.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -53,9 +52,9 @@ class Watchdog {
   DurationMs patience_ms_;
   std::atomic<bool> stalled_{false};
   std::atomic<std::uint64_t> stalls_{0};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

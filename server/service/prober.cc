@@ -28,7 +28,7 @@ Prober::~Prober() { stop(); }
 
 void Prober::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -42,8 +42,9 @@ void Prober::start() {
 
 void Prober::run() {
   name_thread("prober");
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::milliseconds(every_ms_), [&] { return stopping_; })) {
+  MutexLock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(every_ms_),
+                         [&]() SUBAK_REQUIRES(mutex_) { return stopping_; })) {
     lock.unlock();
     for (Asked& asked : asked_) look(asked);
     lock.lock();

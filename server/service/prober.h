@@ -4,10 +4,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +15,7 @@
 #include "core/limits.h"
 #include "net/probe.h"
 #include "server/runtime/ports.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -75,9 +74,9 @@ class Prober {
   const Clock& clock_;
   std::function<void(const Error&)> dead_;
   DurationMs every_ms_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

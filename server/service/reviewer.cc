@@ -28,9 +28,9 @@ void Reviewer::judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
     log::warn("the copy for a start without the database is not used",
               {{"error", kept.error().message()}});
   }
-  const std::lock_guard lock(mutex_);
-  if (kept) kept_ = *std::move(kept);
-  time_.start(last_ms, {clock_.wall_ms(), clock_.boot_ms()});
+  const MutexLock lock(before_runtime_.mutex);
+  if (kept) before_runtime_.kept = *std::move(kept);
+  before_runtime_.time.start(last_ms, {clock_.wall_ms(), clock_.boot_ms()});
   by_copy_ = true;
 }
 
@@ -39,9 +39,10 @@ std::optional<Error> Reviewer::start(const ListenerLimits& limiter) {
   WebhookOptions options = webhook_options(events_, clock_);
   options.basis = [this] { return AdmissionBasis{view(), policy_}; };
   options.gates_without_view = by_copy_;
-  webhook_ = std::make_unique<Webhook>(std::move(options));
-  listener_ = webhook_listener(config_, limiter, certificate_, *webhook_);
-  if (auto error = listener_->start()) return error;
+  listening_.webhook = std::make_unique<Webhook>(std::move(options));
+  listening_.listener =
+      webhook_listener(config_, limiter, listening_.certificate, *listening_.webhook);
+  if (auto error = listening_.listener->start()) return error;
   if (by_copy_) start_prober();
   return std::nullopt;
 }
@@ -52,17 +53,17 @@ std::optional<Error> Reviewer::open_certificate() {
   if (files.cert.empty()) {
     const bool by_name = std::any_of(config_.clusters.begin(), config_.clusters.end(),
                                      [](const auto& cluster) { return cluster.in_cluster; });
-    own_certificate_ = std::make_unique<OwnCertificate>(certificate_folder(config_.state),
-                                                        config_.listen_webhook.host, by_name,
-                                                        [this] { return now_ms(); });
-    Result<CertificateFiles> made = own_certificate_->begin();
+    listening_.own_certificate = std::make_unique<OwnCertificate>(
+        certificate_folder(config_.state), config_.listen_webhook.host, by_name,
+        [this] { return now_ms(); });
+    Result<CertificateFiles> made = listening_.own_certificate->begin();
     if (!made) return made.error();
     files = std::move(made).value();
-    renew = [this] { own_certificate_->look(); };
+    renew = [this] { listening_.own_certificate->look(); };
   }
   auto opened = open_certificates(std::move(files), std::move(renew));
   if (!opened) return opened.error();
-  certificate_ = std::move(opened).value();
+  listening_.certificate = std::move(opened).value();
   return std::nullopt;
 }
 
@@ -82,23 +83,23 @@ void Reviewer::judge_by(const Runtime& runtime) {
   runtime_ = &runtime;
   if (!copy_) return;
   {
-    const std::lock_guard lock(mutex_);
-    kept_.reset();
+    const MutexLock lock(before_runtime_.mutex);
+    before_runtime_.kept.reset();
   }
   copy_->keep([&runtime] { return runtime.view(); });
 }
 
 void Reviewer::stop() {
   if (prober_) prober_->stop();
-  if (listener_) listener_->stop();
+  if (listening_.listener) listening_.listener->stop();
   if (copy_) copy_->stop();
 }
 
 // The copy is dropped only after the runtime exists, so one of them is always found.
 std::shared_ptr<const View> Reviewer::view() const {
   if (runtime_ == nullptr) {
-    const std::lock_guard lock(mutex_);
-    if (kept_) return kept_->view;
+    const MutexLock lock(before_runtime_.mutex);
+    if (before_runtime_.kept) return before_runtime_.kept->view;
   }
   const Runtime* const runtime = runtime_;
   return runtime != nullptr ? runtime->view() : nullptr;
@@ -108,8 +109,8 @@ std::shared_ptr<const View> Reviewer::view() const {
 // clock far from it no certificate is made.
 TimeMs Reviewer::now_ms() {
   if (const Runtime* const runtime = runtime_) return runtime->now_ms();
-  const std::lock_guard lock(mutex_);
-  return time_.look({clock_.wall_ms(), clock_.boot_ms()});
+  const MutexLock lock(before_runtime_.mutex);
+  return before_runtime_.time.look({clock_.wall_ms(), clock_.boot_ms()});
 }
 
 void Reviewer::note_away() {
@@ -126,9 +127,10 @@ void Reviewer::note_away() {
 std::optional<metrics::StartState> Reviewer::start_state() const {
   if (!by_copy_) return std::nullopt;
   if (runtime_ != nullptr) return metrics::StartState{away_, true, 0};
-  const std::lock_guard lock(mutex_);
-  if (!kept_) return metrics::StartState{away_, false, clock_.boot_ms() - begun_boot_ms_};
-  const DurationMs age_ms = std::max<DurationMs>(clock_.wall_ms() - kept_->at_ms, 0);
+  const MutexLock lock(before_runtime_.mutex);
+  if (!before_runtime_.kept)
+    return metrics::StartState{away_, false, clock_.boot_ms() - begun_boot_ms_};
+  const DurationMs age_ms = std::max<DurationMs>(clock_.wall_ms() - before_runtime_.kept->at_ms, 0);
   return metrics::StartState{away_, true, age_ms};
 }
 
@@ -138,11 +140,12 @@ std::vector<metrics::ListenerState> Reviewer::start_listeners() const {
 }
 
 TimeMs Reviewer::certificate_change_ms() const {
-  return own_certificate_ ? own_certificate_->change_ms() : 0;
+  return listening_.own_certificate ? listening_.own_certificate->change_ms() : 0;
 }
 
 std::vector<std::string> Reviewer::warnings() const {
-  return own_certificate_ ? own_certificate_->warnings() : std::vector<std::string>();
+  return listening_.own_certificate ? listening_.own_certificate->warnings()
+                                    : std::vector<std::string>();
 }
 
 }  // namespace subak

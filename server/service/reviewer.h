@@ -12,7 +12,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +29,7 @@
 #include "server/runtime/runtime.h"
 #include "server/service/own_certificate.h"
 #include "server/service/prober.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -64,10 +64,10 @@ class Reviewer {
   std::vector<metrics::ListenerState> start_listeners() const;
 
   // After start().
-  std::uint16_t port() const { return listener_->port(); }
-  ProbeResult probe(DurationMs patience_ms) { return listener_->probe(patience_ms); }
-  ConnectionStats connections() const { return listener_->connections(); }
-  TimeMs certificate_end_ms() const { return certificate_->expires_at_ms(); }
+  std::uint16_t port() const { return listening_.listener->port(); }
+  ProbeResult probe(DurationMs patience_ms) { return listening_.listener->probe(patience_ms); }
+  ConnectionStats connections() const { return listening_.listener->connections(); }
+  TimeMs certificate_end_ms() const { return listening_.certificate->expires_at_ms(); }
   TimeMs certificate_change_ms() const;
   // Returns the certificate's warnings for `subak status`.
   std::vector<std::string> warnings() const;
@@ -87,14 +87,21 @@ class Reviewer {
   std::atomic<bool> by_copy_{false}, away_{false};
   std::unique_ptr<LastCopy> copy_;  // none if the store is not shared
   std::function<void(const Error&)> dead_;
-  mutable std::mutex mutex_;
-  // Until judge_by(), under the mutex.
-  std::optional<LastCopy::Kept> kept_;
-  BelievedTime time_;
-  std::unique_ptr<OwnCertificate> own_certificate_;  // none if a pair is configured
-  std::shared_ptr<CertificateStore> certificate_;
-  std::unique_ptr<Webhook> webhook_;
-  std::unique_ptr<Listener> listener_;
+  // Until judge_by().
+  struct BeforeRuntime {
+    mutable Mutex mutex;
+    std::optional<LastCopy::Kept> kept SUBAK_GUARDED_BY(mutex);
+    BelievedTime time SUBAK_GUARDED_BY(mutex);
+  };
+  BeforeRuntime before_runtime_;
+  // What listens. Made by start(), and not changed after it.
+  struct Listening {
+    std::unique_ptr<OwnCertificate> own_certificate;  // none if a pair is configured
+    std::shared_ptr<CertificateStore> certificate;
+    std::unique_ptr<Webhook> webhook;
+    std::unique_ptr<Listener> listener;
+  };
+  Listening listening_;
   std::unique_ptr<Prober> prober_;      // of a start without the store
   std::atomic<bool> is_probed_{false};  // by that prober, so all above may be used
 };

@@ -8,11 +8,15 @@ import re
 
 from source import line_of
 
-PRODUCT = ("core", "accounting", "model", "placement", "queue", "engine", "kube", "net", "admission", "server", "cli", "sim")
+PRODUCT = (
+    "core", "accounting", "model", "placement", "queue", "engine", "kube", "threads", "net", "admission", "server",
+    "cli", "sim",
+)  # fmt: skip
 TOKEN = re.compile(
     r"(?P<open>\{)|(?P<close>\})|(?P<end>;)"
     r"|\b(?P<ns>namespace)\b\s*(?P<nsname>[\w:]*)\s*(?=\{)"
-    r"|\b(?P<kind>struct|class|union|enum(?:\s+class|\s+struct)?)\s+(?:\[\[\w+\]\]\s*)?(?P<name>[\w:]+)"
+    r"|\b(?P<kind>struct|class|union|enum(?:\s+class|\s+struct)?)\s+(?:\[\[\w+\]\]\s*)?"
+    r"(?:SUBAK_\w+\s*\((?:[^()]|\([^()]*\))*\)\s*)?(?P<name>[\w:]+)"
     r"(?P<spec>\s*<)?"
 )
 

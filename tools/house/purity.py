@@ -3,6 +3,8 @@
 Outside the core one file reads a clock, server/runtime/clock/clock.cc; everybody else asks it (tests, `cli`
 and `sim`, which measure themselves, may time what they like). Where a library wants a deadline of its own
 clock, a comment `// clock: why` on that line or the one before says so.
+
+A mutex of the product is subak::Mutex, whose use `make lint` checks (threads/mutex.h).
 """
 
 import re
@@ -26,6 +28,8 @@ _CLOCKS = re.compile(
     r"|(?<![\w.])(?<!->)(?:std::|::)?(?:gettimeofday|clock_gettime)\s*\("
     r"|\bstd::time\s*\(|(?<![\w.:])time\s*\(\s*(?:nullptr|NULL|0)\s*\)"
 )
+_LOCKS = re.compile(r"\bstd::(?:recursive_|shared_|timed_)*mutex\b|\bstd::(?:lock_guard|unique_lock|scoped_lock|condition_variable)\b")
+_THE_LOCK = "threads/mutex.h"
 _THE_CLOCK = "server/runtime/clock/clock.cc"
 # `Type time(` declares a member of that name; a call never follows a plain word.
 _DECLARED = re.compile(r"[\w>&*]\s+$")
@@ -52,3 +56,9 @@ def run(tree):
             if any("// clock: " in row for row in tree.text(path).splitlines()[max(0, line - 2) : line]):
                 continue
             yield f"{path}:{line}: reads a clock; ask subak::Clock ({_THE_CLOCK})"
+    for path in tree.under("kube", "net", "admission", "server", "cli", "sim"):
+        if path == _THE_LOCK:
+            continue
+        text = tree.code(path)
+        for match in _LOCKS.finditer(text):
+            yield f"{path}:{line_of(text, match.start())}: `{match.group(0)}`: use subak::Mutex ({_THE_LOCK})"

@@ -97,6 +97,12 @@ class Purity(unittest.TestCase):
         self.assertNotEqual(complaints("purity", {"core/a.cc": "// clock: no\n" + text}), [])
         self.assertEqual(complaints("purity", {"server/api/a.cc": "throw std::bad_alloc();"}), [])
 
+    def test_locks(self):
+        for text in ("std::mutex m;", "const std::lock_guard lock(m);", "std::condition_variable wake;"):
+            self.assertEqual(len(complaints("purity", {"net/a.cc": text})), 1, text)
+            self.assertEqual(complaints("purity", {"threads/mutex.h": text}), [])
+        self.assertEqual(complaints("purity", {"net/a.cc": "Mutex m; MutexLock lock(m);"}), [])
+
 
 class Order(unittest.TestCase):
     def test_loops(self):

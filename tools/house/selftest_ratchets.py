@@ -216,9 +216,29 @@ class Classes(unittest.TestCase):
         self.assertEqual(complaints("classes", big(40, 15)), [])
         self.assertEqual(complaints("classes", big(41, 15)), ["A: 41 methods, at most 40: split the class"])
         self.assertEqual(len(complaints("classes", big(41, 16))), 2)
-        for allowed, wrong in (("A 41 16", 0), ("A 40 16", 1), ("A 42 16", 1), ("A 41 17\nB 50 -", 2)):
-            self.assertEqual(len(complaints("classes", {**big(41, 16), "tools/house/classes.txt": allowed})), wrong)
-        self.assertEqual(lowered("classes", {**big(41, 9), "tools/house/classes.txt": "A 50 20"}), (["A 41 -"], []))
+        for allowed, wrong in (
+            ("A 41 16 # why", 0),
+            ("A 41 16 #", 1),
+            ("A 41 16", 1),
+            ("A 40 16 # why", 1),
+            ("A 42 16 # why", 1),
+            ("A 41 17 # why\nB 50 - # why", 2),
+        ):
+            files = {**big(41, 16), "tools/house/classes.txt": allowed}
+            self.assertEqual(len(complaints("classes", files)), wrong, allowed)
+        files = {**big(41, 9), "tools/house/classes.txt": "A 50 20 # why"}
+        self.assertEqual(lowered("classes", files), (["A 41 - # why"], []))
+
+    def test_attributes_of_locks(self):
+        text = """
+            class SUBAK_THREAD_ATTRIBUTE(capability("mutex")) A {
+              int f() SUBAK_REQUIRES(m_) { return a_; }
+              Mutex m_;
+              int a_ SUBAK_GUARDED_BY(m_) = 0;
+              std::vector<int> b_ SUBAK_GUARDED_BY(m_);
+            };
+        """
+        self.assertEqual(measured("classes", {"net/a.h": text}), {"A": (1, 3)})
 
 
 class Folders(unittest.TestCase):

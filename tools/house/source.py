@@ -5,7 +5,7 @@ import re
 import subprocess
 
 CORE = ("core", "accounting", "model", "placement", "queue", "engine")
-FOLDERS = CORE + ("kube", "net", "admission", "server", "cli", "sim", "tests")
+FOLDERS = CORE + ("kube", "threads", "net", "admission", "server", "cli", "sim", "tests")
 SUFFIXES = (".h", ".cc")
 _DOCS = re.compile(r"(?:(?!tests/|tools/)(?:.*/)?README|CONTRIBUTING|CHANGELOG|docs/.*)\.md")
 

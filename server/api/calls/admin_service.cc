@@ -1,7 +1,6 @@
 #include "server/api/calls/admin_service.h"
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "core/limits.h"
@@ -10,6 +9,7 @@
 #include "server/api/calls/known_as.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 namespace {
@@ -49,7 +49,7 @@ void put_process(Shared& shared, v1::Status* out) {
   if (shared.options.warnings) {
     for (std::string& warning : shared.options.warnings()) out->add_warnings(std::move(warning));
   }
-  const std::scoped_lock lock(shared.verified_mutex);
+  const MutexLock lock(shared.verified_mutex);
   if (shared.verified_drift) put(*shared.verified_drift, out->mutable_ledger_drift());
 }
 

@@ -25,28 +25,28 @@ grpc::Status another_backup() {
 }  // namespace
 
 bool BackupDesk::begin() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (busy_ || stopping_) return false;
   busy_ = true;
   return true;
 }
 
 void BackupDesk::run(std::function<void()> work) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return;
   if (thread_.joinable()) thread_.join();  // of the last backup, which has called end()
   thread_ = std::thread(std::move(work));
 }
 
 void BackupDesk::end() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   busy_ = false;
 }
 
 void BackupDesk::stop() {
   std::thread last;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     last.swap(thread_);
   }
@@ -104,25 +104,25 @@ grpc::Status BackupStream::send_copy() {
 // One part is in flight at a time: the reader sets the pace.
 bool BackupStream::send(v1::BackupResponse message) {
   {
-    const std::scoped_lock lock(wait_mutex_);
+    const MutexLock lock(wait_mutex_);
     written_ = false;
   }
   if (!push(std::move(message))) return false;
-  std::unique_lock lock(wait_mutex_);
-  wake_.wait(lock, [this] { return written_ || over_; });
+  MutexLock lock(wait_mutex_);
+  wake_.wait(lock, [this]() SUBAK_REQUIRES(wait_mutex_) { return written_ || over_; });
   return !over_;
 }
 
 void BackupStream::signal(bool* what) {
   {
-    const std::scoped_lock lock(wait_mutex_);
+    const MutexLock lock(wait_mutex_);
     *what = true;
   }
   wake_.notify_all();
 }
 
 bool BackupStream::over() {
-  const std::scoped_lock lock(wait_mutex_);
+  const MutexLock lock(wait_mutex_);
   return over_;
 }
 

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -13,6 +11,7 @@
 #include "server/runtime/follower.h"
 #include "server/runtime/ports.h"
 #include "subak/v1/admin_service.grpc.pb.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -31,9 +30,9 @@ class BackupDesk {
   void stop();
 
  private:
-  std::mutex mutex_;
-  bool busy_ = false;
-  bool stopping_ = false;
+  Mutex mutex_;
+  bool busy_ SUBAK_GUARDED_BY(mutex_) = false;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
@@ -57,10 +56,10 @@ class BackupStream final : public QueueWriter<v1::BackupResponse> {
   BackupDesk& desk_;
   Store& store_;
   v1::BackupHeader header_;
-  std::mutex wait_mutex_;
-  std::condition_variable wake_;
-  bool written_ = false;
-  bool over_ = false;
+  Mutex wait_mutex_;
+  CondVar wake_;
+  bool written_ SUBAK_GUARDED_BY(wait_mutex_) = false;
+  bool over_ SUBAK_GUARDED_BY(wait_mutex_) = false;
 };
 
 }  // namespace subak::api

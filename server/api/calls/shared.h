@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -23,6 +22,7 @@
 #include "server/api/streams/observe.h"
 #include "server/api/streams/store_reads.h"
 #include "server/api/streams/streams.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -47,8 +47,9 @@ struct Shared {
   std::atomic<bool> serving{false};
   std::atomic<std::int64_t> last_pass_us{0};
   std::atomic<std::int64_t> last_commit_us{0};
-  std::mutex verified_mutex;
-  std::optional<GpuTime> verified_drift;  // of the last VerifyUsage
+  Mutex verified_mutex;
+  // of the last VerifyUsage
+  std::optional<GpuTime> verified_drift SUBAK_GUARDED_BY(verified_mutex);
 
   // Returns the instant for which decayed figures are computed.
   TimeMs now(const Engine& engine) const;

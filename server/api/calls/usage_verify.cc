@@ -2,11 +2,11 @@
 // follower's balances at the start of the summation.
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "server/api/calls/usage_service.h"
 #include "server/api/convert/convert.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 namespace {
@@ -54,7 +54,7 @@ void compare(const std::shared_ptr<Verify>& v, const Engine& engine) {
   put(v->total, v->out->mutable_total());
   put(drift, v->out->mutable_drift());
   put(engine.residual(shared.now(engine)), v->out->mutable_residual());
-  const std::scoped_lock lock(shared.verified_mutex);
+  const MutexLock lock(shared.verified_mutex);
   shared.verified_drift = drift;
 }
 

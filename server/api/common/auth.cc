@@ -130,19 +130,19 @@ std::optional<Error> Authenticator::load() {
   OPENSSL_cleanse(text.data(), text.size());
   if (!tokens) return tokens.error();
   std::string warning = warning_of(file_);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   tokens_ = std::make_shared<const Tokens>(std::move(*tokens));
   warning_ = std::move(warning);
   return std::nullopt;
 }
 
 std::shared_ptr<const Tokens> Authenticator::tokens() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return tokens_;
 }
 
 std::string Authenticator::warning() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return warning_;
 }
 

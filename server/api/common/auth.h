@@ -16,13 +16,13 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -81,9 +81,9 @@ class Authenticator {
 
   std::string file_;
   bool loopback_admin_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Tokens> tokens_;
-  std::string warning_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const Tokens> tokens_ SUBAK_GUARDED_BY(mutex_);
+  std::string warning_ SUBAK_GUARDED_BY(mutex_);
 };
 
 }  // namespace subak::api

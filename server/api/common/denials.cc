@@ -5,7 +5,7 @@
 namespace subak::api {
 
 std::vector<Denials::Row> Denials::note(const Row& refusal, DurationMs now) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Row> rows;
   if (uncounted_ > 0 && now - full_since_ >= limits::kDenialAuditEveryMs) {
     rows.push_back({"", "",

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/quantity.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -27,12 +27,13 @@ class Denials {
   std::vector<Row> note(const Row& refusal, DurationMs now);
 
  private:
-  void forget(DurationMs now);
+  void forget(DurationMs now) SUBAK_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, DurationMs> noted_;  // by actor and subject
-  std::uint64_t uncounted_ = 0;  // refusals without a row of their own
-  DurationMs full_since_ = 0;
+  Mutex mutex_;
+  // by actor and subject
+  std::map<std::pair<std::string, std::string>, DurationMs> noted_ SUBAK_GUARDED_BY(mutex_);
+  std::uint64_t uncounted_ SUBAK_GUARDED_BY(mutex_) = 0;  // refusals without a row of their own
+  DurationMs full_since_ SUBAK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace subak::api

@@ -117,7 +117,7 @@ bool Acceptor::take(const Listening& listening) {
 
 bool Acceptor::is_crowded() {
   if (!limiter_.crowded()) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sweep();
   return limiter_.crowded();
 }
@@ -125,7 +125,7 @@ bool Acceptor::is_crowded() {
 std::optional<ConnectionLimiter::Answer> Acceptor::let_in(const Peer& peer) {
   ConnectionLimiter::Answer answer = limiter_.ask(peer);
   if (ConnectionLimiter::enters(answer)) return answer;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!std::exchange(swept_, true)) sweep();
   answer = limiter_.ask(peer);
   if (!ConnectionLimiter::enters(answer) && make_room(peer, answer)) answer = limiter_.ask(peer);
@@ -159,7 +159,7 @@ void Acceptor::hand_over(const Listening& listening, int fd, const Peer& peer,
   struct stat now {};
   ::fstat(fd, &now);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held_.push_back({fd, now.st_dev, now.st_ino, peer, entered, false, false});
   }
   HandOver::NewConnectionParameters connection;
@@ -178,7 +178,7 @@ void Acceptor::sweep() {
 }
 
 std::size_t Acceptor::open() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sweep();
   return held_.size();
 }

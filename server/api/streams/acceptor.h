@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +21,7 @@
 
 #include "core/error.h"
 #include "net/connection_limiter.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -71,18 +71,18 @@ class Acceptor {
   bool take(const Listening& listening);
   bool is_crowded();  // checks for ended connections before it answers
   std::optional<ConnectionLimiter::Answer> let_in(const Peer& peer);
-  bool make_room(const Peer& peer, ConnectionLimiter::Answer full);
+  bool make_room(const Peer& peer, ConnectionLimiter::Answer full) SUBAK_REQUIRES(mutex_);
   void hand_over(const Listening& listening, int fd, const Peer& peer,
                  ConnectionLimiter::Answer entered);
-  void sweep();
+  void sweep() SUBAK_REQUIRES(mutex_);
 
   ConnectionLimiter limiter_;
   std::vector<Listening> listening_;
   std::unique_ptr<HandOver> own_;
-  std::mutex mutex_;
-  std::vector<Held> held_;  // in order of arrival
-  bool swept_ = false;      // since the thread last woke
-  int wake_ = -1;           // an eventfd that ends the thread
+  Mutex mutex_;
+  std::vector<Held> held_ SUBAK_GUARDED_BY(mutex_);  // in order of arrival
+  bool swept_ = false;                               // since the thread last woke
+  int wake_ = -1;                                    // an eventfd that ends the thread
   std::thread thread_;
 };
 

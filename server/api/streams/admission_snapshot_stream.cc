@@ -26,20 +26,20 @@ void AdmissionSnapshotStream::ended() { hub_.remove(this); }
 
 void AdmissionSnapshotStream::offer(std::shared_ptr<const AdmissionSnapshot> copy) {
   {
-    const std::scoped_lock lock(copy_mutex_);
+    const MutexLock lock(copy_mutex_);
     next_ = std::move(copy);
   }
   if (idle()) send();
 }
 
 bool AdmissionSnapshotStream::holds(const AdmissionSnapshot* copy) {
-  const std::scoped_lock lock(copy_mutex_);
+  const MutexLock lock(copy_mutex_);
   return sent_.get() == copy || next_.get() == copy;
 }
 
 void AdmissionSnapshotStream::drained() {
   {
-    const std::scoped_lock lock(copy_mutex_);
+    const MutexLock lock(copy_mutex_);
     if (idle()) sent_ = nullptr;  // else the next one is already being sent
   }
   send();
@@ -48,20 +48,20 @@ void AdmissionSnapshotStream::drained() {
 // Both offer() and drained() may call this at once. One of them takes a copy and pushes it
 // completely.
 void AdmissionSnapshotStream::send() {
-  const std::scoped_lock lock(copy_mutex_);
+  const MutexLock lock(copy_mutex_);
   if (next_ == nullptr) return;
   sent_ = std::exchange(next_, nullptr);
   for (const auto& part : *sent_) push(part);
 }
 
 void AdmissionSnapshotHub::add(const std::shared_ptr<AdmissionSnapshotStream>& stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   streams_.push_back(stream);
   open_ = streams_.size();
 }
 
 void AdmissionSnapshotHub::remove(const AdmissionSnapshotStream* stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(streams_, [&](const auto& s) { return s.get() == stream; });
   open_ = streams_.size();
 }
@@ -70,7 +70,7 @@ void AdmissionSnapshotHub::remove(const AdmissionSnapshotStream* stream) {
 void AdmissionSnapshotHub::on_durable(const Released& batch) {
   std::shared_ptr<const View> last;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     last = std::exchange(last_, batch.view);
   }
   if (open_ == 0 || batch.view == nullptr) return;
@@ -79,14 +79,14 @@ void AdmissionSnapshotHub::on_durable(const Released& batch) {
 
 bool AdmissionSnapshotHub::ask() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (asked_) return true;
     asked_ = true;
   }
   const Queued queued =
       follower_.read_expensive("static", [this](const Engine& engine) { send(engine); });
   if (queued == Queued::kYes) return true;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   asked_ = false;
   return false;
 }
@@ -97,7 +97,7 @@ void AdmissionSnapshotHub::send(const Engine& engine) {
   std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams;
   std::shared_ptr<const View> view;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     streams = streams_;
     view = last_;
     asked_ = false;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "admission/policy_config.h"
@@ -14,6 +13,7 @@
 #include "server/api/streams/streams.h"
 #include "server/runtime/follower.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -34,9 +34,10 @@ class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
   void send();
 
   AdmissionSnapshotHub& hub_;
-  std::mutex copy_mutex_;
-  std::shared_ptr<const AdmissionSnapshot> sent_;  // the last copy, until it is sent
-  std::shared_ptr<const AdmissionSnapshot> next_;
+  Mutex copy_mutex_;
+  // the last copy, until it is sent
+  std::shared_ptr<const AdmissionSnapshot> sent_ SUBAK_GUARDED_BY(copy_mutex_);
+  std::shared_ptr<const AdmissionSnapshot> next_ SUBAK_GUARDED_BY(copy_mutex_);
 };
 
 // All Static streams. Threads: any.
@@ -59,12 +60,12 @@ class AdmissionSnapshotHub {
   const AdmissionConfig& config_;
   bool owed_ = false;  // the loop's thread: a copy whose read was refused
   std::atomic<std::size_t> open_{0};
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams_;
-  bool asked_ = false;
-  std::shared_ptr<const View> last_;  // of the last batch
+  Mutex mutex_;
+  std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams_ SUBAK_GUARDED_BY(mutex_);
+  bool asked_ SUBAK_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const View> last_ SUBAK_GUARDED_BY(mutex_);  // of the last batch
   // Oldest first. Only the follower's thread uses it.
-  std::deque<std::weak_ptr<const AdmissionSnapshot>> copies_;
+  std::deque<std::weak_ptr<const AdmissionSnapshot>> copies_;  // of the follower's thread
 };
 
 }  // namespace subak::api

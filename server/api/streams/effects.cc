@@ -23,7 +23,7 @@ void EffectsWriter::start(Runtime& runtime, ClusterId cluster) {
   });
   if (source == nullptr) return close(shutting_down());
   {
-    const std::scoped_lock lock(source_mutex_);
+    const MutexLock lock(source_mutex_);
     source_ = std::move(source);
     runtime_ = &runtime;
     launchers_.begin(cluster_);
@@ -38,7 +38,7 @@ void EffectsWriter::wake() {
 }
 
 void EffectsWriter::move_some() {
-  const std::scoped_lock lock(source_mutex_);
+  const MutexLock lock(source_mutex_);
   if (source_ == nullptr || !idle()) return;
   const std::vector<Effect> effects = source_->take();
   for (const Effect& effect : effects) {
@@ -56,7 +56,7 @@ void EffectsWriter::move_some() {
 void EffectsWriter::ended() {
   std::shared_ptr<EffectStream> source;
   {
-    const std::scoped_lock lock(source_mutex_);
+    const MutexLock lock(source_mutex_);
     source = std::move(source_);
   }
   if (source == nullptr) return;

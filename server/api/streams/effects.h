@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "server/api/streams/observe.h"
 #include "server/api/streams/streams.h"
 #include "server/runtime/runtime.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -28,9 +28,9 @@ class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
   Observers& launchers_;
   const Store& store_;
   std::string cluster_;
-  std::mutex source_mutex_;
-  std::shared_ptr<EffectStream> source_;
-  Runtime* runtime_ = nullptr;  // set once there is a source
+  Mutex source_mutex_;
+  std::shared_ptr<EffectStream> source_ SUBAK_GUARDED_BY(source_mutex_);
+  Runtime* runtime_ SUBAK_GUARDED_BY(source_mutex_) = nullptr;  // set once there is a source
 };
 
 }  // namespace subak::api

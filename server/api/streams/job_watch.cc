@@ -75,7 +75,7 @@ void JobWatch::ended() { hub_.remove(this); }
 
 void JobWatch::list_some() {
   {
-    const std::scoped_lock lock(list_mutex_);
+    const MutexLock lock(list_mutex_);
     if (!listing_ || asked_) return;
     asked_ = true;
   }
@@ -102,7 +102,7 @@ void JobWatch::list_part(const Engine& engine) {
   }
   const bool complete = filter_.job || rows.size() < kListPart;
   {
-    const std::scoped_lock lock(list_mutex_);
+    const MutexLock lock(list_mutex_);
     asked_ = false;
     if (!rows.empty()) listed_to_ = rows.back().id;
     if (complete) listing_ = false;
@@ -126,13 +126,13 @@ void JobWatch::list_part(const Engine& engine) {
 }
 
 void WatchHub::add(const std::shared_ptr<JobWatch>& watch) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   watches_.push_back(watch);
   watches_open_ = watches_.size();
 }
 
 void WatchHub::remove(const JobWatch* watch) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(watches_, [&](const auto& w) { return w.get() == watch; });
   watches_open_ = watches_.size();
 }
@@ -140,7 +140,7 @@ void WatchHub::remove(const JobWatch* watch) {
 void WatchHub::on_durable(const Released& batch) {
   if (watches_open_ == 0 || batch.facts == nullptr) return;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Fact& fact : *batch.facts) {
       if (const JobId id = std::visit(JobOf{}, fact.body)) changed_.insert(id);
     }
@@ -150,14 +150,14 @@ void WatchHub::on_durable(const Released& batch) {
 
 void WatchHub::ask() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (changed_.empty() || asked_) return;
     asked_ = true;
   }
   const Queued queued =
       follower_.read_expensive("watch", [this](const Engine& engine) { send_changes(engine); });
   if (queued == Queued::kYes) return;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   asked_ = false;  // with the next batch
 }
 
@@ -165,7 +165,7 @@ void WatchHub::send_changes(const Engine& engine) {
   std::vector<JobId> changed;
   std::vector<std::shared_ptr<JobWatch>> watches;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     watches = watches_;
     const std::size_t most =
         std::max<std::size_t>(1, kPushesPerRead / std::max<std::size_t>(1, watches.size()));
@@ -202,7 +202,7 @@ void WatchHub::end_slowest() {
     std::shared_ptr<JobWatch> slowest;
     std::size_t behind = 0;
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       for (const auto& watch : watches_) {
         const std::size_t backlog = watch->backlog();
         if (backlog <= behind) continue;

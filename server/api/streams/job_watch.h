@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "server/api/streams/streams.h"
 #include "server/runtime/follower.h"
 #include "subak/v1/job_service.grpc.pb.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -41,10 +41,10 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   Follower& follower_;
   Filter filter_;
   std::string turns_;  // the caller whose turns its reads take
-  std::mutex list_mutex_;
-  bool listing_;
-  bool asked_ = false;  // a read of the list's next part is queued
-  JobId listed_to_;
+  Mutex list_mutex_;
+  bool listing_ SUBAK_GUARDED_BY(list_mutex_);
+  bool asked_ SUBAK_GUARDED_BY(list_mutex_) = false;  // a read of the list's next part is queued
+  JobId listed_to_;                                   // of the one read at a time
 };
 
 // All WatchJobs streams. Threads: any.
@@ -70,10 +70,10 @@ class WatchHub {
   std::size_t most_bytes_;
   StreamBytes bytes_;
   std::atomic<std::size_t> watches_open_{0};
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<JobWatch>> watches_;
-  std::set<JobId> changed_;
-  bool asked_ = false;  // send_changes is queued
+  Mutex mutex_;
+  std::vector<std::shared_ptr<JobWatch>> watches_ SUBAK_GUARDED_BY(mutex_);
+  std::set<JobId> changed_ SUBAK_GUARDED_BY(mutex_);
+  bool asked_ SUBAK_GUARDED_BY(mutex_) = false;  // send_changes is queued
 };
 
 }  // namespace subak::api

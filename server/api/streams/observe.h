@@ -9,7 +9,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +18,7 @@
 #include "server/api/streams/streams.h"
 #include "server/runtime/runtime.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -43,10 +43,10 @@ class Observers {
   std::uint64_t stale() const { return stale_; }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, std::size_t> open_;
-  std::set<std::string> ours_;
-  std::uint64_t last_session_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, std::size_t> open_ SUBAK_GUARDED_BY(mutex_);
+  std::set<std::string> ours_ SUBAK_GUARDED_BY(mutex_);
+  std::uint64_t last_session_ SUBAK_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> stale_{0};
 };
 
@@ -82,28 +82,36 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   void settle(std::uint64_t sequence, std::optional<Error> error);
   void read_more();
   void advance();  // acknowledges; finishes once all is acknowledged
-  void collect_locked(v1::ObserveResponse* ack);
+  void collect_locked(v1::ObserveResponse* ack) SUBAK_REQUIRES(mutex_);
 
   StreamSet& set_;
   Observers& observers_;
   Runtime& runtime_;
   std::string actor_;
-  v1::ObserveRequest request_;  // used by the one read at a time
-  std::string cluster_;
-  std::uint64_t last_sequence_ = 0;
-  SenderClock sender_clock_;
-  std::uint64_t session_ = kNoSession;  // of the events arriving now
-  std::optional<Input> input_;          // read, not posted yet
+  // What the sender sends. Used by the one read at a time.
+  struct Incoming {
+    v1::ObserveRequest request;
+    std::string cluster;
+    std::uint64_t last_sequence = 0;
+    SenderClock clock;
+    std::uint64_t session = kNoSession;  // of the events arriving now
+    std::optional<Input> input;          // read, not posted yet
+  };
+  Incoming incoming_;
 
-  std::mutex mutex_;
-  std::deque<Pending> pending_;  // by sequence
-  bool reading_ = false;         // a read is open, or an event waits for the mailbox
-  bool no_more_ = false;         // the sender has half-closed
-  bool writing_ = false;
-  bool closing_ = false;
-  bool finished_ = false;
-  grpc::Status status_;
-  v1::ObserveResponse ack_;
+  Mutex mutex_;
+  std::deque<Pending> pending_ SUBAK_GUARDED_BY(mutex_);  // by sequence
+  // Where the stream is.
+  struct Phase {
+    bool reading = false;  // a read is open, or an event waits for the mailbox
+    bool no_more = false;  // the sender has half-closed
+    bool writing = false;
+    bool closing = false;
+    bool finished = false;
+  };
+  Phase phase_ SUBAK_GUARDED_BY(mutex_);
+  grpc::Status status_;  // of the first close; not changed after that
+  v1::ObserveResponse ack_ SUBAK_GUARDED_BY(mutex_);
   std::shared_ptr<ObserveStream> self_;
 };
 

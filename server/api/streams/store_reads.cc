@@ -10,14 +10,17 @@ std::optional<Error> StoreReads::start(Store& store) {
   auto reader = store.open_reader();
   if (!reader) return reader.error();
   reader_ = std::move(*reader);
-  running_ = true;
+  {
+    const MutexLock lock(mutex_);
+    running_ = true;
+  }
   thread_ = std::thread([this] { work(); });
   return std::nullopt;
 }
 
 void StoreReads::stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     running_ = false;
   }
   wake_.notify_one();
@@ -26,7 +29,7 @@ void StoreReads::stop() {
 
 Queued StoreReads::run(const std::string& caller, Task task) {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!running_) return Queued::kStopped;
     const Queued queued = tasks_.push(caller, std::move(task));
     if (queued != Queued::kYes) return queued;
@@ -37,9 +40,9 @@ Queued StoreReads::run(const std::string& caller, Task task) {
 
 void StoreReads::work() {
   name_thread("store reads");
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return !tasks_.empty() || !running_; });
+    wake_.wait(lock, [this]() SUBAK_REQUIRES(mutex_) { return !tasks_.empty() || !running_; });
     auto next = tasks_.take();
     if (!next) return;
     lock.unlock();

@@ -1,10 +1,8 @@
 // Runs reads of ledger and audit rows on one thread, with a database connection of its own.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -13,6 +11,7 @@
 #include "core/limits.h"
 #include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -36,10 +35,11 @@ class StoreReads {
   void work();
 
   std::unique_ptr<StoreReader> reader_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  FairQueue<Task> tasks_{limits::kMaxStoreReads, limits::kMaxReadsPerCaller};
-  bool running_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  FairQueue<Task> tasks_ SUBAK_GUARDED_BY(mutex_){limits::kMaxStoreReads,
+                                                  limits::kMaxReadsPerCaller};
+  bool running_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

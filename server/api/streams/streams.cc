@@ -53,7 +53,7 @@ grpc::Status StreamSet::add(const std::shared_ptr<Closable>& stream, StreamKind 
   if (!admission.caller) return admission.refusal;
   const Owner owner{kind, *admission.caller, admission.least};
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return shutting_down();
     const grpc::Status full = limit_reached(kind, owner.caller.actor);
     if (!full.ok()) return full;
@@ -65,7 +65,7 @@ grpc::Status StreamSet::add(const std::shared_ptr<Closable>& stream, StreamKind 
 }
 
 void StreamSet::remove(const std::shared_ptr<Closable>& stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto at = open_.find(stream);
   if (at == open_.end()) return;
   const auto own = of_caller_.find({at->second.kind, at->second.caller.actor});
@@ -77,7 +77,7 @@ void StreamSet::remove(const std::shared_ptr<Closable>& stream) {
 void StreamSet::close_all() {
   std::vector<std::shared_ptr<Closable>> open;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     for (const auto& [stream, owner] : open_) open.push_back(stream);
   }
@@ -87,7 +87,7 @@ void StreamSet::close_all() {
 void StreamSet::check_rights() {
   std::vector<std::pair<std::shared_ptr<Closable>, grpc::Status>> ended;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [stream, owner] : open_) {
       grpc::Status status = refusal_of(owner);
       if (!status.ok()) ended.emplace_back(stream, std::move(status));

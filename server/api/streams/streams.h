@@ -9,13 +9,13 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "server/api/common/auth.h"
 #include "server/api/common/status.h"
+#include "threads/mutex.h"
 
 namespace subak::api {
 
@@ -56,14 +56,14 @@ class StreamSet {
     Role least;
   };
   grpc::Status refusal_of(const Owner& owner) const;
-  grpc::Status limit_reached(StreamKind kind, const std::string& actor);
+  grpc::Status limit_reached(StreamKind kind, const std::string& actor) SUBAK_REQUIRES(mutex_);
 
   const Authenticator& auth_;
-  std::mutex mutex_;
-  bool stopping_ = false;
-  std::map<std::shared_ptr<Closable>, Owner> open_;
-  std::map<std::pair<StreamKind, std::string>, std::size_t> of_caller_;
-  std::map<StreamKind, std::size_t> of_kind_;
+  Mutex mutex_;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
+  std::map<std::shared_ptr<Closable>, Owner> open_ SUBAK_GUARDED_BY(mutex_);
+  std::map<std::pair<StreamKind, std::string>, std::size_t> of_caller_ SUBAK_GUARDED_BY(mutex_);
+  std::map<StreamKind, std::size_t> of_kind_ SUBAK_GUARDED_BY(mutex_);
 };
 
 // Counts the memory of all streams of one kind. Threads: any.
@@ -113,7 +113,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   bool push(std::shared_ptr<const Message> message) {
     bool overflow = false;
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closing_) return false;
       overflow = queue_.size() >= most_;
       if (!overflow) {
@@ -129,13 +129,13 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   }
   // Number of messages that wait.
   std::size_t backlog() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return queue_.size();
   }
   // Ends the stream and drops queued messages. Only the first close counts.
   void close(const grpc::Status& status) override {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closing_) return;
       closing_ = true;
       status_ = status;
@@ -146,7 +146,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     this->Finish(status_);
   }
   bool idle() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return !closing_ && !writing_ && queue_.empty();
   }
 
@@ -154,7 +154,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     bool finish = false;
     bool is_drained = false;
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       writing_ = false;
       current_ = nullptr;
       if (!ok && !closing_) {
@@ -184,14 +184,14 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   virtual void ended() {}
 
  private:
-  void write_locked() {
+  void write_locked() SUBAK_REQUIRES(mutex_) {
     current_ = std::move(queue_.front());
     queue_.pop_front();
     count(-1);
     writing_ = true;
     this->StartWrite(current_.get());
   }
-  void count(std::ptrdiff_t entries) {
+  void count(std::ptrdiff_t entries) SUBAK_REQUIRES(mutex_) {
     if (bytes_ == nullptr) return;
     const std::size_t bytes = sizeof(current_) * static_cast<std::size_t>(std::abs(entries));
     entries > 0 ? bytes_->add(bytes) : bytes_->remove(bytes);
@@ -199,13 +199,13 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
 
   StreamSet& set_;
   std::size_t most_;
-  std::mutex mutex_;
+  Mutex mutex_;
   StreamBytes* bytes_;
-  std::deque<std::shared_ptr<const Message>> queue_;
-  std::shared_ptr<const Message> current_;  // being written
-  bool writing_ = false;
-  bool closing_ = false;
-  grpc::Status status_;
+  std::deque<std::shared_ptr<const Message>> queue_ SUBAK_GUARDED_BY(mutex_);
+  std::shared_ptr<const Message> current_ SUBAK_GUARDED_BY(mutex_);  // being written
+  bool writing_ SUBAK_GUARDED_BY(mutex_) = false;
+  bool closing_ SUBAK_GUARDED_BY(mutex_) = false;
+  grpc::Status status_;  // of the first close; not changed after that
   std::shared_ptr<QueueWriter> self_;
 };
 

@@ -414,7 +414,7 @@ void Edge::Impl::publish() {
   now.not_taken = not_taken;
   now.put_off = put_off.size();
   now.clock_behind_ms = cache.clocks().largest_ms();
-  const std::scoped_lock lock(stats_mutex);
+  const MutexLock lock(stats_mutex);
   if (stats.error != now.error && !now.error.empty() && phase != Phase::kOff) {
     log::warn("edge", {{"cluster", options.cluster}, {"error", now.error}});
   }

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -26,6 +25,7 @@
 #include "server/edge/cluster/plan.h"
 #include "server/edge/cluster/waiting.h"
 #include "server/edge/cluster/writer.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -36,27 +36,27 @@ class Inbox {
   explicit Inbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   void put(Task task) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!wake_) return;
     tasks_.push_back(std::move(task));
     wake_();
   }
   void wake() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (wake_) wake_();
   }
   std::vector<Task> take() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(tasks_, {});
   }
   void close() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     wake_ = nullptr;
     tasks_.clear();
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::function<void()> wake_;
   std::vector<Task> tasks_;
 };
@@ -81,7 +81,7 @@ struct Edge::Impl {
 
   // --- any thread
   EdgeStats read_stats() const {
-    const std::scoped_lock lock(stats_mutex);
+    const MutexLock lock(stats_mutex);
     return stats;
   }
 
@@ -181,7 +181,7 @@ struct Edge::Impl {
   std::int64_t put_off_due_ms = 0;
   std::string said_unreadable;  // in the log
 
-  mutable std::mutex stats_mutex;
+  mutable Mutex stats_mutex;
   EdgeStats stats;
   std::atomic<bool> stopping{false};
   std::thread thread;

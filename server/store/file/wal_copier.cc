@@ -9,7 +9,7 @@ namespace subak {
 
 WalCopier::~WalCopier() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -27,7 +27,7 @@ std::optional<Error> WalCopier::start(const std::string& path, Connection& write
 }
 
 std::uint64_t WalCopier::copies() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return copies_;
 }
 
@@ -39,7 +39,7 @@ int WalCopier::hook(void* self, sqlite3*, const char*, int pages) {
 void WalCopier::written(int pages) {
   if (pages < pages_) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     due_ = true;
   }
   wake_.notify_all();
@@ -47,9 +47,9 @@ void WalCopier::written(int pages) {
 
 void WalCopier::run() {
   name_thread("wal");
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [&] { return due_ || stopping_; });
+    wake_.wait(lock, [&]() SUBAK_REQUIRES(mutex_) { return due_ || stopping_; });
     if (stopping_) return;
     due_ = false;
     lock.unlock();

@@ -2,9 +2,7 @@
 // SQLite would do it inside COMMIT, which then takes 5 to 20 ms.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -12,6 +10,7 @@
 #include "core/error.h"
 #include "server/store/file/connection.h"
 #include "server/store/file/write_gate.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -37,12 +36,12 @@ class WalCopier {
   WriteGate& gate_;
   Connection db_;
   int pages_ = 0;
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  bool due_ = false;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  bool due_ SUBAK_GUARDED_BY(mutex_) = false;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   bool failing_ = false;  // the copier thread's own: one log line per period of failures
-  std::uint64_t copies_ = 0;
+  std::uint64_t copies_ SUBAK_GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };
 

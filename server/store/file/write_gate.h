@@ -1,8 +1,7 @@
 // Admits one writer at a time, commits before background work.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -24,28 +23,28 @@ class WriteGate {
 
  private:
   void enter(Who who) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (who == Who::kCommit) {
       ++commits_waiting_;
-      free_.wait(lock, [&] { return !taken_; });
+      free_.wait(lock, [&]() SUBAK_REQUIRES(mutex_) { return !taken_; });
       --commits_waiting_;
     } else {
-      free_.wait(lock, [&] { return !taken_ && commits_waiting_ == 0; });
+      free_.wait(lock, [&]() SUBAK_REQUIRES(mutex_) { return !taken_ && commits_waiting_ == 0; });
     }
     taken_ = true;
   }
   void leave() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       taken_ = false;
     }
     free_.notify_all();
   }
 
-  std::mutex mutex_;
-  std::condition_variable free_;
-  int commits_waiting_ = 0;
-  bool taken_ = false;
+  Mutex mutex_;
+  CondVar free_;
+  int commits_waiting_ SUBAK_GUARDED_BY(mutex_) = 0;
+  bool taken_ SUBAK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace subak

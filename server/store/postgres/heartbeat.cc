@@ -13,7 +13,7 @@ Heartbeat::Heartbeat(Of of) : of_(std::move(of)), thread_([this] { run(); }) {}
 
 Heartbeat::~Heartbeat() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -22,7 +22,7 @@ Heartbeat::~Heartbeat() {
 
 void Heartbeat::tell(std::string said) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     said_ = std::move(said);
     is_due_ = true;
   }
@@ -63,9 +63,9 @@ void Heartbeat::run() {
       if (of_.lost) of_.lost(*error);
       return;
     }
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     wake_.wait_for(lock, std::chrono::milliseconds(limits::kHeartbeatMs),
-                   [&] { return stop_ || is_due_; });
+                   [&]() SUBAK_REQUIRES(mutex_) { return stop_ || is_due_; });
     if (stop_) return;
     is_due_ = false;
     said = said_;

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +13,7 @@
 #include "server/runtime/ports.h"
 #include "server/store/postgres/address.h"
 #include "server/store/postgres/pg_connection.h"
+#include "threads/mutex.h"
 
 namespace subak::postgres {
 
@@ -50,11 +49,11 @@ class Heartbeat {
   std::optional<Error> look(PgConnection& db, const std::string& said);
 
   const Of of_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;
-  bool is_due_ = false;
-  std::string said_;  // under the mutex
+  Mutex mutex_;
+  CondVar wake_;
+  bool stop_ SUBAK_GUARDED_BY(mutex_) = false;
+  bool is_due_ SUBAK_GUARDED_BY(mutex_) = false;
+  std::string said_ SUBAK_GUARDED_BY(mutex_);  // under the mutex
   std::thread thread_;
 };
 

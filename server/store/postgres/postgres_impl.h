@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -18,6 +17,7 @@
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/postgres/proof.h"
 #include "server/store/postgres/rows.h"
+#include "threads/mutex.h"
 
 namespace subak::postgres {
 
@@ -110,9 +110,9 @@ class PostgresStore final : public SharedStore {
 
   LeadershipWatch watch_;
   bool took_over_ = false;
-  mutable std::mutex seen_mutex_;
-  Leadership seen_;                              // the leader at the last look; under the mutex
-  std::atomic<std::int64_t> waits_since_ms_{0};  // of a commit, monotonic clock; 0: none waits
+  mutable Mutex seen_mutex_;
+  Leadership seen_ SUBAK_GUARDED_BY(seen_mutex_);  // the leader at the last look
+  std::atomic<std::int64_t> waits_since_ms_{0};    // of a commit, monotonic clock; 0: none waits
 
   PgConnection background_;              // of the thread that writes checkpoints
   std::atomic<bool> in_trouble_{false};  // a commit gets no answer

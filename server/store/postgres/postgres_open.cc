@@ -86,7 +86,7 @@ Result<bool> PostgresStore::look(LeadershipSeen& seen) {
   if (on_time_) on_time_({rows->time_ms, began_ms, clock_.boot_ms()});
   seen = *std::move(rows);
   {
-    const std::lock_guard lock(seen_mutex_);
+    const MutexLock lock(seen_mutex_);
     seen_ = seen.lead;
   }
   return watch_.is_free(seen, clock_.boot_ms());
@@ -190,7 +190,7 @@ Leadership PostgresStore::lead() const {
   if (const std::int64_t ours = epoch_; ours != 0) {
     lead = {ours, holder_, advertise_, {}};
   } else {
-    const std::lock_guard lock(seen_mutex_);
+    const MutexLock lock(seen_mutex_);
     lead = seen_;
   }
   lead.holder.resize(std::min(lead.holder.rfind(' '), lead.holder.size()));

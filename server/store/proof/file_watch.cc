@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kEvery{1};
 
 FileWatch::~FileWatch() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -27,8 +27,8 @@ void FileWatch::start(std::function<void(const Error&)> lost) {
 
 void FileWatch::run(const std::function<void(const Error&)>& lost) {
   name_thread("files");
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kEvery, [&] { return stopping_; })) {
+  MutexLock lock(mutex_);
+  while (!wake_.wait_for(lock, kEvery, [&]() SUBAK_REQUIRES(mutex_) { return stopping_; })) {
     if (const auto error = lock_.check()) return lost(*error);
   }
 }

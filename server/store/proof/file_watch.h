@@ -2,13 +2,12 @@
 // commits would not notice.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 #include "core/error.h"
 #include "server/store/file/store_lock.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -26,9 +25,9 @@ class FileWatch {
   void run(const std::function<void(const Error&)>& lost);
 
   const StoreLock& lock_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
