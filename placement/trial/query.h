@@ -62,6 +62,12 @@ class Query {
 
   // How many pods the gang has. Their ranks are 0 to pods() - 1.
   std::uint32_t pods() const { return shape.request().pods(); }
+  // How many segments it has, each of one pod if it names no size. The last one is smaller if the
+  // size does not divide the gang: pods may say so, and no input may stop the search.
+  std::uint32_t segments() const {
+    const std::uint32_t size = std::max(segment, 1u);
+    return pods() / size + (pods() % size == 0 ? 0 : 1);
+  }
   // A node that the fleet has seen.
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // The nodes of an NVLink domain, ascending.

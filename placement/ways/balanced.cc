@@ -16,7 +16,8 @@ std::uint32_t most_in_one(GangAttempt& a, const Bounds& bounds, std::uint32_t un
   std::uint32_t fits = 0, too_many = units + 1;
   while (fits + 1 < too_many) {
     const std::uint32_t middle = fits + (too_many - fits) / 2;
-    const bool ok = segment(a, bounds, a.query().runs(0, middle * unit));
+    const std::uint32_t end = std::min(middle * unit, a.query().pods());
+    const bool ok = segment(a, bounds, a.query().runs(0, end));
     a.trial().undo_to(0);
     (ok ? fits : too_many) = middle;
   }
@@ -29,7 +30,7 @@ std::uint32_t most_in_one(GangAttempt& a, const Bounds& bounds, std::uint32_t un
 bool balanced(GangAttempt& a, const Bounds& bounds, const Runs& all) {
   const Query& q = a.query();
   const std::uint32_t unit = std::max(q.segment, 1u);
-  const std::uint32_t units = q.pods() / unit;
+  const std::uint32_t units = q.segments();
   must(units > 0, "a balanced gang has a unit");
   if (greedily(a, bounds, all, 1)) return true;
   const std::uint32_t most = most_in_one(a, bounds, unit, units);

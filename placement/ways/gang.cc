@@ -15,10 +15,10 @@ namespace {
 std::uint32_t part_end(const Query& q, std::uint32_t parts, std::uint32_t first) {
   const std::uint32_t pods = q.pods();
   if (parts == 0) return q.segment > 0 ? std::min(first + q.segment, pods) : pods;
-  const std::uint32_t unit = std::max(q.segment, 1u), units = pods / unit;
+  const std::uint32_t unit = std::max(q.segment, 1u), units = q.segments();
   must(parts <= units, "each part of a balanced gang has a pod");
   const std::uint32_t each = units / parts, larger = units % parts * (each + 1) * unit;
-  return first + (first < larger ? each + 1 : each) * unit;
+  return std::min(pods, first + (first < larger ? each + 1 : each) * unit);
 }
 
 // Takes the domain of the part that has the ranks [first, last): its first pod with GPUs says which.
