@@ -15,7 +15,7 @@
 #include "server/runtime/clock/clock.h"
 #include "server/store/file/copy.h"
 #include "server/store/move/restore.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 #include "server/store/postgres/restore_postgres.h"
 #include "server/store/proof/verify.h"
 #include "subak/v1/admin_service.pb.h"

@@ -9,7 +9,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "kube/json.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 
 namespace subak::cli {
 namespace {

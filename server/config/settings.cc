@@ -10,7 +10,7 @@
 #include "core/limits.h"
 #include "core/printable.h"
 #include "kube/quantity.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 
 namespace subak {
 namespace config {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 
 namespace subak {
 namespace {

@@ -18,7 +18,7 @@
 #include "server/service/files.h"
 #include "server/service/listeners.h"
 #include "server/service/service_impl.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 #include "server/store/sqlite/sqlite_store.h"
 
 namespace subak {

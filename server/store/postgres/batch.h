@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "model/fact.h"
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/pg_connection.h"
 #include "server/store/proof/audit_rows.h"
 #include "server/store/proof/head.h"
 

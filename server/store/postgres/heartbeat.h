@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "server/runtime/clock/database_clock.h"
 #include "server/runtime/ports.h"
-#include "server/store/postgres/address.h"
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/address.h"
+#include "server/store/postgres/database/pg_connection.h"
 #include "threads/mutex.h"
 
 namespace subak::postgres {

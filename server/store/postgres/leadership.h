@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "server/runtime/ports.h"
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/pg_connection.h"
 
 namespace subak::postgres {
 

@@ -10,8 +10,9 @@
 #include "core/limits.h"
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
-#include "server/store/postgres/address.h"
 #include "server/store/postgres/batch.h"
+#include "server/store/postgres/checkpoint_writer.h"
+#include "server/store/postgres/database/address.h"
 #include "server/store/postgres/heartbeat.h"
 #include "server/store/postgres/leadership.h"
 #include "server/store/postgres/postgres_store.h"
@@ -23,7 +24,8 @@ namespace subak::postgres {
 
 class PostgresStore final : public SharedStore {
  public:
-  PostgresStore(Address address, const PostgresOptions& options);
+  // `options` has a clock.
+  PostgresStore(Address address, PostgresOptions options);
   ~PostgresStore() override { give_up_lead(); }
   // Connects; call it first.
   std::optional<Error> open();
@@ -32,7 +34,7 @@ class PostgresStore final : public SharedStore {
   bool leads() const override { return epoch_ != 0; }
   bool took_over() const override { return took_over_; }
   void watch() override;
-  void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
+  void note_alive() override { watch_.saw_sign(clock().boot_ms()); }
   void give_up_lead() override;
   void tell(const KnownAs& known_as) override;
   Leadership lead() const override;
@@ -51,7 +53,7 @@ class PostgresStore final : public SharedStore {
  private:
   enum class Outcome : std::uint8_t {
     kDone,     // durable
-    kRefused,  // none of it is there: error_
+    kRefused,  // none of it is there: batch_.error
     kAgain,    // none of it is there
     kUnknown,  // it may be there
   };
@@ -71,7 +73,7 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> check_rows();
 
   // Calls attempt() until it is done or refused. After an unknown outcome it asks the database
-  // under a new epoch: resolve() says what became of `sent_`.
+  // under a new epoch: resolve() says what became of `batch_.sent`.
   template <class F>
   std::optional<Error> insist(F&& attempt);
   Outcome resolve();
@@ -82,40 +84,37 @@ class PostgresStore final : public SharedStore {
   Outcome last_edits(std::span<const Fact> facts, LastEdits& out);
   Outcome lost();
 
-  // Uses the background's connection; an error if another process leads by now.
-  std::optional<Error> write_part(std::uint64_t seq, std::uint64_t part, std::string_view rows);
-  std::optional<Error> run_as_leader(const char* rest, Parameters& parameters);
-  std::optional<Error> open_background();
-  Result<std::uint32_t> anchor_of(std::uint64_t seq);
+  const Clock& clock() const { return *options_.clock; }
 
   const Address address_;
-  const Clock& clock_;
-  const std::string holder_;
-  const std::uint32_t known_version_;
-  const bool ignore_checkpoint_, takes_lead_, replicated_;
-  const std::string copy_path_, wanted_uuid_, advertise_;
-  const std::function<bool()> stop_, may_lead_;
-  const std::function<void(const Error&)> on_lost_;
-  const std::function<void(const ClockSample&)> on_time_;
+  const PostgresOptions options_;
   std::string uuid_;
   std::uint32_t seed_ = 0;                 // start of the checksums
-  std::atomic<std::int64_t> epoch_{0};     // this process's; the background reads it
-  std::atomic<std::uint32_t> version_{1};  // of the facts, as in position_
+  std::atomic<std::int64_t> epoch_{0};     // of this process; 0: it does not lead
+  std::atomic<std::uint32_t> version_{1};  // of the facts, as in batch_.position
 
-  // Used by the committing thread.
+  // The rest up to `checkpoints_` is used by the committing thread, but for atomics.
   PgConnection db_;
-  Position position_;             // before the batch
-  std::optional<Position> sent_;  // after the batch whose outcome is unknown
-  std::optional<Error> error_;    // of the last attempt
-
+  struct CurrentBatch {
+    Position position;             // before it
+    std::optional<Position> sent;  // after the batch whose outcome is unknown
+    std::optional<Error> error;    // of the last attempt
+  };
+  CurrentBatch batch_;
   LeadershipWatch watch_;
   bool took_over_ = false;
-  mutable Mutex seen_mutex_;
-  Leadership seen_ SUBAK_GUARDED_BY(seen_mutex_);  // the leader at the last look
-  std::atomic<std::int64_t> waits_since_ms_{0};    // of a commit, monotonic clock; 0: none waits
-
-  PgConnection background_;              // of the thread that writes checkpoints
-  std::atomic<bool> in_trouble_{false};  // a commit gets no answer
+  // The leader at the last look.
+  struct Seen {
+    mutable Mutex mutex;
+    Leadership lead SUBAK_GUARDED_BY(mutex);
+  };
+  Seen seen_;
+  struct Trouble {
+    std::atomic<std::int64_t> waits_since_ms{0};  // of a commit, monotonic clock; 0: none waits
+    std::atomic<bool> no_answer{false};           // a commit gets none
+  };
+  Trouble trouble_;
+  CheckpointWriter checkpoints_;  // of the thread that writes checkpoints
   // When the last confirmation of the lead began, boot clock. Only a heartbeat is a confirmation: a
   // process that waits for silence does not see commits before it takes the lead.
   std::atomic<std::int64_t> confirmed_ms_{0};

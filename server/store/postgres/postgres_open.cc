@@ -8,10 +8,10 @@
 #include "core/limits.h"
 #include "server/log/log.h"
 #include "server/store/file/row_sum.h"
+#include "server/store/postgres/database/migrations.h"
+#include "server/store/postgres/database/tables.h"
 #include "server/store/postgres/leadership.h"
-#include "server/store/postgres/migrations.h"
 #include "server/store/postgres/postgres_impl.h"
-#include "server/store/postgres/tables.h"
 #include "server/store/proof/migrate.h"
 
 namespace subak {
@@ -33,7 +33,7 @@ std::optional<Error> PostgresStore::check_server() {
     if (!row.ok()) return db_.error("store.open", row);
     const std::string_view value = row.bytes(0, 0);
     if (std::string_view(setting) == "synchronous_standby_names") {
-      if (!replicated_ || !value.empty()) continue;
+      if (!options_.replicated || !value.empty()) continue;
       return refuse(
           "a database server without synchronous standbys (synchronous_standby_names is empty)",
           "want one, or databaseDurability: local (--database-durability local), if it is enough "
@@ -72,29 +72,29 @@ std::optional<Error> PostgresStore::open() {
 }
 
 Result<bool> PostgresStore::look(LeadershipSeen& seen) {
-  watch_.begin_look(clock_.boot_ms());
+  watch_.begin_look(clock().boot_ms());
   const auto failed = [&](const Error& error) {
-    watch_.saw_nothing(clock_.boot_ms());
+    watch_.saw_nothing(clock().boot_ms());
     return error;
   };
   if (!db_.is_open()) {
     if (auto error = db_.open(address_)) return failed(*error);
   }
-  const std::int64_t began_ms = clock_.boot_ms();
+  const std::int64_t began_ms = clock().boot_ms();
   auto rows = look_at_lead(db_);
   if (!rows.ok()) return failed(rows.error());
-  if (on_time_) on_time_({rows->time_ms, began_ms, clock_.boot_ms()});
+  if (options_.on_time) options_.on_time({rows->time_ms, began_ms, clock().boot_ms()});
   seen = *std::move(rows);
   {
-    const MutexLock lock(seen_mutex_);
-    seen_ = seen.lead;
+    const MutexLock lock(seen_.mutex);
+    seen_.lead = seen.lead;
   }
-  return watch_.is_free(seen, clock_.boot_ms());
+  return watch_.is_free(seen, clock().boot_ms());
 }
 
 void PostgresStore::watch() {
   LeadershipSeen seen;
-  if (!leads() && watch_.since_look_ms(clock_.boot_ms()) >= limits::kHeartbeatMs) (void)look(seen);
+  if (!leads() && watch_.since_look_ms(clock().boot_ms()) >= limits::kHeartbeatMs) (void)look(seen);
 }
 
 Result<bool> PostgresStore::try_lead() {
@@ -102,16 +102,16 @@ Result<bool> PostgresStore::try_lead() {
   LeadershipSeen seen;
   const Result<bool> is_free = look(seen);
   if (!is_free.ok()) return is_free.error();
-  if (!*is_free && !takes_lead_) return false;
-  return may_lead_ && !may_lead_() ? false : take(seen);
+  if (!*is_free && !options_.take_lead) return false;
+  return options_.may_lead && !options_.may_lead() ? false : take(seen);
 }
 
 std::optional<Error> PostgresStore::check_version() {
   const PgResult row = db_.run("SELECT value FROM meta WHERE key = 'fact_version'");
   if (!row.ok() || row.rows() == 0) return std::nullopt;  // no tables yet; load() looks again
   const std::string version(row.bytes(0, 0));
-  if (std::strtoul(version.c_str(), nullptr, 10) <= known_version_) return std::nullopt;
-  return newer_facts("state", version, known_version_);
+  if (std::strtoul(version.c_str(), nullptr, 10) <= options_.fact_version) return std::nullopt;
+  return newer_facts("state", version, options_.fact_version);
 }
 
 // Detects a fact with an epoch above the lead's: the row of the lead was lost, and epochs began
@@ -129,11 +129,11 @@ std::optional<Error> PostgresStore::check_epoch() {
 Result<bool> PostgresStore::take(const LeadershipSeen& seen) {
   if (auto error = check_version()) return *error;
   if (auto error = check_epoch()) return *error;
-  confirmed_ms_ = clock_.boot_ms();
-  const Raised raised = take_lead(db_, holder_, advertise_, seen);
+  confirmed_ms_ = clock().boot_ms();
+  const Raised raised = take_lead(db_, options_.holder, options_.advertise, seen);
   if (raised.how == Raised::How::kUnknown) {
     const bool is_refused = db_.broken() == Broken::kNo && !db_.warned();
-    if (is_refused || takes_lead_) return *raised.error;
+    if (is_refused || options_.take_lead) return *raised.error;
     // If it was raised after all, this process waits until it counts as dead.
     log::warn("the lead was not taken",
               {{"store", describe()}, {"error", raised.error->message()}});
@@ -142,21 +142,22 @@ Result<bool> PostgresStore::take(const LeadershipSeen& seen) {
   if (raised.how == Raised::How::kOther) return false;
   epoch_ = raised.epoch;
   took_over_ = !seen.lead.holder.empty() && watch_.saw_life();
-  heartbeat_ = std::make_unique<Heartbeat>(Heartbeat::Of{
-      address_, clock_, holder_, epoch_, in_trouble_, confirmed_ms_, on_lost_, on_time_});
+  heartbeat_ = std::make_unique<Heartbeat>(Heartbeat::Of{address_, clock(), options_.holder, epoch_,
+                                                         trouble_.no_answer, confirmed_ms_,
+                                                         options_.on_lost, options_.on_time});
   if (auto error = prepare()) return *error;
   return true;
 }
 
 std::optional<Error> PostgresStore::prepare() {
-  const Result<int> applied = migrate(db_, postgres_migrations(), epoch_, clock_.wall_ms());
+  const Result<int> applied = migrate(db_, postgres_migrations(), epoch_, clock().wall_ms());
   if (!applied.ok()) return applied.error();
   if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
   if (auto error = check_rights(db_)) return error;
   if (auto error = check_tables(db_)) return error;
-  if (wanted_uuid_.empty()) check_role();  // else its owner puts a copy there
+  if (options_.uuid.empty()) check_role();  // else its owner puts a copy there
   if (auto error = found()) return error;
-  if (ignore_checkpoint_) {
+  if (options_.ignore_checkpoint) {
     log::warn("the checkpoint is left out", {{"store", describe()}});
     const std::string sql =
         std::string(kIfLeading) + "DELETE FROM meta USING l WHERE key = 'checkpoint'";
@@ -171,12 +172,13 @@ std::optional<Error> PostgresStore::prepare() {
 // proved later, so that callers do not wait for it.
 std::optional<Error> PostgresStore::check_rows() {
   constexpr std::uint64_t kRowBytes = 512;
-  const Head& head = position_.head;
+  const Head& head = batch_.position.head;
   const std::uint64_t rows = head.facts + head.ledger + head.audit;
   if (!took_over_ && rows <= limits::kQuickCheckBytes / kRowBytes) {
-    return prove_rows(db_, seed_, known_version_, [this] { return !stop_ || !stop_(); });
+    return prove_rows(db_, seed_, options_.fact_version,
+                      [this] { return !options_.stop || !options_.stop(); });
   }
-  proof_.start(address_, seed_, known_version_);
+  proof_.start(address_, seed_, options_.fact_version);
   return std::nullopt;
 }
 
@@ -188,10 +190,10 @@ void PostgresStore::tell(const KnownAs& known_as) {
 Leadership PostgresStore::lead() const {
   Leadership lead;
   if (const std::int64_t ours = epoch_; ours != 0) {
-    lead = {ours, holder_, advertise_, {}};
+    lead = {ours, options_.holder, options_.advertise, {}};
   } else {
-    const MutexLock lock(seen_mutex_);
-    lead = seen_;
+    const MutexLock lock(seen_.mutex);
+    lead = seen_.lead;
   }
   lead.holder.resize(std::min(lead.holder.rfind(' '), lead.holder.size()));
   return lead;
@@ -202,14 +204,14 @@ std::optional<Error> PostgresStore::found() {
   const auto uuid = read_meta(db_, "uuid");
   if (!uuid.ok()) return uuid.error();
   if (*uuid) {
-    if (wanted_uuid_.empty()) return std::nullopt;
+    if (options_.uuid.empty()) return std::nullopt;
     const PgResult fact = db_.run("SELECT seq FROM facts LIMIT 1");
     if (!fact.ok()) return db_.error("store.facts", fact);
-    if (fact.rows() == 0 && **uuid == wanted_uuid_) return std::nullopt;
+    if (fact.rows() == 0 && **uuid == options_.uuid) return std::nullopt;
     return Error{ErrorCode::kExists, "state", "a store is there already in " + describe(),
                  "want a database without one: make a new database"};
   }
-  const std::string name = wanted_uuid_.empty() ? random_uuid() : wanted_uuid_;
+  const std::string name = options_.uuid.empty() ? random_uuid() : options_.uuid;
   Parameters p;
   p.add(epoch_.load()).add(std::string_view(name)).add(sum_column(meta_sum("uuid", name)));
   p.add(sum_column(meta_sum("fact_version", "1")));
@@ -231,14 +233,15 @@ std::optional<Error> PostgresStore::load() {
   const auto version = read_meta(db_, "fact_version");
   if (!version.ok()) return version.error();
   if (!*version) return damaged_meta("fact_version");
-  position_.version = static_cast<std::uint32_t>(std::strtoul((*version)->c_str(), nullptr, 10));
-  if (position_.version == 0 || position_.version > known_version_) {
-    return newer_facts("state", **version, known_version_);
+  batch_.position.version =
+      static_cast<std::uint32_t>(std::strtoul((*version)->c_str(), nullptr, 10));
+  if (batch_.position.version == 0 || batch_.position.version > options_.fact_version) {
+    return newer_facts("state", **version, options_.fact_version);
   }
-  version_ = position_.version;
+  version_ = batch_.position.version;
   const auto head = read_head(db_, seed_);
   if (!head.ok()) return head.error();
-  position_.head = *head;
+  batch_.position.head = *head;
   const auto mark = read_checkpoint(db_, seed_);
   if (!mark.ok()) return mark.error();
   return check_checkpoint(db_, *mark);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "server/runtime/ports.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 #include "server/store/postgres/rows.h"
 
 namespace subak::postgres {

@@ -17,7 +17,7 @@
 namespace subak {
 
 struct PostgresOptions {
-  std::string address;           // postgres://user@host/database (server/store/postgres/address.h)
+  std::string address;  // postgres://user@host/database (server/store/postgres/database/address.h)
   const Clock* clock = nullptr;  // outlives the store
   std::string holder;            // name of this leader for other replicas: host and process
   // The newest fact version that this program knows; a test plays an older program with less.

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "core/error.h"
-#include "server/store/postgres/address.h"
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/address.h"
+#include "server/store/postgres/database/pg_connection.h"
 
 namespace subak::postgres {
 

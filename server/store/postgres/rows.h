@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "server/runtime/ports.h"
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/pg_connection.h"
 #include "server/store/proof/audit_rows.h"
 #include "server/store/proof/head.h"
 

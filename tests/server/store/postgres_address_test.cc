@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "server/runtime/clock/clock.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 #include "server/store/postgres/postgres_store.h"
 #include "tests/server/store/support/pg_cluster.h"
 #include "tests/server/store/support/store_facts.h"

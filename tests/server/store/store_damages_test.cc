@@ -12,7 +12,7 @@
 
 #include "server/runtime/clock/clock.h"
 #include "server/store/file/row_sum.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/postgres/proof.h"
 #include "server/store/postgres/rows.h"

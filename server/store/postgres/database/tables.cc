@@ -1,4 +1,4 @@
-#include "server/store/postgres/tables.h"
+#include "server/store/postgres/database/tables.h"
 
 #include <algorithm>
 #include <iterator>

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/pg_connection.h"
 
 namespace subak::postgres {
 

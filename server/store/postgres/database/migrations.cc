@@ -1,4 +1,4 @@
-#include "server/store/postgres/migrations.h"
+#include "server/store/postgres/database/migrations.h"
 
 #include <string>
 

@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "core/quantity.h"
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 
 struct pg_conn;
 struct pg_result;

@@ -1,4 +1,4 @@
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/pg_connection.h"
 
 #include <libpq-fe.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "server/store/postgres/address.h"
+#include "server/store/postgres/database/address.h"
 
 #include <libpq-fe.h>
 #include <sys/stat.h>

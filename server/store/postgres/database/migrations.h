@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/quantity.h"
-#include "server/store/postgres/pg_connection.h"
+#include "server/store/postgres/database/pg_connection.h"
 #include "server/store/proof/migrate.h"
 
 namespace subak::postgres {
