@@ -88,8 +88,11 @@ class PostgresStore final : public SharedStore {
 
   const Address address_;
   const PostgresOptions options_;
-  std::string uuid_;
-  std::uint32_t seed_ = 0;                 // start of the checksums
+  struct Identity {
+    std::string uuid;
+    std::uint32_t seed = 0;  // start of the checksums
+  };
+  Identity identity_;
   std::atomic<std::int64_t> epoch_{0};     // of this process; 0: it does not lead
   std::atomic<std::uint32_t> version_{1};  // of the facts, as in batch_.position
 

@@ -175,10 +175,10 @@ std::optional<Error> PostgresStore::check_rows() {
   const Head& head = batch_.position.head;
   const std::uint64_t rows = head.facts + head.ledger + head.audit;
   if (!took_over_ && rows <= limits::kQuickCheckBytes / kRowBytes) {
-    return prove_rows(db_, seed_, options_.fact_version,
+    return prove_rows(db_, identity_.seed, options_.fact_version,
                       [this] { return !options_.stop || !options_.stop(); });
   }
-  proof_.start(address_, seed_, options_.fact_version);
+  proof_.start(address_, identity_.seed, options_.fact_version);
   return std::nullopt;
 }
 
@@ -228,8 +228,8 @@ std::optional<Error> PostgresStore::found() {
 std::optional<Error> PostgresStore::load() {
   const auto uuid = read_meta(db_, "uuid");
   if (!uuid.ok()) return uuid.error();
-  uuid_ = uuid->value_or("");
-  seed_ = crc32c(uuid_);
+  identity_.uuid = uuid->value_or("");
+  identity_.seed = crc32c(identity_.uuid);
   const auto version = read_meta(db_, "fact_version");
   if (!version.ok()) return version.error();
   if (!*version) return damaged_meta("fact_version");
@@ -239,10 +239,10 @@ std::optional<Error> PostgresStore::load() {
     return newer_facts("state", **version, options_.fact_version);
   }
   version_ = batch_.position.version;
-  const auto head = read_head(db_, seed_);
+  const auto head = read_head(db_, identity_.seed);
   if (!head.ok()) return head.error();
   batch_.position.head = *head;
-  const auto mark = read_checkpoint(db_, seed_);
+  const auto mark = read_checkpoint(db_, identity_.seed);
   if (!mark.ok()) return mark.error();
   return check_checkpoint(db_, *mark);
 }

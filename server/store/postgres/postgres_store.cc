@@ -98,7 +98,7 @@ PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
   LastEdits last;
   if (const Outcome read = last_edits(facts, last); read != Outcome::kDone) return read;
   const auto batch =
-      Batch::make(facts, batch_.position, seed_, options_.fact_version, std::move(last));
+      Batch::make(facts, batch_.position, identity_.seed, options_.fact_version, std::move(last));
   if (!batch.ok()) {
     batch_.error = batch.error();
     return Outcome::kRefused;
@@ -157,7 +157,7 @@ PostgresStore::Outcome PostgresStore::resolve() {
     return Outcome::kUnknown;
   }
   epoch_ = raised.epoch;
-  const auto head = read_head(db_, seed_);
+  const auto head = read_head(db_, identity_.seed);
   if (!head.ok()) {
     batch_.error = head.error();
     return Outcome::kUnknown;
@@ -190,7 +190,7 @@ PostgresStore::Outcome PostgresStore::last_edits(std::span<const Fact> facts, La
   const Outcome outcome = judge(rows, "store.audit");
   if (outcome != Outcome::kDone) return outcome;
   for (int i = 0; i < rows.rows(); ++i) {
-    auto row = audit_entry(rows, i, seed_);
+    auto row = audit_entry(rows, i, identity_.seed);
     if (!row) {
       batch_.error = damaged("audit", rows.unsigned_number(i, 0));
       return Outcome::kRefused;
@@ -203,7 +203,7 @@ PostgresStore::Outcome PostgresStore::last_edits(std::span<const Fact> facts, La
 // --- checkpoints ---------------------------------------------------------------------------------
 
 std::optional<Error> PostgresStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
-  return checkpoints_.write({epoch_, version_, seed_}, seq, facts);
+  return checkpoints_.write({epoch_, version_, identity_.seed}, seq, facts);
 }
 
 std::optional<Error> PostgresStore::write_calibration(std::string_view bytes) {
@@ -230,7 +230,7 @@ Result<std::string> PostgresStore::make_copy(const std::function<bool()>& wanted
   auto reader = open_reader();
   if (!reader.ok()) return reader.error();
   SqliteOptions options{options_.copy_path};
-  options.uuid = uuid_;
+  options.uuid = identity_.uuid;
   options.fact_version = options_.fact_version;
   auto copy = open_sqlite_store(options);
   if (!copy.ok()) return copy.error();
