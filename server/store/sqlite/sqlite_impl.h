@@ -13,11 +13,10 @@
 #include "server/store/file/store_lock.h"
 #include "server/store/file/wal_copier.h"
 #include "server/store/file/write_gate.h"
-#include "server/store/proof/audit_rows.h"
 #include "server/store/proof/file_watch.h"
 #include "server/store/proof/full_check.h"
 #include "server/store/proof/head.h"
-#include "server/store/proof/ledger_rows.h"
+#include "server/store/sqlite/fact_writer.h"
 #include "server/store/sqlite/sqlite_store.h"
 
 namespace subak {
@@ -54,7 +53,6 @@ class SqliteStore final : public Store {
   std::optional<Error> prepare(int wal_pages);
   bool set_version(std::uint32_t version);
   void note_durable() const;
-  bool insert(const Fact& fact, Head& head, std::uint32_t& version);
   bool stored(std::uint64_t wanted, std::int64_t rows_before);
   Error commit_error() const;
   // `sum`: of the previous row, and on return of this one.
@@ -72,21 +70,28 @@ class SqliteStore final : public Store {
   StoreLock lock_;  // outlives the connections
   WriteGate gate_;  // its holder may use db_ and the statements
   Connection db_;
-  Statement begin_, commit_, rollback_, insert_fact_, insert_kept_, drop_kept_;
-  LedgerWriter ledger_;
-  AuditWriter audit_;
-  HeadWriter head_writer_;
-  std::string body_;              // of the row that is being written
-  std::optional<Error> refused_;  // why it is not written
-  std::uint32_t seed_ = 0;        // start of the checksums
+  struct Transaction {
+    Statement begin, commit, rollback;
+  };
+  Transaction transaction_;
+  FactWriter facts_;
+  std::uint32_t seed_ = 0;  // start of the checksums
   Head head_;
   bool opened_ = false;
-  std::uint64_t checkpoint_seq_ = 0;
+  struct Checkpoint {
+    std::uint64_t seq = 0;  // of the one in use; 0: there is none
+    Statement insert, drop;
+  };
+  Checkpoint checkpoint_;
   std::uint32_t version_ = 1;  // of the facts
   WalCopier copier_{gate_};
-  std::shared_ptr<std::atomic<bool>> indexes_sound_ = std::make_shared<std::atomic<bool>>(false);
-  bool check_later_ = false;  // after the first commit, so that a start has the machine
-  FullCheck full_check_{indexes_sound_};
+  // The check of the whole store.
+  struct Checking {
+    std::shared_ptr<std::atomic<bool>> sound = std::make_shared<std::atomic<bool>>(false);
+    bool later = false;  // after the first commit, so that a start has the machine
+    FullCheck full{sound};
+  };
+  Checking checking_;
   FileWatch watch_{lock_};
 };
 

@@ -75,7 +75,7 @@ std::optional<Error> SqliteStore::open(const SqliteOptions& options) {
   version_ = *version;
   if (auto error = prepare(options.wal_pages)) return error;
   db_.copy_log_at_close(true);
-  check_later_ = !*indexes_sound_;
+  checking_.later = !*checking_.sound;
   if (options.on_lost) watch_.start(options.on_lost);
   return std::nullopt;
 }
@@ -98,7 +98,7 @@ std::optional<Error> SqliteStore::check(bool content) {
   const auto tables = db_.number("SELECT count(*) FROM sqlite_master");
   if (!tables) return unreadable_store(db_, path_);
   if (*tables == 0) {
-    *indexes_sound_ = true;
+    *checking_.sound = true;
     return std::nullopt;
   }
   const Result<std::size_t> applied = check_applied(db_, sqlite_migrations());
@@ -114,7 +114,7 @@ std::optional<Error> SqliteStore::check(bool content) {
   if (!pages || !page) return unreadable_store(db_, path_);
   if (!content || *pages * *page > limits::kQuickCheckBytes) return std::nullopt;
   if (auto error = check_content(db_, true)) return error;
-  *indexes_sound_ = true;
+  *checking_.sound = true;
   return std::nullopt;
 }
 
@@ -156,17 +156,17 @@ std::optional<Error> SqliteStore::prepare(int wal_pages) {
   if (auto error = check_mark()) return error;
   const auto checkpoint = read_checkpoint_mark(db_, seed_);
   if (!checkpoint.ok()) return checkpoint.error();
-  checkpoint_seq_ = checkpoint->seq;
-  const bool ok = begin_.prepare(db_, "BEGIN IMMEDIATE") && commit_.prepare(db_, "COMMIT") &&
-                  rollback_.prepare(db_, "ROLLBACK") &&
-                  insert_fact_.prepare(db_, "INSERT INTO facts VALUES (?, ?, ?, ?, ?)") &&
-                  insert_kept_.prepare(db_, "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?)") &&
-                  drop_kept_.prepare(db_, "DELETE FROM checkpoint WHERE seq = ? AND ord < ?") &&
-                  ledger_.prepare(db_, seed_) && audit_.prepare(db_, seed_) &&
-                  head_writer_.prepare(db_, seed_);
+  checkpoint_.seq = checkpoint->seq;
+  const bool ok =
+      transaction_.begin.prepare(db_, "BEGIN IMMEDIATE") &&
+      transaction_.commit.prepare(db_, "COMMIT") &&
+      transaction_.rollback.prepare(db_, "ROLLBACK") &&
+      checkpoint_.insert.prepare(db_, "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?)") &&
+      checkpoint_.drop.prepare(db_, "DELETE FROM checkpoint WHERE seq = ? AND ord < ?") &&
+      facts_.prepare(db_, seed_);
   if (!ok) return db_.error("store.open");
   // A read-only store fails at the first write: make that one now.
-  if (!head_writer_.write(head_)) return db_.error("store.open");
+  if (!facts_.write(head_)) return db_.error("store.open");
   opened_ = true;
   note_durable();
   lock_.watch();

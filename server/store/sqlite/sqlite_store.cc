@@ -31,22 +31,22 @@ std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   const Turn turn(gate_, WriteGate::Who::kCommit);
   Head head = head_;
   std::uint32_t version = version_;
-  refused_.reset();
-  bool ok = begin_.run();
+  facts_.begin();
+  bool ok = transaction_.begin.run();
   const std::int64_t rows_before = sqlite3_total_changes64(db_.get());
-  for (const Fact& fact : facts) ok = ok && insert(fact, head, version);
+  for (const Fact& fact : facts) ok = ok && facts_.insert(fact, known_version_, head, version);
   const std::uint64_t wanted = facts.size() + head.ledger - head_.ledger + head.audit - head_.audit;
   ok = ok && stored(wanted, rows_before);
   if (version != version_) ok = ok && set_version(version);
-  if (ok && head_writer_.write(head) && commit_.run()) {
+  if (ok && facts_.write(head) && transaction_.commit.run()) {
     note_durable();  // the earlier facts: they are no longer in the last transaction
     head_ = head;
     version_ = version;
-    if (std::exchange(check_later_, false)) full_check_.start(path_);
+    if (std::exchange(checking_.later, false)) checking_.full.start(path_);
     return std::nullopt;
   }
-  const Error error = refused_ ? *refused_ : commit_error();
-  rollback_.run();
+  const Error error = facts_.refused() ? *facts_.refused() : commit_error();
+  transaction_.rollback.run();
   return error;
 }
 
@@ -54,15 +54,15 @@ std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
 bool SqliteStore::stored(std::uint64_t wanted, std::int64_t rows_before) {
   const std::int64_t rows = sqlite3_total_changes64(db_.get()) - rows_before;
   if (rows == static_cast<std::int64_t>(wanted)) return true;
-  refused_ = Error{ErrorCode::kPrecondition, "store.commit",
-                   std::to_string(rows) + " rows were changed, and " + std::to_string(wanted) +
-                       " were to be stored",
-                   "want no trigger on the tables of " + path_};
+  facts_.refuse({ErrorCode::kPrecondition, "store.commit",
+                 std::to_string(rows) + " rows were changed, and " + std::to_string(wanted) +
+                     " were to be stored",
+                 "want no trigger on the tables of " + path_});
   return false;
 }
 
 Error SqliteStore::commit_error() const {
-  const auto damaged = audit_.damaged();
+  const auto damaged = facts_.damaged_audit();
   return damaged ? damaged_row(path_, "audit", std::to_string(*damaged))
                  : db_.error("store.commit");
 }
@@ -71,41 +71,12 @@ bool SqliteStore::set_version(std::uint32_t version) {
   return write_meta(db_, "fact_version", std::to_string(version));
 }
 
-// A kind, field or value of a newer version must not be stored before a Finalized fact allows it:
-// the previous program may open this store next. `version` is the store's up to here.
-bool SqliteStore::insert(const Fact& fact, Head& head, std::uint32_t& version) {
-  body_.clear();
-  const auto* finalized = std::get_if<fact::Finalized>(&fact.body);
-  const std::uint32_t after = finalized != nullptr ? finalized->version : version;
-  const auto needs = codec::encode(fact.body, body_);
-  if (!needs || *needs > after || after > known_version_) {
-    refused_ = codec::refusal(fact.body, version);
-    refused_->field = "store.fact " + std::to_string(fact.seq) + " " + refused_->field;
-    return false;
-  }
-  version = after;
-  const std::uint64_t kind = codec::kind_of(fact.body);
-  head.facts = fact.seq;
-  head.facts_sum = fact_sum(head.facts_sum, fact.seq, fact.time_ms, kind, body_);
-  insert_fact_.bind(1, fact.seq);
-  insert_fact_.bind(2, fact.time_ms);
-  insert_fact_.bind(3, kind);
-  insert_fact_.bind_blob(4, body_);
-  insert_fact_.bind(5, sum_column(head.facts_sum));
-  if (!insert_fact_.run()) return false;
-  if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
-    return ledger_.insert(++head.ledger, {fact.seq, fact.time_ms, charged->row});
-  }
-  auto row = audit_row(fact.body);
-  return !row || audit_.insert(++head.audit, fact, std::move(*row));
-}
-
 // Writes in chunks, so that commits get in between. Rows of a checkpoint that is not in use are
 // never read. So a crash only leaves rows that the next checkpoint drops.
 std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
-  if (seq == checkpoint_seq_) return std::nullopt;
+  if (seq == checkpoint_.seq) return std::nullopt;
   if (auto error = check_needs(facts)) return error;
-  if (auto error = drop_checkpoints_except(checkpoint_seq_)) return error;
+  if (auto error = drop_checkpoints_except(checkpoint_.seq)) return error;
   PackedFacts::Cursor cursor(facts);
   CheckpointMark mark{seq, facts.size(), seed_, 0};
   for (std::size_t from = 0; from < facts.size(); from += limits::kCheckpointChunkFacts) {
@@ -132,30 +103,30 @@ std::optional<Error> SqliteStore::write_chunk(std::uint64_t seq, PackedFacts::Cu
                                               std::size_t from, std::size_t to,
                                               std::uint32_t& sum) {
   const Turn turn(gate_, WriteGate::Who::kBackground);
-  bool ok = begin_.run();
+  bool ok = transaction_.begin.run();
   PackedFacts::Row row;
   for (std::size_t i = from; i < to; ++i) {
     ok = ok && facts.next(row) && insert_kept(seq, i, row, sum);
   }
-  if (ok && commit_.run()) {
+  if (ok && transaction_.commit.run()) {
     note_durable();
     return std::nullopt;
   }
   const Error error = db_.error("store.checkpoint");
-  rollback_.run();
+  transaction_.rollback.run();
   return error;
 }
 
 bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,
                               std::uint32_t& sum) {
   sum = fact_sum(sum, ord, row.time_ms, row.kind, row.body);
-  insert_kept_.bind(1, seq);
-  insert_kept_.bind(2, static_cast<std::uint64_t>(ord));
-  insert_kept_.bind(3, row.time_ms);
-  insert_kept_.bind(4, std::uint64_t{row.kind});
-  insert_kept_.bind_blob(5, row.body);
-  insert_kept_.bind(6, sum_column(sum));
-  return insert_kept_.run();
+  checkpoint_.insert.bind(1, seq);
+  checkpoint_.insert.bind(2, static_cast<std::uint64_t>(ord));
+  checkpoint_.insert.bind(3, row.time_ms);
+  checkpoint_.insert.bind(4, std::uint64_t{row.kind});
+  checkpoint_.insert.bind_blob(5, row.body);
+  checkpoint_.insert.bind(6, sum_column(sum));
+  return checkpoint_.insert.run();
 }
 
 Result<std::uint32_t> SqliteStore::sum_of_fact(std::uint64_t seq) {
@@ -172,13 +143,13 @@ Result<std::uint32_t> SqliteStore::sum_of_fact(std::uint64_t seq) {
 std::optional<Error> SqliteStore::use_checkpoint(const CheckpointMark& mark) {
   const Turn turn(gate_, WriteGate::Who::kBackground);
   assert(mark.seq <= head_.facts);
-  if (begin_.run() && write_checkpoint_mark(db_, mark) && commit_.run()) {
+  if (transaction_.begin.run() && write_checkpoint_mark(db_, mark) && transaction_.commit.run()) {
     note_durable();
-    checkpoint_seq_ = mark.seq;
+    checkpoint_.seq = mark.seq;
     return std::nullopt;
   }
   const Error error = db_.error("store.checkpoint");
-  rollback_.run();
+  transaction_.rollback.run();
   return error;
 }
 
@@ -195,10 +166,11 @@ std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
       if (find.failed()) return db_.error("store.checkpoint");
       return std::nullopt;
     }
-    drop_kept_.bind(1, find.number(0));
-    drop_kept_.bind(2, find.number(1) + static_cast<std::int64_t>(limits::kCheckpointChunkFacts));
+    checkpoint_.drop.bind(1, find.number(0));
+    checkpoint_.drop.bind(
+        2, find.number(1) + static_cast<std::int64_t>(limits::kCheckpointChunkFacts));
     find.reset();
-    if (!drop_kept_.run()) return db_.error("store.checkpoint");
+    if (!checkpoint_.drop.run()) return db_.error("store.checkpoint");
     note_durable();
   }
 }
@@ -210,7 +182,7 @@ Result<std::string> SqliteStore::make_copy(const std::function<bool()>& wanted) 
 }
 
 Result<std::unique_ptr<StoreReader>> SqliteStore::open_reader() {
-  return SqliteReader::open(path_, known_version_, indexes_sound_);
+  return SqliteReader::open(path_, known_version_, checking_.sound);
 }
 
 }  // namespace subak
