@@ -1,11 +1,11 @@
 // explain(), and the reasons in the structure of the fleet and in reservations.
 #include <algorithm>
-#include <cassert>
 #include <limits>
 #include <set>
 #include <string>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/text.h"
 #include "model/mig.h"
 #include "placement/explain/explainer.h"
@@ -93,6 +93,8 @@ Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sou
       fits_empty_(fits_empty_fleet),
       keepers_(keepers(scene, shape, sought, owner)),
       holders_(holders(scene, drain)) {
+  must(sought.filters.size() == shape.pods.size(), "each kind of pod has a filter");
+  must(!shape.pods.empty(), "a gang that waits has pods");
   for (std::size_t k = 0; k < shape.pods.size(); ++k) {
     Demand& d = demands_.emplace_back();
     d.pods = &shape.pods[k];
@@ -131,6 +133,7 @@ std::vector<Reason> Explainer::run() {
     }
   }
   if (reasons_.empty()) together();
+  must(!reasons_.empty(), "a gang that is not placed waits for a reason");
   std::stable_sort(reasons_.begin(), reasons_.end(), [](const Reason& a, const Reason& b) {
     return rank_of(a.token) < rank_of(b.token);
   });
@@ -179,6 +182,7 @@ void Explainer::no_slices(const Pods& p) {
   each([&](NodeIndex, const NodeState& n) {
     if (n.spec.mig_gpus > 0 && mig_geometry(n.spec.product) == nullptr) unknown = n.spec.product;
   });
+  must(p.shape->kind == GpuKind::kMig, "only pods on slices lack slices");
   add(ReasonToken::kMigGeometry, kind_text(*p.shape), p.count * p.shape->gpus, 0,
       unknown.empty() ? "no node is cut into slices of this profile"
                       : "the slices of " + unknown + " have no known geometry");
@@ -303,12 +307,14 @@ void Explainer::computed() {
   const Demand& d =
       *std::max_element(demands_.begin(), demands_.end(),
                         [](const Demand& a, const Demand& b) { return a.computed < b.computed; });
+  must(d.computed_on.has_value(), "GPUs beside a ComputeDomain are on a node");
   const NodeState& n = scene_.node(*d.computed_on);
   const std::string& clique = scene_.fleet.domains[n.home()]->name;
   std::vector<std::string> names;
   for (const JobId job : computing_beside(scene_, *d.computed_on, owner_)) {
     if (names.size() < limits::kMaxBlockers) names.push_back(text::job_id_text(job));
   }
+  must(!names.empty(), "a ComputeDomain is in the way of a gang");
   Reason& r = add(ReasonToken::kTopologyPlacementFailed, "compute-domain", d.need, d.computed,
                   gpus_text(d.computed) + " free GPUs are beside gangs with a ComputeDomain, as " +
                       (clique.empty() ? "node " + n.spec.name : "clique " + clique) + " has " +
@@ -318,7 +324,7 @@ void Explainer::computed() {
 
 std::vector<Reason> Search::explain(const FleetView& fleet_view, ShapeId shape, JobId owner) {
   const Scene scene(fleet_view);
-  assert(!scene.nothing_held);
+  must(!scene.nothing_held, "a snapshot to explain has its holds");
   if (find(fleet_view, shape, owner)) return {};
   const bool fits_empty = fits_empty_fleet(shape);
   const std::vector<NodeId> drain = drain_set(fleet_view, shape);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/text.h"
 #include "model/mig.h"
 #include "placement/explain/explainer.h"
@@ -43,6 +44,7 @@ MilliGpu Explainer::free_together(const PodShape& pod, NodeIndex i) const {
     }
     most = std::max(most, free);
   }
+  must(most <= n.spec.gpus * kMilliPerGpu, "no more is free in a domain than the node has");
   return most;
 }
 
@@ -83,6 +85,7 @@ void Explainer::measure(Demand& d) const {
     }
   });
   d.need = d.least_per_pod.value_or(0) * d.pods->count;
+  must(d.need >= 0, "pods need no less than nothing");
   for (const auto& [product, free] : by_product) {
     d.free = std::max(d.free, free.milli);
     d.slices_free = std::max(d.slices_free, free.slices);
@@ -96,6 +99,7 @@ std::int64_t Explainer::free_slices(const PodShape& pod, NodeIndex i) const {
 
 std::string Explainer::left_text(const Demand& d) {
   const std::size_t domains = d.left_on.size();
+  must(domains > 0, "GPUs left to gangs are in a domain");
   return "on " + std::to_string(domains) + " empty NVLink domain" + (domains == 1 ? "" : "s") +
          " that keepWhole leaves to gangs";
 }

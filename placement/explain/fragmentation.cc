@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/must.h"
 #include "placement/search/search_impl.h"
 
 namespace subak {
@@ -37,6 +38,7 @@ MilliGpu fragment(const NodeState& n, const Filter& filter, NodeIndex index, con
            n.room.mig_free[i] * pod_milligpu(n.spec, pod) / std::max<std::int64_t>(1, pod.gpus);
   }
   const MilliGpu need = need_per_gpu(n.spec, pod);
+  must(need > 0, "a pod that fits on GPUs needs some of one");
   MilliGpu out = slices_free;
   for (const std::int32_t free : n.room.gpu_free) out += free < need ? free : 0;
   return out;

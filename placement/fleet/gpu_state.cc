@@ -82,6 +82,7 @@ GpuState state_of(const NodeState& n, std::vector<std::int32_t> free) {
 StateIndex GpuStates::use(const NodeState& n) {
   free_ = n.room.gpu_free;
   put_in_order(n.spec, free_);
+  must(free_.size() == n.room.gpu_free.size(), "sorting loses no GPU");
   write_content(n, free_, scratch_);
   const auto found = by_content_.find(scratch_);
   if (found != by_content_.end()) {
@@ -94,6 +95,7 @@ StateIndex GpuStates::use(const NodeState& n) {
   } else {
     i = unused_.back();
     unused_.pop_back();
+    must(entries_[i].uses == 0, "an unused state has no nodes");
   }
   entries_[i] = {state_of(n, free_), scratch_, 1, ++last_serial_};
   by_content_.emplace(scratch_, i);

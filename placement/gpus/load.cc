@@ -29,6 +29,7 @@ void add_slices(Load& l, const PodShape& pod, int sign) {
                          [&](const MigUse& u) { return u.profile == pod.profile; });
   if (it == l.mig_used.end()) it = l.mig_used.insert(it, {pod.profile, 0});
   it->slices += sign * pod.gpus;
+  must(it->slices >= 0, "no slice is freed that was not held");
 }
 
 void add_rest(Load& l, const PodShape& pod, int sign) {
@@ -136,11 +137,13 @@ void fill_gpus(const NodeSpec& spec, const Load& load, GpuMask kept, Room& room,
   for (std::size_t i = 0; excess > 0 && i < room.gpu_free.size(); ++i) {
     if (room.gpu_free[i] < capacity) room.whole &= ~(GpuMask{1} << i);
   }
+  must((room.whole & ~room.usable) == 0, "a whole GPU may be given out");
 }
 
 }  // namespace
 
 void Load::add(const Hold& hold, const PodShape& pod) {
+  must(hold.slot.milligpu >= 0, "a pod holds no less than nothing");
   apply(*this, pod, hold.slot, 1);
   holds.push_back(hold);
 }
@@ -153,6 +156,7 @@ const Hold* Load::find(ShapeId shape, std::uint32_t rank, const PodSlot& slot, J
 }
 
 Hold Load::remove(const Hold* hold, const PodShape& pod) {
+  must(hold >= holds.data() && hold < holds.data() + holds.size(), "a hold that goes is held");
   const Hold gone = *hold;
   holds[static_cast<std::size_t>(hold - holds.data())] = holds.back();
   holds.pop_back();
@@ -199,6 +203,7 @@ void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMas
   if (room.pods != kUnlimited) room.pods -= load.pods_used + others.pods;
   room.ports = load.ports;
   room.ports.insert(room.ports.end(), others.host_ports.begin(), others.host_ports.end());
+  must(room.gpu_free.size() == empty.gpu_free.size(), "holds take no GPU out of the node");
   if (kept != 0) {
     const Room all = left_on(spec, empty, load, 0, headroom, nullptr);
     room.free_and_kept = free_gpus(spec, all) - free_gpus(spec, room);

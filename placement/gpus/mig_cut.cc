@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <functional>
 #include <map>
 #include <utility>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "model/mig.h"
 
 namespace subak {
@@ -62,7 +62,7 @@ std::vector<Size> sizes_of(const MigGeometry& g) {
     });
     out.push_back(std::move(size));
   }
-  assert(out.front().units == g.card_units);
+  must(!out.empty() && out.front().units == g.card_units, "some profile takes a complete card");
   return out;
 }
 
@@ -116,6 +116,7 @@ class FreeParts {
 class Cutter {
  public:
   Cutter(const MigGeometry& g, const Slices& slices) : g_(g), sizes_(sizes_of(g)), many_(slices) {
+    must(slices.size() == g.profiles.size(), "slices are counted by the profiles of the card");
     for (std::size_t p = 0; p < slices.size(); ++p) {
       if (!once(g.profiles[p]) || slices[p] == 0) continue;
       add_places(g.profiles[p], slices[p]);
@@ -148,6 +149,7 @@ class Cutter {
       places_.push_back({p.units, start, known.empty() ? count : 0, false});
       known.push_back(std::move(parts_around));
     }
+    must(!places_.empty(), "each profile has a position on the card");
     places_.back().last = true;
   }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "model/mig.h"
 #include "placement/gpus/eligibility.h"
 
@@ -45,7 +45,7 @@ GpuMask pick_whole(const NodeSpec& node, GpuMask free, std::int64_t need) {
       if (count > most) most = count, roomiest = here;
     }
     const GpuMask from = tightest != 0 ? tightest : roomiest;
-    assert(from != 0);
+    must(from != 0, "a pod that fits finds its GPUs");
     const GpuMask got = lowest_of(from, need);
     taken |= got;
     need -= std::popcount(got);
@@ -161,7 +161,9 @@ void apply(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot&
     room.whole = whole ? room.whole | bit : room.whole & ~bit;
   });
   if (pod.kind == GpuKind::kMig) {
-    room.mig_free[static_cast<std::size_t>(mig_index(node, pod.profile))] -= sign * pod.gpus;
+    const int profile = mig_index(node, pod.profile);
+    must(profile >= 0, "a pod on slices is on a node that has them");
+    room.mig_free[static_cast<std::size_t>(profile)] -= sign * pod.gpus;
   }
   if (room.cpu_milli != kUnlimited) room.cpu_milli -= sign * pod.cpu_milli;
   if (room.memory_bytes != kUnlimited) room.memory_bytes -= sign * pod.memory_bytes;
@@ -198,7 +200,9 @@ std::int64_t inner_domains(const NodeSpec& node) {
 
 GpuMask inner_domain_mask(const NodeSpec& node, std::int64_t index) {
   const GpuMask all = low_bits(uncut_gpus(node));
-  if (inner_domains(node) <= 1) return all;
+  const std::int64_t domains = inner_domains(node);
+  if (domains <= 1) return all;
+  must(index >= 0 && index < domains, "a domain inside a node is one of its domains");
   const std::int64_t size = node.gpus_per_domain;
   return (low_bits(size) << (index * size)) & all;
 }
@@ -210,6 +214,7 @@ Room empty_room(const NodeSpec& node) {
   room.whole = node.replicas > 1 ? 0 : room.usable;
   room.gpu_free.assign(static_cast<std::size_t>(uncut),
                        static_cast<std::int32_t>(gpu_capacity(node)));
+  must(std::popcount(room.usable) == uncut, "each GPU that is not cut has a bit");
   for (const MigSlices& m : node.mig) room.mig_free.push_back(m.count);
   for (const ResourceCount& r : node.extended) room.extended.push_back(r.count);
   if (node.cpu_milli > 0) room.cpu_milli = node.cpu_milli;
@@ -312,6 +317,7 @@ std::optional<PodSlot> choose(NodeId id, const NodeSpec& node, const Room& room,
     case GpuKind::kMig:
       break;
   }
+  must((slot.gpu_mask & ~(room.usable & allowed)) == 0, "a pod gets GPUs that it may have");
   return slot;
 }
 
@@ -331,7 +337,7 @@ void release(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlo
   apply(node, room, pod, slot, -1);
   for (const HostPort& p : pod.host_ports) {
     const auto it = std::find(room.ports.rbegin(), room.ports.rend(), p);
-    assert(it != room.ports.rend());
+    must(it != room.ports.rend(), "a port that is freed was taken");
     room.ports.erase(std::next(it).base());
   }
 }

@@ -66,6 +66,7 @@ MilliGpu LeastCosts::least_replica(const PodShape& pod, ClusterId cluster) const
         std::any_of(pod.products.begin(), pod.products.end(),
                     [&](const std::string& p) { return base_product(p) == it->first.second; });
     const std::int64_t most_ways = it->second.rbegin()->first;
+    must(most_ways > 1, "a product that shares its GPUs has replicas");
     if (allowed) least = std::min(least, kMilliPerGpu / most_ways);
   }
   return least;

@@ -111,7 +111,7 @@ class EveryWay {
     const bool gpu = pod.kind != GpuKind::kNone;
     if (topology_ == Topology::kNode) return std::to_string(id);
     if (!gpu || topology_ == Topology::kAny) return "";
-    if (topology_ == Topology::kRack) return fleet_.rack(id);
+    if (topology_ == Topology::kRack) return fleet_.group(id, 0);
     const NodeSpec& spec = fleet_.nodes.at(id).spec;
     if (!naive::joined(spec)) return "none";
     if (pod.kind == GpuKind::kMig || !spec.clique.empty()) return fleet_.clique(id);

@@ -99,7 +99,6 @@ class Fleet {
   std::string home(std::uint32_t id) const;    // the clique to which it is wired, label or not
   // What the node stands in at a level, with all that is above; at the nearest at least itself.
   std::string group(std::uint32_t id, std::size_t level) const;
-  std::string rack(std::uint32_t id) const { return group(id, 0); }
   static std::vector<std::uint64_t> inner(const NodeSpec& spec);
   // 0 = inner domain, 1 = node, 2 = clique
   int exclusive_level(const GangRequest& request, std::uint32_t id) const;

@@ -107,7 +107,7 @@ bool Fleet::exists_as(const GangRequest& r, Topology topology, std::uint32_t seg
       std::string area = "everywhere";
       if (topology == Topology::kNode) area = std::to_string(id);
       if (nvlink) area = clique(id);
-      if (topology == Topology::kRack) area = rack(id);
+      if (topology == Topology::kRack) area = group(id, 0);
       areas[area] += cap(id, pod, kAll);
     }
     for (const auto& [area, places] : areas) segments += places / size;
@@ -209,7 +209,7 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
         std::int64_t in_rack = 0;
         std::uint32_t low = id;
         for (const auto& [m, other] : nodes) {
-          if (!other.present || rack(m) != rack(id)) continue;
+          if (!other.present || group(m, 0) != group(id, 0)) continue;
           low = std::min(low, m);
           if (usable(m)) in_rack += units(m, kAll);
         }
@@ -266,7 +266,7 @@ std::string Fleet::broken_topology(const GangRequest& r, Topology topology, std:
           if ((p.slots[k].gpu_mask & part) != 0) areas.insert(clique(id) + std::to_string(part));
         }
       }
-      if (topology == Topology::kRack) areas.insert(rack(id));
+      if (topology == Topology::kRack) areas.insert(group(id, 0));
     }
     if (areas.size() > 1) return "a segment is in several domains";
   }
