@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kube/node/node.h"
+#include "placement/fleet/queries.h"
 #include "placement/gpus/mig_cut.h"
 #include "tests/placement/builders.h"
 #include "tests/placement/oracle/random_world.h"
@@ -320,7 +321,7 @@ Placed fill(const NodeSpec& node, Writer& dice) {
     if (pod.kind == GpuKind::kMig) ++placed.slices[pod.profile];
   }
   site.check_invariants();
-  EXPECT_FALSE(site.over_allocated(NodeId(1)));
+  EXPECT_FALSE(over_allocated(site, NodeId(1)));
   return placed;
 }
 

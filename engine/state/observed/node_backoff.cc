@@ -13,7 +13,7 @@ using fact::NodeBackedOff;
 
 namespace {
 
-std::uint64_t hash_of(const PodShape& shape) { return content_hash(to_text(shape)); }
+std::uint64_t pod_hash(const PodShape& shape) { return content_hash(to_text(shape)); }
 
 }  // namespace
 
@@ -56,7 +56,7 @@ std::vector<RefusedNode> NodeBackoff::nodes_of(JobId job) const {
 }
 
 std::vector<NodeId> NodeBackoff::refused_alike(const PodShape& shape) const {
-  const auto nodes = by_shape_.find(hash_of(shape));
+  const auto nodes = by_shape_.find(pod_hash(shape));
   if (nodes == by_shape_.end()) return {};
   return {nodes->second.begin(), nodes->second.end()};
 }
@@ -122,7 +122,7 @@ void NodeBackoff::index(const NodeBackedOff& backoff) {
   ends_.insert(backoff.until_ms);
   if (!backoff.job) return;
   by_job_[backoff.job].insert(backoff.node);
-  if (backoff.barred) by_shape_[hash_of(backoff.shape)].insert(backoff.node);
+  if (backoff.barred) by_shape_[pod_hash(backoff.shape)].insert(backoff.node);
 }
 
 void NodeBackoff::unindex(const NodeBackedOff& backoff) {
@@ -131,7 +131,7 @@ void NodeBackoff::unindex(const NodeBackedOff& backoff) {
   ends_.erase(it);
   if (!backoff.job) return;
   take_out(by_job_, backoff.job, backoff.node);
-  if (backoff.barred) take_out(by_shape_, hash_of(backoff.shape), backoff.node);
+  if (backoff.barred) take_out(by_shape_, pod_hash(backoff.shape), backoff.node);
 }
 
 void NodeBackoff::drop_node(NodeId node) {
@@ -158,7 +158,7 @@ void NodeBackoff::check() const {
       ends.insert(b.until_ms);
       if (!b.job) continue;
       by_job[b.job].insert(node);
-      if (b.barred) by_shape[hash_of(b.shape)].insert(node);
+      if (b.barred) by_shape[pod_hash(b.shape)].insert(node);
     }
   }
   must(ends == ends_, "each bar ends once");
