@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "row.h"
+#include "server/edge/cache/cluster_cache.h"
 #include "server/edge/client/watch_stream.h"
-#include "server/edge/cluster/cluster_cache.h"
 
 namespace subak {
 namespace {
@@ -63,7 +63,7 @@ void run() {
       const auto error =
           stream.feed(line, [&](const WatchEvent& event) { cache.see_pod(event, 0); });
       bench::keep(error);
-      while (cache.next(ClusterCache::kAllPodsKnown)) continue;  // told at once
+      while (cache.outbox().next(Outbox::kAllPodsKnown)) continue;  // told at once
     }
     read_ns += reading.ns();
     for (const std::string& line : lines) bytes += line.size();

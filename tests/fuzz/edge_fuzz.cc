@@ -62,7 +62,7 @@ struct World {
   }
   void relist() {
     for (const char* owners : kOwnerPaths) {
-      cache.begin_owners(owners);
+      cache.owners().begin(owners);
       cache.complete_owners(owners);
     }
     cache.begin_pods(now);
@@ -70,27 +70,27 @@ struct World {
       cache.begin_pods(now);
       assert(cache.complete_pods(now));
     }
-    settle(ClusterCache::kAllPodsKnown);
-    assert(cache.all_told());
+    settle(Outbox::kAllPodsKnown);
+    assert(cache.outbox().is_empty());
   }
   void settle(std::uint64_t known) {
     now += kSecondMs;
-    while (!cache.silent_nodes().empty()) {
-      cache.see_lease(std::string(cache.silent_nodes().begin()->first), "");
+    while (!cache.nodes().silent().empty()) {
+      cache.nodes().see_lease(std::string(cache.nodes().silent().begin()->first), "");
     }
     cache.adopt_orphans(now - kNow);
-    while (auto news = cache.next(known)) {
+    while (auto news = cache.outbox().next(known)) {
       apply(std::move(news->body));
-      cache.answered(news->uid);
+      cache.outbox().answered(news->uid);
     }
-    assert(!cache.has_next(known));
+    assert(!cache.outbox().has_next(known));
     apply(in::Pass{});
     fence.prune(cache);
     const Plan plan = plan_writes(wanted, fence, cache, {}, now, now - kNow, 100);
     for (const KubeWrite& write : plan.writes) {
       const bool pod = write.kind != WriteKind::kSuspend && write.kind != WriteKind::kResume;
       assert(pod ? cache.find_gpu_pod(write.uid) != nullptr
-                 : cache.find_owner(write.uid) != nullptr);
+                 : cache.owners().find(write.uid) != nullptr);
       if (write.kind != WriteKind::kRelease) continue;
       const auto patch =
           release_patch(cache.find_gpu_pod(write.uid)->gpu->release, {write.node, "s"});

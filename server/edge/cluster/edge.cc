@@ -68,7 +68,7 @@ DurationMs Edge::Impl::patience() const {
   if (!strays.empty()) until(stray_due_ms);
   if (!put_off.empty()) until(put_off_due_ms);
   constexpr DurationMs kMailboxFullMs = 5;
-  if (cache.has_next(pods_version())) most = std::min<DurationMs>(most, kMailboxFullMs);
+  if (cache.outbox().has_next(pods_version())) most = std::min<DurationMs>(most, kMailboxFullMs);
   return most;
 }
 
@@ -194,18 +194,18 @@ std::unique_ptr<Reflector> Edge::Impl::follow(const char* path, ReflectorSink si
 
 void Edge::Impl::follow_nodes() {
   ReflectorSink sink;
-  sink.begin = [this] { cache.begin_nodes(); };
+  sink.begin = [this] { cache.nodes().begin(); };
   sink.object = [this](const WatchEvent& event) { cache.see_node(event, ports.now_ms()); };
   sink.alive = [this] { nodes_heard_ms = ports.now_ms(); };
-  sink.complete = [this] { return cache.complete_nodes(nodes_heard_ms, nodes->version()); };
+  sink.complete = [this] { return cache.nodes().complete(nodes_heard_ms, nodes->version()); };
   nodes = follow(kNodesPath, std::move(sink));
 }
 
 void Edge::Impl::follow_namespaces() {
   ReflectorSink sink;
-  sink.begin = [this] { cache.begin_namespaces(); };
-  sink.object = [this](const WatchEvent& event) { cache.see_namespace(event); };
-  sink.complete = [this] { return cache.complete_namespaces(); };
+  sink.begin = [this] { cache.namespaces().begin(); };
+  sink.object = [this](const WatchEvent& event) { cache.namespaces().see(event); };
+  sink.complete = [this] { return cache.namespaces().complete(); };
   namespaces = follow(kNamespacesPath, std::move(sink));
 }
 
@@ -215,7 +215,7 @@ void Edge::Impl::read_outdated() {
   const std::int64_t now = ports.monotonic_ms();
   if (failing && now < outdated_due_ms) return;
   if (failing) outdated_due_ms = now + outdated_backoff.next();
-  for (const std::string& uid : cache.take_outdated(failing ? 1 : SIZE_MAX)) {
+  for (const std::string& uid : cache.marks().take_outdated(failing ? 1 : SIZE_MAX)) {
     const PodEntry* const pod = cache.find_gpu_pod(uid);
     if (pod == nullptr) continue;
     KubeCall call;
@@ -236,7 +236,7 @@ void Edge::Impl::read_outdated() {
 }
 
 void Edge::Impl::put_off_outdated(const std::string& uid, DurationMs at_least) {
-  cache.put_outdated(uid);
+  cache.marks().put_outdated(uid);
   const std::int64_t now = ports.monotonic_ms();
   if (outdated_backoff.tries() == 0) outdated_due_ms = now + outdated_backoff.next();
   outdated_due_ms = std::max(outdated_due_ms, now + at_least);
@@ -245,7 +245,7 @@ void Edge::Impl::put_off_outdated(const std::string& uid, DurationMs at_least) {
 void Edge::Impl::follow_owners() {
   for (const char* const path : kOwnerPaths) {
     ReflectorSink of_owners;
-    of_owners.begin = [this, path] { cache.begin_owners(path); };
+    of_owners.begin = [this, path] { cache.owners().begin(path); };
     of_owners.object = [this, path](const WatchEvent& event) {
       replan = true;
       cache.see_owner(event, path);
@@ -290,7 +290,7 @@ void Edge::Impl::begin_pods() {
 
 // The list is complete once all of it was reported and is durable.
 void Edge::Impl::finish_list() {
-  if (!pods->listed() || !cache.all_told() || cache.any_untold() || posts > 0) return;
+  if (!pods->listed() || !cache.outbox().is_empty() || cache.any_untold() || posts > 0) return;
   const bool posted = post(in::ListComplete{options.cluster}, [this](const Reply& reply) {
     if (reply.error) return end_session(reply.error->message());
     phase = Phase::kFollows;
@@ -300,7 +300,7 @@ void Edge::Impl::finish_list() {
     log::info("edge follows", {{"cluster", options.cluster},
                                {"known_as", known_as},
                                {"session", session},
-                               {"nodes", cache.nodes()},
+                               {"nodes", cache.nodes().size()},
                                {"pods", cache.pods()}});
   });
   if (posted) phase = Phase::kEnds;
@@ -329,33 +329,33 @@ bool Edge::Impl::post(in::Body body, ReplyFn done, TimeMs said_at_ms) {
 // A running list of pods, or events that the watch has not sent yet, may contain ends of pods on
 // deleted nodes.
 std::uint64_t Edge::Impl::pods_version() const {
-  if (phase != Phase::kFollows) return ClusterCache::kAllPodsKnown;
+  if (phase != Phase::kFollows) return Outbox::kAllPodsKnown;
   return pods->watches() ? version_number(pods->version()) : 0;
 }
 
 void Edge::Impl::tell() {
   if (phase == Phase::kOff || phase == Phase::kBegins) return;
   while (posts < limits::kMaxEdgePosts) {
-    std::optional<News> news = cache.next(pods_version());
+    std::optional<News> news = cache.outbox().next(pods_version());
     if (!news) return;
     News told{{}, news->uid};
     const auto done = [this, told](const Reply& reply) { on_reply(told, reply); };
     if (!post(news->body, done, said_at(*news))) {
-      return cache.put_back(std::move(*news));
+      return cache.outbox().put_back(std::move(*news));
     }
   }
 }
 
 // All events of the pod watch were reported, so all earlier changes are known.
 void Edge::Impl::say_until() {
-  if (heard_ms < said_until_ms + limits::kSeenUntilEveryMs || !cache.all_told()) return;
+  if (heard_ms < said_until_ms + limits::kSeenUntilEveryMs || !cache.outbox().is_empty()) return;
   const bool posted =
       post(in::SeenUntil{options.cluster, heard_ms}, [this](const Reply& r) { on_reply({}, r); });
   if (posted) said_until_ms = heard_ms;
 }
 
 void Edge::Impl::on_reply(const News& news, const Reply& reply) {
-  cache.answered(news.uid);
+  cache.outbox().answered(news.uid);
   replan = replan || fence.pods().contains(news.uid);
   if (!reply.error) return;
   if (reply.error->field == "session") return end_session(reply.error->message());
@@ -404,22 +404,22 @@ void Edge::Impl::publish() {
         reflector == nodes.get() || reflector == namespaces.get() || reflector == pods.get();
     if (now.error.empty() && (needed || reflector->ends_early())) now.error = reflector->error();
   }
-  now.nodes = cache.nodes();
+  now.nodes = cache.nodes().size();
   now.pods = cache.pods();
   now.writes = writes;
   now.events = recorder->sent();
   now.refused = refused;
   now.opened_outside = opened_outside;
-  now.unreadable = cache.unreadable();
+  now.unreadable = cache.unreadable().count;
   now.not_taken = not_taken;
   now.put_off = put_off.size();
-  now.clock_behind_ms = cache.clocks().largest_ms();
+  now.clock_behind_ms = cache.nodes().clocks().largest_ms();
   const MutexLock lock(stats_mutex);
   if (stats.error != now.error && !now.error.empty() && phase != Phase::kOff) {
     log::warn("edge", {{"cluster", options.cluster}, {"error", now.error}});
   }
-  if (said_unreadable != cache.last_unreadable()) {
-    said_unreadable = cache.last_unreadable();
+  if (said_unreadable != cache.unreadable().last) {
+    said_unreadable = cache.unreadable().last;
     log::warn("an object cannot be read, or not all of it",
               {{"cluster", options.cluster}, {"error", said_unreadable}});
   }

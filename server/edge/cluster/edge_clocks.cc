@@ -10,7 +10,7 @@ namespace subak {
 
 // Any answer is enough: without a lease the node's own status is used.
 void Edge::Impl::read_leases() {
-  for (const auto& [node, _] : cache.silent_nodes()) {
+  for (const auto& [node, _] : cache.nodes().silent()) {
     if (reading_leases.contains(node)) continue;
     KubeCall call;
     call.path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + node;
@@ -22,7 +22,7 @@ void Edge::Impl::read_leases() {
           const bool read = answer.outcome == Outcome::kDone &&
                             parser.parse(body.data(), body.size()).get(lease) == simdjson::SUCCESS;
           const auto spec = read ? json::member(lease, "spec") : std::nullopt;
-          cache.see_lease(name, spec ? json::text(*spec, "renewTime") : std::string_view());
+          cache.nodes().see_lease(name, spec ? json::text(*spec, "renewTime") : std::string_view());
         });
     if (!asked) return;
     reading_leases.insert(node);
@@ -32,12 +32,12 @@ void Edge::Impl::read_leases() {
 // Leases are optional: without them the times that nodes report are taken as they are.
 void Edge::Impl::follow_leases() {
   ReflectorSink sink;
-  sink.begin = [this] { cache.begin_leases(); };
+  sink.begin = [this] { cache.nodes().begin_leases(); };
   sink.object = [this](const WatchEvent& event) {
-    cache.see_lease(event, ports.now_ms(), ports.monotonic_ms());
+    cache.nodes().see_lease(event, ports.now_ms(), ports.monotonic_ms());
   };
   sink.complete = [this] {
-    cache.complete_leases();
+    cache.nodes().complete_leases();
     return true;
   };
   leases = follow(kLeasesPath, std::move(sink));
@@ -47,8 +47,8 @@ void Edge::Impl::follow_leases() {
 // node.
 void Edge::Impl::read_outdated_nodes() {
   if (phase != Phase::kFollows) return;
-  for (const std::string& node : cache.take_outdated_nodes()) {
-    const DurationMs off_ms = cache.clocks().off_ms(node);
+  for (const std::string& node : cache.nodes().take_outdated()) {
+    const DurationMs off_ms = cache.nodes().clocks().off_ms(node);
     log::warn(off_ms == 0 ? "the clock of a node is right again" : "the clock of a node is off",
               {{"cluster", options.cluster}, {"node", node}, {"behind_ms", off_ms}});
     KubeCall call;
@@ -63,7 +63,7 @@ void Edge::Impl::read_outdated_nodes() {
               parser.parse(body.data(), body.size()).get(event.object) == simdjson::SUCCESS;
           if (read) cache.see_node(event, ports.now_ms());
         });
-    if (!asked) cache.put_outdated_node(node);
+    if (!asked) cache.nodes().put_outdated(node);
   }
 }
 
@@ -71,7 +71,7 @@ void Edge::Impl::read_outdated_nodes() {
 // clock if its lease shows it, else the service's.
 TimeMs Edge::Impl::said_at(const News& news) const {
   if (std::holds_alternative<in::PodGone>(news.body) && news.clock.empty()) return ports.now_ms();
-  const std::optional<DurationMs> behind_ms = cache.clocks().behind_ms(news.clock);
+  const std::optional<DurationMs> behind_ms = cache.nodes().clocks().behind_ms(news.clock);
   return behind_ms ? std::max<TimeMs>(ports.now_ms() - *behind_ms, 1) : 0;
 }
 

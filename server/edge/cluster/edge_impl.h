@@ -16,10 +16,10 @@
 
 #include "core/edge_limits.h"
 #include "core/limits.h"
+#include "server/edge/cache/cluster_cache.h"
 #include "server/edge/client/client.h"
 #include "server/edge/client/reflector.h"
 #include "server/edge/client/request_pace.h"
-#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/edge.h"
 #include "server/edge/cluster/event_recorder.h"
 #include "server/edge/cluster/plan.h"

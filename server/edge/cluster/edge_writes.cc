@@ -241,14 +241,15 @@ void Edge::Impl::tell_pod(const std::string& uid, const char* reason, const char
 
 void Edge::Impl::tell_owner(const std::string& uid, const char* reason, const char* action,
                             const std::string& note, bool warning) {
-  const OwnerEntry* const owner = cache.find_owner(uid);
+  const OwnerEntry* const owner = cache.owners().find(uid);
   if (owner == nullptr) return;
   recorder->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
                   reason, action, note, warning});
 }
 
 void Edge::Impl::look_at_waiting() {
-  for (const std::string& uid : cache.take_unsized()) waiting->take_unsized(uid, ports.now_ms());
+  for (const std::string& uid : cache.marks().take_unsized())
+    waiting->take_unsized(uid, ports.now_ms());
   const std::int64_t now = ports.monotonic_ms();
   if (looking || now < look_due_ms) return;
   look_due_ms = now + limits::kLookWaitingMs;
@@ -300,7 +301,7 @@ bool Edge::Impl::is_stray(const std::string& uid, const ClusterView& cluster) co
 // Finds stray pods: first those without a job, then the others in share order.
 void Edge::Impl::find_strays(const ClusterView& cluster) {
   std::vector<std::string> all;
-  for (const std::string& uid : cache.gated()) {
+  for (const std::string& uid : cache.marks().gated()) {
     if (is_stray(uid, cluster)) all.push_back(uid);
   }
   if (all.empty()) return;
@@ -322,7 +323,7 @@ void Edge::Impl::find_strays(const ClusterView& cluster) {
 void Edge::Impl::open_strays() {
   constexpr DurationMs kBetweenMs = kSecondMs / limits::kOpenedPerSecond;
   const std::int64_t now = ports.monotonic_ms();
-  if (now < stray_due_ms || cache.gated().empty()) return;
+  if (now < stray_due_ms || cache.marks().gated().empty()) return;
   stray_due_ms = now + kBetweenMs;
   const std::shared_ptr<const View> view = ports.view();
   const ClusterView* const cluster = view->cluster(options.cluster);

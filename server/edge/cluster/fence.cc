@@ -72,7 +72,7 @@ void Fence::prune(const ClusterCache& cache) {
     if (pod == nullptr) return true;
     const GpuPodEntry& gpu = *pod->gpu;
     if (gpu.ended || gpu.going) return true;
-    if (gpu.bound) return cache.is_answered(entry.first);
+    if (gpu.bound) return cache.outbox().is_answered(entry.first);
     if (gpu.gated) return is_marked(gpu, entry.second);
     return gpu.let_go_to.empty() || !gpu.unschedulable.empty();
   });

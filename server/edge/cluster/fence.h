@@ -23,7 +23,7 @@
 
 #include "core/ids.h"
 #include "model/effect.h"
-#include "server/edge/cluster/cluster_cache.h"
+#include "server/edge/cache/cluster_cache.h"
 
 namespace subak {
 

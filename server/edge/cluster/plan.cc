@@ -12,14 +12,14 @@ namespace {
 // failure.
 bool awaits_owner(const ClusterCache& cache, const GpuPodEntry& pod) {
   const bool of_job = pod.owner_kind == "Job" || pod.owner_kind == "JobSet";
-  return of_job && cache.find_owner(pod.owner_uid) == nullptr;
+  return of_job && cache.owners().find(pod.owner_uid) == nullptr;
 }
 
 // True if its owner, or the owner's owner, ends its pods itself.
 bool owner_ends(const ClusterCache& cache, const GpuPodEntry& pod) {
-  const OwnerEntry* const owner = cache.find_owner(pod.owner_uid);
+  const OwnerEntry* const owner = cache.owners().find(pod.owner_uid);
   if (owner == nullptr) return false;
-  const OwnerEntry* const parent = cache.find_owner(owner->parent);
+  const OwnerEntry* const parent = cache.owners().find(owner->parent);
   return owner->ended || (parent != nullptr && parent->ended);
 }
 
@@ -42,7 +42,7 @@ Ending ending_pods(const ClusterCache& cache, const WantedJobs& wanted) {
       if (entry == nullptr || entry->gpu->ended || entry->gpu->going || !entry->gpu->bound)
         continue;
       if (has_arrived(*entry->gpu, job.effect.cause)) continue;
-      const OwnerEntry* const owner = cache.find_owner(entry->gpu->owner_uid);
+      const OwnerEntry* const owner = cache.owners().find(entry->gpu->owner_uid);
       ++ending[entry->gpu->owner_uid];
       if (owner != nullptr && !owner->parent.empty()) ++ending[owner->parent];
     }
@@ -54,9 +54,9 @@ Ending ending_pods(const ClusterCache& cache, const WantedJobs& wanted) {
 // none. Suspending ends all pods of the owner. So it is only right for a gang that cannot run
 // without the pod.
 std::string to_suspend(const ClusterCache& cache, const GpuPodEntry& pod, const Ending& ending) {
-  const OwnerEntry* const owner = cache.find_owner(pod.owner_uid);
+  const OwnerEntry* const owner = cache.owners().find(pod.owner_uid);
   if (owner == nullptr || !owner->may_suspend()) return {};
-  const bool below = cache.find_owner(owner->parent) != nullptr;
+  const bool below = cache.owners().find(owner->parent) != nullptr;
   const std::string& top = below ? owner->parent : pod.owner_uid;
   if (pod.gang && !pod.runs_alone) return top;
   if (below && !pod.gang) return {};
@@ -120,7 +120,7 @@ class Planner {
       if (has_arrived(*entry->gpu, wanted.effect.cause)) continue;
       const std::string owner = to_suspend(cache_, *entry->gpu, ending);
       const bool suspends = !owner.empty();
-      if (suspends && cache_.find_owner(owner)->suspended)
+      if (suspends && cache_.owners().find(owner)->suspended)
         continue;  // its controller is deleting
                    // the pods
       const std::string& uid = suspends ? owner : pod.uid;
@@ -141,8 +141,8 @@ class Planner {
   // Resumes an owner that Subak suspended as soon as its pods are gone. If a user resumed it, only
   // Subak's mark is removed.
   void resume_owners() {
-    for (const std::string& uid : cache_.marked_owners()) {
-      const OwnerEntry& owner = *cache_.find_owner(uid);
+    for (const std::string& uid : cache_.owners().marked()) {
+      const OwnerEntry& owner = *cache_.owners().find(uid);
       const bool again = owner.mark == kMarkTakenBack && cache_.pods_of(uid) == 0;
       if ((owner.suspended && !again) || !may_try(uid)) continue;
       KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};
@@ -174,7 +174,7 @@ class Planner {
   // The eviction counts as a failure of its Job. Subak does not use up the last failure that the
   // Job may have.
   bool may_fail(const GpuPodEntry& pod, Cause cause) {
-    const OwnerEntry* const owner = cache_.find_owner(pod.owner_uid);
+    const OwnerEntry* const owner = cache_.owners().find(pod.owner_uid);
     if (owner == nullptr || owner->collection != kJobsPath || !comes_back(cause)) return true;
     if (owner->backoff_limit_per_index) {
       return pod.index_failures + 1 < *owner->backoff_limit_per_index;

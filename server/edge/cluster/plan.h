@@ -12,8 +12,8 @@
 
 #include "core/text.h"
 #include "model/effect.h"
+#include "server/edge/cache/cluster_cache.h"
 #include "server/edge/client/backoff.h"
-#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/fence.h"
 
 namespace subak {

@@ -196,7 +196,7 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
     message += sentence;
   };
   if (job.start) add(start_sentence(*job.start, now_ms));
-  const OwnerEntry* const owner = cache_.find_owner(pod->gpu->owner_uid);
+  const OwnerEntry* const owner = cache_.owners().find(pod->gpu->owner_uid);
   if (owner != nullptr && owner->has_deadline) {
     add("Its Job has activeDeadlineSeconds, which counts while it waits");
   }

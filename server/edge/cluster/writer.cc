@@ -58,7 +58,7 @@ Writer::Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks)
 
 void Writer::begin(const KubeWrite& write) {
   const bool there = is_of_pod(write.kind) ? cache_.find_gpu_pod(write.uid) != nullptr
-                                           : cache_.find_owner(write.uid) != nullptr;
+                                           : cache_.owners().find(write.uid) != nullptr;
   if (!there) return;
   if (attempts_.size() >= sweep_at_) {
     forget_gone();
@@ -117,7 +117,7 @@ void Writer::evict(const KubeWrite& write) {
 }
 
 void Writer::set_suspended(const KubeWrite& write, bool suspended) {
-  const OwnerEntry& owner = *cache_.find_owner(write.uid);
+  const OwnerEntry& owner = *cache_.owners().find(write.uid);
   const std::string_view mark = comes_back(write.cause) ? kMarkTakenBack : kMarkCancelled;
   KubeCall call{"PATCH", owner.path(),
                 suspension_of(owner, write.uid, suspended ? as_json(mark) : "null", suspended),
@@ -208,7 +208,7 @@ void Writer::take_object(const KubeWrite& write, std::string_view body) {
   json::Value object;
   if (parser.parse(body.data(), body.size()).get(object) != simdjson::SUCCESS) return;
   if (is_of_pod(write.kind)) return hooks_.see_pod(object);
-  const OwnerEntry* const owner = cache_.find_owner(write.uid);
+  const OwnerEntry* const owner = cache_.owners().find(write.uid);
   if (owner != nullptr) hooks_.see_owner(object, std::string(owner->collection));
 }
 
@@ -217,7 +217,7 @@ std::string Writer::path_of(const KubeWrite& write) const {
     const PodEntry* const pod = cache_.find_gpu_pod(write.uid);
     return pod == nullptr ? std::string() : pod_path(pod->ns, pod->name);
   }
-  const OwnerEntry* const owner = cache_.find_owner(write.uid);
+  const OwnerEntry* const owner = cache_.owners().find(write.uid);
   return owner == nullptr ? std::string() : owner->path();
 }
 
@@ -226,14 +226,14 @@ std::string Writer::version_of(const KubeWrite& write) const {
     const PodEntry* const pod = cache_.find_gpu_pod(write.uid);
     return pod == nullptr ? std::string() : pod->gpu->release.resource_version;
   }
-  const OwnerEntry* const owner = cache_.find_owner(write.uid);
+  const OwnerEntry* const owner = cache_.owners().find(write.uid);
   return owner == nullptr ? std::string() : owner->resource_version;
 }
 
 void Writer::forget_gone() {
   std::erase_if(attempts_, [this](const auto& entry) {
     return !entry.second.under_way && cache_.find_gpu_pod(entry.first) == nullptr &&
-           cache_.find_owner(entry.first) == nullptr;
+           cache_.owners().find(entry.first) == nullptr;
   });
 }
 

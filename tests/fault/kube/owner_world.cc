@@ -44,7 +44,7 @@ OwnerWorld::OwnerWorld(std::uint64_t seed, std::size_t owners, bool obeys)
     say(in::NodeSeen{"k8s", node});
   }
   for (const char* const path : kOwnerPaths) {
-    cache_.begin_owners(path);
+    cache_.owners().begin(path);
     cache_.complete_owners(path);
   }
   say(in::ListComplete{"k8s"});
@@ -257,17 +257,17 @@ void OwnerWorld::people() {
 void OwnerWorld::turn() {
   cache_.adopt_orphans(monotonic_);
   for (int reads = 0; reads < 8; ++reads) {
-    for (const std::string& uid : cache_.take_outdated()) {
+    for (const std::string& uid : cache_.marks().take_outdated()) {
       const auto pod = pods_.find(uid);
       if (pod != pods_.end()) show(pod->second);
     }
-    while (auto news = cache_.next(ClusterCache::kAllPodsKnown)) {
+    while (auto news = cache_.outbox().next(Outbox::kAllPodsKnown)) {
       if (!obeys_) {
         if (auto* const seen = std::get_if<in::PodSeen>(&news->body))
           seen->pod.replaced_alone = false;
       }
       say(news->body);
-      cache_.answered(news->uid);
+      cache_.outbox().answered(news->uid);
     }
   }
   if (const auto due = engine_.next_deadline(); due && *due <= now_) say(in::Tick{});

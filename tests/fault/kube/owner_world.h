@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "server/edge/cluster/cluster_cache.h"
+#include "server/edge/cache/cluster_cache.h"
 #include "server/edge/cluster/plan.h"
 #include "sim/read/rng.h"
 

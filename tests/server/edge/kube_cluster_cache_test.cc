@@ -87,7 +87,7 @@ TEST_F(Kube, AListThatNamesMostIsBelieved) {
   cache.begin_pods(kNow - 10);
   for (int i = 0; i < 30; ++i) see({std::to_string(i), 1, false, "n1"});
   EXPECT_TRUE(cache.complete_pods(kNow - 5));
-  const auto news = cache.next(ClusterCache::kAllPodsKnown);
+  const auto news = cache.outbox().next(Outbox::kAllPodsKnown);
   const auto& gone = std::get<in::PodGone>(news->body);
   EXPECT_EQ(gone.cause, Cause::kVanished);
   EXPECT_EQ(gone.ended_at_ms, kNow - 5);
@@ -105,7 +105,7 @@ TEST_F(Kube, AListThatDidNotComeToItsEndSaysWhoWasThere) {
   see_answered({"1", 1, false, "n1"});  // an answer may be older than the list
   EXPECT_TRUE(cache.complete_pods(0));
   std::map<std::string, TimeMs> ended;
-  while (const auto news = cache.next(ClusterCache::kAllPodsKnown)) {
+  while (const auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
     const auto& gone = std::get<in::PodGone>(news->body);
     ended[gone.pod.uid] = gone.ended_at_ms;
   }
@@ -134,7 +134,7 @@ TEST_F(Kube, WhyANodeIsNotFitIsTold) {
   EXPECT_THAT(told(), ElementsAre("node_seen "));
   see_node("n1", WatchKind::kModified,
            has + R"(,"conditions":[{"type":"GpuMemWatch","status":"True","message":"a"}]})");
-  const auto news = cache.next(ClusterCache::kAllPodsKnown);
+  const auto news = cache.outbox().next(Outbox::kAllPodsKnown);
   ASSERT_TRUE(news);
   EXPECT_EQ(std::get<in::NodeSeen>(news->body).node.unfit, "condition GpuMemWatch");
   see_node("n1", WatchKind::kModified,
@@ -145,16 +145,16 @@ TEST_F(Kube, WhyANodeIsNotFitIsTold) {
 TEST_F(Kube, ANodeThatGoesSaysWhen) {
   const std::string silent =
       R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
-  cache.begin_nodes();
+  cache.nodes().begin();
   for (const char* name : {"seen", "unlisted"}) see_node(name);
   for (const char* name : {"silent", "unread"}) see_node(name, WatchKind::kModified, silent);
-  cache.see_lease("silent", "2026-01-01T00:04:21Z");
+  cache.nodes().see_lease("silent", "2026-01-01T00:04:21Z");
   told();
   for (const char* name : {"seen", "silent", "unread"}) see_node(name, WatchKind::kDeleted);
-  cache.begin_nodes();
-  EXPECT_TRUE(cache.complete_nodes(kNow - 7, "9"));
+  cache.nodes().begin();
+  EXPECT_TRUE(cache.nodes().complete(kNow - 7, "9"));
   std::map<std::string, TimeMs> went;
-  while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
+  while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
     const auto& gone = std::get<in::NodeGone>(news->body);
     went[gone.node] = gone.at_ms;
   }
@@ -172,15 +172,15 @@ TEST_F(Kube, ANodeThatGoesWaitsForWordOfItsPods) {
   told();
   see_node("n2", WatchKind::kDeleted, R"(,"version":"20")");
   see_node("n1", WatchKind::kDeleted, R"(,"version":"21")");
-  EXPECT_TRUE(std::get<in::NodeSeen>(cache.next(20)->body).node.unschedulable);
-  EXPECT_EQ(std::get<in::NodeGone>(cache.next(20)->body).node, "n2");  // nobody was there
-  EXPECT_FALSE(cache.has_next(20));
-  EXPECT_FALSE(cache.next(0));
+  EXPECT_TRUE(std::get<in::NodeSeen>(cache.outbox().next(20)->body).node.unschedulable);
+  EXPECT_EQ(std::get<in::NodeGone>(cache.outbox().next(20)->body).node, "n2");  // nobody was there
+  EXPECT_FALSE(cache.outbox().has_next(20));
+  EXPECT_FALSE(cache.outbox().next(0));
   see({"1", 19, false, "n1", "", "Succeeded"});
-  EXPECT_EQ(std::get<in::PodSeen>(cache.next(19)->body).pod.ended, Cause::kFinished);
-  EXPECT_TRUE(cache.has_next(21));
-  EXPECT_EQ(std::get<in::NodeGone>(cache.next(21)->body).node, "n1");
-  EXPECT_TRUE(cache.all_told());
+  EXPECT_EQ(std::get<in::PodSeen>(cache.outbox().next(19)->body).pod.ended, Cause::kFinished);
+  EXPECT_TRUE(cache.outbox().has_next(21));
+  EXPECT_EQ(std::get<in::NodeGone>(cache.outbox().next(21)->body).node, "n1");
+  EXPECT_TRUE(cache.outbox().is_empty());
 }
 
 TEST_F(Kube, ANodeThatComesBackMeanwhileIsTold) {
@@ -188,11 +188,11 @@ TEST_F(Kube, ANodeThatComesBackMeanwhileIsTold) {
   see({"1", 10, false, "n1"});
   told();
   see_node("n1", WatchKind::kDeleted, R"(,"version":"21")");
-  EXPECT_EQ(std::get<in::NodeSeen>(cache.next(0)->body).node.name, "n1");
-  EXPECT_FALSE(cache.next(0));
+  EXPECT_EQ(std::get<in::NodeSeen>(cache.outbox().next(0)->body).node.name, "n1");
+  EXPECT_FALSE(cache.outbox().next(0));
   see_node("n1");
-  EXPECT_FALSE(std::get<in::NodeSeen>(cache.next(0)->body).node.unschedulable);
-  EXPECT_TRUE(cache.all_told());
+  EXPECT_FALSE(std::get<in::NodeSeen>(cache.outbox().next(0)->body).node.unschedulable);
+  EXPECT_TRUE(cache.outbox().is_empty());
 }
 
 TEST_F(Kube, OfASilentNodeTheLeaseIsTheLastSign) {
@@ -200,16 +200,16 @@ TEST_F(Kube, OfASilentNodeTheLeaseIsTheLastSign) {
       R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
   see_node("n1", WatchKind::kModified, silent);
   EXPECT_THAT(told(), IsEmpty());
-  cache.see_lease("n1", "2026-01-01T00:04:21.500000Z");
-  const auto node = std::get<in::NodeSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).node;
+  cache.nodes().see_lease("n1", "2026-01-01T00:04:21.500000Z");
+  const auto node = std::get<in::NodeSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).node;
   EXPECT_EQ(node.not_ready_since_ms, 1767225861500);
   see_node("n1", WatchKind::kModified, silent);
   EXPECT_THAT(told(), IsEmpty());  // read once
   see_node("n2", WatchKind::kModified, silent);
-  cache.see_lease("n2", "");
-  EXPECT_EQ(
-      std::get<in::NodeSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).node.not_ready_since_ms,
-      1767225600000);
+  cache.nodes().see_lease("n2", "");
+  EXPECT_EQ(std::get<in::NodeSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body)
+                .node.not_ready_since_ms,
+            1767225600000);
 }
 
 // What a machine that comes back says of its containers' end is when it came back.
@@ -223,7 +223,7 @@ TEST_F(Kube, AGivenUpPodEndedWhenItsNodeWasHeardLast) {
   see_node("n1");
   for (const char* uid : {"given-up", "kept"}) see({uid, 1, false, "n1", "", "Running"});
   see_node("n1", WatchKind::kModified, silent);
-  cache.see_lease("n1", "2026-01-01T00:04:21Z");
+  cache.nodes().see_lease("n1", "2026-01-01T00:04:21Z");
   see({"given-up", 2, false, "n1", "", "Running", "", going});
   see_node("n1");
   see({"kept", 2, false, "n1", "", "Running", "", going});
@@ -231,7 +231,7 @@ TEST_F(Kube, AGivenUpPodEndedWhenItsNodeWasHeardLast) {
   see({"given-up", 3, false, "n1", "", "Failed", "", going, ended});
   see({"kept", 3, false, "n1", "", "Failed", "", going, ended});
   std::map<std::string, TimeMs> ends;
-  while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
+  while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
     ends[news->uid] = std::get<in::PodSeen>(news->body).pod.ended_at_ms;
   }
   EXPECT_EQ(ends,
@@ -259,7 +259,7 @@ TEST_F(Kube, DevicesOfAnotherMakerAreToldAsGpus) {
   event.object = parser.parse(
       R"({"metadata":{"name":"n1"},"status":{"allocatable":{"example.com/gpu":"4"}}})"_padded);
   others.see_node(event, kNow);
-  const auto node = others.next(ClusterCache::kAllPodsKnown);
+  const auto node = others.outbox().next(Outbox::kAllPodsKnown);
   ASSERT_TRUE(node);
   EXPECT_EQ(std::get<in::NodeSeen>(node->body).node.gpus, 4);
   event.object = parser.parse(
@@ -267,7 +267,7 @@ TEST_F(Kube, DevicesOfAnotherMakerAreToldAsGpus) {
       R"({"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":)"
       R"({"example.com/gpu":"2"}}}]},"status":{"phase":"Pending"}})"_padded);
   others.see_pod(event, monotonic);
-  const auto pod = others.next(ClusterCache::kAllPodsKnown);
+  const auto pod = others.outbox().next(Outbox::kAllPodsKnown);
   ASSERT_TRUE(pod);
   const PodRecord& record = std::get<in::PodSeen>(pod->body).pod;
   EXPECT_EQ(record.shape.kind, GpuKind::kWhole);
@@ -283,7 +283,7 @@ TEST_F(Kube, WhatNodesStandInIsReadFromTheLabelsNamed) {
   event.object = parser.parse(
       R"({"metadata":{"name":"n1","labels":{"rack":"r1","block":"b1","zone":"z"}}})"_padded);
   labelled.see_node(event, kNow);
-  const auto node = labelled.next(ClusterCache::kAllPodsKnown);
+  const auto node = labelled.outbox().next(Outbox::kAllPodsKnown);
   ASSERT_TRUE(node);
   EXPECT_EQ(std::get<in::NodeSeen>(node->body).node.levels, (std::vector<std::string>{"r1", "b1"}));
 }
@@ -291,7 +291,7 @@ TEST_F(Kube, WhatNodesStandInIsReadFromTheLabelsNamed) {
 TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_text(R"({"metadata":{"name":"x"}})");
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
-  EXPECT_EQ(cache.unreadable(), 2u);
+  EXPECT_EQ(cache.unreadable().count, 2u);
   EXPECT_THAT(told(), IsEmpty());
 }
 
@@ -306,8 +306,8 @@ TEST_F(Kube, ANodeThatContradictsItselfIsToldAsClosed) {
   event.kind = WatchKind::kModified;
   event.object = parser.parse(simdjson::padded_string(node));
   cache.see_node(event, kNow);
-  EXPECT_EQ(cache.unreadable(), 0u);
-  const auto news = cache.next(ClusterCache::kAllPodsKnown);
+  EXPECT_EQ(cache.unreadable().count, 0u);
+  const auto news = cache.outbox().next(Outbox::kAllPodsKnown);
   ASSERT_TRUE(news);
   const NodeSpec& told_node = std::get<in::NodeSeen>(news->body).node;
   EXPECT_EQ(told_node.gpus, 2);
@@ -328,7 +328,7 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
   };
   const std::string made =
       R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
-  cache.begin_owners(kJobsPath);
+  cache.owners().begin(kJobsPath);
   cache.complete_owners(kJobsPath);
   see_text(indexed_pod(0));
   EXPECT_THAT(told(), IsEmpty());  // its Job has not been seen
@@ -339,7 +339,7 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
   EXPECT_FALSE(cache.any_untold());
   see_text(indexed_pod(1));
   for (int i = 0; i < 2; ++i) {
-    const auto pod = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+    const auto pod = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
     EXPECT_EQ(pod.gang, "pair");
     EXPECT_EQ(pod.owner, "I");
     EXPECT_EQ(pod.gang_size, 2u);
@@ -353,23 +353,23 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   };
   see_owner(job(0));
   see({"1", 1, true, "", "I"});
-  const auto first = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+  const auto first = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
   EXPECT_EQ(first.gang_size, 3u);
   see_owner(job(1));
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("1"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
   see({"1", 1, true, "", "I"});  // read again
-  const auto second = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+  const auto second = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
   EXPECT_EQ(second.gang_size, 2u);
   EXPECT_EQ(second.gang, "j");
   EXPECT_EQ(second.owner, "I");
   EXPECT_TRUE(second.size_of_owner && second.replaced_alone);
   see_owner(job(1));
-  EXPECT_THAT(cache.take_outdated(), IsEmpty());
+  EXPECT_THAT(cache.marks().take_outdated(), IsEmpty());
   see_owner(job(2));
   see({"1", 1, true, "", "I"});
   told();
   see({"2", 1, true, "", "I"});  // the last is still what is left of the same
-  const auto third = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+  const auto third = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
   EXPECT_EQ(third.gang_size, 1u);
   EXPECT_EQ(third.gang, "j");
   EXPECT_EQ(third.owner, "I");
@@ -383,17 +383,17 @@ TEST_F(Kube, AGangOfUnknownSizeIsTold) {
            R"("spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
   };
   see_text(worker(""));
-  const auto held = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+  const auto held = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
   EXPECT_EQ(held.gang + " of " + held.owner, "t of P");
   EXPECT_EQ(held.gang_size, 0u);
-  EXPECT_THAT(cache.take_unsized(), ElementsAre("w"));
+  EXPECT_THAT(cache.marks().take_unsized(), ElementsAre("w"));
   see_text(worker(R"("subak.gpu/gang-size":"2")"));
   EXPECT_THAT(told(), ElementsAre("pod_gone w", "pod_seen w"));
-  EXPECT_THAT(cache.take_unsized(), IsEmpty());
+  EXPECT_THAT(cache.marks().take_unsized(), IsEmpty());
 }
 
 TEST_F(Kube, AnOrphanIsToldAfterAWhile) {
-  cache.begin_owners(kJobsPath);
+  cache.owners().begin(kJobsPath);
   cache.complete_owners(kJobsPath);
   see({"1", 1, true, "", "J"});
   cache.adopt_orphans(monotonic + limits::kOwnerMs - 1);
@@ -418,23 +418,23 @@ TEST_F(Kube, ALeaseShowsHowFarANodesClockIsOff) {
     event.object = parser.parse(R"({"metadata":{"name":")" + node + R"("},"spec":{"renewTime":")" +
                                 format_time(at) + "\"}}");
     monotonic += after;
-    cache.see_lease(event, kNow + monotonic, monotonic);
+    cache.nodes().see_lease(event, kNow + monotonic, monotonic);
   };
   for (int i = 1; i <= 3; ++i) {
     renew("n1", kNow + monotonic + 5'000 - 20'000, 5'000);
     renew("n2", kNow + monotonic + 5'000, 5'000);
   }
-  EXPECT_THAT(cache.take_outdated_nodes(), ElementsAre("n1"));
-  EXPECT_THAT(cache.take_outdated_nodes(), IsEmpty()) << "it is read once";
+  EXPECT_THAT(cache.nodes().take_outdated(), ElementsAre("n1"));
+  EXPECT_THAT(cache.nodes().take_outdated(), IsEmpty()) << "it is read once";
   see_node("n1");  // as it is read: with the same words, and yet it is news
-  const auto news = cache.next(ClusterCache::kAllPodsKnown);
+  const auto news = cache.outbox().next(Outbox::kAllPodsKnown);
   ASSERT_TRUE(news);
   EXPECT_EQ(std::get<in::NodeSeen>(news->body).node.clock_behind_ms, 20'000);
   see({"1", 1, false, "n1"});
-  EXPECT_EQ(cache.next(ClusterCache::kAllPodsKnown)->clock, "n1")
+  EXPECT_EQ(cache.outbox().next(Outbox::kAllPodsKnown)->clock, "n1")
       << "its kubelet says when it ends";
   see({"1", 2, false, "n1"}, WatchKind::kDeleted);
-  EXPECT_EQ(cache.next(ClusterCache::kAllPodsKnown)->clock, "n1");
+  EXPECT_EQ(cache.outbox().next(Outbox::kAllPodsKnown)->clock, "n1");
 }
 
 TEST_F(Kube, WhatTheCoreHadNoRoomForIsToldAgain) {
@@ -444,7 +444,7 @@ TEST_F(Kube, WhatTheCoreHadNoRoomForIsToldAgain) {
   EXPECT_THAT(told(), IsEmpty());
   cache.tell_again("1");
   cache.tell_again("gone");
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("1"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
   see_answered({"1"});
   EXPECT_THAT(told(), ElementsAre("pod_seen 1"));
 }

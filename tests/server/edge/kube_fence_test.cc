@@ -190,14 +190,14 @@ TEST_F(KubeFence, WhoIsBoundIsWaitedForUntilTheCoreHasAnswered) {
   give_again();
   see({"1", 4, false, "n1"});
   EXPECT_THAT(plan(), IsEmpty());
-  std::optional<News> news = cache.next(ClusterCache::kAllPodsKnown);
+  std::optional<News> news = cache.outbox().next(Outbox::kAllPodsKnown);
   ASSERT_TRUE(news && news->uid == "1");
   EXPECT_THAT(plan(), IsEmpty());  // it is on the way
-  cache.put_back(*news);
+  cache.outbox().put_back(*news);
   EXPECT_THAT(plan(), IsEmpty());
-  news = cache.next(ClusterCache::kAllPodsKnown);
+  news = cache.outbox().next(Outbox::kAllPodsKnown);
   see({"1", 5, false, "n1", "", "Running"});
-  cache.answered("1");
+  cache.outbox().answered("1");
   EXPECT_THAT(plan(), IsEmpty());  // there is more to be said of it
   told();
   EXPECT_THAT(plan(), ElementsAre("release 2"));

@@ -26,14 +26,14 @@ TEST_F(Kube, AGroupWithoutASizeIsHeldWhateverMarksIt) {
         pod(none, R"("workloadRef":{"name":"g","podGroup":"workers"},)")}) {
     cache.forget_told();
     see_text(text);
-    const auto held = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+    const auto held = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
     EXPECT_EQ(held.gang + ":" + std::to_string(held.gang_size), "g:0") << text;
-    EXPECT_THAT(cache.take_unsized(), ElementsAre("w")) << text;
+    EXPECT_THAT(cache.marks().take_unsized(), ElementsAre("w")) << text;
   }
   cache.forget_told();
   see_text(pod(
       R"("annotations":{"scheduling.k8s.io/group-name":"g","scheduling.volcano.sh/group-min-member":"2"})"));
-  const auto sized = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+  const auto sized = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
   EXPECT_EQ(sized.gang + ":" + std::to_string(sized.gang_size), "g:2");
 }
 
@@ -43,9 +43,9 @@ TEST_F(Kube, OfAGroupWithFastAdmissionTheOthersAreSaid) {
       R"({"metadata":{"uid":"w","namespace":"a","name":"w","labels":{"kueue.x-k8s.io/pod-group-name":"g"},"annotations":{)"
       R"("kueue.x-k8s.io/pod-group-total-count":"3","kueue.x-k8s.io/pod-group-fast-admission":"true"}},"spec":{)"
       R"("schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"4"}}}]}})");
-  const auto pod = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+  const auto pod = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
   EXPECT_TRUE(pod.replaced_alone);
-  const auto gang = std::get<in::GangSeen>(cache.next(ClusterCache::kAllPodsKnown)->body);
+  const auto gang = std::get<in::GangSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body);
   EXPECT_EQ(gang.gang, "g");
   EXPECT_EQ(gang.least, 1u);
   ASSERT_EQ(gang.groups.size(), 1u);
@@ -65,13 +65,13 @@ TEST_F(Kube, WhoIsLeftOutEndsWell) {
   told();
   see_owner(indexed(1, ""));
   see_text(pod(1, "Failed"));
-  EXPECT_EQ(std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod.ended,
+  EXPECT_EQ(std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod.ended,
             Cause::kFinished);
   see_text(pod(2, "Running"), WatchKind::kDeleted);
-  EXPECT_EQ(std::get<in::PodGone>(cache.next(ClusterCache::kAllPodsKnown)->body).cause,
+  EXPECT_EQ(std::get<in::PodGone>(cache.outbox().next(Outbox::kAllPodsKnown)->body).cause,
             Cause::kFinished);
   see_text(pod(0, "Running"), WatchKind::kDeleted);
-  EXPECT_EQ(std::get<in::PodGone>(cache.next(ClusterCache::kAllPodsKnown)->body).cause,
+  EXPECT_EQ(std::get<in::PodGone>(cache.outbox().next(Outbox::kAllPodsKnown)->body).cause,
             Cause::kCancelled);
 }
 

@@ -9,8 +9,8 @@
 
 #include "core/edge_limits.h"
 #include "core/limits.h"
+#include "server/edge/cache/cluster_cache.h"
 #include "server/edge/client/reflector.h"
-#include "server/edge/cluster/cluster_cache.h"
 #include "server/edge/cluster/edge.h"
 
 namespace subak {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/limits.h"
-#include "server/edge/cluster/node_clocks.h"
+#include "server/edge/cache/node_clocks.h"
 
 namespace subak {
 namespace {

@@ -27,7 +27,7 @@ class NonGpuMembers : public Kube {
   // "uid gang size" of each pod that is told, "uid gone" of each that leaves its gang.
   std::vector<std::string> told_sizes() {
     std::vector<std::string> out;
-    while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
       if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) {
         out.push_back(seen->pod.uid + " " + seen->pod.gang + " " +
                       std::to_string(seen->pod.gang_size));
@@ -49,14 +49,14 @@ TEST_F(NonGpuMembers, ALauncherThatIsThereLeavesTheRanksToTheWorkers) {
   see(worker("a"));
   see(worker("b"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2", "b g 2"));
-  EXPECT_THAT(cache.take_outdated(), IsEmpty());
+  EXPECT_THAT(cache.marks().take_outdated(), IsEmpty());
 }
 
 TEST_F(NonGpuMembers, WorkersAreReadAgainWhenTheLauncherComes) {
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 3"));
   see_non_gpu("l", 3);
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("a"));
   see_answered(worker("a"));
   EXPECT_THAT(told_sizes(), ::testing::Contains("a g 2"));
 }
@@ -66,7 +66,7 @@ TEST_F(NonGpuMembers, OneThatHasSucceededCountsOneThatFailedDoesNot) {
   see(worker("a"));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 2"));
   see_non_gpu("l", 3, "Failed");
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("a"));
   see_non_gpu("m", 3);
   see_answered(worker("a"));
   EXPECT_THAT(told_sizes(), IsEmpty()) << "the launcher that was made again counts in its place";
@@ -94,7 +94,7 @@ TEST_F(NonGpuMembers, AListThatDoesNotNameItTakesItOut) {
   cache.begin_pods(kNow);
   see(worker("a"));
   ASSERT_TRUE(cache.complete_pods(kNow));
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("a"));
 }
 
 TEST_F(NonGpuMembers, OneRankIsLeftAtLeast) {
@@ -102,7 +102,7 @@ TEST_F(NonGpuMembers, OneRankIsLeftAtLeast) {
   see(worker("a", 2));
   EXPECT_THAT(told_sizes(), ElementsAre("a g 1"));
   see_non_gpu("l", 2, "Failed");
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("a"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("a"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "server/edge/cluster/cluster_cache.h"
+#include "server/edge/cache/cluster_cache.h"
 #include "server/edge/cluster/plan.h"
 
 namespace subak {
@@ -94,11 +94,11 @@ class Kube : public ::testing::Test {
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
-    while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
       out.push_back(
           std::visit([](const auto& body) { return std::string(body.kName); }, news->body) + " " +
           news->uid);
-      cache.answered(news->uid);
+      cache.outbox().answered(news->uid);
     }
     return out;
   }

@@ -16,7 +16,7 @@ constexpr std::string_view kLws = "leaderworkerset.sigs.k8s.io/";
 class WorkerSet : public ::testing::Test {
  protected:
   void list_sets() {
-    cache.begin_owners(kWorkerSetsPath);
+    cache.owners().begin(kWorkerSetsPath);
     cache.complete_owners(kWorkerSetsPath);
   }
   static std::string made(int gpus) {
@@ -55,7 +55,7 @@ class WorkerSet : public ::testing::Test {
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
-    while (auto news = cache.next(ClusterCache::kAllPodsKnown)) {
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
       if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) {
         out.push_back("seen " + seen->pod.uid + " " + seen->pod.gang + " of " + seen->pod.owner +
                       " size " + std::to_string(seen->pod.gang_size));
@@ -92,7 +92,7 @@ TEST_F(WorkerSet, OneThatWasSeenTooLateIsReadAgain) {
   cache.adopt_orphans(limits::kOwnerMs);
   EXPECT_THAT(told(), ElementsAre("seen llm-0-0 llm-0 of  size 2"));
   see_set(set("U", 1));
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("llm-0-0"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("llm-0-0"));
   see_pod(0, 0);
   EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0 llm-0 of U+0 size 2"));
 }
@@ -151,9 +151,9 @@ TEST_F(WorkerSet, PodsWithoutGpusAreNoneOfTheGang) {
 }
 
 in::GangSeen WorkerSetsWord(ClusterCache& cache) {
-  const auto pod = cache.next(ClusterCache::kAllPodsKnown);
+  const auto pod = cache.outbox().next(Outbox::kAllPodsKnown);
   EXPECT_TRUE(pod && std::holds_alternative<in::PodSeen>(pod->body)) << "its leader comes first";
-  const auto news = cache.next(ClusterCache::kAllPodsKnown);
+  const auto news = cache.outbox().next(Outbox::kAllPodsKnown);
   return news ? std::get<in::GangSeen>(news->body) : in::GangSeen();
 }
 
@@ -170,7 +170,7 @@ TEST_F(WorkerSet, OfALeaderThatComesFirstTheWorkersAreSaid) {
   see_pod(0, 0);
   see_set(first);
   EXPECT_THAT(told(), IsEmpty());  // once
-  EXPECT_THAT(cache.take_outdated(), IsEmpty());
+  EXPECT_THAT(cache.marks().take_outdated(), IsEmpty());
   see_pod(0, 1);
   EXPECT_THAT(told(), ElementsAre("seen llm-0-1 llm-0 of U+0 size 2"));  // of a leader alone
 }
@@ -184,7 +184,7 @@ TEST_F(WorkerSet, TheWorkersTemplateCountsWhereItIsAnother) {
   EXPECT_EQ(seen.groups.at(1).shape.gpus, 8);
   see_set(
       set("U", 1, R"(,"leaderTemplate":)" + made(0) + R"(},"startupPolicy":"LeaderReady","x":{)"));
-  EXPECT_THAT(cache.take_outdated(), ElementsAre("llm-0-0"));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("llm-0-0"));
   see_pod(0, 0);
   EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0  of S size 1"));
 }
@@ -197,7 +197,7 @@ TEST_F(WorkerSet, WhetherALostPodIsMadeAgainByItselfIsItsWord) {
     cache.forget_told();
     see_set(set("W", 1, R"(,"restartPolicy":")" + std::string(policy) + "\""));
     see_pod(0, 0);
-    const auto pod = std::get<in::PodSeen>(cache.next(ClusterCache::kAllPodsKnown)->body).pod;
+    const auto pod = std::get<in::PodSeen>(cache.outbox().next(Outbox::kAllPodsKnown)->body).pod;
     EXPECT_EQ(pod.replaced_alone, alone) << policy;
     EXPECT_EQ(pod.gang_size, 2u);
   }

@@ -1,4 +1,4 @@
-#include "server/edge/cluster/node_clocks.h"
+#include "server/edge/cache/node_clocks.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,11 +1,7 @@
-// Members of a gang that are created only when the first ones run (docs/design/0037). Their
-// requests are reported after the first ones. Admission may change each pod, which only the first
-// pods show. So members of the same template get the shape of the first pods.
 #include <optional>
 #include <utility>
 
-#include "core/content_hash.h"
-#include "server/edge/cluster/cluster_cache.h"
+#include "server/edge/cache/gangs.h"
 
 namespace subak {
 namespace {
@@ -23,17 +19,15 @@ std::optional<in::GangSeen> late_in_group(const std::string& cluster, const Pod&
   return seen;
 }
 
-}  // namespace
-
 // The workers of a LeaderWorkerSet are created when their leader is ready.
-std::optional<in::GangSeen> ClusterCache::late_workers(const Pod& pod,
-                                                       const PodRecord& leader) const {
+std::optional<in::GangSeen> late_workers(const OwnerCache& owners, const std::string& cluster,
+                                         const Pod& pod, const PodRecord& leader) {
   if (leader.rank != 0 || worker_set_of(pod).empty()) return std::nullopt;
-  std::string set_uid;
-  const OwnerEntry* const set = find_worker_set(pod, set_uid);
+  const std::string set_uid = owners.worker_set(worker_set_key(pod.ns, worker_set_of(pod)));
+  const OwnerEntry* const set = set_uid.empty() ? nullptr : owners.find(set_uid);
   const bool its = set != nullptr && leader.owner.starts_with(set_uid + "+");
   if (!its || set->late == nullptr || set->without_gpus > 0) return std::nullopt;
-  in::GangSeen seen = gang_of(cluster_, leader);
+  in::GangSeen seen = gang_of(cluster, leader);
   PodShape late = set->late_as_leader ? leader.shape : *set->late;
   late.tolerations = leader.shape.tolerations;
   seen.groups = {{1, leader.shape}, {leader.gang_size - 1, std::move(late)}};
@@ -42,12 +36,12 @@ std::optional<in::GangSeen> ClusterCache::late_workers(const Pod& pod,
 
 // The other pods of each job of a JobSet are created when its first pod has a node. If the JobSet
 // has several jobs, their first pods must be known by rank.
-std::optional<in::GangSeen> ClusterCache::late_in_jobs(const Pod& pod,
-                                                       const PodRecord& first) const {
-  const OwnerEntry* const owner = find_owner(std::string(pod.owner.uid));
-  const OwnerEntry* const set = owner == nullptr ? nullptr : find_owner(owner->parent);
+std::optional<in::GangSeen> late_in_jobs(const OwnerCache& owners, const std::string& cluster,
+                                         const Pod& pod, const PodRecord& first) {
+  const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
+  const OwnerEntry* const set = owner == nullptr ? nullptr : owners.find(owner->parent);
   if (set == nullptr || set->firsts.empty()) return std::nullopt;
-  in::GangSeen seen = gang_of(cluster_, first);
+  in::GangSeen seen = gang_of(cluster, first);
   seen.each = set->firsts.front().pods;
   const Text name = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   std::uint32_t pods = 0;
@@ -61,18 +55,14 @@ std::optional<in::GangSeen> ClusterCache::late_in_jobs(const Pod& pod,
   return seen;
 }
 
-void ClusterCache::tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
-                                  const PodRecord& first) {
-  GpuPodEntry& gpu = *entry.gpu;
-  if (!gpu.gated || gpu.ended || first.gang_size < 2) return;
-  std::optional<in::GangSeen> seen = late_workers(pod, first);
-  if (!seen) seen = late_in_jobs(pod, first);
-  if (!seen) seen = late_in_group(cluster_, pod, first);
-  if (!seen) return;
-  const std::uint64_t digest = content_hash(to_text(*seen));
-  if (digest == gpu.group_told) return;
-  gpu.group_told = digest;
-  tell_gone("w" + uid, *std::move(seen));
+}  // namespace
+
+std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::string& cluster,
+                                      const Pod& pod, const PodRecord& first) {
+  std::optional<in::GangSeen> seen = late_workers(owners, cluster, pod, first);
+  if (!seen) seen = late_in_jobs(owners, cluster, pod, first);
+  if (!seen) seen = late_in_group(cluster, pod, first);
+  return seen;
 }
 
 }  // namespace subak

@@ -1,0 +1,375 @@
+#include "server/edge/cache/cluster_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/content_hash.h"
+#include "core/duration.h"
+#include "core/limits.h"
+#include "core/names.h"
+#include "core/text.h"
+#include "server/edge/cache/gangs.h"
+
+namespace subak {
+namespace {
+
+TimeMs end_of(const Pod& pod) {
+  if (pod.status.finished_at.empty()) return 0;
+  const auto at = parse_time(pod.status.finished_at, "");
+  return at ? *at : 0;
+}
+
+}  // namespace
+
+ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
+                           std::vector<std::string> other_schedulers,
+                           std::vector<std::string> fatal_conditions,
+                           std::vector<std::string> topology_labels)
+    : node_options_{std::move(topology_labels), std::move(extra), std::move(fatal_conditions)},
+      other_schedulers_(std::move(other_schedulers)),
+      outbox_(std::move(cluster)),
+      nodes_(node_options_, outbox_,
+             [this](const std::string& node) { return may_have_pods(node); }),
+      namespaces_(outbox_),
+      owners_(node_options_.extra_gpus) {}
+
+// Owners stay: nothing of them is sent.
+void ClusterCache::forget_told() {
+  outbox_.clear();
+  pods_.clear();
+  nodes_.clear();
+  namespaces_.clear();
+  owned_.clear();
+  orphans_.clear();
+  non_gpu_members_.clear();
+  marks_.clear();
+}
+
+// --- pods ----------------------------------------------------------------------------------------
+
+void ClusterCache::see_answered_pod(json::Value pod, std::int64_t monotonic_ms) {
+  see_again(pod, monotonic_ms, true);
+}
+
+void ClusterCache::see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner) {
+  const auto known = pods_.find(std::string(json::text_in(pod, "metadata", "uid")));
+  if (known == pods_.end()) return;
+  const std::uint32_t list = known->second.list;
+  const TimeMs listed_ms = known->second.listed_ms;
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  event.object = pod;
+  see_pod(event, monotonic_ms, with_owner);
+  known->second.list = list;
+  known->second.listed_ms = listed_ms;
+}
+
+void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms) {
+  see_pod(event, monotonic_ms, true);
+}
+
+void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner) {
+  Pod pod = read_pod(event.object, node_options_.extra_gpus);
+  if (pod.uid.empty() || pod.ns.empty() || pod.name.empty()) {
+    ++unreadable_.count;
+    unreadable_.last = "a pod without uid, namespace or name";
+    return;
+  }
+  const std::string uid(pod.uid);
+  const std::uint64_t version = version_number(pod.resource_version);
+  const auto [at, is_new] = pods_.try_emplace(uid);
+  PodEntry& entry = at->second;
+  entry.list = pod_list_.number();
+  entry.listed_ms = pod_list_ms_;
+  if (!is_new && version != 0 && version < entry.version) return;
+  entry.version = version;
+  const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
+  if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
+  orphans_.forget(uid);
+  outdate_gangs(non_gpu_members_.see(uid, pod, event.kind));
+  if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
+  if (pod.asks_gpu()) hold_unsized(pod);
+  PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
+  if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
+    const TimeMs end_ms = end_seen(entry, end_of(pod));
+    const Cause cause = is_left_out(owners_, entry) ? Cause::kFinished : Cause::kCancelled;
+    return drop_pod(uid, {outbox_.cluster(), {uid, {}, 0, 0}, end_ms, cause}, entry.node);
+  }
+  entry.ns = pod.ns;
+  entry.name = pod.name;
+  entry.node = pod.node_name;
+  if (pod.asks_gpu() || pod.gated() || entry.gpu)
+    see_gpu_pod(uid, entry, pod, record, event.object, monotonic_ms);
+  if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(entry, record.ended_at_ms);
+  if (record.ended != Cause::kNone && is_left_out(owners_, entry)) record.ended = Cause::kFinished;
+  // All pods of the gang may have ended while no watch was open.
+  if (is_new && entry.gpu && entry.gpu->ended && !entry.gpu->gang_owner.empty()) {
+    owned_.open_gang(entry.gpu->gang_owner);
+  }
+  if (record.gated && record.ended == Cause::kNone && record.gang_size == 0)
+    marks_.put_unsized(uid);
+  if (entry.gpu && record.size_of_owner) entry.gpu->size_changes = true;
+  if (entry.gpu) record.size_of_owner = entry.gpu->size_changes;
+  if (entry.gpu && record.gated) leave_gang(uid, entry, record);
+  const bool counts =
+      pod.asks_gpu() || entry.told != 0 || (!entry.node.empty() && record.ended == Cause::kNone);
+  if (counts) tell_pod(uid, record);
+  if (counts && entry.gpu) tell_late_pods(uid, entry, pod, record);
+  if (entry.gpu && entry.gpu->ended) tell_if_gone(entry.gpu->gang_owner);
+  if (event.kind != WatchKind::kDeleted) return;
+  if (entry.gpu) owned_.remove(*entry.gpu);
+  if (entry.gpu) tell_if_gone(entry.gpu->gang_owner);
+  marks_.forget(uid);
+  pods_.erase(uid);
+}
+
+void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Pod& pod,
+                               const PodRecord& record, json::Value object,
+                               std::int64_t monotonic_ms) {
+  if (!entry.gpu) entry.gpu = std::make_unique<GpuPodEntry>();
+  GpuPodEntry& gpu = *entry.gpu;
+  owned_.remove(gpu);
+  gpu.asks_gpu = pod.asks_gpu();
+  gpu.claims = !pod.device_claim.empty();
+  gpu.gated = record.gated;
+  gpu.foreign_gates = record.foreign_gates;
+  gpu.ended = record.ended != Cause::kNone;
+  gpu.bound = !entry.node.empty();
+  const bool was_going = std::exchange(gpu.going, !pod.deleted_at.empty());
+  if (gpu.going && !was_going) gpu.given_up = nodes_.is_silent(entry.node);
+  gpu.gang = !record.gang.empty();
+  gpu.runs_alone = record.replaced_alone;
+  read_job_index(pod, gpu);
+  gpu.owner_api = pod.owner.api_version;
+  gpu.owner_kind = pod.owner.kind;
+  gpu.owner_name = pod.owner.name;
+  gpu.owner_uid = pod.owner.uid;
+  // A pod that outlives its owner no longer finds it.
+  const Text worker_set = worker_set_of(pod);
+  gpu.worker_set = worker_set.empty() ? "" : entry.ns + "/" + std::string(worker_set);
+  if (!record.owner.empty() && !worker_set.empty()) {
+    gpu.gang_owner = record.owner;
+  } else if (!record.owner.empty() && pod.owner.kind == "Job") {
+    gpu.gang_owner = record.owner.substr(0, record.owner.find('+'));
+  }
+  gpu.kept_closed = find_text(pod.annotations, names::kKeptClosed);
+  gpu.let_go_to = record.let_go_to;
+  gpu.release = {};
+  if (record.gated) {
+    if (auto read = read_gated_pod(object)) gpu.release = std::move(read).value();
+  }
+  owned_.add(gpu);
+  marks_.set_gated(uid, gpu.gated && !gpu.ended && !gpu.going);
+  // Released by Subak. Pods of others that find no node are not reported; in observe mode that is
+  // all pods.
+  const bool ours = !record.let_go_to.empty() && has_key(pod.annotations, names::kStatus);
+  const bool stuck = ours && !record.gated && entry.node.empty() && !gpu.ended && !gpu.going;
+  const Text words = stuck ? pod.status.unschedulable : Text();
+  marks_.set_unschedulable(uid, !words.empty());
+  if (!words.empty() && gpu.unschedulable.empty()) gpu.unschedulable_since_ms = monotonic_ms;
+  gpu.unschedulable = words;
+}
+
+void ClusterCache::tell_pod(const std::string& uid, const PodRecord& record) {
+  PodEntry& entry = pods_.at(uid);
+  const std::uint64_t digest = content_hash(to_text(record));
+  if (digest == entry.told) return;
+  entry.told = digest;
+  outbox_.pod_seen(uid, record);
+}
+
+void ClusterCache::tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
+                                  const PodRecord& first) {
+  GpuPodEntry& gpu = *entry.gpu;
+  if (!gpu.gated || gpu.ended || first.gang_size < 2) return;
+  std::optional<in::GangSeen> seen = late_pods(owners_, outbox_.cluster(), pod, first);
+  if (!seen) return;
+  const std::uint64_t digest = content_hash(to_text(*seen));
+  if (digest == gpu.group_told) return;
+  gpu.group_told = digest;
+  outbox_.changed(about::LatePods{uid}, *std::move(seen));
+}
+
+// The core never moves a pod between gangs: the pod is reported as gone, and then as new.
+void ClusterCache::leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record) {
+  std::string gang = record.gang + " " + record.owner;
+  const bool follows = record.size_of_owner || record.replaced_alone || record.gang_size == 0;
+  if (!follows) gang += " " + std::to_string(record.gang_size);
+  if (entry.told != 0 && gang != entry.gpu->gang_told) {
+    outbox_.first({in::PodGone{outbox_.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
+    entry.told = 0;
+  }
+  if (gang != entry.gpu->gang_told) entry.gpu->group_told = 0;
+  entry.gpu->gang_told = std::move(gang);
+}
+
+// Reports the gang as gone once its pods are gone and its owner is gone or creates no more.
+void ClusterCache::tell_if_gone(const std::string& gang_owner) {
+  if (owned_.has_gang(gang_owner) || !owned_.open_gangs().contains(gang_owner)) return;
+  if (makes_more(owners_, gang_owner)) return;
+  outbox_.changed(about::Gang{gang_owner}, in::GangGone{outbox_.cluster(), gang_owner});
+  owned_.close_gang(std::string(gang_owner));
+}
+
+void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock) {
+  const auto at = pods_.find(uid);
+  const bool told = at->second.told != 0 || outbox_.has_pod(uid);
+  if (told || at->second.gpu) outbox_.changed(about::Pod{uid}, std::move(gone), clock);
+  if (at->second.gpu) owned_.remove(*at->second.gpu);
+  if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
+  outdate_gangs(non_gpu_members_.gone(uid));
+  marks_.forget(uid);
+  pods_.erase(at);
+}
+
+bool ClusterCache::complete_pods(TimeMs heard_ms) {
+  std::vector<std::string> gone;
+  for (const auto& [uid, entry] : pods_) {
+    if (entry.list != pod_list_.number()) gone.push_back(uid);
+  }
+  if (!pod_list_.believe(gone.size(), pods_.size())) return false;
+  std::sort(gone.begin(), gone.end());
+  for (const std::string& uid : gone) {
+    const TimeMs there_ms = std::max(heard_ms, pods_.at(uid).listed_ms);
+    drop_pod(uid, {outbox_.cluster(), {uid, {}, 0, 0}, there_ms, Cause::kVanished});
+  }
+  return true;
+}
+
+const PodEntry* ClusterCache::find_gpu_pod(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() || !found->second.gpu ? nullptr : &found->second;
+}
+
+void ClusterCache::each_unschedulable(
+    const std::function<void(const std::string& uid, const PodEntry& pod)>& take) const {
+  for (const std::string& uid : marks_.unschedulable()) take(uid, pods_.at(uid));
+}
+
+void ClusterCache::put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms) {
+  pods_.at(uid).gpu->unschedulable_since_ms = monotonic_ms;
+}
+
+void ClusterCache::tell_again(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  found->second.told = 0;
+  marks_.put_outdated(uid);
+}
+
+// --- pods and nodes ------------------------------------------------------------------------------
+
+void ClusterCache::see_node(const WatchEvent& event, TimeMs now_ms) {
+  std::string why = nodes_.see(event, now_ms);
+  if (why.empty()) return;
+  ++unreadable_.count;
+  unreadable_.last = std::move(why);
+}
+
+bool ClusterCache::may_have_pods(const std::string& node) const {
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& one) {
+    const PodEntry& entry = one.second;
+    if (entry.gpu && entry.gpu->ended) return false;
+    return entry.node.empty() ? entry.gpu && !entry.gpu->gated : entry.node == node;
+  });
+}
+
+// Returns the end of a pod. A pod that was deleted while its node was silent ended at the node's
+// last sign of life. A machine that comes back reports the end itself.
+TimeMs ClusterCache::end_seen(const PodEntry& entry, TimeMs said_ms) const {
+  if (!entry.gpu || !entry.gpu->given_up) return said_ms;
+  const TimeMs lost_ms = nodes_.lost_ms(entry.node);
+  if (lost_ms == 0) return said_ms;
+  return said_ms == 0 ? lost_ms : std::min(said_ms, lost_ms);
+}
+
+// --- pods and owners -----------------------------------------------------------------------------
+
+bool ClusterCache::waits_for_owner(const Pod& pod, const WatchEvent& event,
+                                   std::int64_t monotonic_ms) {
+  if (event.kind == WatchKind::kDeleted || orphans_.size() >= limits::kMaxEarlyPods) return false;
+  const std::vector<std::string> awaited = awaited_owners(owners_, pod);
+  if (awaited.empty()) return false;
+  orphans_.add(std::string(pod.uid), simdjson::minify(event.object), monotonic_ms, awaited);
+  return true;
+}
+
+void ClusterCache::see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner) {
+  const std::optional<Orphans::Orphan> orphan = orphans_.take(uid);
+  if (!orphan) return;
+  simdjson::dom::parser parser;
+  json::Value pod;
+  if (parser.parse(orphan->text).get(pod) != simdjson::SUCCESS) return;
+  see_again(pod, with_owner ? orphan->since_ms : monotonic_ms, with_owner);
+}
+
+void ClusterCache::adopt_orphans(std::int64_t monotonic_ms) {
+  for (const std::string& uid : orphans_.waiting_since(monotonic_ms, limits::kOwnerMs)) {
+    see_orphan(uid, monotonic_ms, false);
+  }
+  orphans_.forget_owners();
+}
+
+void ClusterCache::see_owner(const WatchEvent& event, const std::string& collection) {
+  take_in(owners_.see(event, collection));
+}
+
+void ClusterCache::see_answered_owner(json::Value owner, const std::string& collection) {
+  if (const auto seen = owners_.see_answer(owner, collection)) take_in(*seen);
+}
+
+void ClusterCache::take_in(const OwnerCache::Seen& owner) {
+  if (owner.outdates) outdate_pods_of(owner);
+  if (!owner.gone) {
+    for (const std::string& uid : orphans_.awaiting(owner.uid)) see_orphan(uid, 0, true);
+  }
+  if (!owner.worker_set.empty()) {
+    for (const std::string& uid : orphans_.awaiting(owner.worker_set)) see_orphan(uid, 0, true);
+  }
+  for (const std::string& gang : owned_.open_gangs_of(owner.uid)) tell_if_gone(gang);
+}
+
+void ClusterCache::complete_owners(const std::string& collection) {
+  owners_.complete(collection);
+  for (const std::string& gang : std::set(owned_.open_gangs())) tell_if_gone(gang);
+}
+
+// Marks the gated pods below the owner for reading again.
+void ClusterCache::outdate_pods_of(const OwnerCache::Seen& seen) {
+  for (const std::string& uid : marks_.gated()) {
+    const GpuPodEntry& gpu = *pods_.at(uid).gpu;
+    const OwnerEntry* const owner = owners_.find(gpu.owner_uid);
+    const bool below = owner != nullptr && owner->parent == seen.uid;
+    const bool of_group = !seen.worker_set.empty() && gpu.worker_set == seen.worker_set;
+    if (gpu.owner_uid == seen.uid || below || of_group) marks_.put_outdated(uid);
+  }
+}
+
+// Marks the gated pods of the gangs for reading again, since the sizes of the gangs have changed.
+void ClusterCache::outdate_gangs(const std::vector<std::string>& gangs) {
+  for (const std::string& gang : gangs) {
+    for (const std::string& uid : marks_.gated()) {
+      const PodEntry& entry = pods_.at(uid);
+      const std::string told = entry.ns + "/" + entry.gpu->gang_told;
+      if (told.starts_with(gang + " ")) marks_.put_outdated(uid);
+    }
+  }
+}
+
+std::size_t ClusterCache::pods_of(const std::string& owner_uid) const {
+  std::size_t pods = owned_.of(owner_uid).pods;
+  for (const std::string& below : owners_.below(owner_uid)) pods += owned_.of(below).pods;
+  return pods;
+}
+
+std::size_t ClusterCache::bound_of(const std::string& owner_uid) const {
+  return owned_.of(owner_uid).bound;
+}
+
+std::size_t ClusterCache::bound_below(const std::string& owner_uid) const {
+  std::size_t bound = bound_of(owner_uid);
+  for (const std::string& below : owners_.below(owner_uid)) bound += bound_of(below);
+  return bound;
+}
+
+}  // namespace subak

@@ -1,0 +1,139 @@
+// The edge's object cache of a cluster, as client-go's informer cache. It has an entry for each pod,
+// node and owner, as seen last, and the updates that the core has not got yet (outbox.h). It holds
+// the pods itself, and joins what the caches of other kinds say about them.
+//
+// An entry is small: the resource requests of a pod are sent and not kept. While the gate is
+// closed, the entry also has the data to open it. Reads no clock, does no I/O. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kube/node/node.h"
+#include "kube/pod.h"
+#include "model/input.h"
+#include "server/edge/cache/entries.h"
+#include "server/edge/cache/list_round.h"
+#include "server/edge/cache/namespace_cache.h"
+#include "server/edge/cache/node_cache.h"
+#include "server/edge/cache/non_gpu_members.h"
+#include "server/edge/cache/orphans.h"
+#include "server/edge/cache/outbox.h"
+#include "server/edge/cache/owned_pods.h"
+#include "server/edge/cache/owner_cache.h"
+#include "server/edge/cache/pod_marks.h"
+#include "server/edge/client/watch_stream.h"
+
+namespace subak {
+
+class ClusterCache {
+ public:
+  // `fatal_conditions` and `topology_labels`: as KubeNodeOptions.
+  ClusterCache(std::string cluster, ExtraGpuResources extra,
+               std::vector<std::string> other_schedulers,
+               std::vector<std::string> fatal_conditions = default_fatal_conditions(),
+               std::vector<std::string> topology_labels = {});
+  ClusterCache(const ClusterCache&) = delete;
+  ClusterCache& operator=(const ClusterCache&) = delete;
+
+  // Forgets what the core got. Call when a session begins.
+  void forget_told();
+
+  // The parts of other kinds: their lists and events go to them, but for those below.
+  Outbox& outbox() { return outbox_; }
+  const Outbox& outbox() const { return outbox_; }
+  NodeCache& nodes() { return nodes_; }
+  const NodeCache& nodes() const { return nodes_; }
+  NamespaceCache& namespaces() { return namespaces_; }
+  OwnerCache& owners() { return owners_; }
+  const OwnerCache& owners() const { return owners_; }
+  PodMarks& marks() { return marks_; }
+  const PodMarks& marks() const { return marks_; }
+
+  // The lists of each kind. An object that a complete list does not name is gone. `heard_ms` is
+  // when the pods were last known to be in the state that was sent. A list that did not end still
+  // shows that the pods it named existed when it began. complete_pods() returns false if more than
+  // half of the pods would go and this is the first list to say so.
+  void begin_pods(TimeMs began_ms) {
+    pod_list_.begin();
+    pod_list_ms_ = began_ms;
+  }
+  void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
+  bool complete_pods(TimeMs heard_ms);
+  void see_node(const WatchEvent& event, TimeMs now_ms);
+  void see_owner(const WatchEvent& event, const std::string& collection);
+  void complete_owners(const std::string& collection);
+  // Takes a pod or an owner from the answer to a call. It only updates existing entries: the answer
+  // may be older than the watch, and belongs to no list.
+  void see_answered_pod(json::Value pod, std::int64_t monotonic_ms);
+  void see_answered_owner(json::Value owner, const std::string& collection);
+  // Sends pods without their owner if it was not seen for limits::kOwnerMs.
+  void adopt_orphans(std::int64_t monotonic_ms);
+
+  // Returns the pod; nullptr: it does not exist. Only for pods that request GPUs or carry Subak's
+  // gate.
+  const PodEntry* find_gpu_pod(const std::string& uid) const;
+  // Number of pods of this controller, or of the controllers below it, without ended ones.
+  std::size_t pods_of(const std::string& owner_uid) const;
+  // Number of pods of this controller that have a node and are not being deleted.
+  std::size_t bound_of(const std::string& owner_uid) const;
+  std::size_t bound_below(const std::string& owner_uid) const;  // and of controllers below it
+  // Reads and sends the pod again: the core refused its last update.
+  void tell_again(const std::string& uid);
+  // Calls `take` for each pod whose gate is open and that the scheduler finds no node for. The pod
+  // has the monotonic time since when.
+  void each_unschedulable(
+      const std::function<void(const std::string& uid, const PodEntry& pod)>& take) const;
+  // Restarts the pod's unschedulable time from now.
+  void put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms);
+
+  // True if some objects wait: pods for their owner, nodes for their lease.
+  bool any_untold() const { return orphans_.size() > 0 || !nodes_.silent().empty(); }
+  std::size_t pods() const { return pods_.size(); }
+  // The objects that could not be read completely.
+  struct Unreadable {
+    std::uint64_t count = 0;
+    std::string last;  // why the last one could not
+  };
+  const Unreadable& unreadable() const { return unreadable_; }
+
+ private:
+  void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
+  void see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner);
+  void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
+  void see_gpu_pod(const std::string& uid, PodEntry& entry, const Pod& pod, const PodRecord& record,
+                   json::Value object, std::int64_t monotonic_ms);
+  bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
+  void take_in(const OwnerCache::Seen& owner);
+  void tell_pod(const std::string& uid, const PodRecord& record);
+  void tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
+                      const PodRecord& first);
+  void leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record);
+  void tell_if_gone(const std::string& gang_owner);
+  void drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock = {});
+  bool may_have_pods(const std::string& node) const;
+  TimeMs end_seen(const PodEntry& entry, TimeMs said_ms) const;
+  void outdate_pods_of(const OwnerCache::Seen& owner);
+  void outdate_gangs(const std::vector<std::string>& gangs);
+
+  const KubeNodeOptions node_options_;
+  const std::vector<std::string> other_schedulers_;
+  Outbox outbox_;
+  std::unordered_map<std::string, PodEntry> pods_;  // by uid
+  ListRound pod_list_;
+  TimeMs pod_list_ms_ = 0;
+  NodeCache nodes_;
+  NamespaceCache namespaces_;
+  OwnerCache owners_;
+  OwnedPods owned_;
+  Orphans orphans_;
+  NonGpuMembers non_gpu_members_;
+  PodMarks marks_;
+  Unreadable unreadable_;
+};
+
+}  // namespace subak

@@ -1,0 +1,29 @@
+// The number of the list of one kind of objects, and whether its gaps are believed. Threads: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace subak {
+
+class ListRound {
+ public:
+  // A list begins: objects that it names get its number.
+  void begin() { ++number_; }
+  std::uint32_t number() const { return number_; }
+  // Call once the list is complete. `going` of `all` objects were not named. False: more than half
+  // would go, and this is the first list to say so. Then nothing goes: a server may answer from a
+  // view that lags behind.
+  bool believe(std::size_t going, std::size_t all) {
+    constexpr std::size_t kFewObjects = 8;  // so many may go at once without a second list
+    const bool many = going > kFewObjects && 2 * going > all;
+    asked_ = many && !asked_;
+    return !asked_;
+  }
+
+ private:
+  std::uint32_t number_ = 0;
+  bool asked_ = false;  // the last complete list was not believed
+};
+
+}  // namespace subak

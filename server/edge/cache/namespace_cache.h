@@ -1,0 +1,37 @@
+// The namespaces whose label names an account, or did. Threads: none; the cache owns it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "server/edge/cache/list_round.h"
+#include "server/edge/cache/outbox.h"
+#include "server/edge/client/watch_stream.h"
+
+namespace subak {
+
+class NamespaceCache {
+ public:
+  // Changes of labels go into the outbox, which outlives the cache.
+  explicit NamespaceCache(Outbox& outbox) : outbox_(outbox) {}
+  void clear() { entries_.clear(); }
+
+  void begin() { round_.begin(); }
+  void see(const WatchEvent& event);
+  // Forgets the namespaces that the list did not name. False: see ListRound::believe().
+  bool complete();
+
+ private:
+  struct Entry {
+    std::string account;
+    std::uint32_t list = 0;
+  };
+  void tell(const std::string& ns, const std::string& account);
+
+  Outbox& outbox_;
+  std::map<std::string, Entry> entries_;  // by name
+  ListRound round_;
+};
+
+}  // namespace subak

@@ -1,0 +1,54 @@
+#include "server/edge/cache/non_gpu_members.h"
+
+namespace subak {
+namespace {
+
+// Returns "namespace/name" of the gang whose size the pod states; empty: it states none. The
+// controller does not count: the launcher's differs from the workers'.
+std::string gang_stated_by(const Pod& pod) {
+  const std::string name = stated_gang(pod);
+  return name.empty() ? name : std::string(pod.ns) + "/" + name;
+}
+
+// A failed pod does not count: it is created again, or its gang does not become complete.
+bool is_there(const Pod& pod, WatchKind kind) {
+  return kind != WatchKind::kDeleted && pod.deleted_at.empty() && pod.status.phase != "Failed";
+}
+
+}  // namespace
+
+void NonGpuMembers::clear() {
+  gangs_.clear();
+  counts_.clear();
+}
+
+std::vector<std::string> NonGpuMembers::see(const std::string& uid, const Pod& pod,
+                                            WatchKind kind) {
+  const bool counts = !pod.asks_gpu() && is_there(pod, kind);
+  return move(uid, counts ? gang_stated_by(pod) : std::string());
+}
+
+std::vector<std::string> NonGpuMembers::move(const std::string& uid, const std::string& gang) {
+  const auto known = gangs_.find(uid);
+  const std::string before = known == gangs_.end() ? std::string() : known->second;
+  if (before == gang) return {};
+  std::vector<std::string> changed;
+  if (!before.empty()) {
+    gangs_.erase(known);
+    if (--counts_[before] == 0) counts_.erase(before);
+    changed.push_back(before);
+  }
+  if (!gang.empty()) {
+    gangs_.emplace(uid, gang);
+    ++counts_[gang];
+    changed.push_back(gang);
+  }
+  return changed;
+}
+
+void NonGpuMembers::leave_out_of(Pod& pod) const {
+  const auto count = counts_.find(gang_stated_by(pod));
+  if (count != counts_.end()) leave_out_non_gpu_members(pod, count->second);
+}
+
+}  // namespace subak

@@ -1,0 +1,41 @@
+// Pods that the core does not know yet, because their owner was not seen. The owner may say how many
+// pods start together. Threads: none; the cache owns it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace subak {
+
+class Orphans {
+ public:
+  struct Orphan {
+    std::string text;  // the pod, as JSON
+    std::int64_t since_ms = 0;
+  };
+  void clear();
+
+  // Adds a pod, or takes its newer text. `owners`: uids of owners, or "namespace/name" of a
+  // LeaderWorkerSet, which it awaits if it is new.
+  void add(const std::string& uid, std::string text, std::int64_t since_ms,
+           const std::vector<std::string>& owners);
+  // Takes the pod out; nullopt: it is none.
+  std::optional<Orphan> take(const std::string& uid);
+  void forget(const std::string& uid) { entries_.erase(uid); }
+  // Takes out the awaited owner, and returns the pods that awaited it.
+  std::vector<std::string> awaiting(const std::string& owner);
+  // Returns the pods that have waited for this long.
+  std::vector<std::string> waiting_since(std::int64_t now_ms, std::int64_t at_least_ms) const;
+  // Forgets the owners that only pods await that are no orphans any more.
+  void forget_owners();
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  std::map<std::string, Orphan> entries_;            // by uid
+  std::multimap<std::string, std::string> awaited_;  // uids of pods, by owner
+};
+
+}  // namespace subak

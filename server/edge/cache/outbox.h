@@ -1,0 +1,115 @@
+// The updates that the core has not got yet, oldest first. Updates of one object are coalesced: the
+// core gets what was seen last, and after it the end, if the object ended.
+//
+// Threads: none; the cache owns it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+
+#include "model/input.h"
+
+namespace subak {
+
+// What an update is about. Two updates of equal keys are coalesced.
+namespace about {
+
+struct Pod {
+  std::string uid;
+  friend bool operator==(const Pod&, const Pod&) = default;
+};
+struct Node {
+  std::string name;
+  friend bool operator==(const Node&, const Node&) = default;
+};
+struct Namespace {
+  std::string name;
+  friend bool operator==(const Namespace&, const Namespace&) = default;
+};
+// A gang, by the owner that creates its pods (GpuPodEntry::gang_owner).
+struct Gang {
+  std::string owner;
+  friend bool operator==(const Gang&, const Gang&) = default;
+};
+// The pods of a gang that are created later, by the uid of its first pod.
+struct LatePods {
+  std::string first_uid;
+  friend bool operator==(const LatePods&, const LatePods&) = default;
+};
+using Key = std::variant<Pod, Node, Namespace, Gang, LatePods>;
+struct KeyHash {
+  std::size_t operator()(const Key& key) const;
+};
+
+}  // namespace about
+
+// One update for the core, with the pod that a refusal would be about.
+struct News {
+  in::Body body;
+  std::string uid;  // of the pod; empty: it is about no pod
+  // The node by whose clock the pod's times were read; empty: the service's clock, or none.
+  std::string clock{};
+};
+
+class Outbox {
+ public:
+  // The name of the cluster in each update.
+  explicit Outbox(std::string cluster) : cluster_(std::move(cluster)) {}
+  const std::string& cluster() const { return cluster_; }
+  void clear();
+
+  // Adds an update, or replaces what waits for the same object.
+  void pod_seen(const std::string& uid, const PodRecord& record);
+  void node_seen(NodeSpec node);
+  // Adds what follows the last sight of the object: its end, or what else changed about it. `clock`:
+  // News::clock of that.
+  void changed(const about::Key& key, in::Body body, std::string clock = {});
+  // Adds the end of a node. It comes after all other updates, and once pods are known up to version
+  // `after`: the ends of its pods count first.
+  void node_gone(const std::string& name, in::Body body, std::uint64_t after);
+  // Adds an update that comes before all others and is not coalesced.
+  void first(News news) { put_back_.push_back(std::move(news)); }
+
+  // Returns the next update; call put_back() if it could not be sent. `pods_version`: the version up
+  // to which the watch of pods has reported; 0: a list of pods is running. Versions of all kinds of
+  // objects are in one order (etcd's revision).
+  static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
+  std::optional<News> next(std::uint64_t pods_version);
+  bool has_next(std::uint64_t pods_version) const;
+  void put_back(News news);
+  // Call once the core has answered what next() gave of the pod and the consequences are known.
+  void answered(const std::string& uid);
+  // True if the core has answered every update of the pod.
+  bool is_answered(const std::string& uid) const;
+  // True if an update of the pod waits.
+  bool has_pod(const std::string& uid) const { return waiting_.contains(about::Pod{uid}); }
+  bool is_empty() const { return queue_.empty() && last_queue_.empty() && put_back_.empty(); }
+
+ private:
+  struct Waiting {  // of one object: both are sent, in this order
+    std::optional<PodRecord> pod;
+    std::optional<NodeSpec> node;
+    std::optional<in::Body> change;
+    std::string clock;        // News::clock of the change
+    std::uint64_t after = 0;  // the change is sent once pods are known up to this version
+    bool may_go_at(std::uint64_t pods_version) const {
+      return pod || node || after <= pods_version;
+    }
+  };
+  Waiting& waiting(const about::Key& key);
+  std::optional<News> take_next(std::uint64_t pods_version);
+
+  const std::string cluster_;
+  std::deque<about::Key> queue_;
+  std::deque<about::Key> last_queue_;  // of deleted nodes: after all others
+  std::unordered_map<about::Key, Waiting, about::KeyHash> waiting_;
+  std::deque<News> put_back_;
+  // By uid: given by next(), not put back.
+  std::unordered_map<std::string, std::size_t> unanswered_;
+};
+
+}  // namespace subak

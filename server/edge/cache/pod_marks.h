@@ -1,0 +1,38 @@
+// Which pods the edge has to look at again, by uid. Threads: none; the cache owns it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace subak {
+
+class PodMarks {
+ public:
+  void clear();
+  // The pod is gone. What has to be read again stays: the reader finds no such pod.
+  void forget(const std::string& uid);
+
+  // Pods with Subak's gate that have not ended and are not being deleted.
+  const std::set<std::string>& gated() const { return gated_; }
+  void set_gated(const std::string& uid, bool is) { set(gated_, uid, is); }
+  // Pods whose gate is open and that the scheduler finds no node for.
+  const std::set<std::string>& unschedulable() const { return unschedulable_; }
+  void set_unschedulable(const std::string& uid, bool is) { set(unschedulable_, uid, is); }
+  // Takes out the gated pods that cannot be sent, because no object says how large their gang is.
+  std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
+  void put_unsized(const std::string& uid) { unsized_.insert(uid); }
+  // Takes out at most `most` gated pods that must be read again, since their owner now says
+  // something else about their gang, or the core refused their last update.
+  std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
+  void put_outdated(const std::string& uid) { outdated_.insert(uid); }
+
+ private:
+  static void set(std::set<std::string>& marked, const std::string& uid, bool is);
+
+  std::set<std::string> gated_, unschedulable_, unsized_, outdated_;
+};
+
+}  // namespace subak
