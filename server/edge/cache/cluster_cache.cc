@@ -362,13 +362,9 @@ std::size_t ClusterCache::pods_of(const std::string& owner_uid) const {
   return pods;
 }
 
-std::size_t ClusterCache::bound_of(const std::string& owner_uid) const {
-  return owned_.of(owner_uid).bound;
-}
-
 std::size_t ClusterCache::bound_below(const std::string& owner_uid) const {
-  std::size_t bound = bound_of(owner_uid);
-  for (const std::string& below : owners_.below(owner_uid)) bound += bound_of(below);
+  std::size_t bound = owned_.of(owner_uid).bound;
+  for (const std::string& below : owners_.below(owner_uid)) bound += owned_.of(below).bound;
   return bound;
 }
 

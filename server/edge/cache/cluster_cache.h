@@ -79,9 +79,9 @@ class ClusterCache {
   const PodEntry* find_gpu_pod(const std::string& uid) const;
   // Number of pods of this controller, or of the controllers below it, without ended ones.
   std::size_t pods_of(const std::string& owner_uid) const;
-  // Number of pods of this controller that have a node and are not being deleted.
-  std::size_t bound_of(const std::string& owner_uid) const;
-  std::size_t bound_below(const std::string& owner_uid) const;  // and of controllers below it
+  // Number of pods of this controller, or of the controllers below it, that have a node and are not
+  // being deleted.
+  std::size_t bound_below(const std::string& owner_uid) const;
   // Reads and sends the pod again: the core refused its last update.
   void tell_again(const std::string& uid);
   // Calls `take` for each pod whose gate is open and that the scheduler finds no node for. The pod
