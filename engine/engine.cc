@@ -24,6 +24,8 @@
 #include "engine/forecast/run_times.h"
 #include "engine/forecast/shadow_queue.h"
 #include "engine/plan/plan.h"
+#include "engine/state/observed/observed.h"
+#include "engine/state/snapshot.h"
 #include "engine/state/state.h"
 #include "engine/state/state_copy.h"
 
@@ -69,6 +71,7 @@ struct Engine::Impl {
   }
 
   State state;
+  Observed observed;                     // no part of the state: empty after a restart
   std::optional<state::StateCopy> copy;  // in progress
   CopyFor copy_for = CopyFor::kCheckpoint;
   decide::PassMemory pass;
@@ -86,12 +89,13 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 ApplyOutcome Engine::apply(const Input& input) {
   must(input.time_ms >= now(), "the shell stamps a time that never goes backwards");
   impl_->imagined.shadow.reset();
-  return decide::apply(impl_->state, impl_->search, impl_->pass, input);
+  return decide::apply(impl_->state, impl_->observed, impl_->search, impl_->pass, input);
 }
 
 void Engine::evolve(const Fact& fact) {
   impl_->imagined.shadow.reset();
   impl_->state.apply(fact);
+  impl_->observed.apply(fact);
 }
 void Engine::set_seq(std::uint64_t seq) { impl_->state.set_seq(seq); }
 std::uint64_t Engine::seq() const { return impl_->state.seq(); }
@@ -111,7 +115,7 @@ std::vector<Fact> Engine::checkpoint() const {
 // All facts have number 0 and the state's time.
 void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
   const State& s = impl_->state;
-  s.snapshot([&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
+  state::snapshot(s, [&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
 }
 
 std::array<std::uint64_t, 2> Engine::digest() const {
@@ -130,6 +134,7 @@ std::array<std::uint64_t, 2> Engine::digest() const {
 
 void Engine::check_invariants() const {
   impl_->state.check();
+  impl_->observed.check(impl_->state.clusters());
   impl_->search.check_invariants();
   must(residual(now()).is_zero(), "the bill closes");
 }
@@ -155,7 +160,7 @@ NodeDrain Engine::drain_of(NodeId id) const {
   return {fleet().drained(id), times.from_ms, times.until_ms};
 }
 const Ledger& Engine::ledger() const { return impl_->state.ledger(); }
-std::size_t Engine::count(JobState state) const { return impl_->state.jobs().count(state); }
+std::size_t Engine::count(JobState state) const { return impl_->state.jobs().sets().count(state); }
 std::size_t Engine::live_size() const { return decide::live_size(impl_->state); }
 std::vector<NodeId> Engine::nodes(ClusterId cluster) const { return fleet().nodes(cluster); }
 
@@ -163,7 +168,7 @@ std::vector<Effect> Engine::outstanding(ClusterId cluster) const {
   return derive::outstanding(impl_->state, cluster);
 }
 std::shared_ptr<const View> Engine::view() const {
-  return derive::view(impl_->state, impl_->views);
+  return derive::view(impl_->state, impl_->observed, impl_->views);
 }
 std::size_t Engine::filters() const { return impl_->search.filters(); }
 MilliGpu Engine::reserved_idle(ClusterId cluster) const {
@@ -222,12 +227,13 @@ ForecastBasis Engine::forecast_basis(TimeMs t) const {
   const State& s = impl_->state;
   ForecastBasis out{s.seq(), t, {}, derive::run_times(s, derive::ended_runs(s), t), {}};
   out.facts.reserve(decide::live_size(s) + 2 * s.tree().next_id().value);  // nearly all of them
-  s.snapshot(
+  state::snapshot(
+      s,
       [&](fact::Body&& body) {
         out.facts.push_back({0, s.fact_ms(), std::move(body)});
         replace_ticks(out.facts.back());
       },
-      SnapshotParts::kToLookAhead);
+      state::SnapshotParts::kToLookAhead);
   return out;
 }
 
@@ -235,10 +241,10 @@ ForecastBasis Engine::begin_copy(CopyFor what, TimeMs t) {
   State& s = impl_->state;
   impl_->copy_for = what;
   if (what == CopyFor::kCheckpoint) {
-    impl_->copy.emplace(s, SnapshotParts::kAll);
+    impl_->copy.emplace(s, state::SnapshotParts::kAll);
     return {s.seq(), t, {}, {}, {}};
   }
-  impl_->copy.emplace(s, SnapshotParts::kToLookAhead);
+  impl_->copy.emplace(s, state::SnapshotParts::kToLookAhead);
   return {s.seq(), t, {}, {}, derive::ended_runs(s)};
 }
 

@@ -97,7 +97,7 @@ struct JobRow {
   std::uint32_t overruns = 0;     // how often its attempt ran beyond its planned end
   bool refused = false;           // the cluster's scheduler refused it (reason Unschedulable)
   bool limit_enforced = false;    // Subak asks it to end after its time limit
-  bool limit_distrusted = false;  // it has a limit that is not relied on: State::trusts_limit
+  bool limit_distrusted = false;  // it has a limit that is not relied on: state::trusts_limit
   std::vector<NodeId> nodes;      // where it holds GPUs, by id, each once
   std::vector<PodRow> pods;       // filled only on request
 };

@@ -8,6 +8,16 @@
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
+std::optional<Error> check_products(const Fleet& fleet, const std::set<std::string_view>& names) {
+  const auto fresh = std::count_if(names.begin(), names.end(), [&](std::string_view name) {
+    return !name.empty() && name != kAnyProduct && !fleet.products().find(name);
+  });
+  const std::size_t all = fleet.products().size() + static_cast<std::size_t>(fresh);
+  if (fresh == 0 || all <= limits::kMaxProducts) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "products", std::to_string(all),
+               "want at most " + std::to_string(limits::kMaxProducts) + " names of GPU products"};
+}
+
 namespace {
 
 Error conflict(std::int64_t given, std::int64_t current) {
@@ -54,11 +64,11 @@ std::optional<Error> check_promises(const Decision& d, const AccountSpec& spec) 
           format_milligpu(over->any)};
 }
 
-std::optional<Error> check_products(const Decision& d, const AccountSpec& spec) {
+std::optional<Error> check_named(const Decision& d, const AccountSpec& spec) {
   std::set<std::string_view> products;
   for (const ProductAmount& a : spec.quota) products.insert(a.product);
   for (const ProductAmount& a : spec.limit) products.insert(a.product);
-  return d.s.check_products(products);
+  return check_products(d.s.fleet(), products);
 }
 
 // What an edit makes of the account as it is.
@@ -86,7 +96,7 @@ void decide(Decision& d, const in::SetAccount& i) {
   sort_amounts(spec.limit);
   std::sort(spec.namespaces.begin(), spec.namespaces.end());
   if (auto error = d.s.tree().check(spec)) return d.refuse(*error, spec.path);
-  if (auto error = check_products(d, spec)) return d.refuse(*error, spec.path);
+  if (auto error = check_named(d, spec)) return d.refuse(*error, spec.path);
   if (old && i.must_create) {
     return d.refuse({ErrorCode::kExists, "path", spec.path, "this account exists"}, spec.path);
   }
@@ -128,8 +138,8 @@ void decide(Decision& d, const in::DeleteAccount& i) {
   }
   const std::size_t queued = d.s.jobs().ready().queued_jobs(id);
   // any order: any one is enough.
-  const bool has_jobs =
-      std::any_of(d.s.jobs().all().begin(), d.s.jobs().all().end(), [&](const auto& entry) {
+  const bool has_jobs = std::any_of(
+      d.s.jobs().table().all().begin(), d.s.jobs().table().all().end(), [&](const auto& entry) {
         return entry.second.leaf == id && entry.second.state != JobState::kDone;
       });
   std::string why;

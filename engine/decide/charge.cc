@@ -7,6 +7,7 @@
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
+#include "engine/state/snapshot.h"
 
 namespace subak::decide {
 
@@ -25,7 +26,7 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   row.payer = payer;
   row.state = state;
   row.node = pod.slot.node;
-  row.product = d.s.product_of(pod.slot);
+  row.product = std::string(d.s.fleet().products().name(d.s.fleet().product_of(pod.slot.node)));
   row.milligpu = pod.slot.milligpu;
   row.clock = row.to_ms == to ? clock : RowClock::kService;
   must(row.from_ms < row.to_ms && row.to_ms <= to, "a row is longer than nothing");
@@ -73,7 +74,7 @@ void close_days(Decision& d) {
     const TimeMs midnight =
         std::max(nodes.billed_until() + kDayMs, today - limits::kMaxClosedDays * kDayMs);
     for (const auto& [name, id] : state::Nodes::ByName(nodes.all())) {
-      d.emit(d.s.billed(id, midnight));
+      d.emit(state::billed(d.s, id, midnight));
     }
     must(nodes.billed_until() >= midnight, "every node is billed until midnight");
   }

@@ -114,6 +114,8 @@ void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
 // The error "there is no such cluster", or that a name is missing.
 Error no_cluster(const std::string& name);
+// account.cc: checks that there is room for these GPU products. Some of them may be known already.
+std::optional<Error> check_products(const Fleet& fleet, const std::set<std::string_view>& names);
 // node.cc: why the input's session may not report on its cluster. nullopt: it may.
 std::optional<Error> check_session(const Decision& d);
 

@@ -14,14 +14,14 @@ namespace subak::decide {
 void Decision::emit(fact::Body body) {
   const std::uint64_t before = s.seq();
   state_.apply(out.facts.emplace_back(Fact{s.seq() + 1, s.now(), std::move(body)}));
+  observed_.apply(out.facts.back());
   must(s.seq() == before + 1, "a fact has the next number");
   must(out.facts.back().seq == s.seq(), "the last fact of the outcome is the last of the state");
 }
 
 ShapeId Decision::shape_of(ClusterId cluster, const GangRequest& request) {
   if (const ShapeId known = s.fleet().shapes().find(cluster, request)) return known;
-  tell(note::ShapeSeen{cluster, request});
-  const ShapeId seen = s.shape_of(cluster, request);
+  const ShapeId seen = shapes_.emplace_back(state_.use_shape(cluster, request)).id();
   must(seen && s.fleet().cluster_of(seen) == cluster, "a request that was seen has a shape");
   return seen;
 }

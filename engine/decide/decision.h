@@ -1,7 +1,7 @@
-// The decision on one input. It shows the state as const and offers the only two ways to change it:
-// emit() a fact, or tell() a note (an ephemeral change). Both apply at once. Ids survive them.
-// References to jobs and clusters survive as far as state/jobs.h and state/clusters.h say; other
-// references into the state do not.
+// The decision on one input. It shows the state and what was observed as const. It offers the only
+// ways to change them: emit() a fact, or tell() a note, which changes only what was observed. Both
+// apply at once. Ids survive them. References to jobs and clusters survive as far as
+// state/jobs/jobs.h and state/clusters.h say; other references do not.
 //
 // The files of decide/ are functions over it, one file a subject: decide(d, input) for each kind of
 // input, and their shared steps (declared in decide.h).
@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "engine/answers/answers.h"
+#include "engine/state/observed/observed.h"
 #include "engine/state/state.h"
 #include "placement/search/search.h"
 
@@ -24,22 +25,26 @@ namespace subak::decide {
 class Decision {
  public:
   // `call` and `hash`: method and content of the request id, if one counts; else 0.
-  // `find`: the search with its cache, which decides nothing.
-  Decision(State& state, Search& find, const Input& in, Method call = Method::kNone,
+  // `find`: the search with its cache, which decides nothing. All four must outlive it.
+  Decision(State& state, Observed& seen, Search& find, const Input& in, Method call = Method::kNone,
            std::uint64_t hash = 0)
       : s(state),
+        observed(seen),
         search(find),
         input(in),
         method(call),
         content(hash),
         before_ms(state.fact_ms()),
-        state_(state) {}
+        state_(state),
+        observed_(seen) {}
 
   // Adds a fact, which becomes durable with the outcome, and applies it now.
   void emit(fact::Body body);
-  // Applies an ephemeral change, which no fact needs to record.
-  void tell(const Note& note) { state_.apply(note); }
-  // The shape number of a request, seen before or not.
+  // Records what the input showed and no fact needs to keep.
+  void tell(const Note& note) { observed_.apply(note); }
+  // Sets whether a pass is due (State::pass_due), which no fact records.
+  void set_pass_due(bool due) { state_.set_pass_due(due); }
+  // The shape number of a request, seen before or not. It holds as long as this decision.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
   // Refuses the input, which then changes nothing. A refused edit goes to the audit log under
   // `subject`. Long texts are cut.
@@ -54,6 +59,7 @@ class Decision {
   void add_effects();
 
   const State& s;
+  const Observed& observed;
   Search& search;  // of s.fleet()
   const Input& input;
   const Method method;
@@ -64,7 +70,9 @@ class Decision {
   bool retold = false;
 
  private:
-  State& state_;  // only for emit() and tell()
+  State& state_;                  // only for emit(), set_pass_due() and shape_of()
+  Observed& observed_;            // only for emit() and tell()
+  std::vector<ShapeUse> shapes_;  // of shape_of(): so far no job uses them
   std::vector<JobId> acted_;
 };
 

@@ -49,7 +49,7 @@ bool is_news(const Decision& d, const state::Job& job, std::uint32_t rank, const
   if (rank >= job.pods.size()) return true;
   const state::Pod& pod = job.pods[rank];
   if (pod.is_live()) return false;
-  return !pod.is_expected() || !(d.s.jobs().shape_of(pod) == shape);
+  return !pod.is_expected() || !(state::shape_of(d.s.fleet(), pod) == shape);
 }
 
 // The groups of the ranks from `first` to before `end`.
@@ -97,7 +97,7 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSee
   for (const PodGroup& group : i.groups) {
     for (std::uint32_t n = 0; n < group.count; ++n, ++rank) {
       const bool here = rank < job.pods.size() && job.pods[rank].is_live();
-      const PodShape& shape = here ? d.s.jobs().shape_of(job.pods[rank]) : group.shape;
+      const PodShape& shape = here ? state::shape_of(d.s.fleet(), job.pods[rank]) : group.shape;
       if (before == nullptr || !(*before == shape)) bytes += stored_bytes(shape);
       before = &shape;
     }
@@ -116,7 +116,7 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsR
   std::size_t bytes = 0;
   const PodShape* before = nullptr;
   for (const state::Pod* pod : pods) {
-    const PodShape& shape = d.s.jobs().shape_of(*pod);
+    const PodShape& shape = state::shape_of(d.s.fleet(), *pod);
     if (before == nullptr || !(*before == shape)) bytes += stored_bytes(shape);
     before = &shape;
   }
@@ -126,7 +126,7 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsR
 // True if the pod asks for no more than the hold has, on a node that it may use.
 bool fits_place(const Decision& d, const state::Pod& place, const PodShape& pod) {
   must(place.holds_slot() && place.is_expected(), "the hold is for a pod that has not come");
-  PodShape kept = d.s.jobs().shape_of(place);
+  PodShape kept = state::shape_of(d.s.fleet(), place);
   if (kept == pod) return true;
   const NodeSpec* const node = d.s.fleet().node(place.slot.node);
   const bool less = pod.cpu_milli <= kept.cpu_milli && pod.memory_bytes <= kept.memory_bytes;
@@ -204,7 +204,7 @@ void decide(Decision& d, const in::GangSeen& i) {
   const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
   if (auto error = check_seen(i)) return d.refuse(*error, i.gang);
-  const JobId id = d.s.jobs().of_gang(cluster->id, i.ns + "/" + i.gang, i.owner);
+  const JobId id = d.s.jobs().gangs().of_gang(cluster->id, i.ns + "/" + i.gang, i.owner);
   if (!id) return;
   const state::Job& job = d.s.jobs().at(id);
   if (job.origin != JobOrigin::kPods || !job.waits()) return;

@@ -8,6 +8,7 @@
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
+#include "engine/state/planned_end.h"
 #include "model/mig.h"
 
 namespace subak::decide {
@@ -70,7 +71,7 @@ AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
 // Refuses requests that could never start, and everything new while the account drains.
 std::optional<Error> not_entitled(const Decision& d, AccountId payer, ShapeId shape) {
   const Fleet& fleet = d.s.fleet();
-  const ProductDemand demand{d.s.jobs().only_product(fleet.request(shape)),
+  const ProductDemand demand{state::only_product(d.s.fleet(), fleet.request(shape)),
                              fleet.least_milligpu(shape)};
   const auto binding = first_binding(d.s.tree(), {payer, {&demand, 1}}, Asking::kSubmit);
   if (!binding) return std::nullopt;
@@ -173,7 +174,7 @@ void decide(Decision& d, const in::CancelJob& i) {
   d.out.reply.job = i.job;
   std::vector<JobId> apart;
   if (job->replaced_alone()) {
-    apart = d.s.jobs().apart(i.job.cluster(), job->name, job->pod_origin->owner);
+    apart = d.s.jobs().gangs().apart(i.job.cluster(), job->name, job->pod_origin->owner);
   }
   cancel(d, *job, d.stamp(i.reason));
   EditStamp with_gang = d.stamp(i.reason);
@@ -224,11 +225,11 @@ namespace {
 void end_or_overrun(Decision& d, const state::Job& job) {
   if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
   std::uint32_t times = job.overruns;
-  while (d.s.planned_end(job, job.run().started_ms, times) <= d.s.now()) ++times;
+  while (state::planned_end(d.s, job, job.run().started_ms, times) <= d.s.now()) ++times;
   must(times > job.overruns, "a job beyond its planned end has overrun once more");
   d.emit(fact::JobOverran{job.id, job.attempt, times});
   must(job.run().end_ms > d.s.now(), "the planned end of a job that overran lies ahead");
-  if (job.state != JobState::kEnding && d.s.enforces_limit(job)) {
+  if (job.state != JobState::kEnding && state::enforces_limit(d.s, job)) {
     ask_stop(d, job, Cause::kTimeLimit, {});
   }
 }

@@ -177,7 +177,7 @@ void take_ranks(Decision& d, JobId id) {
     if (job.state == JobState::kQueued) {
       d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
     }
-    if (check_gang_bytes(d, job, rank, d.s.jobs().shape_of(job.pods[from]))) return;
+    if (check_gang_bytes(d, job, rank, state::shape_of(d.s.fleet(), job.pods[from]))) return;
     d.emit(fact::PodSeated{id, from, rank});
     must(job.pods[rank].is_live(), "a free rank has a pod now");
   }
@@ -214,20 +214,22 @@ std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::u
                                       const PodShape& shape) {
   if (rank >= job.gang_size) return std::nullopt;  // it is checked when it gets a rank
   if (job.shape && rank < job.ranks()) {           // it is one record already
-    return check_bytes(stored_bytes(d.s.jobs().request_with(job, rank, shape)));
+    return check_bytes(stored_bytes(state::request_with(d.s.fleet(), job, rank, shape)));
   }
   std::size_t bytes = 0;
   ShapeId before;
   bool after_new = false;
   const auto add_new = [&] {
-    if (!before || !(d.s.single_pod(before) == shape)) bytes += stored_bytes(shape);
+    if (!before || !(state::single_pod_of(d.s.fleet(), before) == shape))
+      bytes += stored_bytes(shape);
     after_new = true;
   };
   for (std::uint32_t r = 0; r < job.ranks(); ++r) {
     if (r == rank) {
       add_new();
     } else if (const ShapeId here = job.pods[r].shape; here) {
-      const bool same = after_new ? d.s.single_pod(here) == shape : here == before;
+      const bool same =
+          after_new ? state::single_pod_of(d.s.fleet(), here) == shape : here == before;
       if (!same) bytes += d.s.single_pod_bytes(here);
       before = here;
       after_new = false;
@@ -371,11 +373,11 @@ void assign_jobs(Decision& d, const AccountSpec& spec) {
 }
 
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns) {
-  for (const JobId id : d.s.jobs().unassigned(cluster, ns)) assign(d, id);
+  for (const JobId id : d.s.jobs().gangs().unassigned(cluster, ns)) assign(d, id);
 }
 
 void resume_jobs(Decision& d) {
-  for (const JobId id : std::set(d.s.jobs().awaiting_resume())) {
+  for (const JobId id : std::set(d.s.jobs().sets().awaiting_resume())) {
     const AccountId leaf = d.s.jobs().at(id).leaf;
     if (draining(d.s.tree(), leaf)) continue;
     d.emit(fact::JobAssigned{id, leaf, false});

@@ -15,6 +15,7 @@
 #include "engine/decide/reservations.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/reservations.h"
+#include "engine/state/planned_end.h"
 
 namespace subak::decide {
 namespace {
@@ -68,7 +69,7 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
 
 // A placement on the nodes that are reserved for the job, and nowhere else.
 Found find_on_reserved(Decision& d, const state::Reservation& r, const state::Job& job) {
-  ReservedNodes reserved_nodes = derive::draining_before(d.s, d.s.sure_end(job));
+  ReservedNodes reserved_nodes = derive::draining_before(d.s, state::sure_end(d.s, job));
   reserved_nodes.reserve(r.nodes, r.job);
   derive::reserve_for_others(d.s, r.job, reserved_nodes);
   const JobId nobody(r.job.cluster(), 0);
@@ -83,7 +84,7 @@ bool could_fit(const Decision& d, const state::Reservation& r, const state::Job&
   MilliGpu most = static_cast<MilliGpu>(r.nodes.size()) * of_node;  // idle, as far as it looked
   for (const NodeId node : r.nodes) {
     most -= of_node - d.s.fleet().levels(node).idle;
-    if (most < d.s.jobs().least_milligpu(job)) return false;
+    if (most < state::least_milligpu(d.s.fleet(), job)) return false;
   }
   return true;
 }
@@ -303,7 +304,7 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Wal
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
   if (walk.block_if_stopped(job)) return false;
-  const TimeMs end_ms = d.s.sure_end(job);
+  const TimeMs end_ms = state::sure_end(d.s, job);
   const auto has_own = [&] { return d.s.clusters().reservation_of(id) != nullptr; };
   if (walk.is_too_late(job.shape, end_ms) && !has_own()) {
     walk.skip_drained(job, end_ms);
@@ -341,7 +342,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     const state::Job& job = d.s.jobs().at(*next);
     const AccountId leaf = job.leaf;
     if (walk.block_if_stopped(job)) continue;
-    const TimeMs end_ms = d.s.sure_end(job);
+    const TimeMs end_ms = state::sure_end(d.s, job);
     Found found = find_entitled(d, job, reserved_until.from(end_ms));
     if (found.refused) {
       walk.skip_job(*next);
@@ -405,7 +406,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     const state::Job& job = d.s.jobs().at(*next);
     const AccountId leaf = job.leaf;
     if (walk.block_if_stopped(job)) continue;
-    const TimeMs end_ms = d.s.sure_end(job);
+    const TimeMs end_ms = state::sure_end(d.s, job);
     if (end_ms > reserved_until.last()) {
       walk.skip_job(*next);
       continue;
@@ -488,7 +489,7 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   }
   must(rounds <= limits::kMaxPassRounds, "a pass has a bounded number of rounds");
   if (walked != Walked::kEnough) memory.blocked_by_rule.clear();
-  d.tell(note::PassDue{walked != Walked::kAll});
+  d.set_pass_due(walked != Walked::kAll);
 }
 
 }  // namespace subak::decide

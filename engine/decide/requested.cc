@@ -161,9 +161,11 @@ std::string subject_of(const in::Body& body) {
       body);
 }
 
-ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input& input) {
+ApplyOutcome apply(State& state, Observed& observed, Search& search, PassMemory& memory,
+                   const Input& input) {
   const std::uint64_t content = content_of(input);
-  Decision d(state, search, input, content == 0 ? Method::kNone : method_of(input.body), content);
+  Decision d(state, observed, search, input, content == 0 ? Method::kNone : method_of(input.body),
+             content);
   const RememberedRequest* const known = find_request(d);
   if (known != nullptr && known->content == content) {
     answer_again(d, *known);
@@ -190,7 +192,6 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
   }
   keep_request(d);
   must(!d.retold, "an early report is told once");
-  d.tell(note::Decided{});
   d.add_effects();
   return std::move(d.out);
 }

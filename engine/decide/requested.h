@@ -19,6 +19,7 @@ std::string subject_of(const in::Body& body);
 
 // Handles one whole input: time, end of day, request id, bounds, decision. Duties: those of
 // Engine::apply.
-ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input& input);
+ApplyOutcome apply(State& state, Observed& observed, Search& search, PassMemory& memory,
+                   const Input& input);
 
 }  // namespace subak::decide

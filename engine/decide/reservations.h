@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/decide/decide.h"
-#include "engine/state/observed/clusters.h"
+#include "engine/state/clusters.h"
 #include "engine/state/state.h"
 
 namespace subak::decide {

@@ -82,7 +82,7 @@ void decide(Decision& d, const in::Restarted& /*i*/) {
   const TimeMs since = d.before_ms;
   note_leap(d);
   std::set<ClusterId> holding;
-  for (const auto& [until, job] : d.s.jobs().deadlines()) holding.insert(job.cluster());
+  for (const auto& [until, job] : d.s.jobs().times().deadlines()) holding.insert(job.cluster());
   for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
     if (!cluster.synced || (cluster.owned && !holding.contains(id))) continue;
     d.emit(fact::ClusterSynced{id, false, cluster.owned, cluster.session, since});
@@ -90,7 +90,7 @@ void decide(Decision& d, const in::Restarted& /*i*/) {
     must(d.s.clusters().at(id).synced == cluster.owned, "a watched cluster lists again");
   }
   for (const auto& [id, cluster] : d.s.clusters().all()) d.tell(note::NewsForgotten{id});
-  d.tell(note::PassDue{});
+  d.set_pass_due(true);
 }
 
 }  // namespace subak::decide

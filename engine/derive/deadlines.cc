@@ -22,7 +22,7 @@ std::optional<DueRow> next_row(const State& s, ClusterId cluster) {
 }
 
 std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s) {
-  const auto& holds = s.jobs().deadlines();
+  const auto& holds = s.jobs().times().deadlines();
   const auto runs = [&s](const auto& hold) {
     return s.clusters().at(hold.second.cluster()).synced;
   };
@@ -33,7 +33,7 @@ std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s) {
 std::optional<std::pair<TimeMs, JobId>> next_end(const State& s) {
   std::optional<std::pair<TimeMs, JobId>> next;
   for (const auto& [id, cluster] : s.clusters().all()) {
-    const auto& dues = s.jobs().dues(id);
+    const auto& dues = s.jobs().times().dues(id);
     if (!cluster.synced || dues.empty()) continue;
     must(dues.begin()->second.cluster() == id, "a cluster's ends are of its jobs");
     if (!next || *dues.begin() < *next) next = *dues.begin();

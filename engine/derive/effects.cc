@@ -50,7 +50,7 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
     out.rank = rank;
     out.uid = pod.uid;
     out.name = pod.name;
-    const PodShape& shape = s.jobs().shape_of(pod);
+    const PodShape& shape = state::shape_of(s.fleet(), pod);
     out.kind = shape.kind;
     out.gpus = shape.gpus;
     out.profile = shape.profile;
@@ -67,7 +67,8 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
 
 std::vector<Effect> outstanding(const State& s, ClusterId cluster) {
   std::vector<Effect> out;
-  for (const BlockSet<JobId>* const some : {&s.jobs().waiting_again(), &s.jobs().active()}) {
+  for (const BlockSet<JobId>* const some :
+       {&s.jobs().sets().waiting_again(), &s.jobs().sets().active()}) {
     for (const JobId id : *some) {
       if (id.cluster() != cluster) continue;
       if (auto effect = effect_of(s, s.jobs().at(id))) out.push_back(std::move(*effect));

@@ -9,7 +9,8 @@ namespace subak::derive {
 namespace {
 
 ProductDemand least_demand(const State& s, const state::Job& job) {
-  return {s.jobs().only_product(s.fleet().request(job.shape)), s.jobs().least_milligpu(job)};
+  return {state::only_product(s.fleet(), s.fleet().request(job.shape)),
+          state::least_milligpu(s.fleet(), job)};
 }
 
 }  // namespace

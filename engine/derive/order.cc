@@ -54,7 +54,7 @@ std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
 
 QueueSnapshot queue_snapshot(const State& s) {
   std::vector<JobId> order = queue_order(s, s.now(), s.jobs().ready().size());
-  must(order.size() <= s.jobs().count(JobState::kQueued), "the order has queued jobs alone");
+  must(order.size() <= s.jobs().sets().count(JobState::kQueued), "the order has queued jobs alone");
   return {s.seq(), s.now(), std::move(order)};
 }
 
@@ -72,7 +72,7 @@ void copy_queue(const State& s, QueueCopy& into) {
   } else {
     parts.ready = s.jobs().ready().copy();
   }
-  must(parts.ready->size() == s.jobs().count(JobState::kQueued), "the copy has what waits");
+  must(parts.ready->size() == s.jobs().sets().count(JobState::kQueued), "the copy has what waits");
 }
 
 }  // namespace derive

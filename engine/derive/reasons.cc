@@ -14,6 +14,7 @@
 #include "engine/derive/gang_reasons.h"
 #include "engine/derive/order.h"
 #include "engine/derive/rows.h"
+#include "engine/state/planned_end.h"
 
 namespace subak::derive {
 namespace {
@@ -84,8 +85,8 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
 // Adds every rule of its accounts that applies now, nearest first.
 void explain_entitlement(const State& s, const state::Job& job, std::vector<Reason>& out) {
   if (job.leaf == kUnassigned) return;
-  const ProductDemand demand{s.jobs().only_product(s.jobs().request_of(job)),
-                             s.jobs().least_milligpu(job)};
+  const ProductDemand demand{state::only_product(s.fleet(), state::request_of(s.fleet(), job)),
+                             state::least_milligpu(s.fleet(), job)};
   for (const Binding& b : bindings(s.tree(), {job.leaf, {&demand, 1}}, Asking::kStart)) {
     out.push_back(reason_of(s, b));
   }
@@ -146,7 +147,7 @@ Reason of_order(const Places& places, const state::Job& job, std::size_t positio
 // nodes reserved for jobs beyond their quota.
 ReservedUntil kept_from(const State& s, const Places& places, const state::Job& job) {
   ReservedUntil reserved(s, ReservedUntil::Part::kInUse);
-  const TimeMs end_ms = s.sure_end(job);
+  const TimeMs end_ms = state::sure_end(s, job);
   const bool may = job.shape && !reserved.beside_drains(end_ms).empty() &&
                    s.policy().order == OrderPolicy::kTargetShare && is_within_quota(s, job);
   if (!may) return reserved;
@@ -160,13 +161,13 @@ ReservedUntil kept_from(const State& s, const Places& places, const state::Job& 
 // Set if the job fits only on nodes that are drained before it would end.
 std::optional<Reason> drained_too_soon(const State& s, const Places& places, const state::Job& job,
                                        ReservedUntil& reserved) {
-  const TimeMs end_ms = s.sure_end(job);
+  const TimeMs end_ms = state::sure_end(s, job);
   const auto& drains = s.nodes().planned_drains();
   if (drains.empty() || drains.begin()->first >= end_ms) return std::nullopt;
   const FleetView fleet_view(s.fleet(), reserved.from(end_ms));
   if (places.search.find(fleet_view, job.shape, job.id)) return std::nullopt;
   Reason r = reason(ReasonToken::kNodeConditions, s.clusters().at(job.id.cluster()).name, "");
-  r.need = s.jobs().least_milligpu(job);
+  r.need = state::least_milligpu(s.fleet(), job);
   must(drains.begin()->first < end_ms, "a drain begins before the job ends");
   TimeMs first_ms = 0;
   for (const auto& [from_ms, node] : drains) {
@@ -177,7 +178,7 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
   r.detail = "a place is free on nodes that are drained, the first at " + format_time(first_ms);
   if (job.time_limit_ms == 0) {
     r.detail += "; the job has no time limit";
-  } else if (s.trusts_limit(job)) {
+  } else if (state::trusts_limit(s, job)) {
     r.detail += "; by its time limit the job may be there longer";
   } else {
     r.detail += "; its time limit is not counted on, as it or jobs like it overran theirs lately";
@@ -193,7 +194,7 @@ void explain_order(const State& s, const Places& places, const state::Job& job,
   Reason why = of_order(places, job, position);
   if (why.token == ReasonToken::kOutranked) {
     ReservedUntil reserved(s, ReservedUntil::Part::kInUse);
-    const FleetView fleet_view(s.fleet(), reserved.beside_drains(s.sure_end(job)));
+    const FleetView fleet_view(s.fleet(), reserved.beside_drains(state::sure_end(s, job)));
     out = places.search.explain(fleet_view, job.shape, job.id);
   }
   if (out.empty()) out.push_back(std::move(why));
@@ -208,12 +209,13 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
     return;
   }
   ReservedUntil reserved = kept_from(s, places, job);
-  const FleetView fleet_view(s.fleet(), reserved.beside_drains(s.sure_end(job)));
+  const FleetView fleet_view(s.fleet(), reserved.beside_drains(state::sure_end(s, job)));
   for (Reason& why : places.search.explain(fleet_view, job.shape, job.id)) {
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
-  if (out.empty()) explain_cost(s, places, reserved.beside_drains(s.sure_end(job)), job, out);
+  if (out.empty())
+    explain_cost(s, places, reserved.beside_drains(state::sure_end(s, job)), job, out);
   if (!out.empty()) return;
   if (auto why = drained_too_soon(s, places, job, reserved)) out.push_back(*std::move(why));
   if (out.empty()) explain_order(s, places, job, position, out);
@@ -415,7 +417,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   if (!may_fit) return reasons_of(s, places, job, position).front();
   ReservedUntil reserved = kept_from(s, places, job);
   const EntitledPlace found =
-      find_entitled(s, places.search, reserved.beside_drains(s.sure_end(job)), job);
+      find_entitled(s, places.search, reserved.beside_drains(state::sure_end(s, job)), job);
   if (found.placement) {
     if (auto drained = drained_too_soon(s, places, job, reserved)) return *std::move(drained);
     std::vector<Reason> why;
@@ -429,7 +431,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
                            : pod.products.empty()    ? kAnyProduct
                                                      : pod.products.front();
   Reason r = reason(ReasonToken::kWaitingForCapacity, kind, "there is no placement for it now");
-  r.need = s.jobs().least_milligpu(job);
+  r.need = state::least_milligpu(s.fleet(), job);
   return r;
 }
 

@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/state/planned_end.h"
 #include "placement/fleet/queries.h"
 
 namespace subak::derive {
@@ -15,12 +16,13 @@ namespace {
 // True if all GPUs of this many nodes are less than the job asks for.
 bool are_too_few(const State& s, Search& search, const state::Job& job, std::size_t nodes) {
   const MilliGpu of_node = search.largest_node_gpus() * kMilliPerGpu;
-  return of_node != 0 && static_cast<MilliGpu>(nodes) * of_node < s.jobs().least_milligpu(job);
+  return of_node != 0 &&
+         static_cast<MilliGpu>(nodes) * of_node < state::least_milligpu(s.fleet(), job);
 }
 
-// The longest time that it holds its nodes, from State::sure_end(). kNever: not known.
+// The longest time that it holds its nodes, from state::sure_end(). kNever: not known.
 DurationMs sure_length(const State& s, const state::Job& job) {
-  const TimeMs end_ms = s.sure_end(job);
+  const TimeMs end_ms = state::sure_end(s, job);
   must(end_ms >= s.now(), "a job that starts now ends later");
   return end_ms == state::kNever ? state::kNever : end_ms - s.now();
 }
@@ -170,10 +172,15 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
 }
 
 FreeFor::FreeFor(const State& s, const state::Job& job, TimeMs start_ms)
-    : s_(s), job_(job.id), most_(s.uses_compute_domain(job.id) ? s.policy().clique_gangs : 0) {
+    : s_(s),
+      job_(job.id),
+      most_(state::uses_compute_domain(s.fleet(), s.jobs().at(job.id)) ? s.policy().clique_gangs
+                                                                       : 0) {
   if (most_ == 0) return;
   for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {
-    if (r.job == job.id || r.start_ms > start_ms || !s.uses_compute_domain(r.job)) continue;
+    if (r.job == job.id || r.start_ms > start_ms ||
+        !state::uses_compute_domain(s.fleet(), s.jobs().at(r.job)))
+      continue;
     std::set<std::uint32_t> domains;
     for (const NodeId node : r.nodes) domains.insert(wired_domain(s.fleet(), node));
     for (const std::uint32_t domain : domains) ++promised_[domain];
@@ -222,7 +229,7 @@ bool FreeFor::any(NodeId node, const std::function<bool(const state::Job&)>& is)
 }
 
 bool FreeFor::is_guess(NodeId node) const {
-  return any(node, [&](const state::Job& job) { return !s_.trusts_limit(job); });
+  return any(node, [&](const state::Job& job) { return !state::trusts_limit(s_, job); });
 }
 
 bool FreeFor::is_held(const std::vector<NodeId>& nodes) const {
@@ -256,7 +263,8 @@ bool gone_before_drains(const State& s, const state::Job& job, const std::vector
 void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved) {
   for (const state::Reservation& r : s.clusters().at(job.cluster()).reservations) {
     must(r.job.cluster() == job.cluster(), "a cluster's reservations are of its jobs");
-    if (r.job != job) reserved.reserve(r.nodes, r.job, s.uses_compute_domain(r.job));
+    if (r.job != job)
+      reserved.reserve(r.nodes, r.job, state::uses_compute_domain(s.fleet(), s.jobs().at(r.job)));
   }
 }
 
@@ -303,7 +311,9 @@ const ReservedNodes& ReservedUntil::made(TimeMs end_ms, bool with_drains) {
       const bool counts = part_ == Part::kAll ||
                           (part_ == Part::kFirm && is_within_quota(s_, s_.jobs().at(r.job))) ||
                           (part_ == Part::kInUse && usable_until(s_, r) < end_ms);
-      if (counts) reserved.reserve(r.nodes, r.job, s_.uses_compute_domain(r.job));
+      if (counts)
+        reserved.reserve(r.nodes, r.job,
+                         state::uses_compute_domain(s_.fleet(), s_.jobs().at(r.job)));
     }
   }
   return at->second = std::move(reserved);

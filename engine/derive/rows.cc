@@ -11,6 +11,7 @@
 #include "engine/derive/gang_reasons.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
+#include "engine/state/planned_end.h"
 
 namespace subak::derive {
 namespace {
@@ -41,7 +42,8 @@ std::vector<OpenUsage> open_usage(const State& s) {
       must(pod.holds_slot() && pod.since_ms <= s.now(), "open usage began by now");
       const UsageState bound =
           job.origin == JobOrigin::kForeign ? UsageState::kForeign : UsageState::kUsed;
-      out.push_back({job.leaf, pod.is_bound() ? bound : UsageState::kHeld, s.product_of(pod.slot),
+      out.push_back({job.leaf, pod.is_bound() ? bound : UsageState::kHeld,
+                     std::string(s.fleet().products().name(s.fleet().product_of(pod.slot.node))),
                      pod.since_ms, pod.slot.milligpu});
     }
   });
@@ -62,7 +64,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.state = job.state;
   row.origin = job.origin;
   row.cause = job.cause;
-  row.request = s.jobs().request_of(job);
+  row.request = state::request_of(s.fleet(), job);
   row.gang_size = job.gang_size;
   row.priority = job.priority;
   row.time_limit_ms = job.time_limit_ms;
@@ -83,9 +85,9 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   }
   row.overruns = job.overruns;
   row.refused = job.backoff != nullptr;
-  row.limit_enforced = s.enforces_limit(job);
+  row.limit_enforced = state::enforces_limit(s, job);
   const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
-  row.limit_distrusted = has_limit && !s.trusts_limit(job);
+  row.limit_distrusted = has_limit && !state::trusts_limit(s, job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
     if (pod.holds_slot()) {
@@ -97,15 +99,15 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   }
   std::sort(row.nodes.begin(), row.nodes.end());
   row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());
-  if (job.pods_holding() == 0) row.milligpu = s.jobs().least_milligpu(job);
+  if (job.pods_holding() == 0) row.milligpu = state::least_milligpu(s.fleet(), job);
   return row;
 }
 
 std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
                                  std::string_view account) {
   std::vector<JobRow> out;
-  const auto& parked = s.jobs().parked();
-  const auto& crowded = s.jobs().crowded();
+  const auto& parked = s.jobs().sets().parked();
+  const auto& crowded = s.jobs().sets().crowded();
   auto one = parked.upper_bound(after);
   auto other = crowded.upper_bound(after);
   while (out.size() < most && (one != parked.end() || other != crowded.end())) {
@@ -123,7 +125,7 @@ std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
 
 std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most) {
   std::vector<CrowdedJob> out;
-  const auto& all = s.jobs().crowded();
+  const auto& all = s.jobs().sets().crowded();
   for (auto it = all.upper_bound(after); it != all.end() && out.size() < most; ++it) {
     const state::Job& job = s.jobs().at(*it);
     must(job.pods_behind() > 0, "a crowded job has pods without a rank");
@@ -136,7 +138,7 @@ std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::optional<JobState> state, std::string_view account,
                          std::string_view user) {
   std::vector<JobRow> out;
-  const std::vector<JobId>& ids = s.jobs().ascending();
+  const std::vector<JobId>& ids = s.jobs().table().ascending();
   for (auto it = std::upper_bound(ids.begin(), ids.end(), after); it != ids.end(); ++it) {
     if (out.size() == most) break;
     const state::Job* found = s.jobs().find(*it);

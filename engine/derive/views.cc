@@ -133,7 +133,7 @@ void refresh_totals(const State& s, ViewMemo& memo) {
   memo.totals_version = s.fleet().totals_version();
 }
 
-Clusters clusters_of(const State& s, ViewMemo& memo) {
+Clusters clusters_of(const State& s, const Observed& observed, ViewMemo& memo) {
   refresh_nodes(s, memo);
   refresh_totals(s, memo);
   auto out = std::make_shared<std::vector<ClusterView>>();
@@ -147,8 +147,8 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     view.owned = c.owned;
     view.session = c.session;
     view.labels = c.labels;
-    view.unmanaged_pods = s.unmanaged_pods().of(id);
-    view.known_as = s.clusters().known_as(id);
+    view.unmanaged_pods = observed.unmanaged_pods().of(id);
+    view.known_as = observed.lists().known_as(id);
     for (const ProductTotals& p : memo.totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);
@@ -167,18 +167,19 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
 
 }  // namespace
 
-std::shared_ptr<const View> view(const State& s, ViewMemo& memo) {
+std::shared_ptr<const View> view(const State& s, const Observed& observed, ViewMemo& memo) {
   auto view = std::make_shared<View>();
   view->seq = s.seq();
   view->time_ms = s.now();
   view->policy = s.policy();
   view->fact_version = s.fact_version();
   view->accounts = accounts_of(s, memo);
-  view->clusters = clusters_of(s, memo);
+  view->clusters = clusters_of(s, observed, memo);
   for (std::size_t state = 0; state < view->jobs.size(); ++state) {
-    view->jobs[state] = s.jobs().count(static_cast<JobState>(state));
+    view->jobs[state] = s.jobs().sets().count(static_cast<JobState>(state));
   }
-  for (const JobId id : s.jobs().crowded()) view->pods_beyond_gang += s.jobs().at(id).pods_behind();
+  for (const JobId id : s.jobs().sets().crowded())
+    view->pods_beyond_gang += s.jobs().at(id).pods_behind();
   must(view->accounts && view->clusters, "a view has accounts and clusters");
   view->ledger_rows = s.ledger().rows();
   return view;

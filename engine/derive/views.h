@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/answers/view.h"
+#include "engine/state/observed/observed.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {
@@ -25,8 +26,8 @@ struct ViewMemo {
   std::uint64_t totals_version = 0;
 };
 
-// The View of this state. The cost depends on the changes since the memo's last one. A memo is of
+// The View of this state and of what was observed beside it. The cost depends on the changes since the memo's last one. A memo is of
 // one state.
-std::shared_ptr<const View> view(const State& s, ViewMemo& memo);
+std::shared_ptr<const View> view(const State& s, const Observed& observed, ViewMemo& memo);
 
 }  // namespace subak::derive

@@ -5,32 +5,35 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"
+#include "engine/state/snapshot.h"
 
 namespace subak::decide {
 
 void copy_state(const State& s, State& copy) {
-  s.snapshot(
+  state::snapshot(
+      s,
       [&](fact::Body&& body) {
         copy.apply(Fact{0, s.fact_ms(), std::move(body)});
       },
-      SnapshotParts::kWithoutRequests);
+      state::SnapshotParts::kWithoutRequests);
   copy.set_seq(s.seq());
   copy.advance(s.now());
   must(live_size(copy) == live_size(s), "the copy has every live job and node");
 }
 
 std::size_t live_size(const State& s) {
-  return s.jobs().all().size() - s.jobs().count(JobState::kDone) + s.nodes().size();
+  return s.jobs().table().all().size() - s.jobs().sets().count(JobState::kDone) + s.nodes().size();
 }
 
 std::optional<std::set<JobId>> dry_run_pass(const State& s) {
   if (live_size(s) > limits::kMaxDryRunJobs) return std::nullopt;
   State copy;
   copy_state(s, copy);
+  Observed observed;
   Search search(copy.fleet());
   PassMemory memory;
   const Input pass{s.now(), "", "", in::Pass{}};
-  Decision d(copy, search, pass);
+  Decision d(copy, observed, search, pass);
   decide(d, in::Pass{}, memory);
   std::set<JobId> starts;
   for (const Fact& fact : d.out.facts) {

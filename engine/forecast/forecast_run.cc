@@ -49,7 +49,7 @@ ForecastRun::ForecastRun(const ForecastBasis& basis)
   must(state_.now() <= now_, "a forecast begins at or after its basis");
   state_.advance(now_);
   if (basis.run_times.empty()) predicted_ = derive::run_times(state_, basis.ended, now_);
-  for (const JobId id : state_.jobs().ids()) {
+  for (const JobId id : state_.jobs().table().ids()) {
     const state::Job& job = state_.jobs().at(id);
     if (job.waits()) waiting_.insert(id);
     if (job.pods_holding() > 0) begin(job);
@@ -73,7 +73,7 @@ TimeMs ForecastRun::begin(const state::Job& job) {
     }
     if (job.pods[rank].state == PodState::kBound) {
       const state::Pod& pod = job.pods[rank];
-      clear_backoff(d_, pod.slot.node, state_.jobs().shape_of(pod), job.id);
+      clear_backoff(d_, pod.slot.node, state::shape_of(state_.fleet(), pod), job.id);
     }
   }
   const RunTime run = run_time(job.id);
@@ -184,7 +184,7 @@ std::optional<TimeMs> ForecastRun::next_time() const {
 
 bool ForecastRun::somebody_may_start() const {
   if (state_.jobs().ready().size() > 0) return true;
-  const auto& until = state_.jobs().deadlines();
+  const auto& until = state_.jobs().times().deadlines();
   return std::any_of(until.begin(), until.end(), [this](const auto& entry) {
     return state_.jobs().at(entry.second).state == JobState::kPaused;
   });

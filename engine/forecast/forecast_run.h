@@ -12,6 +12,7 @@
 
 #include "engine/decide/decide.h"
 #include "engine/forecast/forecast.h"
+#include "engine/state/observed/observed.h"
 #include "engine/state/state.h"
 #include "placement/search/search.h"
 
@@ -57,8 +58,13 @@ class ForecastRun {
   State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;
-  const Input input_;  // has no caller
-  Decision d_{state_, search_, input_};
+  // No edge reports, and no input has a caller.
+  struct Silence {
+    Observed observed;
+    const Input input;
+  };
+  Silence silence_;
+  Decision d_{state_, silence_.observed, search_, silence_.input};
   TimeMs now_ = 0;
   std::unordered_set<JobId> waiting_;   // those that waited at the beginning and have not started
   std::vector<JobId> begun_, stopped_;  // according to the facts, not yet simulated

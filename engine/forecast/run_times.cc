@@ -11,6 +11,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/state/planned_end.h"
 
 namespace subak::derive {
 namespace {
@@ -88,10 +89,10 @@ RunTime run_time(const State& s, const Templates& templates, const Job& job, Tim
   // At least 1 ms: a small part of a short limit may round to 0, and doubling 0 stays 0.
   DurationMs run =
       std::max<DurationMs>(1, like_it.value_or(said != 0 ? said : limits::kGuessedRunMs));
-  if (s.trusts_limit(job)) run = std::min(run, job.time_limit_ms);
+  if (state::trusts_limit(s, job)) run = std::min(run, job.time_limit_ms);
   while (run <= past) run *= 2;
-  if (s.enforces_limit(job)) {
-    run = std::min(run, s.planned_end(job, t - past, 0) - (t - past));
+  if (state::enforces_limit(s, job)) {
+    run = std::min(run, state::planned_end(s, job, t - past, 0) - (t - past));
   }
   return {std::max(run, past), said == 0 && !like_it};
 }
@@ -100,7 +101,7 @@ RunTime run_time(const State& s, const Templates& templates, const Job& job, Tim
 
 std::vector<EndedRun> ended_runs(const State& s) {
   std::vector<const Job*> done;
-  for (const JobId id : s.jobs().done()) {
+  for (const JobId id : s.jobs().table().done()) {
     const Job& job = s.jobs().at(id);
     if (job.asked && job.ran_its_course()) done.push_back(&job);
   }
@@ -125,8 +126,8 @@ std::vector<EndedRun> ended_runs(const State& s) {
 RunTimes run_times(const State& s, const std::vector<EndedRun>& ended, TimeMs t) {
   const Templates templates(s, ended);
   RunTimes out;
-  out.reserve(s.jobs().all().size() - s.jobs().count(JobState::kDone));
-  for (const auto& [id, job] : s.jobs().all()) {  // any order: each by itself
+  out.reserve(s.jobs().table().all().size() - s.jobs().sets().count(JobState::kDone));
+  for (const auto& [id, job] : s.jobs().table().all()) {  // any order: each by itself
     if (job.state != JobState::kDone) out.emplace(id, run_time(s, templates, job, t));
   }
   return out;

@@ -17,7 +17,7 @@ std::vector<EndedRun> ended_runs(const State& s);
 // on average. For a job without one it is their mean run time. Without these runs it uses the last
 // two of the same account, user and request. Without those it uses the job's limit, then the
 // policy's default if that differs from Subak's own. Else it is assumed (RunTime).
-// The prediction is never longer than a trusted limit (State::trusts_limit). If the job has already
+// The prediction is never longer than a trusted limit (state::trusts_limit). If the job has already
 // run that long, it is doubled until it is more, at most up to the end of an enforced limit. A job
 // that is ending ends in limits::kEndingMs. O(jobs).
 // Source of the last two of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. A

@@ -27,7 +27,7 @@ std::vector<ShadowQueue::Waiting> ShadowQueue::waiting_in(const State& s, const 
     for (const PodRecord* pod : seen.unmanaged_pods->by_uid.values()) {
       const bool would = cluster.mode_of(pod->ns) != Mode::kEnforce &&
                          !is_system_namespace(s.policy(), pod->ns) &&
-                         !s.jobs().of_uid(seen.id, pod->uid);
+                         !s.jobs().find(seen.id, pod->uid);
       if (would) out.push_back({&cluster, pod});
     }
   }
@@ -56,7 +56,7 @@ ShadowQueue::ShadowQueue(const State& s, const std::vector<Waiting>& pods, TimeM
 
 void ShadowQueue::enforce_all() {
   const Input input{copy_.now(), "", "", in::Pass{}};
-  Decision d(copy_, *search_, input);
+  Decision d(copy_, observed_, *search_, input);
   for (const auto& [id, cluster] : std::map(copy_.clusters().all())) {
     d.emit(fact::ClusterSet{id, cluster.name, Mode::kEnforce, {}, {}});
   }
@@ -67,19 +67,18 @@ void ShadowQueue::queue(const Waiting& waiting) {
   in::PodSeen seen{waiting.cluster->name, *waiting.pod};
   seen.pod.gated = true;
   const Input input{copy_.now(), "", "", std::move(seen)};
-  Decision d(copy_, *search_, input);
+  Decision d(copy_, observed_, *search_, input);
   const ClusterId cluster = waiting.cluster->id;
   const std::uint64_t fresh = copy_.clusters().at(cluster).next_job;
   decide(d, std::get<in::PodSeen>(input.body));
-  d.tell(note::Decided{});
-  const auto place = copy_.jobs().of_uid(cluster, waiting.pod->uid);
+  const auto place = copy_.jobs().find(cluster, waiting.pod->uid);
   must(!place || place->job.cluster() == cluster, "a pod's job is in its cluster");
   if (place && place->job.sequence() >= fresh) pending_.insert(place->job);
 }
 
 void ShadowQueue::play_pass() {
   const Input input{copy_.now(), "", "", in::Pass{}};
-  Decision d(copy_, *search_, input);
+  Decision d(copy_, observed_, *search_, input);
   copy_.advance_tick();
   rows_ = derive::queue_order(copy_, copy_.now(), copy_.jobs().ready().size());
   in_order_ = rows_.size();

@@ -13,6 +13,7 @@
 #include "engine/answers/answers.h"
 #include "engine/answers/view.h"
 #include "engine/decide/decide.h"
+#include "engine/state/observed/observed.h"
 #include "engine/state/state.h"
 #include "placement/search/search.h"
 
@@ -44,6 +45,7 @@ class ShadowQueue {
   ShadowRow row(std::size_t index);
 
   State copy_;
+  Observed observed_;               // empty but for the pods that it queues
   std::unique_ptr<Search> search_;  // of the copy
   PassMemory memory_;
   std::set<JobId> pending_;  // jobs that exist only in the copy

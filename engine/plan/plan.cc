@@ -82,7 +82,7 @@ class Known {
       *coming = {start_ms, start_ms + run.ms, false, run.assumed, {}};
     }
     if (coming == nullptr || !coming->places.empty()) return;
-    MilliGpu left = s_.jobs().least_milligpu(s_.jobs().at(r.job));
+    MilliGpu left = state::least_milligpu(s_.fleet(), s_.jobs().at(r.job));
     for (const NodeId node : r.nodes) {
       const NodeSpec* const spec = s_.fleet().node(node);
       if (spec == nullptr || left == 0) continue;

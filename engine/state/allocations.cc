@@ -198,7 +198,7 @@ void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeM
 void Allocations::check(const Jobs& jobs) const {
   std::size_t slots = 0, bound = 0, open = 0;
   MilliGpu held = 0, running = 0;
-  for (const auto& [id, job] : jobs.all()) {  // any order: sums
+  for (const auto& [id, job] : jobs.table().all()) {  // any order: sums
     for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
       const Pod& pod = job.pods[rank];
       if (!pod.holds_slot()) continue;

@@ -1,6 +1,8 @@
 // Applies facts about clusters, nodes, accounts, policy and the books.
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "core/must.h"
 #include "engine/state/state.h"
@@ -20,6 +22,15 @@ DecayedMeter::State state_of(const fact::MetersSnapshot::Meter& m) {
   return s;
 }
 
+std::vector<std::pair<ProductId, MilliGpu>> intern(Fleet& fleet, const ProductAmounts& amounts) {
+  std::vector<std::pair<ProductId, MilliGpu>> out;
+  for (const ProductAmount& a : amounts) {
+    out.emplace_back(fleet.intern_product(a.product), a.milligpu);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 }  // namespace
 
 void State::on(const fact::ClusterSet& f) {
@@ -30,34 +41,33 @@ void State::on(const fact::ClusterSet& f) {
 void State::on(const fact::ClusterRemoved& f) {
   must(clusters_.at(f.id).reservations.empty(), "a removed cluster has no reservations");
   clusters_.apply(f);
-  unmanaged_pods_.forget(f.id);
   pass_due_ = true;
 }
 
 // Moves the deadlines of the cluster's holds, which stood still while it was not synced.
 void State::on(const fact::ClusterSynced& f) {
   const state::Cluster& cluster = clusters_.at(f.id);
-  must(cluster.since_ms <= fact_ms_, "a list was lost before it is complete again");
+  must(cluster.since_ms <= fact_ms(), "a list was lost before it is complete again");
   const bool again = f.synced && !cluster.synced && cluster.since_ms != 0;
-  if (again && !restoring_) jobs_.put_off(f.id, fact_ms_ - cluster.since_ms);
+  if (again && !log_.restoring()) jobs_.put_off(f.id, fact_ms() - cluster.since_ms);
   clusters_.apply(f);
   pass_due_ = true;
 }
 
 void State::on(const fact::NodeSet& f) {
-  if (nodes_.size() == 0 && !restoring_) nodes_.begin_bills(now_);
+  if (nodes_.size() == 0 && !log_.restoring()) nodes_.begin_bills(now());
   must(clusters_.at(f.cluster).id == f.cluster, "a node is of a cluster that is there");
   must(fleet_.node(f.id) == nullptr || fleet_.cluster_of(f.id) == f.cluster,
        "a node stays in its cluster");
   const ProductId before = fleet_.node(f.id) != nullptr ? fleet_.product_of(f.id) : ProductId();
   must(!f.drained || f.drain_from_ms == 0, "a drain that has begun is not planned");
   must(f.drained || f.drain_from_ms != 0 || f.drain_until_ms == 0, "what ends has begun");
-  const TimeMs since_ms = restoring_ ? f.since_ms : now_;
+  const TimeMs since_ms = log_.restoring() ? f.since_ms : now();
   nodes_.set(f.cluster, f.spec.name, f.id, since_ms, f.spec.clique_lost_ms);
   nodes_.set_drain(f.id, {f.drain_from_ms, f.drain_until_ms});
-  fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now_);
+  fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now());
   jobs_.fleet_changed();
-  allocations_.relabel(f.id, before, jobs_, now_);
+  allocations_.relabel(f.id, before, jobs_, now());
   must(nodes_.find(f.cluster, f.spec.name) == f.id, "a node is found by its name");
   pass_due_ = true;
 }
@@ -72,8 +82,7 @@ void State::on(const fact::NodeRemoved& f) {
       fleet_.end_backoff(f.id, backoff.shape);
   }
   node_backoff_.drop_node(f.id);
-  non_gpu_pods_.drop_node(f.id);
-  fleet_.remove_node(f.id, now_);
+  fleet_.remove_node(f.id, now());
   must(fleet_.node(f.id) == nullptr, "the node that goes is gone");
   jobs_.fleet_changed();
   ledger_.drop_node(f.id);
@@ -84,7 +93,7 @@ void State::on(const fact::NodeRemoved& f) {
 // decision has checked that.
 void State::on(const fact::PolicySet& f) {
   if (f.policy.half_life_ms != tree_.clock().half_life_ms()) {
-    tree_.restart_meters(f.policy.half_life_ms, now_);
+    tree_.restart_meters(f.policy.half_life_ms, now());
   }
   policy_ = f.policy;
   fleet_.set_gpu_headroom({policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes});
@@ -93,35 +102,36 @@ void State::on(const fact::PolicySet& f) {
   std::unique_ptr<UsageTick> tick;
   if (policy_.order == OrderPolicy::kUsageTick) {
     tick = std::make_unique<UsageTick>(policy_.half_life_ms, policy_.tick_ms,
-                                       policy_.tick_charge_end, now_);
+                                       policy_.tick_charge_end, now());
   }
   allocations_.set_tick(std::move(tick));
   pass_due_ = true;
 }
 
 void State::on(const fact::Finalized& f) {
-  must(f.version >= fact_version_, "the fact version never goes back");
-  fact_version_ = f.version;
-  remember(f.edit, {now_, JobId(), AccountId(), f.version});
+  log_.set_version(f.version);
+  remember(f.edit, {now(), JobId(), AccountId(), f.version});
 }
 
 void State::on(const fact::AccountSet& f) {
-  must(restoring_ || f.revision == tree_.next_revision(f.id), "revisions count on one by one");
-  const bool fresh = !tree_.exists(f.id) && !restoring_;
+  must(log_.restoring() || f.revision == tree_.next_revision(f.id),
+       "revisions count on one by one");
+  const bool fresh = !tree_.exists(f.id) && !log_.restoring();
   const bool limits = tree_.exists(f.id) && tree_.node(f.id).spec.time_limits != f.spec.time_limits;
-  tree_.set(f.id, f.spec, f.revision, now_, intern(f.spec.quota), intern(f.spec.limit));
-  if (fresh) tree_.begin_at_mean(f.id, now_);
+  tree_.set(f.id, f.spec, f.revision, now(), intern(fleet_, f.spec.quota),
+            intern(fleet_, f.spec.limit));
+  if (fresh) tree_.begin_at_mean(f.id, now());
   if (limits) plan_ends();
-  remember(f.edit, {now_, JobId(), f.id, f.revision});
+  remember(f.edit, {now(), JobId(), f.id, f.revision});
   pass_due_ = true;
 }
 
 void State::on(const fact::AccountDeleted& f) {
-  if (restoring_) return tree_.restore_removed(f.id, f.parent, f.spec, f.revision);
+  if (log_.restoring()) return tree_.restore_removed(f.id, f.parent, f.spec, f.revision);
   must(jobs_.ready().queued_jobs(f.id) == 0, "nothing of an account that goes waits");
-  tree_.remove(f.id, now_);
+  tree_.remove(f.id, now());
   must(tree_.node(f.id).removed, "an account that went is kept as such");
-  remember(f.edit, {now_, JobId(), f.id, 0});
+  remember(f.edit, {now(), JobId(), f.id, 0});
   pass_due_ = true;
 }
 
@@ -129,14 +139,14 @@ void State::on(const fact::Charged& f) {
   if (f.row.corrects != 0) return ledger_.add(f.row);
   const std::uint32_t rank = f.row.allocation.rank;
   state::Job& job = jobs_.writable(f.row.allocation.job);
-  must(job.pods.at(rank).since_ms == f.row.from_ms && f.row.to_ms <= now_,
+  must(job.pods.at(rank).since_ms == f.row.from_ms && f.row.to_ms <= now(),
        "rows of a pod follow one another");
   must(f.row.milligpu == job.pods[rank].slot.milligpu, "a row is of what the pod holds");
   must(f.row.node == job.pods[rank].slot.node, "a row is of where the pod is");
   must(f.row.holder == job.leaf, "a row is held by whose job it is");
   ledger_.add(f.row);
   allocations_.charged(job, rank, f.row.to_ms);
-  leap_.charged(seq_, f.row);
+  leap_.charged(seq(), f.row);
 }
 
 void State::on(const fact::Reserved& f) {
@@ -150,26 +160,26 @@ void State::reserve_nodes() {
   reserved_nodes_.clear();
   for (const auto& [id, cluster] : clusters_.all()) {
     for (const state::Reservation& r : cluster.reservations) {
-      reserved_nodes_.reserve(r.nodes, r.job, uses_compute_domain(r.job));
+      reserved_nodes_.reserve(r.nodes, r.job, state::uses_compute_domain(fleet_, jobs_.at(r.job)));
     }
   }
 }
 
 void State::on(const fact::NodeBilled& f) {
-  must(f.as_of_ms <= now_, "what is billed has been");
-  must(restoring_ || fleet_.node(f.node) != nullptr, "a node that is billed is there");
+  must(f.as_of_ms <= now(), "what is billed has been");
+  must(log_.restoring() || fleet_.node(f.node) != nullptr, "a node that is billed is there");
   const NodeBooks books{f.installed.get(), f.allocated.get(), f.idle.get(),
                         f.stranded.get(),  f.unusable.get(),  f.overcommitted.get()};
   must(books.installed + books.overcommitted ==
            books.allocated + books.idle + books.stranded + books.unusable,
        "what a node has is allocated, idle, stranded or unusable");
-  if (restoring_) fleet_.restore_books(f.node, books, f.as_of_ms);
+  if (log_.restoring()) fleet_.restore_books(f.node, books, f.as_of_ms);
   nodes_.billed(f.as_of_ms);
 }
 
 void State::on(const fact::NodeBackedOff& f) {
   must(fleet_.node(f.node) != nullptr, "a node in backoff exists");
-  must(!f.barred || restoring_ || f.until_ms >= now_, "a node backoff ends after it begins");
+  must(!f.barred || log_.restoring() || f.until_ms >= now(), "a node backoff ends after it begins");
   node_backoff_.apply(f);
   if (!f.job) {
     f.barred ? fleet_.back_off(f.node, f.shape) : fleet_.end_backoff(f.node, f.shape);
@@ -180,15 +190,14 @@ void State::on(const fact::NodeBackedOff& f) {
 
 void State::on(const fact::NodeLoad& f) {
   must(fleet_.node(f.node) != nullptr, "what takes of a node is on one that is there");
-  must(restoring_ || !(fleet_.others(f.node) == f.use), "a sum is said when it is another");
+  must(log_.restoring() || !(fleet_.others(f.node) == f.use), "a sum is said when it is another");
   fleet_.set_others(f.node, f.use);
   pass_due_ = true;
 }
 
 void State::on(const fact::ClockAccepted& f) {
-  now_ = std::max(now_, f.after_ms);
-  fact_ms_ = std::max(fact_ms_, f.after_ms);
-  remember(f.edit, {now_, JobId(), AccountId(), f.after_ms});
+  log_.accept_clock(f.after_ms);
+  remember(f.edit, {now(), JobId(), AccountId(), f.after_ms});
 }
 
 void State::on(const fact::MetersSnapshot& f) {

@@ -12,6 +12,22 @@ namespace subak {
 using state::Job;
 using state::Pod;
 
+namespace {
+
+// True if all usage of the pod before `at` is in the books.
+bool is_charged(const State& s, const Pod& pod, TimeMs at) {
+  return !s.keeps_books() || pod.slot.milligpu == 0 || pod.since_ms == at;
+}
+
+// The pod existed at `seen_ms` (0: at the time of the fact). A later report on the clock replaces
+// an earlier one.
+void see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms, TimeMs fact_ms) {
+  pod.seen_ms = std::max(pod.seen_ms, seen_ms == 0 ? fact_ms : seen_ms);
+  if (behind_ms != 0) pod.behind_ms = behind_ms;
+}
+
+}  // namespace
+
 // A job that leaves the queue loses its reservation.
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
@@ -23,30 +39,30 @@ void State::set_state(Job& job, JobState to) {
 
 void State::on(const fact::JobCreated& f) {
   ShapeUse shape = f.origin == JobOrigin::kApi ? fleet_.use(f.id.cluster(), f.request) : ShapeUse();
-  Job& job = jobs_.create(f, std::move(shape), now_);
+  Job& job = jobs_.create(f, std::move(shape), now());
   must(clusters_.at(f.id.cluster()).next_job <= f.id.sequence(), "a number is used once");
   clusters_.number_used(f.id);
   if (f.state != JobState::kIncomplete) set_state(job, f.state);
-  remember(f.edit, {now_, f.id, AccountId(), 0});
+  remember(f.edit, {now(), f.id, AccountId(), 0});
 }
 
 // A gang that changes its members while it waits has no request until it is complete again.
 void State::open_gang(Job& job) {
   if (!job.shape || job.origin != JobOrigin::kPods) return;
-  jobs_.open_gang(job, [&](const PodShape& shape) { return use_single_pod(job, shape); });
+  state::open_gang(fleet_, job, [&](const PodShape& shape) { return use_single_pod(job, shape); });
 }
 
 void State::on(const fact::PodAdded& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state != JobState::kDone, "a job that is done has no new pods");
   if (job.state == JobState::kPaused && f.rank < job.gang_size) open_gang(job);
-  if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
+  if (!log_.restoring()) clusters_.pod_seen(f.job.cluster(), fact_ms());
   const bool kept = f.rank < job.pods.size() && job.pods[f.rank].holds_slot();
   if (kept) return jobs_.fill_place(f);
   jobs_.add_pod(f, use_single_pod(job, f.shape));
   if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // a pod came
   if (!f.bound) return;
-  must(f.bound_at_ms <= now_, "what is bound was bound before");
+  must(f.bound_at_ms <= now(), "what is bound was bound before");
   allocations_.take(job, f.rank, f.slot, f.bound_at_ms);
   allocations_.bind(job, f.rank, f.bound_at_ms);
   job.pods[f.rank].seen_ms = f.bound_at_ms;
@@ -63,7 +79,7 @@ void State::on(const fact::PodsExpected& f) {
   for (const PodGroup& group : f.groups) {
     for (std::uint32_t i = 0; i < group.count; ++i, ++rank) {
       if (rank < job.pods.size() && job.pods[rank].is_live()) continue;
-      jobs_.expect_pod(job, rank, use_single_pod(job, group.shape));
+      state::expect_pod(job, rank, use_single_pod(job, group.shape));
     }
   }
 }
@@ -76,11 +92,16 @@ void State::on(const fact::PodChanged& f) {
   pass_due_ = true;
   job.pods[f.rank].order = f.order;
   if (!job.shape || f.rank >= job.ranks()) {
-    return jobs_.change_pod(f, use_single_pod(job, f.shape));
+    Pod& pod = job.pods[f.rank];
+    must(pod.shape && pod.shape_rank == 0, "who changes was seen");
+    pod.shape = use_single_pod(job, f.shape);
+    pod.dispute = f.dispute;
+    return;
   }
   must(job.waits(), "a request changes while its job waits");
   if (clusters_.reserve_no_longer(f.job)) reserve_nodes();
-  jobs_.change_request(job, fleet_.use(f.job.cluster(), jobs_.request_with(job, f.rank, f.shape)));
+  const GangRequest request = state::request_with(fleet_, job, f.rank, f.shape);
+  jobs_.change_request(job, fleet_.use(f.job.cluster(), request));
 }
 
 void State::on(const fact::PodSeated& f) {
@@ -89,7 +110,6 @@ void State::on(const fact::PodSeated& f) {
        "ranks are taken only while a gang is incomplete");
   open_gang(job);
   jobs_.seat_pod(job, f.from, f.rank);
-  clusters_.move_mark(f.job.cluster(), {f.job, f.from}, {f.job, f.rank});
 }
 
 void State::on(const fact::PodsRanked& f) {
@@ -98,7 +118,6 @@ void State::on(const fact::PodsRanked& f) {
        "ranks change only while a gang is incomplete");
   open_gang(job);
   jobs_.rank_pods(job, f.moves);
-  clusters_.move_marks(f.job, f.moves);
 }
 
 void State::on(const fact::PodGated& f) {
@@ -130,7 +149,7 @@ void State::on(const fact::JobAssigned& f) {
   if (job.leaf == kUnassigned) {
     jobs_.assign(job, f.leaf);
     plan_end(job);
-    allocations_.assign(job, now_);
+    allocations_.assign(job, now());
   }
   must(job.leaf == f.leaf, "who has an account keeps it");
   jobs_.await_resume(job, f.awaits_resume);
@@ -144,13 +163,13 @@ void State::on(const fact::JobMoved& f) {
   if (f.cause != Cause::kNone) job.cause = f.cause;
   if (f.to == JobState::kIncomplete) open_gang(job);
   if (f.to == JobState::kQueued && !job.shape) {
-    jobs_.complete_gang(job, fleet_.use(f.id.cluster(), jobs_.request_of(job)));
+    state::complete_gang(fleet_, job, fleet_.use(f.id.cluster(), state::request_of(fleet_, job)));
   }
   must(f.until_ms == 0 || f.to == JobState::kPaused, "who is paused is queued again");
   set_state(job, f.to);
   if (f.until_ms != 0) jobs_.set_deadline(job, f.until_ms);
-  remember(f.edit, {now_, f.id, AccountId(), 0});
-  if (f.to == JobState::kDone) jobs_.end(job, now_);
+  remember(f.edit, {now(), f.id, AccountId(), 0});
+  if (f.to == JobState::kDone) jobs_.end(job, now());
 }
 
 void State::on(const fact::JobAdopted& f) {
@@ -166,20 +185,20 @@ void State::on(const fact::AttemptStarted& f) {
   must(f.attempt == job.attempt + 1, "attempts are counted one by one");
   must(!f.slots.empty() && f.slots.size() == job.gang_size, "all pods of a gang start together");
   must(job.pods_holding() == 0, "a job that starts holds nothing yet");
-  must(f.until_ms >= now_, "a hold ends after it begins");
-  job.make_run().started_ms = now_;
+  must(f.until_ms >= now(), "a hold ends after it begins");
+  job.make_run().started_ms = now();
   job.overruns = 0;
   set_state(job, JobState::kStarting);
   job.attempt = f.attempt;
   job.cause = Cause::kNone;
   if (job.pods.empty()) {
     job.pods.resize(f.slots.size());
-    jobs_.complete_gang(job, job.shape.share());
+    state::complete_gang(fleet_, job, job.shape.share());
   }
   unsettle(job.pods);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     job.pods[rank].refused = false;
-    allocations_.take(job, rank, f.slots[rank], now_);
+    allocations_.take(job, rank, f.slots[rank], now());
   }
   jobs_.set_deadline(job, f.until_ms);
   must(job.pods_holding() == job.gang_size, "all pods of the gang have a hold");
@@ -188,7 +207,7 @@ void State::on(const fact::AttemptStarted& f) {
 void State::on(const fact::DeadlinePassed& f) {
   Job& job = jobs_.writable(f.id);
   must(job.active() && f.attempt == job.attempt, "a deadline is of the present attempt");
-  must(job.until_ms != 0 && job.until_ms <= now_, "what is past was to come");
+  must(job.until_ms != 0 && job.until_ms <= now(), "what is past was to come");
   jobs_.set_deadline(job, 0);
 }
 
@@ -203,14 +222,14 @@ void State::on(const fact::StopAsked& f) {
   must(f.until_ms == 0 || f.until_ms >= job.run().started_ms, "a hold ends after it begins");
   jobs_.set_deadline(job, f.until_ms);
   if (job.ends_for_good()) jobs_.forget_gang(job);
-  remember(f.by, {now_, f.id, AccountId(), 0});
+  remember(f.by, {now(), f.id, AccountId(), 0});
 }
 
 void State::on(const fact::EndRefused& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && job.state == JobState::kEnding, "who may not end is to end");
   must(job.run().end_refused_ms == 0, "that an end is refused is said once");
-  job.make_run().end_refused_ms = now_;
+  job.make_run().end_refused_ms = now();
 }
 
 void State::on(const fact::SchedulerRefused& f) {
@@ -249,23 +268,22 @@ void State::on(const fact::AttemptEnded& f) {
   } else if (job.refusals < std::numeric_limits<std::uint16_t>::max()) {
     ++job.refusals;
   }
-  if (f.to != JobState::kDone) wait_again(job);
+  if (f.to != JobState::kDone) {
+    jobs_.end_run(job);
+    // An API job's launcher recreates all pods. The present pods of a gang still wait.
+    for (Pod& pod : job.pods) {
+      if (job.origin == JobOrigin::kApi) pod.state = PodState::kWaiting;
+    }
+  }
   if (f.to == JobState::kIncomplete) open_gang(job);
   set_state(job, f.to);
   if (f.to == JobState::kPaused) jobs_.set_deadline(job, f.until_ms);
-  if (f.to == JobState::kDone) jobs_.end(job, now_);
-}
-
-// An API job's launcher recreates all pods. The present pods of a gang still wait.
-void State::wait_again(Job& job) {
-  jobs_.end_run(job);
-  if (job.origin != JobOrigin::kApi) return;
-  for (Pod& pod : job.pods) pod.state = PodState::kWaiting;
+  if (f.to == JobState::kDone) jobs_.end(job, now());
 }
 
 void State::give_place_back(Job& job, std::uint32_t rank) {
-  must(is_charged(job.pods[rank], now_), "a released hold is charged up to then");
-  allocations_.give(job, rank, now_, now_);
+  must(is_charged(*this, job.pods[rank], now()), "a released hold is charged up to then");
+  allocations_.give(job, rank, now(), now());
   job.pods[rank].state = PodState::kWaiting;
   pass_due_ = true;
 }
@@ -293,42 +311,36 @@ void State::run_if_bound(Job& job) {
 void State::on(const fact::PodBound& f) {
   Job& job = jobs_.writable(f.job);
   Pod& pod = job.pods.at(f.rank);
-  if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
+  if (!log_.restoring()) clusters_.pod_seen(f.job.cluster(), fact_ms());
   must(pod.holds_slot(), "what is bound was held");
-  must(f.at_ms <= now_, "what is bound was bound before");
-  must(is_charged(pod, f.at_ms), "a hold is charged up to its bind");
+  must(f.at_ms <= now(), "what is bound was bound before");
+  must(is_charged(*this, pod, f.at_ms), "a hold is charged up to its bind");
   if (!(pod.slot == f.slot)) {  // another party bound it elsewhere
-    allocations_.move(job, f.rank, f.slot, now_);
+    allocations_.move(job, f.rank, f.slot, now());
     pass_due_ = true;
   }
-  allocations_.bind(job, f.rank, now_);
+  allocations_.bind(job, f.rank, now());
   pod.state = PodState::kBound;
   pod.gate = PodGate::kOpen;
-  see_pod(pod, f.seen_ms, f.behind_ms);
+  see_pod(pod, f.seen_ms, f.behind_ms, fact_ms());
   run_if_bound(job);
-}
-
-// A later report on the clock replaces an earlier one.
-void State::see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms) const {
-  pod.seen_ms = std::max(pod.seen_ms, seen_ms == 0 ? fact_ms_ : seen_ms);
-  if (behind_ms != 0) pod.behind_ms = behind_ms;
 }
 
 void State::on(const fact::PodRunning& f) {
   Pod& pod = jobs_.writable(f.job).pods.at(f.rank);
-  if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
+  if (!log_.restoring()) clusters_.pod_seen(f.job.cluster(), fact_ms());
   must(pod.state == PodState::kBound, "what begins to run is bound, and did not run");
   pod.state = PodState::kRunning;
-  see_pod(pod, f.seen_ms, f.behind_ms);
+  see_pod(pod, f.seen_ms, f.behind_ms, fact_ms());
 }
 
 void State::on(const fact::PodGone& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state != JobState::kDone, "a pod that goes is of a live job");
-  must(f.at_ms <= now_, "who is gone went before");
+  must(f.at_ms <= now(), "who is gone went before");
   if (job.pods.at(f.rank).holds_slot()) {
-    must(is_charged(job.pods[f.rank], f.at_ms), "a released hold is charged up to then");
-    allocations_.give(job, f.rank, f.at_ms, now_);
+    must(is_charged(*this, job.pods[f.rank], f.at_ms), "a released hold is charged up to then");
+    allocations_.give(job, f.rank, f.at_ms, now());
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;
   }
@@ -341,14 +353,16 @@ void State::on(const fact::PodGone& f) {
 }
 
 void State::on(const fact::JobSnapshot& f) {
-  if (!jobs_.gather(f)) return;
-  const bool lives = f.job.state != JobState::kDone;
-  const bool whole = lives && f.job.request.pods() > 0;
-  Job& job = jobs_.restore(f, whole ? fleet_.use(f.job.id.cluster(), f.job.request) : ShapeUse());
+  const fact::JobSnapshot* const all = jobs_.gather(f);
+  if (all == nullptr) return;  // more parts of it follow
+  const bool lives = all->job.state != JobState::kDone;
+  const bool whole = lives && all->job.request.pods() > 0;
+  Job& job =
+      jobs_.restore(*all, whole ? fleet_.use(all->job.id.cluster(), all->job.request) : ShapeUse());
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    restore_pod(job, rank, jobs_.gathered()[rank], lives);
+    restore_pod(job, rank, all->pods[rank], lives);
   }
-  jobs_.restored(job, f);
+  jobs_.restored(job, *all);
   plan_end(job);
 }
 
@@ -358,13 +372,13 @@ void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::P
   // Was seen, or is expected.
   const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;
   if (!shape && lives && known) shape = use_single_pod(job, kept.shape);
-  jobs_.restore_pod(job, rank, std::move(shape));
+  jobs_.restore_pod(job, rank, kept, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
-  allocations_.take(job, rank, kept.slot, now_);
+  allocations_.take(job, rank, kept.slot, now());
   job.pods[rank].since_ms = kept.since_ms;
   job.pods[rank].seen_ms = kept.seen_ms;
   job.pods[rank].behind_ms = kept.behind_ms;
-  if (kept.state != PodState::kHeld) allocations_.bind(job, rank, now_);
+  if (kept.state != PodState::kHeld) allocations_.bind(job, rank, now());
   job.pods[rank].state = kept.state;
 }
 

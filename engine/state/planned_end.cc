@@ -1,20 +1,11 @@
-// Planned ends of jobs: by their limits, never by a predicted run time.
+#include "engine/state/planned_end.h"
+
 #include "core/limits.h"
 #include "core/must.h"
-#include "engine/state/state.h"
 
 namespace subak {
-
-using state::Job;
-using state::kNever;
-
+namespace state {
 namespace {
-
-// True if the clock of its limit runs: from the start of its attempt on, since no other job can use
-// its GPUs then.
-bool has_end(const Job& job) {
-  return job.run().started_ms != 0 && (job.active() || job.state == JobState::kRunning);
-}
 
 // `times` doublings of `ms` after `from`.
 TimeMs doubled(TimeMs from, DurationMs ms, std::uint32_t times) {
@@ -24,65 +15,75 @@ TimeMs doubled(TimeMs from, DurationMs ms, std::uint32_t times) {
 
 }  // namespace
 
-bool State::enforces_limit(const Job& job) const {
+bool has_end(const Job& job) {
+  return job.run().started_ms != 0 && (job.active() || job.state == JobState::kRunning);
+}
+
+bool enforces_limit(const State& s, const Job& job) {
   if (!job.is_ours() || job.time_limit_ms == 0) return false;
   for (AccountId id = job.leaf == kUnassigned ? AccountId() : job.leaf; id;
-       id = tree_.node(id).parent) {
-    const TimeLimits said = tree_.node(id).spec.time_limits;
+       id = s.tree().node(id).parent) {
+    const TimeLimits said = s.tree().node(id).spec.time_limits;
     if (said != TimeLimits::kInherit) return said == TimeLimits::kEnforced;
   }
-  return policy_.enforce_time_limits;
+  return s.policy().enforce_time_limits;
 }
 
-bool State::trusts_limit(const Job& job) const {
+bool trusts_limit(const State& s, const Job& job) {
   if (job.time_limit_ms == 0 || job.overruns > 0) return false;
-  return enforces_limit(job) || !jobs_.overran_lately(job);
+  if (enforces_limit(s, job)) return true;
+  return !job.shape || !s.jobs().limit_record().overran_lately(job, s.fleet().request(job.shape));
 }
 
-TimeMs State::limit_end(const Job& job, TimeMs started_ms) const {
-  return started_ms + job.time_limit_ms + policy_.time_limit_grace_ms;
+TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms) {
+  return started_ms + job.time_limit_ms + s.policy().time_limit_grace_ms;
 }
 
-TimeMs State::planned_end(const Job& job, TimeMs started_ms, std::uint32_t overruns) const {
-  if (enforces_limit(job)) {
-    return doubled(limit_end(job, started_ms), limits::kEndingMs, overruns);
+TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns) {
+  if (enforces_limit(s, job)) {
+    return doubled(limit_end(s, job, started_ms), limits::kEndingMs, overruns);
   }
   const DurationMs limit_ms =
-      job.time_limit_ms != 0 ? job.time_limit_ms : policy_.default_time_limit_ms;
+      job.time_limit_ms != 0 ? job.time_limit_ms : s.policy().default_time_limit_ms;
   return limit_ms == 0 ? kNever : doubled(started_ms, limit_ms, overruns);
 }
 
-TimeMs State::sure_end(const Job& job) const {
-  return trusts_limit(job) ? planned_end(job, now_, 0) : kNever;
+TimeMs sure_end(const State& s, const Job& job) {
+  return trusts_limit(s, job) ? planned_end(s, job, s.now(), 0) : kNever;
 }
+
+}  // namespace state
+
+using state::Job;
+using state::kNever;
 
 void State::plan_end(Job& job) {
   const TimeMs before = job.run().end_ms;
-  if (!has_end(job)) {
+  if (!state::has_end(job)) {
     jobs_.set_end(job, 0, 0);
     return;
   }
   const TimeMs started_ms = job.run().started_ms;
-  const TimeMs end = planned_end(job, started_ms, job.overruns);
+  const TimeMs end = state::planned_end(*this, job, started_ms, job.overruns);
   const bool asked = job.state == JobState::kEnding;
   TimeMs due = end;
-  if (!asked && enforces_limit(job)) due = limit_end(job, started_ms);
+  if (!asked && state::enforces_limit(*this, job)) due = state::limit_end(*this, job, started_ms);
   jobs_.set_end(job, end, due >= kNever ? 0 : due);
   if (end != before) allocations_.end_changed(job);
 }
 
 // The policy or an account changed.
 void State::plan_ends() {
-  for (const auto& [id, job] : jobs_.all()) {  // any order: each by itself
-    if (has_end(job)) plan_end(jobs_.writable(id));
+  for (const auto& [id, job] : jobs_.table().all()) {  // any order: each by itself
+    if (state::has_end(job)) plan_end(jobs_.writable(id));
   }
 }
 
 void State::on(const fact::JobOverran& f) {
   Job& job = jobs_.writable(f.id);
-  must(f.attempt == job.attempt && has_end(job), "who overruns has an attempt");
+  must(f.attempt == job.attempt && state::has_end(job), "who overruns has an attempt");
   must(f.times > job.overruns && f.times <= limits::kMaxOverruns, "overruns are counted");
-  must(job.run().end_ms <= now_, "who overruns was to have ended");
+  must(job.run().end_ms <= now(), "who overruns was to have ended");
   jobs_.overran(job, f.times);
   plan_end(job);
   pass_due_ = true;

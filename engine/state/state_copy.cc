@@ -6,17 +6,17 @@
 namespace subak::state {
 namespace {
 
-State::Sink into(std::vector<fact::Body>& facts) {
+FactSink into(std::vector<fact::Body>& facts) {
   return [&facts](fact::Body body) { facts.push_back(std::move(body)); };
 }
 
 }  // namespace
 
 StateCopy::StateCopy(State& state, SnapshotParts what) : fact_ms_(state.fact_ms()) {
-  state.snapshot_before_live(into(before_.facts), what);
-  state.snapshot_books(into(books_.facts), what);
+  snapshot_before_live(state, into(before_.facts), what);
+  snapshot_books(state, into(books_.facts), what);
   if (what == SnapshotParts::kAll) requests_ = state.requests();
-  state.snapshot_last(into(last_.facts), what);
+  snapshot_last(state, into(last_.facts), what);
   state.jobs_.begin_copy();
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/quantity.h"
 #include "engine/state/requests.h"
+#include "engine/state/snapshot.h"
 #include "engine/state/state.h"
 #include "model/fact.h"
 
@@ -20,8 +21,8 @@ class StateCopy {
   // Fixes the instant. O(accounts + nodes + ended jobs), and one copy of the ids of all jobs and
   // requests. The state has one copy in progress at most: a newer one takes its place.
   StateCopy(State& state, SnapshotParts what);
-  // Passes on the next facts, about `most`, all with number 0: together those of State::snapshot() at
-  // the instant, in its order. True: the copy is complete. `state` is that of the constructor.
+  // Passes on the next facts, about `most`, all with number 0: together those of snapshot() at the
+  // instant, in its order. True: the copy is complete. `state` is that of the constructor.
   bool pass(State& state, std::size_t most, const Sink& sink);
 
  private:

@@ -36,7 +36,7 @@ void replace_unused(Decision& d, const std::string& name, const std::string& by)
 // Adopts the running pods of namespaces that are enforced now: they become work of their accounts
 // and are not touched.
 void adopt_running(Decision& d, const state::Cluster& cluster) {
-  for (JobId id : d.s.jobs().ids()) {
+  for (JobId id : d.s.jobs().table().ids()) {
     const state::Job& job = *d.s.jobs().find(id);
     if (id.cluster() != cluster.id || job.origin != JobOrigin::kForeign ||
         job.state != JobState::kRunning || job.leaf == kUnassigned) {
@@ -96,7 +96,7 @@ void decide(Decision& d, const in::DeleteCluster& i) {
   if (cluster == nullptr) return d.refuse(no_cluster(i.name), i.name);
   std::size_t live = 0;
   JobId first;
-  for (JobId id : d.s.jobs().ids()) {
+  for (JobId id : d.s.jobs().table().ids()) {
     if (id.cluster() != cluster->id || d.s.jobs().find(id)->state == JobState::kDone) continue;
     if (live++ == 0) first = id;
   }

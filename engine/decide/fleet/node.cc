@@ -10,6 +10,7 @@
 #include "core/names.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/said_time.h"
+#include "engine/state/snapshot.h"
 #include "placement/fleet/queries.h"
 #include "placement/gpus/mig_cut.h"
 #include "placement/search/pod_room.h"
@@ -65,7 +66,7 @@ std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
   if (fresh > 0 && d.s.nodes().last().value + fresh > limits::kMaxNodeIds) {
     return exhausted(limits::kMaxNodeIds, " nodes that were ever seen");
   }
-  return d.s.check_products(products);
+  return check_products(d.s.fleet(), products);
 }
 
 // A missing clique label does not mean missing links: DRA drivers remove the label while they
@@ -229,7 +230,7 @@ void remove_node(Decision& d, NodeId id, TimeMs at) {
     lose_node(d, place, id, at, cause);
   }
   must(d.s.allocations().on(id).empty(), "nothing is held on a node that is removed");
-  d.emit(d.s.billed(id, d.s.now()));
+  d.emit(state::billed(d.s, id, d.s.now()));
   d.emit(fact::NodeRemoved{id});
   must(d.s.fleet().node(id) == nullptr, "a removed node is gone");
 }
@@ -318,7 +319,7 @@ void decide(Decision& d, const in::ListBegin& i) {
                          ": another cluster has this name; import nodes to take over the name"},
                     i.cluster);
   }
-  d.tell(note::ListBegun{cluster->id, i.known_as});
+  d.tell(note::ListBegun{cluster->id, i.known_as, d.s.now(), cluster->seen_until_ms});
   const bool numbered = d.input.session != kAnySession && d.input.session != kNoSession;
   const std::uint64_t session = numbered ? d.input.session : cluster->session + 1;
   const TimeMs since = cluster->since_ms != 0 ? cluster->since_ms : d.s.now();
@@ -353,7 +354,7 @@ std::vector<PodRef> unlisted(const state::Job& job, const state::ListMarks& mark
 void decide(Decision& d, const in::ListComplete& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
-  const state::ListMarks* const list = d.s.clusters().list(cluster->id);
+  const state::ListMarks* const list = d.observed.lists().find(cluster->id);
   if (list == nullptr) {
     return d.refuse({ErrorCode::kPrecondition, "list_complete", i.cluster, "no list was begun"},
                     i.cluster);
@@ -365,7 +366,7 @@ void decide(Decision& d, const in::ListComplete& i) {
   must(ended <= d.s.now(), "a cluster was heard by now");
   d.tell(note::ListEnded{cluster->id});
   forget_namespaces(d, cluster->id, marks.namespaces);
-  for (JobId id : d.s.jobs().ids()) {
+  for (JobId id : d.s.jobs().table().ids()) {
     if (id.cluster() != cluster->id) continue;
     for (const PodRef& pod : unlisted(d.s.jobs().at(id), marks)) {
       const auto place = d.s.jobs().find(cluster->id, pod);
@@ -379,7 +380,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (marks.nodes.count(id) == 0) remove_node(d, id, ended);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
-  must(cluster->synced && d.s.clusters().list(cluster->id) == nullptr, "the list is complete");
+  must(cluster->synced && d.observed.lists().find(cluster->id) == nullptr, "the list is complete");
   for (NodeId id : d.s.fleet().nodes(cluster->id)) evict_overcommit(d, id);
   const bool says_until = cluster->seen_until_ms != 0 && cluster->seen_until_ms < marks.begun_ms;
   if (says_until) d.emit(fact::ClusterSeen{cluster->id, cluster->uid, marks.begun_ms});

@@ -101,7 +101,7 @@ void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::s
   const state::Pod& pod = job.pods[rank];
   must(pod.holds_slot(), "the scheduler refused a pod with a hold");
   if (pod.refused) return;
-  back_off(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id, limits::kFirstBackoffMs,
+  back_off(d, pod.slot.node, state::shape_of(d.s.fleet(), pod), job.id, limits::kFirstBackoffMs,
            limits::kLongestBackoffMs);
   const state::Backoff next = next_backoff(d, job);
   const std::string said = one_line(words);
@@ -125,7 +125,7 @@ void retry(Decision& d, JobId id) {
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape) {
   if (job.backoff == nullptr) return false;
   return std::none_of(job.pods.begin(), job.pods.end(), [&](const state::Pod& pod) {
-    return pod.shape && d.s.jobs().shape_of(pod) == shape;
+    return pod.shape && state::shape_of(d.s.fleet(), pod) == shape;
   });
 }
 
@@ -144,7 +144,7 @@ void forgive_refusals(Decision& d, NodeId node) {
     }
   }
   const ClusterId cluster = d.s.fleet().cluster_of(node);
-  for (const JobId id : std::set(d.s.jobs().refused())) {
+  for (const JobId id : std::set(d.s.jobs().sets().refused())) {
     if (id.cluster() == cluster) retry(d, id);
   }
 }

@@ -2,6 +2,7 @@
 #include "engine/decide/pods/join.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "accounting/entitlement.h"
@@ -20,13 +21,33 @@ PodGate gate_of(const PodRecord& pod) {
   return static_cast<PodGate>(static_cast<unsigned>(ours) | static_cast<unsigned>(others));
 }
 
+namespace {
+
+// A job of one pod that waits for its controller (PodRecord::owner) to recreate the pod, which the
+// scheduler refused. It is the oldest with the same request and without another pod. None: there is
+// no match. O(jobs that wait so).
+JobId awaiting_pod(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  const std::set<JobId>& waiting = d.s.jobs().sets().awaiting_pods();
+  const auto it = std::find_if(waiting.begin(), waiting.end(), [&](JobId id) {
+    const state::Job& job = d.s.jobs().at(id);
+    must(job.pod_origin != nullptr, "a job that awaits a pod is made of pods");
+    const bool its =
+        id.cluster() == cluster && job.pod_origin->owner == pod.owner && job.ns() == pod.ns;
+    return its && job.pods.size() == 1 && job.pods[0].shape &&
+           state::shape_of(d.s.fleet(), job.pods[0]) == pod.shape;
+  });
+  return it == waiting.end() ? JobId() : *it;
+}
+
+}  // namespace
+
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (pod.gang.empty()) {
     if (pod.owner.empty() || !pod.node.empty()) return nullptr;
-    const JobId id = d.s.jobs().awaiting_pod(cluster, pod.ns, pod.owner, pod.shape);
+    const JobId id = awaiting_pod(d, cluster, pod);
     return id ? d.s.jobs().find(id) : nullptr;
   }
-  const JobId id = d.s.jobs().of_gang(cluster, job_name_of(pod), pod.owner);
+  const JobId id = d.s.jobs().gangs().of_gang(cluster, job_name_of(pod), pod.owner);
   must(!id || id.cluster() == cluster, "a gang is within its cluster");
   return id ? d.s.jobs().find(id) : nullptr;
 }
@@ -58,7 +79,7 @@ bool follows_owner(const PodRecord& pod) { return pod.size_of_owner || pod.repla
 // The number of pods that start together now. Jobs of single pods are not counted.
 std::uint32_t size_now(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (!follows_owner(pod) || pod.gang_size == 0) return pod.gang_size;
-  const std::size_t apart = d.s.jobs().apart(cluster, job_name_of(pod), pod.owner).size();
+  const std::size_t apart = d.s.jobs().gangs().apart(cluster, job_name_of(pod), pod.owner).size();
   return pod.gang_size > apart ? pod.gang_size - static_cast<std::uint32_t>(apart) : 1;
 }
 
@@ -80,7 +101,8 @@ void resize_gang(Decision& d, JobId id, const PodRecord& pod) {
 // not new.
 bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
   if (job.leaf == kUnassigned || !draining(d.s.tree(), job.leaf)) return false;
-  const state::Job* const before = d.s.jobs().of_owner(job.id.cluster(), job.name, job.owner);
+  const state::Job* const before =
+      d.s.jobs().find(d.s.jobs().gangs().of_owner(job.id.cluster(), job.name, job.owner));
   return before == nullptr || before->awaits_resume();
 }
 
@@ -130,7 +152,7 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
     if (asked.compute_domain) text += ", with a ComputeDomain";
     return text;
   };
-  const std::string mine = topology(pod), gangs = topology(d.s.jobs().request_of(job));
+  const std::string mine = topology(pod), gangs = topology(state::request_of(d.s.fleet(), job));
   if (mine != gangs) return says("topology", mine, gangs);
   AccountId payer = job.leaf;
   if (payer == kUnassigned || account == kUnassigned) return "";
@@ -249,10 +271,10 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
   const bool agrees = whole || job.is_apart();
   const std::string dispute = agrees ? known.dispute : dispute_of(d, job, pod, account);
   const bool same = known.dispute == dispute && known.order == order_of(pod);
-  if (same && d.s.jobs().shape_of(known) == pod.shape) return;
+  if (same && state::shape_of(d.s.fleet(), known) == pod.shape) return;
   if (auto error = check_gang_bytes(d, job, place.rank, pod.shape))
     return d.refuse(*error, pod.uid);
-  const bool asks = !(d.s.jobs().shape_of(known) == pod.shape);
+  const bool asks = !(state::shape_of(d.s.fleet(), known) == pod.shape);
   d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute, order_of(pod)});
   if (asks) job_changed(d, place.job);
   settle(d, place.job);

@@ -23,7 +23,7 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
   created.origin = JobOrigin::kPods;
   created.leaf = gang.leaf;
   created.name = gang.name;
-  created.request = d.s.jobs().request_of(gang);
+  created.request = state::request_of(d.s.fleet(), gang);
   created.request.groups.clear();
   created.priority = gang.priority;
   created.time_limit_ms = gang.time_limit_ms;
@@ -53,7 +53,7 @@ JobId part(Decision& d, JobId id, std::uint32_t rank) {
   fact::PodAdded added;
   added.uid = pod.uid;
   added.name = pod.name;
-  added.shape = d.s.jobs().shape_of(pod);
+  added.shape = state::shape_of(d.s.fleet(), pod);
   added.controlled = pod.controlled;
   added.gate = pod.gate;
   added.order = pod.order;
@@ -87,7 +87,7 @@ void leave_out_apart(Decision& d, JobId id) {
   const state::Job& gang = d.s.jobs().at(id);
   if (!gang.replaced_alone() || gang.state != JobState::kIncomplete) return;
   const std::size_t apart =
-      d.s.jobs().apart(id.cluster(), gang.name, gang.pod_origin->owner).size();
+      d.s.jobs().gangs().apart(id.cluster(), gang.name, gang.pod_origin->owner).size();
   std::uint32_t gone = 0;
   for (std::uint32_t rank = 0; rank < gang.gang_size; ++rank) {
     gone += rank >= gang.pods.size() || !gang.pods[rank].is_live() ? 1 : 0;

@@ -29,7 +29,7 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const std::string pod = bound != nullptr ? early_name(bound->pod) : seen->pod.uid;
   const bool non_gpu = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
   const std::size_t most = non_gpu ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
-  if (d.s.clusters().early(cluster) < most) {
+  if (d.observed.early_pods().count(cluster) < most) {
     in::Body said = d.input.body;
     auto* const at = std::get_if<in::PodBound>(&said);
     if (at != nullptr && at->at_ms != 0) at->at_ms = our_time(d, at->at_ms);
@@ -68,7 +68,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   added.shape = pod.shape;
   added.controlled = pod.controlled;
   added.bound = true;
-  const ShapeId shape = d.shape_of(cluster.id, State::single_pod(pod.shape));
+  const ShapeId shape = d.shape_of(cluster.id, state::single_pod(pod.shape));
   added.slot = adopt_slot(d.s.fleet(), shape, 0, node);
   added.bound_at_ms = d.s.now();
   if (pod.bound_at_ms != 0) {
@@ -98,7 +98,7 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
   evict_overcommit(d, node);
   if (!running) return;
-  clear_backoff(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
+  clear_backoff(d, node, state::shape_of(d.s.fleet(), job.pods[rank]), job.id);
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
@@ -129,7 +129,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
     const auto slash = pod.name.find('/');
     stray.ns = pod.name.substr(0, slash);
     stray.name = pod.name.substr(slash + 1);
-    stray.shape = d.s.jobs().shape_of(pod);
+    stray.shape = state::shape_of(d.s.fleet(), pod);
     stray.controlled = pod.controlled;
     stray.node = node_name;
     stray.bound_at_ms = said.at;
@@ -174,13 +174,13 @@ Bind bind_seen(const Decision& d, const PodRecord& pod) {
 void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
   must(pod.state == PodState::kBound, "a pod runs after it was bound");
-  clear_backoff(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
+  clear_backoff(d, pod.slot.node, state::shape_of(d.s.fleet(), pod), place.job);
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
 
 // The pod was bound by the same report.
 void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
-  const auto place = d.s.jobs().of_uid(cluster, pod.uid);
+  const auto place = d.s.jobs().find(cluster, pod.uid);
   if (!place) return;
   const bool bound = d.s.jobs().at(place->job).pods[place->rank].state == PodState::kBound;
   if (bound) start_running(d, *place, d.s.now(), sign_of(d, pod));
@@ -189,14 +189,14 @@ void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
 // True for a non-GPU pod that counts on its node. Whether it runs there changes nothing.
 bool is_non_gpu(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
   const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
-  return cluster != nullptr && d.s.non_gpu_pods().node_of(cluster->id, pod.uid);
+  return cluster != nullptr && d.observed.non_gpu_pods().node_of(cluster->id, pod.uid);
 }
 
 // A pod that has ended and still exists: it takes nothing and never runs again. A known one may
 // have been bound meanwhile, and ends at its own end.
 void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) {
   const PodRecord& pod = i.pod;
-  const auto known = d.s.jobs().of_uid(cluster.id, pod.uid);
+  const auto known = d.s.jobs().find(cluster.id, pod.uid);
   if (known && pod.bound_at_ms != 0 && d.s.nodes().find(cluster.id, pod.node)) {
     const state::Job& job = d.s.jobs().at(known->job);
     if (!job.pods[known->rank].is_bound()) {
@@ -269,13 +269,13 @@ void decide(Decision& d, const in::PodSeen& i) {
   if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
   d.tell(note::PodNoLongerBeforeNode{cluster->id, pod.uid});
   const AccountId account = account_of(d, cluster->id, pod.ns, pod.account);
-  if (const auto known = d.s.jobs().of_uid(cluster->id, pod.uid)) {
+  if (const auto known = d.s.jobs().find(cluster->id, pod.uid)) {
     const auto [id, rank] = *known;
     d.tell(note::PodListed{cluster->id, *known});
     if (pod.node.empty()) {
       see_size(d, id, pod);
-      change_pod(d, *d.s.jobs().of_uid(cluster->id, pod.uid), pod, account);
-      const auto place = d.s.jobs().of_uid(cluster->id, pod.uid);  // it may have a rank now
+      change_pod(d, *d.s.jobs().find(cluster->id, pod.uid), pod, account);
+      const auto place = d.s.jobs().find(cluster->id, pod.uid);  // it may have a rank now
       if (place) note_gate(d, place->job, place->rank, pod);
     } else {
       bind(d, d.s.jobs().at(id), rank, pod.node, bind_seen(d, pod));
@@ -323,7 +323,7 @@ void decide(Decision& d, const in::PodRunning& i) {
 void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
   must(!d.retold && d.s.nodes().find(cluster, node), "early reports wait for the node alone");
   d.retold = true;
-  for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
+  for (const state::EarlyPod& pod : d.observed.early_pods().on(cluster, node)) {
     d.tell(note::PodNoLongerBeforeNode{cluster, pod.pod});
     if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);

@@ -46,7 +46,7 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, 
                               : charge_end(d, job, rank, at, clock);
   }
   if (cause == Cause::kRejected && pod.holds_slot()) {
-    bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
+    bar_node(d, pod.slot.node, state::shape_of(d.s.fleet(), pod));
   }
   must(at <= d.s.now(), "a pod that ended has ended by now");
   d.emit(fact::PodGone{id, rank, at, cause});

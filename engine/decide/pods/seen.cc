@@ -89,7 +89,7 @@ void decide(Decision& d, const in::GangGone& i) {
     return d.refuse({ErrorCode::kInvalid, "owner", i.owner, "want the owner's uid"}, i.cluster);
   }
   std::vector<JobId> over;
-  for (const auto& [until, id] : d.s.jobs().deadlines()) {
+  for (const auto& [until, id] : d.s.jobs().times().deadlines()) {
     const state::Job& job = d.s.jobs().at(id);
     if (id.cluster() != cluster->id || job.state != JobState::kIncomplete) continue;
     const std::string owner = job.pod_origin ? job.pod_origin->owner : std::string();

@@ -14,7 +14,7 @@ namespace {
 bool is_unmanaged(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   const bool waits = pod.node.empty() && pod.ended == Cause::kNone && !pod.other_manager &&
                      pod.shape.kind != GpuKind::kNone;
-  return waits && !d.out.reply.error && !d.s.jobs().of_uid(cluster, pod.uid);
+  return waits && !d.out.reply.error && !d.s.jobs().find(cluster, pod.uid);
 }
 
 // The pod that the input reports on. Empty: none.
@@ -35,7 +35,7 @@ void note_unmanaged(Decision& d) {
   if (cluster == nullptr) return;
   const auto* const seen = std::get_if<in::PodSeen>(&d.input.body);
   must(seen == nullptr || seen->pod.uid == uid, "the report is on this pod");
-  const PodRecord* const known = d.s.unmanaged_pods().find(cluster->id, uid);
+  const PodRecord* const known = d.observed.unmanaged_pods().find(cluster->id, uid);
   if (seen != nullptr && is_unmanaged(d, cluster->id, seen->pod)) {
     note::UnmanagedPodSeen unmanaged{cluster->id, seen->pod};
     TimeMs& since = unmanaged.pod.created_at_ms;  // if not reported: since it is known

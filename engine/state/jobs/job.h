@@ -83,7 +83,7 @@ struct Run {
   TimeMs started_ms = 0;      // of its attempt; 0: it has none
   TimeMs ended_ms = 0;        // of the job; 0: it has not ended
   TimeMs end_refused_ms = 0;  // kEnding: when its cluster refused to end one of its pods; 0: never
-  // When its GPUs are expected to be free (State::planned_end). kNever: not known. 0: it holds
+  // When its GPUs are expected to be free (state::planned_end). kNever: not known. 0: it holds
   // nothing. It follows from the other fields, the policy and its account.
   TimeMs end_ms = 0;
   TimeMs due_ms = 0;  // when Subak checks that end next; 0: never
@@ -178,6 +178,11 @@ struct Job {
     return own && state == JobState::kDone && run().started_ms != 0 &&
            run().ended_ms > run().started_ms;
   }
+  // True if the job's controller has to create another pod: its only pod is gone, or is to go
+  // because the scheduler refused it.
+  bool awaits_pod() const;
+  // True if it holds something beyond its limit and its request is known.
+  bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if effects are needed for it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   const Pod* disputing() const;  // a live pod that contradicts its gang; nullptr: none

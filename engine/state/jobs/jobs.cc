@@ -1,74 +1,34 @@
 #include "engine/state/jobs/jobs.h"
 
-#include <algorithm>
-#include <cassert>
-#include <iterator>
+#include <cstddef>
 #include <memory>
-#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/limits.h"
 #include "core/must.h"
 
 namespace subak::state {
+namespace {
 
-bool Job::is_whole() const {
-  if (gang_size == 0 || pods.size() < gang_size) return false;
-  return std::all_of(pods.begin(), pods.begin() + gang_size,
-                     [](const Pod& p) { return p.is_ready(); });
+ReadyJob ready_job(const Job& job) {
+  return {job.id, job.leaf, job.shape, job.priority, job.submit_ms};
 }
 
-std::size_t Job::pods_live() const {
-  return static_cast<std::size_t>(std::count_if(
-      pods.begin(), pods.end(), [](const Pod& p) { return p.is_live() && !p.is_expected(); }));
+std::unique_ptr<PodOrigin> origin_of(const fact::JobCreated& f) {
+  return std::make_unique<PodOrigin>(
+      PodOrigin{f.owner, f.account, f.user, f.awaits_resume, f.replaced_alone});
 }
 
-void Job::drop_empty_ranks() {
-  while (pods.size() > gang_size && !pods.back().is_live()) pods.pop_back();
-}
+}  // namespace
 
-const Pod* Job::disputing() const {
-  const auto end = pods.begin() + static_cast<std::ptrdiff_t>(ranks());
-  const auto it = std::find_if(pods.begin(), end, [](const Pod& p) {
-    return p.state == PodState::kWaiting && !p.dispute.empty();
-  });
-  return it == end ? nullptr : &*it;
-}
-
-std::size_t Job::pods_holding() const {
-  return static_cast<std::size_t>(
-      std::count_if(pods.begin(), pods.end(), [](const Pod& p) { return p.holds_slot(); }));
-}
-
-const Job* Jobs::find(JobId id) const {
-  const auto it = by_id_.find(id);
-  return it == by_id_.end() ? nullptr : &it->second;
-}
-
-const Job& Jobs::at(JobId id) const {
-  const Job* const job = find(id);
-  must(job != nullptr, "the job is there");
-  return *job;
-}
-
-std::vector<JobId> Jobs::ids() const {
-  std::vector<JobId> out;
-  out.reserve(by_id_.size());
-  std::copy_if(ids_.ascending().begin(), ids_.ascending().end(), std::back_inserter(out),
-               [&](JobId id) { return find(id) != nullptr; });
-  return out;
-}
-
-std::optional<PodPlace> Jobs::of_uid(ClusterId cluster, const std::string& uid) const {
-  const auto of_cluster = uids_.find(cluster);
-  if (of_cluster == uids_.end()) return std::nullopt;
-  const auto it = of_cluster->second.find(uid);
-  if (it == of_cluster->second.end()) return std::nullopt;
-  return it->second;
-}
+Jobs::Jobs(const Fleet& fleet, const AccountTree& tree)
+    : fleet_(fleet), tree_(tree), ready_([this](ShapeId shape) {
+        return ShapeCost{fleet_.least_milligpu(shape), only_product(fleet_, fleet_.request(shape))};
+      }) {}
 
 std::optional<PodPlace> Jobs::find(ClusterId cluster, const PodRef& ref) const {
-  if (!ref.uid.empty()) return of_uid(cluster, ref.uid);
+  if (!ref.uid.empty()) return pods_.find(cluster, ref.uid);
   const Job* const job = find(ref.job);
   if (job == nullptr || ref.job.cluster() != cluster) return std::nullopt;
   if (ref.rank >= job->pods.size()) return std::nullopt;
@@ -77,103 +37,11 @@ std::optional<PodPlace> Jobs::find(ClusterId cluster, const PodRef& ref) const {
   return PodPlace{ref.job, ref.rank};
 }
 
-const PodShape& Jobs::shape_of(const Pod& pod) const {
-  const GangRequest& request = fleet_.request(pod.shape);
-  std::uint32_t rank = pod.shape_rank;
-  for (const PodGroup& group : request.groups) {
-    if (rank < group.count) return group.shape;
-    rank -= group.count;
-  }
-  must(false, "a pod's rank is one of its gang's");
-  return request.groups.back().shape;
-}
-
-GangRequest Jobs::request_of(const Job& job) const {
-  if (job.shape) return fleet_.request(job.shape);
-  return job.state == JobState::kDone && job.asked ? *job.asked : gathered_request(job);
-}
-
-namespace {
-
-// Appends to the groups. Neighbours with the same request count once.
-void append(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& shape) {
-  if (count == 0) return;
-  if (!groups.empty() && groups.back().shape == shape) {
-    groups.back().count += count;
-  } else {
-    groups.push_back({count, shape});
-  }
-}
-
-}  // namespace
-
-GangRequest Jobs::request_with(const Job& job, std::uint32_t rank, const PodShape& shape) const {
-  GangRequest request = request_of(job);
-  std::vector<PodGroup> groups;
-  std::uint32_t first = 0;
-  for (const PodGroup& g : request.groups) {
-    const bool mine = rank >= first && rank - first < g.count;
-    append(groups, mine ? rank - first : g.count, g.shape);
-    if (mine) append(groups, 1, shape);
-    if (mine) append(groups, first + g.count - rank - 1, g.shape);
-    first += g.count;
-  }
-  must(rank < first, "a pod's rank is one of its gang's");
-  request.groups = std::move(groups);
-  return request;
-}
-
-// The request from the present pods.
-GangRequest Jobs::gathered_request(const Job& job) const {
-  GangRequest request = job.asked ? *job.asked : GangRequest();
-  request.groups.clear();
-  for (const Pod& pod : std::span(job.pods).first(job.ranks())) {
-    if (pod.shape) append(request.groups, 1, shape_of(pod));
-  }
-  return request;
-}
-
-MilliGpu Jobs::least_milligpu(const Job& job) const {
-  if (job.shape) return fleet_.least_milligpu(job.shape);
-  const bool ended = job.state == JobState::kDone && job.asked != nullptr;
-  if (!job.is_ours() || !ended || job.asked->pods() != job.gang_size) return 0;
-  return fleet_.costs().of_request(job.id.cluster(), *job.asked);
-}
-
-ProductId Jobs::only_product(const GangRequest& request) const {
-  const std::string* only = nullptr;
-  for (const PodGroup& group : request.groups) {
-    if (group.shape.kind == GpuKind::kNone) continue;
-    if (group.shape.products.size() != 1) return ProductId();
-    const std::string& product = group.shape.products.front();
-    if (only != nullptr && *only != product) return ProductId();
-    only = &product;
-  }
-  return only == nullptr ? ProductId() : fleet_.products().find(*only);
-}
-
-Jobs::Jobs(const Fleet& fleet, const AccountTree& tree)
-    : fleet_(fleet), tree_(tree), ready_([this](ShapeId shape) {
-        return ShapeCost{fleet_.least_milligpu(shape), only_product(fleet_.request(shape))};
-      }) {}
-
-ReadyJob Jobs::ready_job(const Job& job) {
-  return {job.id, job.leaf, job.shape, job.priority, job.submit_ms};
-}
-
-std::unique_ptr<PodOrigin> Jobs::said_by_pods(const fact::JobCreated& f) {
-  return std::make_unique<PodOrigin>(
-      PodOrigin{f.owner, f.account, f.user, f.awaits_resume, f.replaced_alone});
-}
-
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
-  const auto [it, added] = by_id_.try_emplace(f.id);
-  must(added && static_cast<bool>(f.id), "a new job has a new number");
   must(f.leaf == kUnassigned || tree_.exists(f.leaf), "a job has an existing account, or none");
   must(static_cast<bool>(shape) == (f.origin == JobOrigin::kApi), "an API job says all at once");
-  ids_.add(f.id);
-  Job& job = it->second;
-  job.id = f.id;
+  must(f.submit_ms <= now, "who waits was submitted");
+  Job& job = table_.add(f.id);
   job.leaf = f.leaf;
   job.shape = std::move(shape);
   job.origin = f.origin;
@@ -181,23 +49,18 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   job.priority = f.priority;
   job.gang_size = f.gang_size;
   job.time_limit_ms = f.time_limit_ms;
-  must(f.submit_ms <= now, "who waits was submitted");
   job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
-  ++count_of(job.state);
-  count_waiting(job, 1);
-  parked_.insert(f.id);  // incomplete, to begin with
   job.gang = f.gang;
   if (job.from_pods()) {
-    job.pod_origin = said_by_pods(f);
+    job.pod_origin = origin_of(f);
     job.asked = std::make_shared<const GangRequest>(f.request);
   }
-  if (job.gang) gangs_[key_of(job)] = f.id;
-  note_apart(job);
-  note_unassigned(job);
-  if (job.awaits_resume()) awaiting_resume_.insert(job.id);
   if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) {
     job.make_run().started_ms = now;
   }
+  count_waiting(job, 1);
+  gangs_.add(job);
+  sets_.add(job);
   return job;
 }
 
@@ -219,11 +82,11 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.dispute = f.dispute;
   pod.gate = f.gate;
   pod.shape = std::move(shape);
-  uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
+  pods_.put(f.uid, {f.job, f.rank});
   if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
-  if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart())
-    job.name = f.name;  // it may have changed
-  note_crowd(job);
+  // It may have changed.
+  if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart()) job.name = f.name;
+  sets_.change_pods(job);
 }
 
 void Jobs::fill_place(const fact::PodAdded& f) {
@@ -237,88 +100,69 @@ void Jobs::fill_place(const fact::PodAdded& f) {
   pod.controlled = f.controlled;
   pod.order = f.order;
   pod.gate = f.gate;
-  uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
+  pods_.put(f.uid, {f.job, f.rank});
   must(f.until_ms >= job.until_ms, "a hold is not made shorter");
   set_deadline(job, f.until_ms);
-}
-
-void Jobs::expect_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
-  must(rank < job.gang_size && static_cast<bool>(shape), "who is expected has a rank and a shape");
-  if (job.pods.size() <= rank) job.pods.resize(rank + 1);
-  unsettle(job.pods);
-  Pod& pod = job.pods[rank];
-  must(!pod.is_live(), "no pod is expected at the rank of a live pod");
-  pod = Pod{};
-  pod.gate = PodGate::kClosed;
-  pod.shape = std::move(shape);
-}
-
-void Jobs::change_pod(const fact::PodChanged& f, ShapeUse shape) {
-  Pod& pod = writable(f.job).pods.at(f.rank);
-  must(pod.shape && pod.shape_rank == 0, "who changes was seen");
-  pod.shape = std::move(shape);
-  pod.dispute = f.dispute;
 }
 
 void Jobs::change_request(Job& job, ShapeUse shape) {
   must(job.waits() && job.shape, "a request changes while its job waits");
   const bool queued = job.state == JobState::kQueued;
   if (queued) ready_.remove(job.id);
-  complete_gang(job, std::move(shape));
+  complete_gang(fleet_, job, std::move(shape));
   if (queued) ready_.add(ready_job(job), tree_);
+  must(ready_.contains(job.id) == queued, "queued jobs are in the queue");
 }
 
-void Jobs::complete_gang(Job& job, ShapeUse shape) {
-  must(static_cast<bool>(shape), "a complete gang has a shape");
-  must(fleet_.request(shape).pods() == job.gang_size, "a shape has a rank for each pod");
-  job.shape = std::move(shape);
-  for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
-    job.pods[rank].shape = job.shape.share();
-    job.pods[rank].shape_rank = rank;
+void Jobs::seat_pod(Job& job, std::uint32_t from, std::uint32_t rank) {
+  must(from >= job.gang_size && rank < job.gang_size, "who waits behind the ranks gets one");
+  Pod& waiting = job.pods.at(from);
+  Pod& seat = job.pods.at(rank);
+  must(waiting.state == PodState::kWaiting && waiting.is_live() && !seat.is_live(),
+       "a pod that waits takes a rank that is free");
+  seat = std::exchange(waiting, Pod{});
+  pods_.put(seat.uid, {job.id, rank});
+  job.drop_empty_ranks();
+  sets_.change_pods(job);
+}
+
+void Jobs::rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves) {
+  std::vector<Pod> moved;
+  moved.reserve(moves.size());
+  for (const fact::PodsRanked::Move& m : moves) {
+    Pod& pod = job.pods.at(m.from);
+    must(m.from < job.gang_size && pod.is_live() && pod.state == PodState::kWaiting,
+         "pods that wait change places");
+    moved.push_back(std::exchange(pod, Pod{}));
+  }
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    must(moves[i].rank < job.gang_size, "a rank is one of the gang's");
+    Pod& seat = job.pods.at(moves[i].rank);
+    must(!seat.is_live() && !seat.is_expected(), "a pod comes to a rank that another has left");
+    seat = std::move(moved[i]);
+    pods_.put(seat.uid, {job.id, moves[i].rank});
   }
 }
 
-void Jobs::open_gang(Job& job, const std::function<ShapeUse(const PodShape&)>& alone) {
-  must(job.from_pods() && job.pods_holding() == 0, "who holds a place keeps its request");
-  for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
-    Pod& pod = job.pods[rank];
-    const PodShape shape = shape_of(pod);
-    pod.shape = alone(shape);
-    pod.shape_rank = 0;
+void Jobs::resize_gang(Job& job, std::uint32_t size) {
+  must(job.from_pods() && job.waits() && !job.shape, "a gang that waits may change its size");
+  must(size > 0 && size <= limits::kMaxPodsPerJob, "a gang has a size");
+  for (std::size_t rank = size; rank < job.pods.size(); ++rank) {
+    if (job.pods[rank].is_expected()) job.pods[rank] = Pod{};  // no longer expected
   }
-  job.shape = ShapeUse();
-}
-
-void Jobs::note_unassigned(const Job& job) {
-  if (job.from_pods() && job.leaf == kUnassigned) unassigned_[job.ns()].insert(job.id);
-}
-
-void Jobs::forget_unassigned(const Job& job) {
-  if (unassigned_.empty()) return;
-  const auto of_ns = unassigned_.find(job.ns());
-  if (of_ns == unassigned_.end()) return;
-  of_ns->second.erase(job.id);
-  if (of_ns->second.empty()) unassigned_.erase(of_ns);
-}
-
-std::vector<JobId> Jobs::unassigned(ClusterId cluster, const std::string& ns) const {
-  std::vector<JobId> out;
-  const auto of_ns = unassigned_.find(ns);
-  if (of_ns == unassigned_.end()) return out;
-  std::copy_if(of_ns->second.begin(), of_ns->second.end(), std::back_inserter(out),
-               [&](JobId id) { return id.cluster() == cluster; });
-  return out;
+  job.gang_size = size;
+  job.drop_empty_ranks();
+  sets_.change_pods(job);
 }
 
 void Jobs::assign(Job& job, AccountId leaf) {
   must(job.leaf == kUnassigned && tree_.exists(leaf), "who is of no account gets one");
-  forget_unassigned(job);
+  gangs_.assigned(job);
   count_waiting(job, -1);
   job.leaf = leaf;
   count_waiting(job, 1);
 }
 
-// Counts a waiting job and its pods.
 void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
   if (!job.waits()) return;
   waiting_.jobs(tree_, job.leaf, sign);
@@ -326,126 +170,84 @@ void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
                 sign * static_cast<std::ptrdiff_t>(job.pods_live()));
 }
 
+void Jobs::set_backoff(Job& job, std::unique_ptr<Backoff> backoff) {
+  must(backoff == nullptr || !backoff->words.empty(), "a refusal has its words");
+  job.backoff = std::move(backoff);
+  sets_.change_waits(job);
+}
+
+void Jobs::await_resume(Job& job, bool awaits) {
+  must(job.from_pods() && (!awaits || job.state == JobState::kIncomplete),
+       "who awaits that its account is resumed is not queued");
+  job.pod_origin->awaits_resume = awaits;
+  sets_.change_waits(job);
+}
+
 void Jobs::set_state(Job& job, JobState to) {
-  must(may_change(job.state, to), "jobs change as the table says");
-  if (job.state == JobState::kQueued && to != JobState::kQueued) ready_.remove(job.id);
-  if (job.state != JobState::kQueued && to == JobState::kQueued) ready_.add(ready_job(job), tree_);
-  const bool queue_changes = job.state == JobState::kQueued || to == JobState::kQueued;
-  must(count_of(job.state) > 0, "jobs are counted by state");
-  --count_of(job.state);
-  ++count_of(to);
+  const JobState before = job.state;
+  must(may_change(before, to), "jobs change as the table says");
+  const bool was_queued = before == JobState::kQueued, queued = to == JobState::kQueued;
+  if (was_queued && !queued) ready_.remove(job.id);
+  if (!was_queued && queued) ready_.add(ready_job(job), tree_);
   const bool waits_on = job.waits() && is_waiting(to);
   if (!waits_on) count_waiting(job, -1);
   job.state = to;
   if (!waits_on) count_waiting(job, 1);
+  sets_.change_state(job, before);
   set_deadline(job, job.active() ? job.until_ms : 0);
-  index_state(job);
-  must(!queue_changes || ready_.contains(job.id) == (to == JobState::kQueued),
+  must(!(was_queued || queued) || ready_.contains(job.id) == queued,
        "queued jobs are in the queue");
 }
 
-void Jobs::index_state(const Job& job) {
-  const auto put = [&](BlockSet<JobId>& index, bool in) {
-    if (in) {
-      index.insert(job.id);
-    } else {
-      index.erase(job.id);
-    }
-  };
-  put(active_, job.active());
-  put(waiting_again_, job.waits_again());
-  if (job.waits() && job.state != JobState::kQueued) {
-    parked_.insert(job.id);
-  } else {
-    parked_.erase(job.id);
-  }
+void Jobs::set_deadline(Job& job, TimeMs until_ms) {
+  times_.set_deadline(job, until_ms);
+  sets_.change_waits(job);
 }
 
 void Jobs::put_off(ClusterId cluster, DurationMs by) {
   must(by >= 0, "a hold is not made shorter");
-  const Deadlines before = deadlines_;
+  const JobTimes::Order before = times_.deadlines();
   for (const auto& [until, id] : before) {
     if (id.cluster() == cluster) set_deadline(writable(id), until + by);
   }
 }
 
-void Jobs::set_deadline(Job& job, TimeMs until_ms) {
-  must(until_ms == 0 || job.active() || job.waits(), "who runs or is done has no deadline");
-  if (job.until_ms != 0) {
-    must(deadlines_.erase({job.until_ms, job.id}) == 1, "deadlines are indexed");
-  }
-  job.until_ms = until_ms;
-  if (until_ms != 0) deadlines_.insert({until_ms, job.id});
-  if (awaits_pod(job)) {
-    awaiting_pods_.insert(job.id);
-  } else {
-    awaiting_pods_.erase(job.id);
-  }
-}
-
-const Jobs::Deadlines& Jobs::dues(ClusterId cluster) const {
-  static const Deadlines none;
-  const auto it = dues_.find(cluster);
-  return it == dues_.end() ? none : it->second;
-}
-
-void Jobs::set_end(Job& job, TimeMs end_ms, TimeMs due_ms) {
-  must(due_ms <= end_ms, "an end is looked at before it is past");
-  if (end_ms == 0 && job.of_run == nullptr) return;
-  Run& run = job.make_run();
-  run.end_ms = end_ms;
-  if (run.due_ms == due_ms) return;
-  Deadlines& dues = dues_[job.id.cluster()];
-  if (run.due_ms != 0) must(dues.erase({run.due_ms, job.id}) == 1, "ends are indexed");
-  run.due_ms = due_ms;
-  if (due_ms != 0) dues.insert({due_ms, job.id});
-}
-
-bool Jobs::is_over(const Job& job) {
-  return job.overruns > 0 && job.run().started_ms != 0 && job.shape;
+void Jobs::end_run(Job& job) {
+  if (job.is_over()) record_.left(job, fleet_.shared_request(job.shape));
+  set_end(job, 0, 0);
+  job.of_run.reset();
 }
 
 void Jobs::overran(Job& job, std::uint32_t times) {
-  const bool before = is_over(job);
+  const bool before = job.is_over();
+  must(times > job.overruns, "overruns are counted");
   job.overruns = static_cast<std::uint8_t>(times);
-  if (!before && is_over(job)) record_.over(job, fleet_.shared_request(job.shape));
-}
-
-bool Jobs::overran_lately(const Job& job) const {
-  return job.shape && record_.overran_lately(job, fleet_.request(job.shape));
-}
-
-void Jobs::end_run(Job& job) {
-  if (is_over(job)) record_.left(job, fleet_.shared_request(job.shape));
-  set_end(job, 0, 0);
-  job.of_run.reset();
+  if (!before && job.is_over()) record_.over(job, fleet_.shared_request(job.shape));
 }
 
 void Jobs::end(Job& job, TimeMs now) {
   must(job.state == JobState::kDone && job.pods_holding() == 0, "an ended job holds nothing");
   job.make_run().ended_ms = now;
-  forget_gang(job);
-  note_apart(job);
-  note_crowd(job);
-  forget_unassigned(job);
-  awaiting_resume_.erase(job.id);
-  set_backoff(job, nullptr);
-  auto& uids = uids_[job.id.cluster()];
-  for (const Pod& pod : job.pods) {
-    const auto known = uids.find(pod.uid);  // a pod that got past its gate goes on in another job
-    if (known != uids.end() && known->second.job == job.id) uids.erase(known);
-  }
-  const bool over = is_over(job);
+  gangs_.end(job);
+  pods_.erase(job);
+  const bool over = job.is_over();
   // Reads show the request while the job is remembered; no search uses it any more.
   job.asked = job.shape ? fleet_.shared_request(job.shape)
-                        : std::make_shared<const GangRequest>(gathered_request(job));
+                        : std::make_shared<const GangRequest>(gathered_request(fleet_, job));
   job.shape = ShapeUse();
   for (Pod& pod : job.pods) pod.shape = ShapeUse();
   job.pod_origin.reset();
-  done_.push_back(job.id);
+  job.backoff.reset();
+  sets_.change_pods(job);
+  sets_.change_waits(job);
+  table_.end(job);
   record_.ended(job);
   if (over) record_.left(job, job.asked);
-  forget_done();
+  while (const Job* const oldest = table_.to_forget()) {
+    record_.forgotten(*oldest);
+    sets_.forget(*oldest);
+    table_.forget_oldest();
+  }
 }
 
 void Jobs::end_pod(Job& job, std::uint32_t rank) {
@@ -454,21 +256,133 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
   must(pod.state != PodState::kGone, "a pod goes once");
   if (job.waits() && pod.is_live()) waiting_.pods(tree_, job.id.cluster(), job.leaf, -1);
   pod.state = PodState::kGone;
-  uids_[job.id.cluster()].erase(pod.uid);
+  pods_.erase(job.id.cluster(), pod.uid);
   if (rank < job.ranks()) return;
   pod = Pod{};  // no pod waits there any more
   job.drop_empty_ranks();
-  note_crowd(job);
+  sets_.change_pods(job);
 }
 
-void Jobs::forget_done() {
-  while (done_.size() > limits::kDoneJobsKept) {
-    record_.forgotten(at(done_.front()));
-    must(by_id_.erase(done_.front()) == 1, "an ended job is known until it is forgotten");
-    done_.pop_front();
-    --count_of(JobState::kDone);
+Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
+  must(f.job.leaf == kUnassigned || tree_.exists(f.job.leaf),
+       "a job has an existing account, or none");
+  Job& job = table_.add(f.job.id);
+  job.leaf = f.job.leaf;
+  job.shape = std::move(shape);
+  job.origin = f.job.origin;
+  job.name = f.job.name;
+  job.gang_size = f.job.gang_size;
+  job.priority = f.job.priority;
+  job.time_limit_ms = f.job.time_limit_ms;
+  job.gang = f.job.gang;
+  job.submit_ms = f.submit_ms;
+  job.attempt = f.attempt;
+  job.cause = f.cause;
+  job.stop = f.stop;
+  job.refusals = static_cast<std::uint16_t>(f.refusals);
+  job.overruns = static_cast<std::uint8_t>(f.overruns);
+  if (!f.refusal_words.empty()) {
+    job.backoff =
+        std::make_unique<Backoff>(Backoff{f.refusal_words, f.backoffs, f.backoff_until_ms});
   }
-  ids_.trim(by_id_.size(), [this](JobId id) { return find(id) != nullptr; });
+  if (!is_waiting(f.job.state)) {
+    Run& run = job.make_run();
+    run.started_ms = f.started_ms;
+    run.ended_ms = f.ended_ms;
+    run.end_refused_ms = f.end_refused_ms;
+  }
+  const bool live_of_pods = job.from_pods() && f.job.state != JobState::kDone;
+  if (live_of_pods || !job.shape) {
+    GangRequest asked = f.job.request;
+    if (live_of_pods && job.shape) asked.groups.clear();
+    job.asked = std::make_shared<const GangRequest>(std::move(asked));
+  }
+  if (live_of_pods) job.pod_origin = origin_of(f.job);
+  job.pods.resize(f.pods.size());
+  return job;
+}
+
+void Jobs::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
+                       ShapeUse shape) {
+  Pod& pod = job.pods.at(rank);
+  pod.uid = kept.uid;
+  pod.name = kept.name;
+  pod.controlled = kept.controlled;
+  pod.dispute = kept.dispute;
+  pod.gate = kept.gate;
+  pod.order = kept.order;
+  pod.refused = kept.refused;
+  pod.state = kept.state;
+  pod.since_ms = kept.since_ms;
+  pod.shape = std::move(shape);
+  pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;
+  // A pod of an ended job has no shape and no uid in the index: another job may have the uid by
+  // now.
+  if (pod.shape && !pod.uid.empty() && pod.state != PodState::kGone) {
+    pods_.put(pod.uid, {job.id, rank});
+  }
+}
+
+void Jobs::restored(Job& job, const fact::JobSnapshot& f) {
+  must(f.pods.size() == job.pods.size(), "a checkpoint has each pod once");
+  job.state = f.job.state;
+  count_waiting(job, 1);
+  if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
+  if (job.is_over()) record_.over(job, fleet_.shared_request(job.shape));
+  times_.set_deadline(job, f.until_ms);
+  sets_.add(job);
+  if (job.state == JobState::kDone) {
+    table_.end(job);
+    record_.ended(job);
+  } else {
+    gangs_.add(job);
+  }
+}
+
+void Jobs::begin_copy() {
+  table_.begin_copy(
+      [this](const Job& job, const LiveCopy::Sink& sink) { snapshot_job(fleet_, job, sink); });
+}
+
+namespace {
+
+// Asserts what holds of the job alone, and of the queue.
+void check_job(const Job& job, const ReadyQueue& ready) {
+  must(ready.contains(job.id) == (job.state == JobState::kQueued), "queued jobs are in the queue");
+  const bool empty = job.waits() || job.state == JobState::kDone;
+  must(!empty || job.pods_holding() == 0, "a job that waits or has ended holds nothing");
+  must(job.stop == Cause::kNone || job.state == JobState::kEnding, "who is to end is ending");
+  const Run& run = job.run();
+  must(job.of_run == nullptr || !job.waits(), "who waits has no run");
+  must(run.end_refused_ms == 0 || job.state == JobState::kEnding, "who may not end is to end");
+  const bool whole = job.origin != JobOrigin::kPods || job.is_whole();
+  must(job.state != JobState::kQueued || whole, "who is queued could start");
+  const bool held_back = job.state == JobState::kIncomplete || job.state == JobState::kEnding;
+  must(!job.awaits_resume() || held_back, "who awaits is not queued");
+  must(!empty || run.end_ms == 0, "who holds nothing has no end");
+}
+
+}  // namespace
+
+void Jobs::check() const {
+  table_.check();
+  pods_.check(table_);
+  gangs_.check(table_);
+  sets_.check(table_);
+  times_.check(table_);
+  ready_.check_invariants();
+  WaitingCount waiting;
+  LimitRecord record;
+  for (const auto& [id, job] : table_.all()) {  // any order: sums, and each is judged by itself
+    check_job(job, ready_);
+    if (job.is_over()) record.over(job, fleet_.shared_request(job.shape));
+    if (!job.waits()) continue;
+    waiting.jobs(tree_, job.leaf, 1);
+    waiting.pods(tree_, id.cluster(), job.leaf, static_cast<std::ptrdiff_t>(job.pods_live()));
+  }
+  for (const JobId id : table_.done()) record.ended(table_.at(id));
+  must(waiting == waiting_, "what waits is counted by account");
+  must(record_.agrees_with(record), "whose limits were overrun follows from the jobs");
 }
 
 }  // namespace subak::state

@@ -2,7 +2,7 @@
 // Their use of a node counts as one sum (fact::NodeLoad, which the fleet holds). The set of these
 // pods is not part of the state: a list names all of them.
 //
-// Threads: none; State owns it. Only state/ changes it.
+// Threads: none; Observed owns it.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Notes: ephemeral changes of the state. A restart loses them, the digest does not contain them,
-// and they decide nothing by themselves. Every other change of the state is a fact.
+// Notes: ephemeral changes. Each records in Observed what an input showed and no fact needs to keep.
+// A restart loses them, and they decide nothing by themselves. Every change of the State is a fact.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 #include <variant>
 
 #include "core/ids.h"
+#include "core/quantity.h"
 #include "engine/state/jobs/job.h"
-#include "engine/state/observed/clusters.h"
+#include "engine/state/observed/early_pods.h"
 #include "model/input_seen.h"
 #include "model/request.h"
 
@@ -22,7 +23,9 @@ struct Heard {
 // ListBegun, ListEnded: the cluster's edge begins and ends a list. Objects that it names exist.
 struct ListBegun {
   ClusterId cluster;
-  std::string known_as;  // in::ListBegin::known_as
+  std::string known_as;      // in::ListBegin::known_as
+  TimeMs at_ms = 0;          // now
+  TimeMs seen_until_ms = 0;  // Cluster::seen_until_ms
 };
 struct ListEnded {
   ClusterId cluster;
@@ -70,17 +73,6 @@ struct UnmanagedPodGone {
   ClusterId cluster;
   std::string uid;
 };
-// A request gets a ShapeId until the input is decided.
-struct ShapeSeen {
-  ClusterId cluster;
-  GangRequest request;
-};
-// The input is decided: shapes that only it used are dropped.
-struct Decided {};
-// Whether a pass is due.
-struct PassDue {
-  bool due = true;
-};
 
 }  // namespace subak::note
 
@@ -89,7 +81,6 @@ namespace subak {
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
                           note::NamespaceListed, note::PodListed, note::PodBeforeNode,
                           note::PodNoLongerBeforeNode, note::NewsForgotten, note::NonGpuPodSeen,
-                          note::UnmanagedPodSeen, note::UnmanagedPodGone, note::ShapeSeen,
-                          note::Decided, note::PassDue>;
+                          note::UnmanagedPodSeen, note::UnmanagedPodGone>;
 
 }  // namespace subak

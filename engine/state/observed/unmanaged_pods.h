@@ -1,7 +1,7 @@
 // Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). Not
 // part of the state: no decision depends on them, and a list names all of them again.
 //
-// Threads: none; State owns it. Only state/ changes it. Any thread may use the result of of().
+// Threads: none; Observed owns it. Any thread may use the result of of().
 #pragma once
 
 #include <cstddef>

@@ -91,7 +91,7 @@ TEST(Allocations, WhatBelongsToNobodyTakesCapacityAndNoShare) {
   s.jobs.set_state(job, JobState::kPaused);  // out of the queue, whose tree has no such leaf
   job.leaf = kUnassigned;
   job.pods.resize(1);
-  s.jobs.complete_gang(job, job.shape.share());
+  complete_gang(s.fleet, job, job.shape.share());
   s.allocations.take(job, 0, Small::slot(s.n1, 0), 10);
   EXPECT_EQ(s.tree.node(kRootAccount).holdings.held(), 0);
   EXPECT_EQ(on_fleet(s, s.n1), 1000);

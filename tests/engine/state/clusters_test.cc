@@ -1,4 +1,4 @@
-#include "engine/state/observed/clusters.h"
+#include "engine/state/clusters.h"
 
 #include <gtest/gtest.h>
 
@@ -84,23 +84,6 @@ TEST(Clusters, AJobHasOneReservation) {
   EXPECT_TRUE(clusters.at(kOne).reservations.empty());
   EXPECT_EQ(clusters.reservation_of(JobId(kOne, 4)), nullptr);
   EXPECT_EQ(clusters.reservation_of(JobId(ClusterId(99), 4)), nullptr);
-}
-
-TEST(Clusters, AListKnowsWhatItHasNamed) {
-  Clusters clusters = two();
-  clusters.mark(kOne, NodeId(5));  // no list is being read
-  EXPECT_EQ(clusters.list(kOne), nullptr);
-  clusters.begin_list(kOne, 0);
-  clusters.mark(kOne, NodeId(6));
-  clusters.mark(kOne, PodPlace{JobId(kOne, 1), 2});
-  ASSERT_NE(clusters.list(kOne), nullptr);
-  EXPECT_FALSE(clusters.list(kOne)->nodes.contains(NodeId(5)));
-  EXPECT_TRUE(clusters.list(kOne)->nodes.contains(NodeId(6)));
-  EXPECT_TRUE(clusters.list(kOne)->pods.contains(PodPlace{JobId(kOne, 1), 2}));
-  clusters.begin_list(kOne, 0);  // the edge begins again
-  EXPECT_TRUE(clusters.list(kOne)->nodes.empty());
-  clusters.end_list(kOne);
-  EXPECT_EQ(clusters.list(kOne), nullptr);
 }
 
 TEST(Clusters, WhatIsKeptMakesTheSameAgain) {

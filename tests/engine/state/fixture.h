@@ -64,7 +64,7 @@ struct Small {
   void reserve(Job& job, NodeId on, TimeMs now, TimeMs until = 0) {
     jobs.set_state(job, JobState::kStarting);
     job.pods.resize(job.gang_size);
-    jobs.complete_gang(job, job.shape.share());
+    complete_gang(fleet, job, job.shape.share());
     for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
       allocations.take(job, rank, slot(on, rank), now);
     }

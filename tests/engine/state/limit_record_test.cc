@@ -43,7 +43,7 @@ struct Kinds : Small {
   // The answer for a job that is not there yet.
   bool asks(const std::string& name, AccountId leaf, std::int64_t each = 1) {
     Job& job = submit_named(name, leaf, each);
-    const bool answer = jobs.overran_lately(job);
+    const bool answer = jobs.limit_record().overran_lately(job, fleet.request(job.shape));
     jobs.set_state(job, JobState::kDone);
     jobs.end(job, 10);
     return answer;

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "engine/state/snapshot.h"
 #include "fixture.h"
 
 namespace subak {
@@ -58,7 +59,7 @@ TEST_F(StateDeath, ARowIsOfWhatThePodHolds) {
 }
 
 TEST_F(StateDeath, ABillCloses) {
-  fact::NodeBilled bill = s.billed(node, 20);
+  fact::NodeBilled bill = state::billed(s, node, 20);
   say(bill);
   bill.idle = StoredGpuTime::of(bill.idle.get() + GpuTime::of(1, 1));
   EXPECT_DEATH(say(bill), "allocated, idle, stranded or unusable");

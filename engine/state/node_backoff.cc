@@ -1,4 +1,4 @@
-#include "engine/state/observed/node_backoff.h"
+#include "engine/state/node_backoff.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,7 @@
-#include "engine/state/observed/clusters.h"
+#include "engine/state/clusters.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/must.h"
@@ -34,7 +35,11 @@ const Cluster& Clusters::at(ClusterId id) const {
   return it->second;
 }
 
-Cluster& Clusters::writable(ClusterId id) { return const_cast<Cluster&>(at(id)); }
+Cluster& Clusters::writable(ClusterId id) {
+  const auto it = all_.find(id);
+  must(it != all_.end(), "the cluster that changes is there");
+  return it->second;
+}
 
 const std::string& Clusters::name_of(ClusterId id) const {
   const auto it = all_.find(id);
@@ -46,11 +51,6 @@ ClusterId Clusters::next_id() const {
   if (!all_.empty()) last = all_.rbegin()->first;
   if (!removed_.empty()) last = std::max(last, removed_.rbegin()->first);
   return ClusterId(static_cast<std::uint16_t>(last.value + 1));  // 0 after the highest number: none
-}
-
-const ListMarks* Clusters::list(ClusterId id) const {
-  const auto it = lists_.find(id);
-  return it == lists_.end() ? nullptr : &it->second;
 }
 
 void Clusters::apply(const fact::ClusterSet& f) {
@@ -66,9 +66,6 @@ void Clusters::apply(const fact::ClusterSet& f) {
 void Clusters::apply(const fact::ClusterRemoved& f) {
   must(removed_.try_emplace(f.id, at(f.id).name).second, "a cluster goes once");
   all_.erase(f.id);
-  lists_.erase(f.id);
-  heard_.erase(f.id);
-  early_.erase(f.id);
 }
 
 void Clusters::apply(const fact::ClusterSynced& f) {
@@ -151,94 +148,6 @@ bool Clusters::reserve_no_longer(JobId id) {
   return true;
 }
 
-void Clusters::heard(ClusterId id, TimeMs at) {
-  TimeMs& last = heard_[id];
-  last = std::max(last, at);
-}
-
-void Clusters::begin_list(ClusterId id, TimeMs now) {
-  early_.erase(id);
-  ListMarks marks;
-  marks.begun_ms = now;
-  marks.heard_before_ms = at(id).seen_until_ms;
-  if (const auto heard = heard_.find(id); heard != heard_.end()) {
-    marks.heard_before_ms = std::max(marks.heard_before_ms, heard->second);
-  }
-  const auto [it, first] = lists_.try_emplace(id, marks);
-  if (first) return;
-  marks.heard_before_ms = it->second.heard_before_ms;
-  it->second = std::move(marks);
-}
-
-void Clusters::end_list(ClusterId id) { lists_.erase(id); }
-
-void Clusters::know_as(ClusterId id, std::string user) { known_as_[id] = std::move(user); }
-
-const std::string& Clusters::known_as(ClusterId id) const {
-  static const std::string kNobody;
-  const auto known = known_as_.find(id);
-  return known == known_as_.end() ? kNobody : known->second;
-}
-
-std::vector<EarlyPod> Clusters::early(ClusterId id, std::string_view node) const {
-  std::vector<EarlyPod> out;
-  const auto known = early_.find(id);
-  if (known == early_.end()) return out;
-  for (const auto& [name, pod] : known->second) {
-    if (pod.node == node) out.push_back(pod);
-  }
-  return out;
-}
-
-std::size_t Clusters::early(ClusterId id) const {
-  const auto known = early_.find(id);
-  return known == early_.end() ? 0 : known->second.size();
-}
-
-void Clusters::early(ClusterId id, EarlyPod pod) {
-  std::string name = pod.pod;
-  early_[at(id).id][std::move(name)] = std::move(pod);
-}
-
-void Clusters::not_early(ClusterId id, const std::string& pod) {
-  const auto known = early_.find(id);
-  if (known == early_.end()) return;
-  known->second.erase(pod);
-  if (known->second.empty()) early_.erase(known);
-}
-
-void Clusters::mark(ClusterId id, NodeId node) {
-  const auto it = lists_.find(id);
-  if (it != lists_.end()) it->second.nodes.insert(node);
-}
-
-void Clusters::move_mark(ClusterId id, const PodPlace& from, const PodPlace& to) {
-  const auto list = lists_.find(id);
-  if (list == lists_.end()) return;
-  list->second.pods.erase(to);
-  if (list->second.pods.erase(from) == 1) list->second.pods.insert(to);
-}
-
-void Clusters::move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves) {
-  const auto list = lists_.find(job.cluster());
-  if (list == lists_.end()) return;
-  std::vector<PodPlace> marked;
-  for (const fact::PodsRanked::Move& m : moves) {
-    if (list->second.pods.erase({job, m.from}) == 1) marked.push_back({job, m.rank});
-  }
-  list->second.pods.insert(marked.begin(), marked.end());
-}
-
-void Clusters::mark(ClusterId id, const PodPlace& pod) {
-  const auto it = lists_.find(id);
-  if (it != lists_.end()) it->second.pods.insert(pod);
-}
-
-void Clusters::mark(ClusterId id, const std::string& ns) {
-  const auto it = lists_.find(id);
-  if (it != lists_.end()) it->second.namespaces.insert(ns);
-}
-
 void Clusters::snapshot(const Sink& sink) const {
   for (const auto& [id, c] : all_) {
     sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});
@@ -276,8 +185,6 @@ void Clusters::check() const {
         must(kept.insert(node).second, "a node is reserved for one job");
     }
   }
-  for (const auto& [id, marks] : lists_) must(all_.contains(id), "a list is of a cluster");
-  for (const auto& [id, pods] : early_) must(all_.contains(id), "an early pod is of a cluster");
 }
 
 }  // namespace subak::state

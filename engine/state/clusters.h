@@ -1,5 +1,5 @@
-// The clusters: names, modes, job numbers, reservations, and the objects that a list in progress
-// has named. Numbers of removed clusters are never reused.
+// The clusters: names, modes, job numbers, reservations, and until when their events are known.
+// Numbers of removed clusters are never reused.
 //
 // A reference to a cluster holds until the cluster is removed. Threads: none; State owns it. Only
 // state/ changes it.
@@ -10,15 +10,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/ids.h"
 #include "engine/answers/namespace_labels.h"
-#include "engine/state/jobs/job.h"
 #include "model/fact.h"
 
 namespace subak::state {
@@ -56,24 +53,6 @@ struct Cluster {
   Mode mode_of(std::string_view ns) const;
 };
 
-// The objects that a list has named since it began. Not part of the state: an edge lists again
-// after it lost its connection.
-struct ListMarks {
-  TimeMs heard_before_ms = 0;  // when the cluster was last heard before the list; 0: never
-  TimeMs begun_ms = 0;         // objects that it names existed then
-  std::set<NodeId> nodes;
-  std::set<PodPlace> pods;
-  std::set<std::string> namespaces;
-};
-
-// The last early report of a pod: the pod is on a node that has not been seen. Not part of the
-// state either.
-struct EarlyPod {
-  std::string pod;  // its uid, or "1-42/0/1" for a launcher's
-  std::string node;
-  in::Body said;
-};
-
 // All clusters.
 class Clusters {
  public:
@@ -86,14 +65,8 @@ class Clusters {
   const std::map<ClusterId, Cluster>& all() const { return all_; }
   // Also of a removed cluster, for rows of ended jobs.
   const std::string& name_of(ClusterId id) const;
-  ClusterId next_id() const;                  // none: all numbers are used
-  const ListMarks* list(ClusterId id) const;  // nullptr: no list is being read
-  // The early reports of pods on this node, by pod; and the number of early reports of the cluster.
-  std::vector<EarlyPod> early(ClusterId id, std::string_view node) const;
-  std::size_t early(ClusterId id) const;
+  ClusterId next_id() const;                          // none: all numbers are used
   const Reservation* reservation_of(JobId id) const;  // nullptr: it has none
-  // The user name that the API server knows for the edge of the newest list. Empty: not known.
-  const std::string& known_as(ClusterId id) const;
 
   // --- facts -------------------------------------------------------------------------------------
   // A ClusterSet of an unknown cluster creates it. All other facts need an existing cluster
@@ -111,30 +84,6 @@ class Clusters {
   void number_used(JobId id);                   // the next job gets a higher one
   bool reserve_no_longer(JobId id);             // false: it had no reservation
 
-  // --- ephemeral changes -------------------------------------------------------------------------
-  // Records that the cluster's edge or a launcher reported something at `at`, so events up to then
-  // are known. Not part of the state: after a restart only `seen_until_ms` counts.
-  void heard(ClusterId id, TimeMs at);
-  // Begins a list and drops early reports, which the list repeats. A list that begins again before
-  // it ended keeps `heard_before_ms` of the first.
-  void begin_list(ClusterId id, TimeMs now);
-  void end_list(ClusterId id);
-  void know_as(ClusterId id, std::string user);
-  void early(ClusterId id, EarlyPod pod);
-  void not_early(ClusterId id, const std::string& pod);
-  void forget_news(ClusterId id) {
-    early_.erase(id);
-    heard_.erase(id);
-    lists_.erase(id);
-    known_as_.erase(id);
-  }
-  // These mark an object as named. They do nothing if no list is being read.
-  void mark(ClusterId id, NodeId node);
-  void mark(ClusterId id, const PodPlace& pod);
-  void mark(ClusterId id, const std::string& ns);
-  void move_mark(ClusterId id, const PodPlace& from, const PodPlace& to);  // the pod has moved
-  void move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves);
-
   // Passes the clusters on as facts. Reservations follow after the jobs.
   void snapshot(const Sink& sink) const;
   void snapshot_reservations(const Sink& sink) const;
@@ -146,10 +95,6 @@ class Clusters {
 
   std::map<ClusterId, Cluster> all_;
   std::map<ClusterId, std::string> removed_;  // their names
-  std::map<ClusterId, ListMarks> lists_;
-  std::map<ClusterId, TimeMs> heard_;
-  std::map<ClusterId, std::string> known_as_;
-  std::map<ClusterId, std::map<std::string, EarlyPod>> early_;  // by pod
 };
 
 }  // namespace subak::state

@@ -1,4 +1,4 @@
-#include "engine/state/jobs/leap.h"
+#include "engine/state/leap.h"
 
 #include "core/limits.h"
 

@@ -1,4 +1,5 @@
-// The ranks of a gang's pods, from the pods' own numbers.
+#include "engine/state/jobs/job.h"
+
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -8,9 +9,43 @@
 
 #include "core/must.h"
 #include "core/names.h"
-#include "engine/state/jobs/jobs.h"
 
 namespace subak::state {
+
+bool Job::is_whole() const {
+  if (gang_size == 0 || pods.size() < gang_size) return false;
+  return std::all_of(pods.begin(), pods.begin() + gang_size,
+                     [](const Pod& p) { return p.is_ready(); });
+}
+
+std::size_t Job::pods_live() const {
+  return static_cast<std::size_t>(std::count_if(
+      pods.begin(), pods.end(), [](const Pod& p) { return p.is_live() && !p.is_expected(); }));
+}
+
+void Job::drop_empty_ranks() {
+  while (pods.size() > gang_size && !pods.back().is_live()) pods.pop_back();
+  must(pods.size() <= gang_size || pods.back().is_live(), "the last rank behind a gang has a pod");
+}
+
+const Pod* Job::disputing() const {
+  const auto end = pods.begin() + static_cast<std::ptrdiff_t>(ranks());
+  const auto it = std::find_if(pods.begin(), end, [](const Pod& p) {
+    return p.state == PodState::kWaiting && !p.dispute.empty();
+  });
+  return it == end ? nullptr : &*it;
+}
+
+std::size_t Job::pods_holding() const {
+  return static_cast<std::size_t>(
+      std::count_if(pods.begin(), pods.end(), [](const Pod& p) { return p.holds_slot(); }));
+}
+
+bool Job::awaits_pod() const {
+  if (origin != JobOrigin::kPods || gang) return false;
+  return (state == JobState::kIncomplete && until_ms != 0) ||
+         (state == JobState::kEnding && stop == Cause::kUnschedulable);
+}
 
 std::string Job::unknown_ranks() const {
   const bool parts = asked != nullptr && asked->segment > 0 && !asked->prefer;
@@ -32,24 +67,6 @@ std::string Job::unknown_ranks() const {
   if (twice == ordered.end()) return "";
   return "pods " + twice->second->name + " and " + std::next(twice)->second->name +
          " have the same rank" + why;
-}
-
-void Jobs::rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves) {
-  std::vector<Pod> moved;
-  moved.reserve(moves.size());
-  for (const fact::PodsRanked::Move& m : moves) {
-    Pod& pod = job.pods.at(m.from);
-    must(m.from < job.gang_size && pod.is_live() && pod.state == PodState::kWaiting,
-         "pods that wait change places");
-    moved.push_back(std::exchange(pod, Pod{}));
-  }
-  for (std::size_t i = 0; i < moves.size(); ++i) {
-    must(moves[i].rank < job.gang_size, "a rank is one of the gang's");
-    Pod& seat = job.pods.at(moves[i].rank);
-    must(!seat.is_live() && !seat.is_expected(), "a pod comes to a rank that another has left");
-    seat = std::move(moved[i]);
-    uids_[job.id.cluster()][seat.uid] = {job.id, moves[i].rank};
-  }
 }
 
 }  // namespace subak::state

@@ -1,0 +1,55 @@
+// Sets of jobs that follow from each job alone, and the numbers of jobs by state. A job is in a set
+// exactly if what the set's comment says is true of it.
+//
+// The caller says which part of a job has changed. Threads: none; Jobs owns it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <set>
+
+#include "core/block_set.h"
+#include "core/ids.h"
+#include "engine/state/jobs/job.h"
+#include "engine/state/jobs/job_table.h"
+#include "model/job.h"
+
+namespace subak::state {
+
+// The sets of all jobs. Each is ordered by id.
+class JobSets {
+ public:
+  std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
+  const BlockSet<JobId>& active() const { return active_; }                // Job::active()
+  const BlockSet<JobId>& waiting_again() const { return waiting_again_; }  // Job::waits_again()
+  // Jobs that wait and are not in the queue: incomplete or paused.
+  const std::set<JobId>& parked() const { return parked_; }
+  const std::set<JobId>& crowded() const { return crowded_; }  // Job::pods_behind() > 0
+  const std::set<JobId>& refused() const { return refused_; }  // with a Job::backoff
+  const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
+  const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }  // Job::awaits_pod()
+
+  // A job is new, or restored: it is counted, and put into its sets.
+  void add(const Job& job);
+  // Job::state was `before`.
+  void change_state(const Job& job, JobState before);
+  // Job::pods or Job::gang_size changed.
+  void change_pods(const Job& job);
+  // Job::until_ms, backoff, stop or awaits_resume() changed.
+  void change_waits(const Job& job);
+  // A done job is forgotten.
+  void forget(const Job& job);
+
+  // Asserts that each job is in its sets and no other is, and that the counts are right. O(jobs).
+  void check(const JobTable& jobs) const;
+
+ private:
+  std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
+  void put_by_state(const Job& job);
+
+  std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
+  BlockSet<JobId> active_, waiting_again_;
+  std::set<JobId> parked_, crowded_, refused_, awaiting_resume_, awaiting_pods_;
+};
+
+}  // namespace subak::state

@@ -1,0 +1,116 @@
+#include "engine/state/jobs/job_snapshot.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "core/stored_size.h"
+#include "engine/state/jobs/job_request.h"
+
+namespace subak::state {
+namespace {
+
+// Without its pods.
+fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
+  fact::JobSnapshot k;
+  k.job.id = job.id;
+  k.job.origin = job.origin;
+  k.job.state = job.state;
+  k.job.leaf = job.leaf;
+  k.job.name = job.name;
+  k.job.gang_size = job.gang_size;
+  k.job.priority = job.priority;
+  k.job.time_limit_ms = job.time_limit_ms;
+  k.job.gang = job.gang;
+  if (job.pod_origin) {
+    k.job.owner = job.pod_origin->owner;
+    k.job.account = job.pod_origin->account;
+    k.job.user = job.pod_origin->user;
+    k.job.awaits_resume = job.pod_origin->awaits_resume;
+    k.job.replaced_alone = job.pod_origin->replaced_alone;
+  }
+  if (job.shape) {
+    k.job.request = fleet.request(job.shape);
+  } else if (job.asked) {
+    k.job.request = *job.asked;
+  }
+  k.submit_ms = job.submit_ms;
+  k.attempt = job.attempt;
+  k.until_ms = job.until_ms;
+  k.cause = job.cause;
+  k.stop = job.stop;
+  k.refusals = job.refusals;
+  k.end_refused_ms = job.run().end_refused_ms;
+  k.overruns = job.overruns;
+  if (job.backoff != nullptr) {
+    k.refusal_words = job.backoff->words;
+    k.backoffs = job.backoff->times;
+    k.backoff_until_ms = job.backoff->until_ms;
+  }
+  k.started_ms = job.run().started_ms;
+  k.ended_ms = job.run().ended_ms;
+  return k;
+}
+
+fact::JobSnapshot::Pod pod_record_of(const Fleet& fleet, const Job& job, std::uint32_t rank) {
+  const Pod& pod = job.pods[rank];
+  fact::JobSnapshot::Pod p;
+  p.uid = pod.uid;
+  p.name = pod.name;
+  p.state = pod.state;
+  p.controlled = pod.controlled;
+  p.dispute = pod.dispute;
+  p.gate = pod.gate;
+  p.order = pod.order;
+  p.slot = pod.slot;
+  p.since_ms = pod.since_ms;
+  if (pod.is_bound()) {
+    p.seen_ms = pod.seen_ms;
+    p.behind_ms = pod.behind_ms;
+  }
+  p.refused = pod.refused;
+  const bool of_request = job.shape && rank < job.ranks();
+  if (!of_request && pod.shape) p.shape = shape_of(fleet, pod);
+  return p;
+}
+
+}  // namespace
+
+// Ten thousand pods with requests of their own are more than one fact may hold.
+void snapshot_job(const Fleet& fleet, const Job& job, const LiveCopy::Sink& sink) {
+  fact::JobSnapshot part;
+  part.job.id = job.id;
+  part.more = true;
+  std::size_t bytes = 0;
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    part.pods.push_back(pod_record_of(fleet, job, rank));
+    bytes += stored_bytes(part.pods.back());
+    if (bytes < limits::kCheckpointPartBytes) continue;
+    sink(part);
+    part.pods.clear();
+    bytes = 0;
+  }
+  fact::JobSnapshot last = record_of(fleet, job);
+  last.pods = std::move(part.pods);
+  sink(std::move(last));
+}
+
+const fact::JobSnapshot* JobParts::add(const fact::JobSnapshot& part) {
+  must(pods_.empty() || part.job.id == job_, "the facts of a job come one after the other");
+  job_ = part.job.id;
+  if (part.more) {
+    pods_.insert(pods_.end(), part.pods.begin(), part.pods.end());
+    return nullptr;
+  }
+  if (pods_.empty()) return &part;
+  whole_ = part;
+  whole_.pods.insert(whole_.pods.begin(), std::make_move_iterator(pods_.begin()),
+                     std::make_move_iterator(pods_.end()));
+  pods_.clear();
+  return &whole_;
+}
+
+}  // namespace subak::state

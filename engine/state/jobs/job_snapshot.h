@@ -1,0 +1,31 @@
+// A job as facts of a checkpoint. A job with more pods than a fact may hold is several facts: all
+// but the last set `more` and have only pods, and the last has the rest. Threads: none.
+#pragma once
+
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/state/jobs/job.h"
+#include "engine/state/jobs/live_copy.h"
+#include "model/fact.h"
+#include "placement/fleet/fleet.h"
+
+namespace subak::state {
+
+// Passes the job on as facts. O(pods).
+void snapshot_job(const Fleet& fleet, const Job& job, const LiveCopy::Sink& sink);
+
+// Joins the facts of one job again. They come one after the other.
+class JobParts {
+ public:
+  // Adds the next fact. It returns the whole job with all its pods, or nullptr if more facts of it
+  // follow. The result is valid until the next call, and as long as `part`.
+  const fact::JobSnapshot* add(const fact::JobSnapshot& part);
+
+ private:
+  JobId job_;                                 // of the pods so far
+  std::vector<fact::JobSnapshot::Pod> pods_;  // of the parts before the last
+  fact::JobSnapshot whole_;                   // of several parts
+};
+
+}  // namespace subak::state

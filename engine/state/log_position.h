@@ -1,0 +1,62 @@
+// Where a state is in the log of facts: the number and time of its last fact, the version of its
+// facts, and the present time. Numbers count on one by one, and time never goes back.
+//
+// A fact with number 0 is of a checkpoint: it restores a record and has no place in the log.
+// Threads: none; State owns it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/must.h"
+#include "core/quantity.h"
+#include "model/fact.h"
+
+namespace subak::state {
+
+// The position of one state.
+class LogPosition {
+ public:
+  std::uint64_t seq() const { return seq_; }          // of the last fact; 0: none yet
+  TimeMs fact_ms() const { return fact_ms_; }         // time of the last fact
+  TimeMs now() const { return now_; }                 // of the last input or fact
+  std::uint32_t version() const { return version_; }  // of the facts
+  // True while a fact of a checkpoint is applied.
+  bool restoring() const { return restoring_; }
+
+  // begin(), end(): around the application of a fact. Asserts that facts come in order.
+  void begin(const Fact& fact) {
+    must(fact.seq == 0 || fact.seq == seq_ + 1, "facts come in order");
+    must(!restoring_, "one fact is applied at a time");
+    restoring_ = fact.seq == 0;
+    if (!restoring_) seq_ = fact.seq;
+    accept_clock(fact.time_ms);
+  }
+  void end(const Fact& fact) {
+    must(fact_ms_ <= now_, "no fact is of the future");
+    must(restoring_ || seq_ == fact.seq, "a fact is applied once");
+    restoring_ = false;
+  }
+  // Sets the time of an input. An earlier time changes nothing.
+  void advance(TimeMs now) { now_ = std::max(now_, now); }
+  // Sets the time of the last fact, and so the present time. An earlier time changes nothing.
+  void accept_clock(TimeMs fact_ms) {
+    fact_ms_ = std::max(fact_ms_, fact_ms);
+    advance(fact_ms);
+  }
+  // Sets the number of the last fact that a checkpoint stands for.
+  void set_seq(std::uint64_t seq) { seq_ = seq; }
+  void set_version(std::uint32_t version) {
+    must(version >= version_, "the fact version never goes back");
+    version_ = version;
+  }
+
+ private:
+  std::uint64_t seq_ = 0;
+  TimeMs fact_ms_ = 0;
+  TimeMs now_ = 0;
+  std::uint32_t version_ = 1;
+  bool restoring_ = false;
+};
+
+}  // namespace subak::state

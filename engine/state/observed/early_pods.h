@@ -1,0 +1,46 @@
+// Early reports: a pod was reported on a node that has not been seen. Once the node is seen, the
+// report is decided. The caller bounds their number (limits::kMaxEarlyPods).
+//
+// A restart loses them, since the edge's list repeats them. Threads: none; Observed owns it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/state/clusters.h"
+#include "model/input.h"
+
+namespace subak::state {
+
+// The last early report of a pod.
+struct EarlyPod {
+  std::string pod;  // its uid, or "1-42/0/1" for a launcher's
+  std::string node;
+  in::Body said;
+};
+
+// The early reports of all clusters: the last one of each pod.
+class EarlyPods {
+ public:
+  // Copies of the reports of pods on this node, by pod. O(reports of the cluster).
+  std::vector<EarlyPod> on(ClusterId cluster, std::string_view node) const;
+  // The number of reports of the cluster.
+  std::size_t count(ClusterId cluster) const;
+
+  // Adds a report. It takes the place of an earlier one of the same pod.
+  void add(ClusterId cluster, EarlyPod pod);
+  void drop(ClusterId cluster, const std::string& pod);  // nothing if there is none
+  void forget(ClusterId cluster);                        // drops all of the cluster
+
+  // Asserts that each report is under its pod, and of a cluster that is there.
+  void check(const Clusters& clusters) const;
+
+ private:
+  std::map<ClusterId, std::map<std::string, EarlyPod>> reports_;  // by pod; no entry is empty
+};
+
+}  // namespace subak::state

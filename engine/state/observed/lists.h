@@ -1,0 +1,69 @@
+// The lists of the clusters' edges: what the list in progress has named, when a cluster was last
+// heard, and which user its edge is.
+//
+// A restart loses all of this. Then only Cluster::seen_until_ms says until when events are known,
+// and each edge lists again. Threads: none; Observed owns it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/state/clusters.h"
+#include "engine/state/jobs/job.h"
+#include "model/fact.h"
+
+namespace subak::state {
+
+// The objects that a list has named since it began.
+struct ListMarks {
+  TimeMs heard_before_ms = 0;  // when the cluster was last heard before the list; 0: never
+  TimeMs begun_ms = 0;         // objects that it names existed then
+  std::set<NodeId> nodes;
+  std::set<PodPlace> pods;
+  std::set<std::string> namespaces;
+};
+
+// The lists of all clusters. A cluster has one list in progress at most.
+class Lists {
+ public:
+  // nullptr: no list is being read. Valid until the list begins again or ends.
+  const ListMarks* find(ClusterId id) const;
+  // The user name that the API server knows for the edge of the newest list. Empty: not known.
+  const std::string& known_as(ClusterId id) const;
+
+  // Records that the cluster's edge or a launcher reported something at `at`, so events up to then
+  // are known. An earlier time than the last one changes nothing.
+  void heard(ClusterId id, TimeMs at);
+  // Begins a list at `now`. `seen_until_ms`: as in the Cluster. A list that begins again before it
+  // ended forgets what it named, and keeps `heard_before_ms` of the first.
+  void begin(ClusterId id, TimeMs now, TimeMs seen_until_ms, std::string known_as);
+  void end(ClusterId id);  // nothing if no list is being read
+  // These mark an object as named. They do nothing if no list is being read.
+  void mark(ClusterId id, NodeId node);
+  void mark(ClusterId id, const PodPlace& pod);
+  void mark(ClusterId id, const std::string& ns);
+  // The pod has moved to a free rank of its job. A mark that was left at that rank goes.
+  void move_mark(JobId job, std::uint32_t from, std::uint32_t rank);
+  // The pods have moved to other ranks of their job: so do their marks. All move at once, so two
+  // pods may change places.
+  void move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves);
+  // Forgets all of a cluster.
+  void forget(ClusterId id);
+
+  // Asserts that each list is of a cluster, and its pods are of that cluster's jobs.
+  void check(const Clusters& clusters) const;
+
+ private:
+  ListMarks* writable(ClusterId id);  // nullptr: no list is being read
+
+  std::map<ClusterId, ListMarks> lists_;
+  std::map<ClusterId, TimeMs> heard_;
+  std::map<ClusterId, std::string> known_as_;
+};
+
+}  // namespace subak::state

@@ -1,0 +1,60 @@
+// What the edges of the clusters reported since this process started, and that no fact records:
+// lists in progress, early reports, non-GPU pods and unmanaged pods.
+//
+// It stands beside the State and is no part of it: no checkpoint, digest or forecast has it. After a
+// restart it is empty. Each edge then lists again, which rebuilds it.
+//
+// Two things change it. A note (note.h) records what an input showed. A fact makes it forget the
+// clusters and nodes that are gone, and follow pods that move to another rank.
+//
+// References into it hold until the next note or fact. Threads: none; the owner of the State owns
+// one beside it.
+#pragma once
+
+#include "engine/state/clusters.h"
+#include "engine/state/observed/early_pods.h"
+#include "engine/state/observed/lists.h"
+#include "engine/state/observed/non_gpu_pods.h"
+#include "engine/state/observed/note.h"
+#include "engine/state/observed/unmanaged_pods.h"
+#include "model/fact.h"
+
+namespace subak {
+
+// The observations of all clusters.
+class Observed {
+ public:
+  const state::Lists& lists() const { return lists_; }
+  const state::EarlyPods& early_pods() const { return early_pods_; }
+  const state::NonGpuPods& non_gpu_pods() const { return non_gpu_pods_; }
+  const state::UnmanagedPods& unmanaged_pods() const { return unmanaged_pods_; }
+
+  // Records what an input showed.
+  void apply(const Note& note);
+  // Follows a fact, after the State has applied it. Most kinds of facts change nothing here.
+  void apply(const Fact& fact);
+
+  // Asserts the invariants of the parts, and that they are of these clusters. O(all).
+  void check(const state::Clusters& clusters) const;
+
+ private:
+  void on(const note::Heard& n);
+  void on(const note::ListBegun& n);
+  void on(const note::ListEnded& n);
+  void on(const note::NamespaceListed& n);
+  void on(const note::NodeListed& n);
+  void on(const note::PodListed& n);
+  void on(const note::PodBeforeNode& n);
+  void on(const note::PodNoLongerBeforeNode& n);
+  void on(const note::NewsForgotten& n);
+  void on(const note::UnmanagedPodSeen& n);
+  void on(const note::UnmanagedPodGone& n);
+  void on(const note::NonGpuPodSeen& n);
+
+  state::Lists lists_;
+  state::EarlyPods early_pods_;
+  state::NonGpuPods non_gpu_pods_;
+  state::UnmanagedPods unmanaged_pods_;
+};
+
+}  // namespace subak
