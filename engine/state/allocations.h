@@ -52,6 +52,7 @@ class Allocations {
   TimeMs free_at(NodeId node) const {
     return node.value < nodes_.size() ? nodes_[node.value].free_at : 0;
   }
+  // False after leave_out_books().
   bool keeps_books() const { return keeps_books_; }
   // Set only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
   const UsageTick* tick() const { return tick_.get(); }
@@ -90,7 +91,9 @@ class Allocations {
   void check(const Jobs& jobs) const;
 
  private:
+  // Sets the free_at of a node from the jobs on it. O(pods on it).
   void find_free_at(NodeId node);
+  // The pod holds a slot of the node from now on, or no longer does.
   void add_to_node(const Job& job, std::uint32_t rank, NodeId node);
   void remove_from_node(const PodPlace& place, NodeId node);
 

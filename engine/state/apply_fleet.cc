@@ -41,6 +41,7 @@ void State::on(const fact::ClusterSet& f) {
 void State::on(const fact::ClusterRemoved& f) {
   must(clusters_.at(f.id).reservations.empty(), "a removed cluster has no reservations");
   clusters_.apply(f);
+  must(!clusters_.all().contains(f.id), "the cluster that goes is gone");
   pass_due_ = true;
 }
 
@@ -51,6 +52,7 @@ void State::on(const fact::ClusterSynced& f) {
   const bool again = f.synced && !cluster.synced && cluster.since_ms != 0;
   if (again && !log_.restoring()) jobs_.put_off(f.id, fact_ms() - cluster.since_ms);
   clusters_.apply(f);
+  must(cluster.synced == f.synced, "a cluster is as its fact says");
   pass_due_ = true;
 }
 
@@ -121,6 +123,7 @@ void State::on(const fact::AccountSet& f) {
   tree_.set(f.id, f.spec, f.revision, now(), intern(fleet_, f.spec.quota),
             intern(fleet_, f.spec.limit));
   if (fresh) tree_.begin_at_mean(f.id, now());
+  must(tree_.exists(f.id) && tree_.node(f.id).revision == f.revision, "an edit has its revision");
   if (limits) plan_ends();
   remember(f.edit, {now(), JobId(), f.id, f.revision});
   pass_due_ = true;
@@ -146,12 +149,15 @@ void State::on(const fact::Charged& f) {
   must(f.row.holder == job.leaf, "a row is held by whose job it is");
   ledger_.add(f.row);
   allocations_.charged(job, rank, f.row.to_ms);
+  must(job.pods[rank].since_ms == f.row.to_ms, "a pod is charged up to its row");
   leap_.charged(seq(), f.row);
 }
 
 void State::on(const fact::Reserved& f) {
   must(jobs_.at(f.job).state == JobState::kQueued, "a job with reserved nodes is queued");
   clusters_.apply(f);
+  must((clusters_.reservation_of(f.job) != nullptr) == !f.nodes.empty(),
+       "a job has nodes reserved as its fact says");
   reserve_nodes();
   pass_due_ = true;
 }
@@ -201,11 +207,13 @@ void State::on(const fact::ClockAccepted& f) {
 }
 
 void State::on(const fact::MetersSnapshot& f) {
+  must(log_.restoring(), "meters are restored from a checkpoint alone");
   tree_.restore_meters(f.account, {state_of(f.usage), state_of(f.surplus), state_of(f.adjustment),
                                    f.usage_total.get(), f.usage_as_of_ms});
 }
 
 void State::on(const fact::LedgerSnapshot& f) {
+  must(log_.restoring(), "sums are restored from a checkpoint alone");
   if (f.rows != 0) ledger_.restore_rows(f.rows);
   if (f.node) {
     ledger_.restore_node(f.node, f.amount.get());
@@ -220,6 +228,7 @@ void State::on(const fact::RequestSnapshot& f) {
 }
 
 void State::on(const fact::CountersSnapshot& f) {
+  must(log_.restoring(), "counters are restored from a checkpoint alone");
   if (f.cluster) {
     clusters_.apply(f);
   } else {

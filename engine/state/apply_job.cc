@@ -43,6 +43,7 @@ void State::on(const fact::JobCreated& f) {
   must(clusters_.at(f.id.cluster()).next_job <= f.id.sequence(), "a number is used once");
   clusters_.number_used(f.id);
   if (f.state != JobState::kIncomplete) set_state(job, f.state);
+  must(job.state == f.state, "a new job is as its fact says");
   remember(f.edit, {now(), f.id, AccountId(), 0});
 }
 
@@ -167,6 +168,7 @@ void State::on(const fact::JobMoved& f) {
   }
   must(f.until_ms == 0 || f.to == JobState::kPaused, "who is paused is queued again");
   set_state(job, f.to);
+  must(f.until_ms == 0 || f.until_ms >= now(), "a pause ends after it begins");
   if (f.until_ms != 0) jobs_.set_deadline(job, f.until_ms);
   remember(f.edit, {now(), f.id, AccountId(), 0});
   if (f.to == JobState::kDone) jobs_.end(job, now());
@@ -353,6 +355,7 @@ void State::on(const fact::PodGone& f) {
 }
 
 void State::on(const fact::JobSnapshot& f) {
+  must(log_.restoring(), "jobs are restored from a checkpoint alone");
   const fact::JobSnapshot* const all = jobs_.gather(f);
   if (all == nullptr) return;  // more parts of it follow
   const bool lives = all->job.state != JobState::kDone;

@@ -61,12 +61,16 @@ class Clusters {
   // --- reads -------------------------------------------------------------------------------------
   // Empty name: the only cluster, if there is exactly one. nullptr: unknown or removed.
   const Cluster* find(std::string_view name) const;
-  const Cluster& at(ClusterId id) const;  // asserts that it is there
+  // Asserts that it is there.
+  const Cluster& at(ClusterId id) const;
+  // Without the removed ones.
   const std::map<ClusterId, Cluster>& all() const { return all_; }
   // Also of a removed cluster, for rows of ended jobs.
   const std::string& name_of(ClusterId id) const;
-  ClusterId next_id() const;                          // none: all numbers are used
-  const Reservation* reservation_of(JobId id) const;  // nullptr: it has none
+  // The number of the next new cluster. None: all numbers are used.
+  ClusterId next_id() const;
+  // The nodes reserved for a job. nullptr: it has none. Valid until the next fact.
+  const Reservation* reservation_of(JobId id) const;
 
   // --- facts -------------------------------------------------------------------------------------
   // A ClusterSet of an unknown cluster creates it. All other facts need an existing cluster
@@ -79,10 +83,14 @@ class Clusters {
   // Records that a pod existed at `at`. In a synced cluster with a `seen_until_ms`, its events are
   // then known until `at`.
   void pod_seen(ClusterId id, TimeMs at);
+  // Sets the reservation of a job. Without nodes: it ends, and it was there (asserted).
   void apply(const fact::Reserved& f);
-  void apply(const fact::CountersSnapshot& f);  // of one cluster
-  void number_used(JobId id);                   // the next job gets a higher one
-  bool reserve_no_longer(JobId id);             // false: it had no reservation
+  // Restores the next job number of one cluster, which is not below that of its jobs (asserted).
+  void apply(const fact::CountersSnapshot& f);
+  // The next job of the cluster gets a higher number than this one.
+  void number_used(JobId id);
+  // Ends the reservation of a job. False: it had none.
+  bool reserve_no_longer(JobId id);
 
   // Passes the clusters on as facts. Reservations follow after the jobs.
   void snapshot(const Sink& sink) const;
@@ -91,6 +99,7 @@ class Clusters {
   void check() const;
 
  private:
+  // The cluster, to change it. Asserts that it is there.
   Cluster& writable(ClusterId id);
 
   std::map<ClusterId, Cluster> all_;

@@ -17,10 +17,13 @@ namespace subak::state {
 // The position of one state.
 class LogPosition {
  public:
-  std::uint64_t seq() const { return seq_; }          // of the last fact; 0: none yet
-  TimeMs fact_ms() const { return fact_ms_; }         // time of the last fact
-  TimeMs now() const { return now_; }                 // of the last input or fact
-  std::uint32_t version() const { return version_; }  // of the facts
+  // Number and time of the last fact; 0: there is none yet.
+  std::uint64_t seq() const { return seq_; }
+  TimeMs fact_ms() const { return fact_ms_; }
+  // The time of the last input or fact. It is not before fact_ms().
+  TimeMs now() const { return now_; }
+  // The version of the facts. It never goes back.
+  std::uint32_t version() const { return version_; }
   // True while a fact of a checkpoint is applied.
   bool restoring() const { return restoring_; }
 
@@ -46,6 +49,7 @@ class LogPosition {
   }
   // Sets the number of the last fact that a checkpoint stands for.
   void set_seq(std::uint64_t seq) { seq_ = seq; }
+  // Raises the version of the facts. A lower one is a broken promise.
   void set_version(std::uint32_t version) {
     must(version >= version_, "the fact version never goes back");
     version_ = version;

@@ -48,6 +48,7 @@ class NodeBackoff {
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // All records by node.
   const std::map<NodeId, std::vector<fact::NodeBackedOff>>& all() const { return by_node_; }
+  // The number of records, at most limits::kMaxNodeBackoffs.
   std::size_t size() const { return ends_.size(); }
   // When the next backoff or record ends. nullopt: there is none.
   std::optional<TimeMs> next_end() const;

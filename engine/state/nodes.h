@@ -30,9 +30,13 @@ class NodeTimes {
  public:
   using ByTime = std::set<std::pair<TimeMs, NodeId>>;
 
-  void set(NodeId id, TimeMs at);  // 0: none
+  // Sets the time of a node, instead of the one that it had. 0: none.
+  void set(NodeId id, TimeMs at);
+  // 0: the node has none.
   TimeMs of(NodeId id) const;
+  // The nodes with a time, by time.
   const ByTime& all() const { return by_time_; }
+  // The earliest. nullopt: no node has a time.
   std::optional<std::pair<TimeMs, NodeId>> first() const;
 
  private:
@@ -45,7 +49,9 @@ class Nodes {
  public:
   using ByName = std::map<std::pair<ClusterId, std::string>, NodeId>;
 
-  NodeId find(ClusterId cluster, std::string_view name) const;  // none: unknown
+  // None: no node of the cluster has this name.
+  NodeId find(ClusterId cluster, std::string_view name) const;
+  // The present nodes, by cluster and name.
   const ByName& all() const { return by_name_; }
   std::size_t size() const { return by_name_.size(); }
   // The highest number that was ever used. Numbers are not reused.

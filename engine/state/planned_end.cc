@@ -9,6 +9,7 @@ namespace {
 
 // `times` doublings of `ms` after `from`.
 TimeMs doubled(TimeMs from, DurationMs ms, std::uint32_t times) {
+  must(ms > 0, "what is doubled is some time");
   if (times >= limits::kMaxOverruns || ms >= (kNever - from) >> times) return kNever;
   return from + (ms << times);
 }

@@ -21,6 +21,7 @@ std::string ActorRequests::text_of(const RequestKey& key) {
 
 RequestKey ActorRequests::key_of(std::string_view text) {
   const std::size_t end = text.find('\0', 1);
+  must(end != std::string_view::npos, "a key ends its actor");
   return {text.substr(1, end - 1), static_cast<Method>(text[0]), text.substr(end + 1)};
 }
 
@@ -107,6 +108,7 @@ void RequestLog::forget_of_largest() {
   const auto largest = std::max_element(
       actors_.begin(), actors_.end(),
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  must(largest != actors_.end() && largest->second.size() > 0, "too many requests are some");
   largest->second.forget_oldest();
   --size_;
 }

@@ -15,6 +15,7 @@
 
 #include "core/flat_index.h"
 #include "core/ids.h"
+#include "core/must.h"
 #include "core/quantity.h"
 #include "model/input.h"
 
@@ -39,6 +40,7 @@ struct RequestKey {
 // The requests of one actor.
 class ActorRequests {
  public:
+  // nullptr: unknown. Valid until the next change.
   const RememberedRequest* find(const RequestKey& key) const;
   // Adds a request. Times never decrease. True: the key was not known.
   bool add(const RequestKey& key, const RememberedRequest& request);
@@ -85,6 +87,7 @@ class RequestLog {
   // Adds a request. Times of one actor never decrease. A known key gets the new reply and keeps its
   // place. Forgets requests that are too old or too many, O(actors) then.
   void add(const RequestKey& key, const RememberedRequest& request);
+  // The number of requests of all actors, at most limits::kMaxRequestIds.
   std::size_t size() const { return size_; }
   // For checkpoints: calls fn(RequestKey, RememberedRequest) by actor, then from the oldest on.
   template <class F>
@@ -99,6 +102,7 @@ class RequestLog {
   // Calls fn() as each() would first, and forgets that request. Requires one (asserted).
   template <class F>
   void take_first(F&& fn) {
+    must(!actors_.empty(), "a request that is taken is there");
     ActorRequests& first = actors_.begin()->second;
     const std::string text = first.text(0);
     fn(ActorRequests::key_of(text), first.request(0));
@@ -108,7 +112,9 @@ class RequestLog {
   }
 
  private:
+  // Forgets what is older than limits::kRequestIdLifeMs.
   void forget_old(TimeMs now);
+  // Forgets the oldest of the actor with the most.
   void forget_of_largest();
 
   std::map<std::string, ActorRequests, std::less<>> actors_;  // none is empty

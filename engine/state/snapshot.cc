@@ -5,6 +5,7 @@
 
 #include "accounting/ledger.h"
 #include "accounting/tree.h"
+#include "core/must.h"
 #include "engine/state/jobs/job_snapshot.h"
 
 namespace subak::state {
@@ -63,7 +64,10 @@ fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRe
 }
 
 fact::NodeBilled billed(const State& s, NodeId id, TimeMs as_of) {
+  must(s.fleet().node(id) != nullptr, "a node that is billed is there");
   const NodeBooks b = s.fleet().books(id, as_of);
+  must(b.installed + b.overcommitted == b.allocated + b.idle + b.stranded + b.unusable,
+       "what a node has is allocated, idle, stranded or unusable");
   return {id,
           as_of,
           StoredGpuTime::of(b.installed),

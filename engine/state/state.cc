@@ -10,6 +10,7 @@ namespace subak {
 State::State(Books books) {
   tree_.set(kRootAccount, AccountSpec(), 0, 0, {}, {});
   if (books == Books::kLeftOut) allocations_.leave_out_books();
+  must(tree_.exists(kRootAccount), "a tree has its root");
 }
 
 void State::apply(const Fact& fact) {

@@ -36,11 +36,11 @@ namespace subak {
 // decision depends on it.
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
-// The state of an engine.
 namespace state {
 class StateCopy;
 }
 
+// The state of an engine.
 class State {
  public:
   explicit State(Books books = Books::kKept);
@@ -48,9 +48,12 @@ class State {
   State& operator=(const State&) = delete;
 
   // --- reads -------------------------------------------------------------------------------------
-  std::uint64_t seq() const { return log_.seq(); }   // of the last fact
-  TimeMs fact_ms() const { return log_.fact_ms(); }  // of the last fact: the state is as of then
-  TimeMs now() const { return log_.now(); }          // of the last input or fact; not in the digest
+  // Number and time of the last fact: the state is as of then.
+  std::uint64_t seq() const { return log_.seq(); }
+  TimeMs fact_ms() const { return log_.fact_ms(); }
+  // The time of the last input or fact, not before fact_ms(). Not in the digest.
+  TimeMs now() const { return log_.now(); }
+  // The version of facts that the store allows (fact::Finalized).
   std::uint32_t fact_version() const { return log_.version(); }
   const Policy& policy() const { return policy_; }
   const AccountTree& tree() const { return tree_; }
@@ -148,17 +151,27 @@ class State {
   void on(const fact::PodGone& f);
   void on(const fact::JobSnapshot& f);
 
+  // Rebuilds reserved_nodes() from the reservations of the clusters. O(reserved nodes).
   void reserve_nodes();
+  // Changes the job's state and what follows: backoff, reservation, planned end.
   void set_state(state::Job& job, JobState to);
+  // Sets when the job's GPUs are expected to be free, and when Subak looks at that. plan_ends():
+  // of all jobs.
   void plan_end(state::Job& job);
   void plan_ends();
+  // A starting job runs when no pod is left to bind.
   void run_if_bound(state::Job& job);
+  // Releases the hold of a pod that waits again. All its usage is in the books (asserted).
   void give_place_back(state::Job& job, std::uint32_t rank);
+  // Gives each pod of a waiting gang a shape of its own again, if the gang is one request.
   void open_gang(state::Job& job);
+  // Restores a pod with its slot. `lives`: its job is not done.
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
                    bool lives);
+  // The shape of a pod of the job by itself. It records the stored size of the request.
   ShapeUse use_single_pod(const state::Job& job, const PodShape& shape);
-  void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
+  // Remembers the reply of an edit with a request id. `request` has no content: the stamp has it.
+  void remember(const EditStamp& edit, RememberedRequest request);
 
   state::LogPosition log_;
   Policy policy_;

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "core/must.h"
+
 namespace subak::state {
 namespace {
 
@@ -17,6 +19,7 @@ StateCopy::StateCopy(State& state, SnapshotParts what) : fact_ms_(state.fact_ms(
   snapshot_books(state, into(books_.facts), what);
   if (what == SnapshotParts::kAll) requests_ = state.requests();
   snapshot_last(state, into(last_.facts), what);
+  must(!before_.facts.empty(), "a state has a policy at least");
   state.jobs_.begin_copy();
 }
 
@@ -35,6 +38,7 @@ bool StateCopy::pass(Made& made, std::size_t& most, const Sink& sink) const {
   for (; made.next < made.facts.size() && most > 0; ++made.next, --most) {
     sink({0, fact_ms_, std::move(made.facts[made.next])});
   }
+  must(made.next <= made.facts.size(), "each fact is passed on once");
   return made.next == made.facts.size();
 }
 

@@ -10,7 +10,9 @@ namespace subak::state {
 JobId GangIndex::of_gang(ClusterId cluster, const std::string& name,
                          const std::string& owner) const {
   const auto it = gangs_.find({cluster, name, owner});
-  return it == gangs_.end() ? JobId() : it->second;
+  if (it == gangs_.end()) return JobId();
+  must(it->second.cluster() == cluster, "a gang is within its cluster");
+  return it->second;
 }
 
 JobId GangIndex::of_owner(ClusterId cluster, const std::string& name,
@@ -29,6 +31,7 @@ std::vector<JobId> GangIndex::apart(ClusterId cluster, const std::string& name,
                                     const std::string& owner) const {
   const auto found = apart_.find({cluster, name, owner});
   if (found == apart_.end()) return {};
+  must(!found->second.empty(), "no gang is remembered for nothing");
   return {found->second.begin(), found->second.end()};
 }
 
@@ -36,6 +39,7 @@ std::vector<JobId> GangIndex::unassigned(ClusterId cluster, const std::string& n
   std::vector<JobId> out;
   const auto of_ns = unassigned_.find(ns);
   if (of_ns == unassigned_.end()) return out;
+  must(!of_ns->second.empty(), "no namespace is remembered for nothing");
   std::copy_if(of_ns->second.begin(), of_ns->second.end(), std::back_inserter(out),
                [&](JobId id) { return id.cluster() == cluster; });
   return out;

@@ -39,6 +39,7 @@ struct Pod {
   DurationMs behind_ms = 0;
   ShapeUse shape;                // its shape in the fleet: the job's shape and this rank,
   std::uint32_t shape_rank = 0;  // or a shape of its own, rank 0
+  // True while it takes GPUs of a node, whether bound or not.
   bool holds_slot() const {
     return state == PodState::kHeld || state == PodState::kBound || state == PodState::kRunning;
   }
@@ -98,7 +99,9 @@ struct Backoff {
   TimeMs until_ms = 0;      // the job is not queued before; 0: it is queued at once
 };
 
-// One job. A million may wait, so fields that a queued job does not need are allocated separately.
+// One job, and what is true of it alone. What several jobs have in common is in Jobs.
+//
+// A million may wait, so fields that a queued job does not need are allocated separately.
 struct Job {
   JobId id;
   AccountId leaf;  // the user's node, or the account's; kUnassigned: it has no account
@@ -131,9 +134,11 @@ struct Job {
   bool from_pods() const { return origin != JobOrigin::kApi; }
   // True if Subak places it; else it was found running.
   bool is_ours() const { return origin == JobOrigin::kApi || origin == JobOrigin::kPods; }
+  // True while it is incomplete, queued or paused.
   bool waits() const { return is_waiting(state); }
   // True if the job waits and its pods had holds before.
   bool waits_again() const { return waits() && attempt > 0 && origin == JobOrigin::kPods; }
+  // All times are 0 while it has no run.
   const Run& run() const { return of_run != nullptr ? *of_run : kNoRun; }
   Run& make_run() {  // the existing one, else a new one
     if (of_run == nullptr) of_run = std::make_unique<Run>();
@@ -197,8 +202,10 @@ struct Job {
   std::size_t ranks() const {
     return origin == JobOrigin::kPods && gang_size < pods.size() ? gang_size : pods.size();
   }
+  // The number of pods that hold a slot. O(pods).
   std::size_t pods_holding() const;
-  std::size_t pods_live() const;  // without expected pods
+  // The number of live pods, without expected pods. O(pods).
+  std::size_t pods_live() const;
 };
 
 // One rank of one job.

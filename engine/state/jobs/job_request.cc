@@ -98,7 +98,9 @@ GangRequest single_pod(const PodShape& shape, bool compute_domain) {
 }
 
 const PodShape& single_pod_of(const Fleet& fleet, ShapeId shape) {
-  return fleet.request(shape).groups.front().shape;
+  const GangRequest& request = fleet.request(shape);
+  must(request.pods() == 1, "the request is of a single pod");
+  return request.groups.front().shape;
 }
 
 void complete_gang(const Fleet& fleet, Job& job, ShapeUse shape) {

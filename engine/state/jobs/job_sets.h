@@ -19,15 +19,22 @@ namespace subak::state {
 // The sets of all jobs. Each is ordered by id.
 class JobSets {
  public:
+  // The number of jobs in this state; of ended ones only those still remembered.
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
-  const BlockSet<JobId>& active() const { return active_; }                // Job::active()
-  const BlockSet<JobId>& waiting_again() const { return waiting_again_; }  // Job::waits_again()
+  // Job::active(): effects are needed for them.
+  const BlockSet<JobId>& active() const { return active_; }
+  // Job::waits_again(): their pods had holds before.
+  const BlockSet<JobId>& waiting_again() const { return waiting_again_; }
   // Jobs that wait and are not in the queue: incomplete or paused.
   const std::set<JobId>& parked() const { return parked_; }
-  const std::set<JobId>& crowded() const { return crowded_; }  // Job::pods_behind() > 0
-  const std::set<JobId>& refused() const { return refused_; }  // with a Job::backoff
+  // Job::pods_behind() > 0: they have more pods than ranks.
+  const std::set<JobId>& crowded() const { return crowded_; }
+  // With a Job::backoff: the cluster's scheduler refused a pod of theirs.
+  const std::set<JobId>& refused() const { return refused_; }
+  // Job::awaits_resume(): their account was draining when they came.
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
-  const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }  // Job::awaits_pod()
+  // Job::awaits_pod(): their controller has to create another pod.
+  const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }
 
   // A job is new, or restored: it is counted, and put into its sets.
   void add(const Job& job);

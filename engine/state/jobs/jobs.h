@@ -34,6 +34,7 @@
 
 namespace subak::state {
 
+// The jobs of all clusters.
 class Jobs {
  public:
   // Fleet and tree must outlive it.

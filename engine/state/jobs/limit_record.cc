@@ -53,6 +53,7 @@ void LimitRecord::change(const Job& job, std::shared_ptr<const GangRequest> requ
   const bool did = it->overran();
   to(*it);
   const bool does = it->overran();
+  must(!did || overran_ > 0, "a kind that overran is counted");
   if (did != does) {
     ++version_;
     does ? ++overran_ : --overran_;
@@ -63,11 +64,13 @@ void LimitRecord::change(const Job& job, std::shared_ptr<const GangRequest> requ
 }
 
 void LimitRecord::over(const Job& job, std::shared_ptr<const GangRequest> request) {
+  must(job.overruns > 0 && request != nullptr, "a job that is beyond its limit overran");
   if (!counts(job)) return;
   change(job, std::move(request), [](Kind& kind) { ++kind.over_now; });
 }
 
 void LimitRecord::left(const Job& job, std::shared_ptr<const GangRequest> request) {
+  must(job.overruns > 0 && request != nullptr, "a job that was beyond its limit overran");
   if (!counts(job)) return;
   change(job, std::move(request), [](Kind& kind) {
     must(kind.over_now > 0, "who is beyond its limit is counted");
@@ -76,6 +79,7 @@ void LimitRecord::left(const Job& job, std::shared_ptr<const GangRequest> reques
 }
 
 void LimitRecord::ended(const Job& job) {
+  must(job.state == JobState::kDone && job.asked != nullptr, "an ended job shows its request");
   if (!counts(job) || !job.ran_its_course()) return;
   change(job, job.asked, [&](Kind& kind) {
     kind.before = kind.last;
@@ -84,6 +88,7 @@ void LimitRecord::ended(const Job& job) {
 }
 
 void LimitRecord::forgotten(const Job& job) {
+  must(job.state == JobState::kDone && job.asked != nullptr, "an ended job shows its request");
   if (!counts(job) || !job.ran_its_course()) return;
   change(job, job.asked, [&](Kind& kind) {
     if (kind.before.job == job.id) kind.before = End();

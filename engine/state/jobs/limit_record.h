@@ -64,7 +64,10 @@ class LimitRecord {
   static Name name_of(const Job& job) {
     return {job.leaf, job.id.cluster(), without_digits(job.name)};
   }
+  // The kind of the job with this request. nullptr: no job of that kind is remembered.
   const Kind* find(const Job& job, const GangRequest& request) const;
+  // Calls to(kind) for the kind of the job, and keeps count of the kinds that overran. A kind
+  // without jobs goes.
   template <class Change>
   void change(const Job& job, std::shared_ptr<const GangRequest> request, Change to);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/must.h"
+
 namespace subak::state {
 
 // A job that is done now was done at the instant: jobs that end later are passed here before they
@@ -14,9 +16,12 @@ void LiveCopy::before_change(const Job& job) {
   const auto [at, first] = changed_.try_emplace(job.id);
   if (!first) return;
   snapshot_(job, [&facts = at->second](fact::Body body) { facts.push_back(std::move(body)); });
+  must(!at->second.empty(), "a job is one fact at least");
 }
 
 bool LiveCopy::copy(std::size_t most, const Sink& sink) {
+  must(next_ <= ids_.size() && changed_.size() <= ids_.size() - next_,
+       "jobs that changed are not written yet");
   for (std::size_t done = 0; done < most && next_ < ids_.size(); ++next_) {
     const JobId id = ids_[next_];
     ++done;
@@ -29,6 +34,7 @@ bool LiveCopy::copy(std::size_t most, const Sink& sink) {
       snapshot_(*job, sink);
     }
   }
+  must(next_ < ids_.size() || changed_.empty(), "a complete copy leaves no job behind");
   return next_ == ids_.size();
 }
 

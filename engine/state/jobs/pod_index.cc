@@ -21,6 +21,7 @@ void PodIndex::put(const std::string& uid, const PodPlace& place) {
 void PodIndex::erase(ClusterId cluster, const std::string& uid) { uids_[cluster].erase(uid); }
 
 void PodIndex::erase(const Job& job) {
+  must(job.state == JobState::kDone, "the pods of a job leave with it");
   Uids& uids = uids_[job.id.cluster()];
   for (const Pod& pod : job.pods) {
     const auto known = uids.find(pod.uid);

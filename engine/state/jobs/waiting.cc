@@ -13,6 +13,7 @@ void WaitingCount::Counts::add(const AccountTree& tree, AccountId leaf, std::ptr
   for (AccountId id = leaf; id && id != kRootAccount;) {
     std::size_t& count = by_account[id];
     change(count);
+    must(count <= all, "an account has no more than there are");
     if (count == 0) by_account.erase(id);
     id = id == kUnassigned ? AccountId() : tree.node(id).parent;
   }
@@ -21,7 +22,9 @@ void WaitingCount::Counts::add(const AccountTree& tree, AccountId leaf, std::ptr
 std::size_t WaitingCount::Counts::of(AccountId account) const {
   if (account == kRootAccount) return all;
   const auto found = by_account.find(account);
-  return found == by_account.end() ? 0 : found->second;
+  if (found == by_account.end()) return 0;
+  must(found->second > 0 && found->second <= all, "no count is 0");
+  return found->second;
 }
 
 void WaitingCount::pods(const AccountTree& tree, ClusterId cluster, AccountId leaf,
@@ -29,6 +32,7 @@ void WaitingCount::pods(const AccountTree& tree, ClusterId cluster, AccountId le
   if (more == 0) return;
   Counts& of_cluster = pods_[cluster];
   of_cluster.add(tree, leaf, more);
+  must(of_cluster.all > 0 || of_cluster.by_account.empty(), "no account has a part of nothing");
   if (of_cluster.all == 0) pods_.erase(cluster);
 }
 

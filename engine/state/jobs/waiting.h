@@ -21,8 +21,10 @@ class WaitingCount {
   void jobs(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
     jobs_.add(tree, leaf, more);
   }
+  // The same for gated pods that wait in a cluster.
   void pods(const AccountTree& tree, ClusterId cluster, AccountId leaf, std::ptrdiff_t more);
 
+  // Of all accounts, and at or below one. kUnassigned: without an account. O(1).
   std::size_t jobs() const { return jobs_.all; }
   std::size_t jobs(AccountId account) const { return jobs_.of(account); }
   std::size_t pods(ClusterId cluster) const;

@@ -10,6 +10,7 @@ std::vector<EarlyPod> EarlyPods::on(ClusterId cluster, std::string_view node) co
   std::vector<EarlyPod> out;
   const auto known = reports_.find(cluster);
   if (known == reports_.end()) return out;
+  must(!known->second.empty(), "no cluster is remembered for nothing");
   for (const auto& [name, pod] : known->second) {
     if (pod.node == node) out.push_back(pod);
   }

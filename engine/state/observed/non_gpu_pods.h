@@ -26,6 +26,7 @@ class NonGpuPods {
   // A pod was seen, perhaps again, on this node, which exists.
   void seen(ClusterId cluster, const std::string& uid, NodeId node, const PodShape& shape);
   void gone(ClusterId cluster, const std::string& uid);  // nothing if it was not seen
+  // The node is gone, and its pods with it.
   void drop_node(NodeId node);
   // Drops the pods of a cluster whose list begins: the list names all again.
   void forget(ClusterId cluster);

@@ -24,11 +24,14 @@ void UnmanagedPods::change(ClusterId cluster, const std::string& uid,
   auto after = std::make_shared<UnmanagedPodList>();
   after->by_uid = before->by_uid.changed({{uid, std::move(pod)}});
   after->more = before->more;
+  must(size_ >= before->by_uid.size(), "each pending pod is counted once");
   size_ = size_ - before->by_uid.size() + after->by_uid.size();
+  must(size_ <= limits::kMaxUnmanagedPods, "pending pods keep their bound");
   all_[cluster] = std::move(after);
 }
 
 void UnmanagedPods::seen(ClusterId cluster, const PodRecord& pod) {
+  must(!pod.uid.empty(), "a pod that waits has a uid");
   if (size_ < limits::kMaxUnmanagedPods || find(cluster, pod.uid) != nullptr) {
     return change(cluster, pod.uid, std::make_shared<const PodRecord>(pod));
   }
@@ -43,6 +46,7 @@ void UnmanagedPods::gone(ClusterId cluster, const std::string& uid) {
 }
 
 void UnmanagedPods::forget(ClusterId cluster) {
+  must(size_ >= of(cluster)->by_uid.size(), "each pending pod is counted once");
   size_ -= of(cluster)->by_uid.size();
   all_.erase(cluster);
 }

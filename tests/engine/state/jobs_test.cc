@@ -310,12 +310,14 @@ TEST(PodIndex, APodThatWentOnInAnotherJobIsFoundThere) {
   Job& after = table.add(JobId(ClusterId(1), 2));
   before.pods.resize(1);
   after.pods.resize(1);
+  before.state = JobState::kDone;
   before.pods[0].uid = after.pods[0].uid = "u";
   index.put("u", {before.id, 0});
   index.put("u", {after.id, 0});
   index.erase(before);
   EXPECT_EQ(index.find(ClusterId(1), "u"), (PodPlace{after.id, 0}));
   index.check(table);
+  after.state = JobState::kDone;
   index.erase(after);
   EXPECT_FALSE(index.find(ClusterId(1), "u"));
 }
