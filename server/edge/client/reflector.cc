@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/cut.h"
-#include "core/duration.h"
 #include "core/edge_limits.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "kube/json.h"
 
 namespace subak {
@@ -36,66 +36,79 @@ CallAnswer no_list(std::string why) { return {Outcome::kUnknown, "", std::move(w
 
 }  // namespace
 
+void Reflector::Stream::open(std::string path, std::int64_t now_ms, WatchStream::Take take,
+                             KubeApi::Ended ended) {
+  must(id_ == 0, "a list or watch begins when the last one has ended");
+  opened_ms_ = now_ms;
+  heard_ = false;
+  id_ = api_.watch(std::move(path), std::move(take), std::move(ended));
+}
+
+void Reflector::Stream::stop() {
+  if (id_ != 0) api_.stop(std::exchange(id_, 0));
+}
+
+bool Reflector::Stream::ended() {
+  id_ = 0;
+  return std::exchange(expired_, false);
+}
+
 Reflector::Reflector(KubeApi& api, std::string path, ReflectorSink sink, Paces paces,
                      MonotonicMs now)
     : api_(api),
       path_(std::move(path)),
       sink_(std::move(sink)),
       paces_(paces),
-      now_(std::move(now)) {}
+      now_(std::move(now)),
+      stream_(api),
+      ends_(path_) {}
 
-Reflector::~Reflector() {
-  if (open_ != 0) api_.stop(open_);
-}
-
-void Reflector::start() {
-  state_ = State::kWaits;
-  due_ms_ = now_();
-}
+void Reflector::start() { wait_ms(0); }
 
 void Reflector::turn() {
-  if (state_ == State::kWatches && heard_ && is_old()) settle();
+  if (state_ == State::kWatches && stream_.heard() && stream_.is_old(now_())) ends_.settle();
   if (state_ != State::kWaits || due_in() > 0) return;
-  const bool begins = page_.empty();
-  (begins ? paces_.begins : paces_.pages).note(now_());
-  if (!begins) return ask_page();
-  opened_ms_ = now_();
-  heard_ = false;
-  version_.empty() ? begin_list() : watch();
+  const std::int64_t now = now_();
+  pace().note(now);
+  if (pages_.has_next()) return ask_page();
+  version_.empty() ? begin_list(now) : begin_watch(now);
 }
 
 DurationMs Reflector::due_in() const {
   if (state_ != State::kWaits) return limits::kMaxEdgeRetryMs;
   const std::int64_t now = now_();
-  const RequestPace& pace = page_.empty() ? paces_.begins : paces_.pages;
-  return std::clamp<DurationMs>(std::max(due_ms_ - now, pace.due_in(now)), 0,
+  return std::clamp<DurationMs>(std::max(due_ms_ - now, pace().due_in(now)), 0,
                                 limits::kMaxEdgeRetryMs);
 }
 
-void Reflector::begin_list() {
+void Reflector::begin_list(std::int64_t now_ms) {
   ++lists_;
-  tokens_.clear();
+  pages_.begin();
   sink_.begin();
-  pages_ ? ask_page() : stream();
+  if (in_pages_) return ask_page();
+  open(State::kStreams, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", now_ms);
 }
 
-void Reflector::stream() {
-  state_ = State::kStreams;
-  open_ = api_.watch(
-      path_ +
-          "?watch=1&allowWatchBookmarks=true&sendInitialEvents=true"
-          "&resourceVersionMatch=NotOlderThan&timeoutSeconds=" +
-          std::to_string(limits::kWatchLifeS),
-      [this](const WatchEvent& event) { take(event); },
+void Reflector::begin_watch(std::int64_t now_ms) {
+  open(State::kWatches, "&resourceVersion=" + version_, now_ms);
+}
+
+void Reflector::open(State state, const std::string& query, std::int64_t now_ms) {
+  state_ = state;
+  stream_.open(
+      path_ + "?watch=1&allowWatchBookmarks=true" + query +
+          "&timeoutSeconds=" + std::to_string(limits::kWatchLifeS),
+      now_ms, [this](const WatchEvent& event) { take(event); },
       [this](const CallAnswer& answer) { ended(answer); });
 }
 
 void Reflector::ask_page() {
   state_ = State::kPages;
   KubeCall call;
-  const std::size_t most = page_.empty() ? limits::kListPageObjects : limits::kLaterPageObjects;
+  const std::string token = pages_.take_next();
+  const std::size_t most = token.empty() ? limits::kListPageObjects : limits::kLaterPageObjects;
   call.path = path_ + "?limit=" + std::to_string(most);
-  if (!page_.empty()) call.path += "&continue=" + escaped(std::exchange(page_, {}));
+  if (!token.empty()) call.path += "&continue=" + escaped(token);
   const bool asked =
       api_.call(std::move(call), [this](const CallAnswer& answer, std::string_view body) {
         if (answer.outcome == Outcome::kDone) return take_page(body);
@@ -114,7 +127,7 @@ void Reflector::take_page(std::string_view body) {
   }
   const Result<ListPage> page = read_list_page(root);
   if (!page) return wait(no_list(page.error().message()));
-  if (!page->next.empty() && !may_follow(page->next)) {
+  if (!pages_.follow(page->next)) {
     return wait(no_list("the list does not end: its token of the next page repeats, is over " +
                         std::to_string(limits::kMaxContinueBytes) + " bytes, or comes after " +
                         std::to_string(limits::kMaxListPages) + " pages"));
@@ -127,22 +140,15 @@ void Reflector::take_page(std::string_view body) {
       sink_.object(event);
     });
   }
-  page_ = page->next;
-  if (!page_.empty()) return do_next();
+  if (pages_.has_next()) return do_next();
   version_ = page->resource_version;
   finish_list();
   if (state_ == State::kPages) do_next();
 }
 
-bool Reflector::may_follow(std::string_view token) {
-  return token.size() <= limits::kMaxContinueBytes && tokens_.size() + 1 < limits::kMaxListPages &&
-         tokens_.emplace(token).second;
-}
-
 // Begins the next request at once, unless a pace delays it.
 void Reflector::do_next() {
-  state_ = State::kWaits;
-  due_ms_ = now_();
+  wait_ms(0);
   turn();
 }
 
@@ -155,23 +161,13 @@ void Reflector::finish_list() {
     return;
   }
   version_.clear();
-  if (open_ != 0) api_.stop(std::exchange(open_, 0));
-  state_ = State::kWaits;
-  due_ms_ = now_() + backoff_.next();
-}
-
-void Reflector::watch() {
-  state_ = State::kWatches;
-  open_ = api_.watch(
-      path_ + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + version_ +
-          "&timeoutSeconds=" + std::to_string(limits::kWatchLifeS),
-      [this](const WatchEvent& event) { take(event); },
-      [this](const CallAnswer& answer) { ended(answer); });
+  stream_.stop();
+  wait_ms(ends_.rejected());
 }
 
 void Reflector::take(const WatchEvent& event) {
   if (event.kind == WatchKind::kError) {
-    expired_ = expired_ || event.code == kGone;
+    if (event.code == kGone) stream_.note_expired();
     return;
   }
   if (state_ == State::kWatches) {
@@ -186,46 +182,29 @@ void Reflector::take(const WatchEvent& event) {
 }
 
 void Reflector::heard() {
-  heard_ = true;
-  unheard_ = 0;
-  if (!ends_early()) error_.clear();
-}
-
-// The watch has stayed open: earlier failures no longer count.
-void Reflector::settle() {
-  backoff_.reset();
-  early_ = 0;
-  error_.clear();
+  stream_.note_heard();
+  ends_.heard();
 }
 
 void Reflector::ended(const CallAnswer& answer) {
-  const bool sound = heard_ || answer.outcome == Outcome::kDone;
-  if (state_ == State::kWatches && sound && is_old()) settle();
-  open_ = 0;
+  const bool sound = stream_.heard() || answer.outcome == Outcome::kDone;
+  if (state_ == State::kWatches && sound && stream_.is_old(now_())) ends_.settle();
   const bool wrong = answer.outcome == Outcome::kInvalid || answer.outcome == Outcome::kRefused;
-  if (state_ == State::kStreams && wrong) pages_ = true;
+  if (state_ == State::kStreams && wrong) in_pages_ = true;
   CallAnswer end = answer;
-  if (std::exchange(expired_, false)) end.outcome = Outcome::kExpired;
+  if (stream_.ended()) end.outcome = Outcome::kExpired;
   wait(end);
 }
 
 void Reflector::wait(const CallAnswer& answer) {
+  pages_.drop();
+  if (answer.outcome == Outcome::kExpired) version_.clear();
+  wait_ms(ends_.ended(answer));
+}
+
+void Reflector::wait_ms(DurationMs pause) {
   state_ = State::kWaits;
-  page_.clear();
-  ++unheard_;
-  const bool expired = answer.outcome == Outcome::kExpired;
-  const bool in_order = answer.outcome == Outcome::kDone || expired;
-  const bool first = backoff_.tries() == 0;
-  const DurationMs pause = backoff_.next();
-  due_ms_ = now_() + (in_order && first ? 0 : std::max(pause, answer.delay_ms));
-  if (expired) version_.clear();
-  early_ = in_order ? early_ + 1 : 0;
-  if (ends_early()) {
-    error_ = path_ + ": the server ends lists and watches as soon as they begin; each is asked " +
-             "for again after a pause of up to " + format_duration(limits::kMaxEdgeRetryMs);
-  } else if (!in_order) {
-    error_ = path_ + ": " + answer.message;
-  }
+  due_ms_ = now_() + pause;
 }
 
 }  // namespace subak

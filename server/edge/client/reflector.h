@@ -11,31 +11,36 @@
 
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/edge_limits.h"
 #include "core/quantity.h"
-#include "server/edge/client/backoff.h"
 #include "server/edge/client/client.h"
+#include "server/edge/client/end_history.h"
+#include "server/edge/client/list_pages.h"
 #include "server/edge/client/request_pace.h"
+#include "server/edge/client/watch_stream.h"
 
 namespace subak {
 
-// The receiver of the objects of one kind.
+// The receiver of the objects of one kind. The reflector calls it in its turn, never reentrantly.
 struct ReflectorSink {
   // A list begins. Every existing object follows; objects that were not named by `complete` are
   // gone.
   std::function<void()> begin;
-  std::function<void(const WatchEvent&)> object;  // ADDED, MODIFIED or DELETED
+  // An object was ADDED, MODIFIED or DELETED. The event lives during the call.
+  std::function<void(const WatchEvent&)> object;
   // The watch has sent an event or a bookmark: all earlier changes are known. May be null.
   std::function<void()> alive;
-  // The list has ended. False: the sink rejects it, and the list is repeated.
+  // The list has ended. False: the sink rejects it, and the list is repeated after a pause.
   std::function<bool()> complete;
 };
 
 class Reflector {
  public:
+  // Returns a time in ms that never goes back.
   using MonotonicMs = std::function<std::int64_t()>;
   // Limits on requests to the server. They outlive the reflector, so that the next one continues
   // with them.
@@ -46,46 +51,79 @@ class Reflector {
   // `path`: of the collection, "/api/v1/pods". `api` outlives the reflector, or is destroyed
   // without another turn.
   Reflector(KubeApi& api, std::string path, ReflectorSink sink, Paces paces, MonotonicMs now);
-  ~Reflector();
+  // Stops the open list or watch; the sink hears no more of it.
+  ~Reflector() = default;
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
 
+  // Makes the first list due at once. Call it one time, before the first turn().
   void start();
   // Begins a list or watch that is due. Call in each turn.
   void turn();
   // Returns the time until turn() has work; kMaxEdgeRetryMs at most.
   DurationMs due_in() const;
-  bool listed() const { return listed_; }  // a list was completed
+  // True once a list was completed.
+  bool listed() const { return listed_; }
   // True if also the watch is open, or was a moment ago.
-  bool synced() const { return listed_ && unheard_ < 2 && !ends_early() && !pauses(); }
+  bool synced() const { return listed_ && ends_.heard_lately() && !ends_early() && !pauses(); }
   // True if the server ends lists and watches in order as soon as they begin; error() says so.
-  bool ends_early() const { return early_ >= limits::kShortWatchesTold; }
+  bool ends_early() const { return ends_.ends_early(); }
   // True if changes arrive as they happen: no list is running, and no pause.
   bool watches() const { return state_ == State::kWatches; }
   // The version up to which changes are known; empty: none, or no longer.
   const std::string& version() const { return version_; }
+  // The number of lists begun so far.
   std::uint64_t lists() const { return lists_; }
-  const std::string& error() const { return error_; }  // the last one, empty after a success
+  // The last error, with the path; empty after a success.
+  const std::string& error() const { return ends_.error(); }
 
  private:
   enum class State : std::uint8_t { kOff, kWaits, kStreams, kPages, kWatches };
-  void begin_list();
-  void stream();
+
+  // The streamed list or watch that is open, if any. At most one is open at a time, and the last
+  // one is stopped with its owner.
+  class Stream {
+   public:
+    explicit Stream(KubeApi& api) : api_(api) {}
+    ~Stream() { stop(); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    void open(std::string path, std::int64_t now_ms, WatchStream::Take take, KubeApi::Ended ended);
+    // Stops the stream without a call of `ended`. Does nothing if none is open.
+    void stop();
+    // Notes that the server has ended it. True: the server has said before that the version is too
+    // old.
+    bool ended();
+    void note_heard() { heard_ = true; }
+    void note_expired() { expired_ = true; }
+    // True if it has sent an event.
+    bool heard() const { return heard_; }
+    // True if it has been open for limits::kSteadyWatchMs.
+    bool is_old(std::int64_t now_ms) const { return now_ms - opened_ms_ >= limits::kSteadyWatchMs; }
+
+   private:
+    KubeApi& api_;
+    KubeApi::WatchId id_ = 0;  // 0: none is open
+    std::int64_t opened_ms_ = 0;
+    bool heard_ = false;
+    bool expired_ = false;  // until ended() has reported it, also past a stop()
+  };
+
+  void begin_list(std::int64_t now_ms);
+  void begin_watch(std::int64_t now_ms);
+  void open(State state, const std::string& query, std::int64_t now_ms);
   void ask_page();
   void take_page(std::string_view body);
-  bool may_follow(std::string_view token);
   void finish_list();
   void do_next();
-  void watch();
   void take(const WatchEvent& event);
-  bool pauses() const {
-    return state_ == State::kWaits && backoff_.tries() >= limits::kShortWatchesTold;
-  }
+  bool pauses() const { return state_ == State::kWaits && ends_.is_long(); }
   void heard();
-  bool is_old() const { return now_() - opened_ms_ >= limits::kSteadyWatchMs; }
-  void settle();
   void ended(const CallAnswer& answer);
   void wait(const CallAnswer& answer);
+  void wait_ms(DurationMs pause);
+  RequestPace& pace() const { return pages_.has_next() ? paces_.pages : paces_.begins; }
 
   KubeApi& api_;
   const std::string path_;
@@ -93,21 +131,17 @@ class Reflector {
   const Paces paces_;
   const MonotonicMs now_;
   State state_ = State::kOff;
-  KubeApi::WatchId open_ = 0;
-  std::string version_;                        // where the watch continues; empty: list first
-  std::string page_;                           // token of the next page; empty: none
-  std::set<std::string, std::less<>> tokens_;  // of this list
-  bool listed_ = false;
-  bool pages_ = false;         // the server streams no lists
-  bool expired_ = false;       // the server said so on the stream
-  Backoff backoff_;            // since the last steady watch
-  std::uint32_t unheard_ = 0;  // ends in a row without any event
-  std::uint32_t early_ = 0;    // orderly early ends in a row
-  bool heard_ = false;         // on this stream
-  std::int64_t opened_ms_ = 0;
+  Stream stream_;
+  ListPages pages_;
+  EndHistory ends_;
+  // When the next request may begin, in kWaits.
   std::int64_t due_ms_ = 0;
+  // Where the watch continues; empty: list first.
+  std::string version_;
+  bool listed_ = false;
+  // The server streams no lists: ask for pages.
+  bool in_pages_ = false;
   std::uint64_t lists_ = 0;
-  std::string error_;
 };
 
 }  // namespace subak
