@@ -1,5 +1,5 @@
 // The webhook's certificate: its source, its end, and the change to a new one while the webhook
-// serves. The store watches files; if none are configured, admission/self_signed makes them.
+// serves. The store watches files; if none are configured, net/self_signed.h makes them.
 // Threads: a CertificateStore may be read from any thread while one thread polls it.
 #pragma once
 
@@ -16,10 +16,13 @@
 
 namespace subak {
 
+// Paths of the files of a certificate.
 struct CertificateFiles {
-  std::string cert;  // PEM, leaf first, then its chain
-  std::string key;   // PEM
-  std::string ca;    // PEM for the webhook's caBundle; empty if another CA signs
+  // PEM, leaf first, then its chain.
+  std::string cert;
+  std::string key;  // PEM
+  // PEM for the webhook's caBundle; empty if another CA signs.
+  std::string ca;
 };
 
 // A certificate and the matching key, as PEM.
@@ -41,18 +44,22 @@ class CertificateStore {
  public:
   using OnError = std::function<void(const Error&)>;
   using Renew = std::function<void()>;
-  // Reads the pair for the first time. `renew`, if not empty, is called by each poll before it
-  // reads the files; it may create them.
+  // Reads the pair for the first time; errors as load_tls(). `renew`, if not empty, is called by
+  // each poll before it reads the files; it may create them.
   static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error,
                                                         Renew renew = nullptr);
 
   // Checks the files (a few system calls) and reads them if they changed. True if the pair is new.
+  // Calls `on_error` and `renew` on the calling thread. Threads: one at a time.
   bool poll();
+  // Returns the pair in use, never nullptr. It stays valid after a change. Threads: any.
   std::shared_ptr<const TlsMaterial> current() const;
+  // Returns when the pair in use expires. Threads: any.
   TimeMs expires_at_ms() const { return expires_at_ms_; }
   const CertificateFiles& files() const { return files_; }
 
  private:
+  // Tells a changed file from an unchanged one. All 0: there is no file.
   struct Stamp {
     std::uint64_t inode = 0;
     std::int64_t size = 0, modified_ns = 0;

@@ -25,34 +25,45 @@ struct Peer {
   std::uint16_t port = 0;
   auto operator<=>(const Peer&) const = default;
 };
+// Returns the address and port of a socket address of any family.
 Peer peer_of(const sockaddr& address);
 
+// How many connections a listener holds at once, the reserved ones not counted.
 struct ListenerLimits {
   std::size_t all = limits::kMaxHttpConnections;
+  // From one address.
   std::size_t per_peer = limits::kMaxHttpConnectionsPerPeer;
 };
 
-// For the metrics page.
+// A copy of the counts of one listener, for the metrics page. Counters run since its start.
 struct ConnectionStats {
   std::size_t open = 0, limit = 0;
   std::uint64_t accepted = 0, refused = 0, evicted = 0;
 };
 
+// Counts since the start. They only grow.
 struct LimiterCounters {
-  std::atomic<std::uint64_t> accepted{0};  // let in
-  std::atomic<std::uint64_t> refused{0};   // closed at once: full, and none could be closed
-  std::atomic<std::uint64_t> evicted{0};   // closed to make room
+  // Let in, without those in reserved slots.
+  std::atomic<std::uint64_t> accepted{0};
+  // Closed at once: full, and none could be closed.
+  std::atomic<std::uint64_t> refused{0};
+  // Closed to make room.
+  std::atomic<std::uint64_t> evicted{0};
 };
 
+// Counts the open connections of one listener. Each admitted connection occupies one slot until
+// evict() or left() frees it. Each is reported to left() once.
 class ConnectionLimiter {
  public:
+  // The answer to a new connection.
   enum class Answer {
     kAdmitted,  // let in
     kReserved,  // let in: an expected probe
     kPeerFull,  // its address holds as many as it may
-    kFull,
+    kFull,      // all slots are in use, or all reserved ones for a probe
   };
 
+  // True if the connection was let in, so that left() must be called for it.
   static bool enters(Answer answer) {
     return answer == Answer::kAdmitted || answer == Answer::kReserved;
   }
@@ -61,7 +72,7 @@ class ConnectionLimiter {
 
   // Admits and counts the connection, or returns why not.
   Answer ask(const Peer& peer);
-  // The connection has ended. `evicted`: evict() was called for it.
+  // The connection has ended. `entered`: what ask() answered. `evicted`: evict() was called for it.
   void left(const Peer& peer, Answer entered, bool evicted);
   // The connection was told to close and will end soon: another may take its slot. Returns false,
   // and counts nothing, if too many of those have not ended yet.
@@ -69,6 +80,7 @@ class ConnectionLimiter {
   // True if so many connections are closing that evict() would return false. A new connection then
   // waits in the kernel's queue until one of them has ended.
   bool crowded() const;
+  // Counts a connection that was closed at once.
   void refused() { ++counters_.refused; }
 
   // Expects a connection that this process will make from this port. The process has bound the
@@ -78,20 +90,26 @@ class ConnectionLimiter {
   bool forget(const Peer& own);
 
   const LimiterCounters& counters() const { return counters_; }
+  // Returns the number of connections that have not ended: admitted, reserved and closing ones.
   std::size_t open() const;
   const ListenerLimits& limits() const { return limits_; }
 
  private:
+  // Frees the slot of an admitted connection.
   void release(const Peer& guest) SUBAK_REQUIRES(mutex_);
 
   const ListenerLimits limits_;
   LimiterCounters counters_;
   mutable Mutex mutex_;
-  // by address
+  // Admitted connections by address, without the evicted ones. Each number is above 0.
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
-  std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);  // true: it came
+  // Probes that this process has announced; true: it came.
+  std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);
+  // The sum of guests_.
   std::size_t all_ SUBAK_GUARDED_BY(mutex_) = 0;
+  // Connections in reserved slots.
   std::size_t own_ SUBAK_GUARDED_BY(mutex_) = 0;
+  // Evicted connections that have not ended.
   std::size_t leaving_ SUBAK_GUARDED_BY(mutex_) = 0;
 };
 

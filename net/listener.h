@@ -33,19 +33,24 @@
 
 namespace subak {
 
-// Points into the connection's buffers; invalid after the handler returns.
+// A complete request. It points into the connection's buffers and is invalid after the handler
+// returns.
 struct HttpRequest {
-  std::string_view method;     // "POST"
-  std::string_view target;     // "/mutate/c1?timeout=5s"
-  std::span<const char> body;  // followed by kBodyPadding readable bytes (admission/review.h)
-  std::string_view host = {};  // the Host header as received; empty: there was none
+  std::string_view method;  // "POST"
+  std::string_view target;  // "/mutate/c1?timeout=5s"
+  // Followed by kBodyPadding readable bytes (admission/review.h).
+  std::span<const char> body;
+  // The Host header as received; empty: there was none.
+  std::string_view host = {};
 };
 
+// An answer. The listener adds Content-Type, Content-Length and Connection.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
-  std::string headers = {};  // further ones, whole lines: "\r\nName: value" each
+  // Further headers, whole lines: "\r\nName: value" each.
+  std::string headers = {};
 };
 
 // Called on an I/O thread: it must not block. With several threads it is called concurrently. An
@@ -58,31 +63,42 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 using HttpReplier = std::function<void(HttpResponse)>;
 using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 
+// What a listener listens on, and its limits. Durations in ms.
 struct ListenerOptions {
   std::string host = "127.0.0.1";  // an address, not a name
   std::uint16_t port = 0;          // 0: the system chooses
+  // Threads that serve requests, beside the one that accepts; at least 1.
   int threads = 1;
-  const char* thread_name = "http";       // in top; at most 15 characters
-  std::shared_ptr<CertificateStore> tls;  // nullptr: plain HTTP
+  // The name of its threads in top; at most 15 characters.
+  const char* thread_name = "http";
+  // The certificate to serve with; nullptr: plain HTTP.
+  std::shared_ptr<CertificateStore> tls;
   std::size_t max_body_bytes = limits::kMaxReviewBytes;
   std::size_t max_connections = limits::kMaxHttpConnections;
   std::size_t max_per_peer = limits::kMaxHttpConnectionsPerPeer;
   DurationMs idle_ms = limits::kHttpIdleMs;
   DurationMs read_ms = limits::kHttpReadMs;
-  DurationMs answer_ms = limits::kHttpAnswerMs;  // of an AsyncHttpHandler
-  DurationMs tick_ms = kSecondMs;                // how often time-outs are checked
+  // How long an AsyncHttpHandler may take to answer.
+  DurationMs answer_ms = limits::kHttpAnswerMs;
+  // How often time-outs are checked.
+  DurationMs tick_ms = kSecondMs;
+  // How often the files of `tls` are checked.
   DurationMs certificate_poll_ms = 5 * kSecondMs;
-  DurationMs stop_grace_ms = 2 * kSecondMs;  // for requests in flight when stop() is called
+  // How long requests in flight may take once stop() was called.
+  DurationMs stop_grace_ms = 2 * kSecondMs;
 };
 
+// Counts since the start. Threads: any.
 struct ListenerCounters {
   std::atomic<std::uint64_t> requests{0}, timeouts{0}, bad_requests{0}, tls_failures{0};
 };
 
-// Any thread may call the methods, one at a time.
+// Owns the socket, the threads and all connections. Any thread may call the methods, one at a time.
 class Listener {
  public:
+  // Opens nothing until start(). The handler is called until stop() has returned.
   Listener(ListenerOptions options, HttpHandler handler);
+  // The same for answers that another thread makes.
   static std::unique_ptr<Listener> async(ListenerOptions options, AsyncHttpHandler handler);
   ~Listener();  // stops
   Listener(const Listener&) = delete;
@@ -90,10 +106,12 @@ class Listener {
 
   // Binds and starts the threads. The error names host and port, or the certificate.
   std::optional<Error> start();
-  std::uint16_t port() const;  // the actual port, after start()
+  // Returns the actual port, after start().
+  std::uint16_t port() const;
   // Stops accepting, closes idle connections, answers requests in flight, then ends the threads.
   void stop();
   const ListenerCounters& counters() const;
+  // Returns the counts of its connections now.
   ConnectionStats connections() const;
   // Requests "/" from itself over a new connection, within the reserved limit; any answer counts.
   // Blocks for twice `patience` at most. Between start() and stop(), one at a time.

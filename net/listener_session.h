@@ -13,10 +13,12 @@ namespace subak::net {
 
 namespace http = boost::beast::http;
 
-constexpr std::size_t kPadding = 64;  // at least kBodyPadding of review.h
+// At least kBodyPadding of admission/review.h.
+constexpr std::size_t kPadding = 64;
 // Reserved for a Content-Length before its bytes arrive.
 constexpr std::size_t kFirstBodyBytes = 256u << 10;
-constexpr std::size_t kReadBytes = 17u << 10;  // one TLS record
+// The read buffer at the start: one TLS record fits.
+constexpr std::size_t kReadBytes = 17u << 10;
 
 // A body that stores at most `limit` bytes, counts the rest, and always has readable bytes behind
 // it.
@@ -58,12 +60,14 @@ struct PaddedBody {
 };
 using Parser = http::request_parser<PaddedBody>;
 
+// Returns the phrase of an HTTP status: "Not Found".
 inline std::string_view reason_phrase(int status) {
   const auto text = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
   return {text.data(), text.size()};
 }
 
-// Header and body in one buffer: one write, one TLS record for a usual answer.
+// Writes header and body into one buffer, which is one TLS record for a usual answer. `head`: the
+// request was HEAD, so the body is left out. `http_version`: 10 or 11.
 inline void write_response(std::string& out, const HttpResponse& response, bool keep_alive,
                            unsigned http_version, bool head) {
   out.clear();
@@ -86,10 +90,14 @@ inline void write_response(std::string& out, const HttpResponse& response, bool 
   if (!head) out += response.body;
 }
 
+// Returns an answer that people read.
 inline HttpResponse plain_text(int status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text)};
 }
 
+// One connection over `Stream`: a Socket, or a TlsStream. It reads a request, answers it, then
+// reads the next one. Pending operations own the session, so it ends with the last of them. All
+// private functions run on the strand.
 template <class Stream>
 class Session : public SessionBase {
  public:
@@ -101,6 +109,7 @@ class Session : public SessionBase {
     in_.resize(kReadBytes);
   }
 
+  // Begins with the handshake or the first request. Call once, after it is in a shared_ptr.
   void start() {
     on_strand([](Session& s) { s.begin(); });
   }
@@ -122,6 +131,7 @@ class Session : public SessionBase {
   std::shared_ptr<Session> self() {
     return std::static_pointer_cast<Session>(this->shared_from_this());
   }
+  // Runs `act` on the strand, later.
   template <class Do>
   void on_strand(Do act) {
     asio::post(stream_.get_executor(),
@@ -144,12 +154,14 @@ class Session : public SessionBase {
     }
   }
 
+  // Closes the socket without an answer. Pending operations fail.
   void cut() {
     ErrorCodeOf ignored;
     socket().close(ignored);
     waiting_.reset();
   }
 
+  // The state lasted too long: answers 503 if a handler owes the answer, else closes the socket.
   void too_slow() {
     if (state_ != State::kClosing) ++shared_.counters.timeouts;
     if (!std::exchange(waiting_, nullptr)) return cut();
@@ -318,12 +330,19 @@ class Session : public SessionBase {
   }
 
   Stream stream_;
+  // The read buffer. Its bytes from begin_ to end_ are not parsed yet.
   std::vector<char> in_;
-  std::size_t begin_ = 0, end_ = 0;  // range of in_ that is not parsed yet
+  std::size_t begin_ = 0, end_ = 0;
+  // The request in progress; none between requests.
   std::optional<Parser> parser_;
-  std::shared_ptr<Session> waiting_;  // this session, while another thread makes the answer
+  // This session, while another thread makes the answer.
+  std::shared_ptr<Session> waiting_;
+  // The answer that is being written, and the last request's body, whose memory the next one uses.
   std::string out_, spare_;
+  // Of the request in progress: the connection stays open after it, it is a HEAD, and 100-continue
+  // was sent.
   bool keep_alive_ = true, head_ = false, continued_ = false;
+  // HTTP/1.0 or 1.1, as 10 or 11.
   unsigned version_ = 11;
 };
 

@@ -29,9 +29,12 @@ using Socket = asio::basic_stream_socket<tcp, Strand>;
 using TlsStream = asio::ssl::stream<Socket>;
 using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          asio::wait_traits<std::chrono::steady_clock>, Executor>;
-constexpr DurationMs kCloseMs = 2 * kSecondMs;  // for the peer to read the last bytes
-constexpr DurationMs kCrowdedRetryMs = 5;       // while too many are closing
-constexpr DurationMs kAcceptRetryMs = 100;      // after accept failed (no file descriptors)
+// How long the peer may read the last bytes.
+constexpr DurationMs kCloseMs = 2 * kSecondMs;
+// The pause before the next accept: while too many connections are closing, and after a failure (no
+// file descriptors).
+constexpr DurationMs kCrowdedRetryMs = 5;
+constexpr DurationMs kAcceptRetryMs = 100;
 
 struct Shared;
 
@@ -39,28 +42,37 @@ struct Shared;
 // thread reads only atomics and fields under Shared::mutex.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
+  // What the connection waits for: the peer in all but kHandling and kWriting.
   enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
 
+  // Adds it to shared.sessions. `shared` outlives it. `entered`: what the limiter answered.
   SessionBase(Shared& shared, const Peer& peer, ConnectionLimiter::Answer entered);
+  // Removes it, and frees its slot in the limiter.
   virtual ~SessionBase();
   // The three take effect on the strand, later. Threads: any.
-  virtual void kill() = 0;                      // closes the socket; pending operations fail
-  virtual void expire(std::uint64_t step) = 0;  // the state of that step lasted too long
-  virtual void stop() = 0;                      // ends it unless a request is in flight
+  // Closes the socket; pending operations fail.
+  virtual void kill() = 0;
+  // The state of that step lasted too long. Does nothing if the state has changed since.
+  virtual void expire(std::uint64_t step) = 0;
+  // Ends the connection unless a request is in flight.
+  virtual void stop() = 0;
 
   State state() const { return state_; }
   // Grows with each change of a state of any connection: the smallest has been in its state
   // longest.
   std::uint64_t step() const { return step_; }
+  // Adds to the age of its state, and returns the sum. Call on the control thread.
   DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
   // True if it is the peer's turn, so closing the connection loses no answer.
   bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
 
   const Peer peer;
   const ConnectionLimiter::Answer entered;
-  bool evicted = false;  // under Shared::mutex
+  // It was told to close, to make room. Under Shared::mutex.
+  bool evicted = false;
 
  protected:
+  // Changes the state; its age begins at 0.
   void enter(State state);
 
   Shared& shared_;
@@ -68,7 +80,9 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
 
  private:
   std::atomic<std::uint64_t> step_{0};
-  std::atomic<DurationMs> age_ms_{0};  // in this state
+  // How long it has been in this state.
+  std::atomic<DurationMs> age_ms_{0};
+  // In Shared::sessions.
   std::list<SessionBase*>::iterator place_;
 };
 
@@ -78,26 +92,38 @@ struct Shared {
       : options(std::move(o)), limiter({options.max_connections, options.max_per_peer}) {}
 
   const ListenerOptions options;
+  // One of the two; set before the first connection, constant from then on.
   HttpHandler handler;
   AsyncHttpHandler async_handler;
   ListenerCounters counters;
   ConnectionLimiter limiter;
+  // The last SessionBase::step() that was given.
   std::atomic<std::uint64_t> steps{0};
   std::atomic<bool> stopping{false};
-  DurationMs stopping_ms = 0;  // of the control thread
+  // The time since the stop began. Only the control thread uses it.
+  DurationMs stopping_ms = 0;
 
   Mutex mutex;
   std::list<SessionBase*> sessions SUBAK_GUARDED_BY(mutex);
   // Accepts, checks time-outs and changes certificates: never behind a request.
   asio::io_context control{1};
   Timer tick{control};
-  asio::io_context io;  // last: its handlers own the sessions
+  // Serves the requests. It is last because its handlers own the sessions.
+  asio::io_context io;
 
+  // The next four run on the control thread, except for the first arm_tick().
+  // Calls sweep() every tick, until the last connection has ended after a stop.
   void arm_tick();
+  // Expires the connections whose state lasted too long. Kills all at the end of the stop's grace.
   void sweep();
+  // Ends all connections without a request in flight; the others end after their answer.
   void begin_stop();
+  // Evicts one connection for `peer`. `full`: why the limiter did not let it in. False: none may
+  // go.
   bool make_room(const Peer& peer, ConnectionLimiter::Answer full);
+  // Returns all connections that have not ended.
   std::vector<std::shared_ptr<SessionBase>> all();
+  // True if there is no connection.
   bool nobody() {
     const MutexLock lock(mutex);
     return sessions.empty();
@@ -126,6 +152,7 @@ inline void SessionBase::enter(State state) {
   step_ = ++shared_.steps;
 }
 
+// Returns how long a connection may be in the state.
 inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
   if (state == SessionBase::State::kIdle) return o.idle_ms;
   if (state == SessionBase::State::kHandling) return o.answer_ms;

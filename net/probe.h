@@ -12,6 +12,7 @@
 
 namespace subak {
 
+// What a probe found.
 struct ProbeResult {
   enum class Kind {
     kServes,
@@ -23,7 +24,7 @@ struct ProbeResult {
   std::string detail;  // why, unless it serves
 };
 
-// Connects to the listener of `door` as an expected connection, and lets `ask` talk over the
+// Connects to the listener of `limiter` as an expected connection, and lets `ask` talk over the
 // socket. The listener is bound to host (an address; a wildcard is reached on loopback) and port.
 // The socket is blocking and stays the probe's. `ask` returns what went wrong. Blocks for at most
 // `patience` to connect; `ask` has a bound of its own.

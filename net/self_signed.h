@@ -17,7 +17,9 @@
 
 namespace subak {
 
+// The state of the folder after keep_self_signed().
 struct SelfSigned {
+  // The step that was due.
   enum class Did : std::uint8_t {
     kNothing,
     kMade,       // a first pair, or a new one for a broken or ended pair: not trusted yet
@@ -30,7 +32,8 @@ struct SelfSigned {
   // When the pair changes to the next CA: by then clients must trust both certificates of ca.crt.
   // 0: there is no next CA.
   TimeMs change_ms = 0;
-  std::vector<std::string> missing;  // those of the names that the pair in use lacks
+  // The names that the pair in use lacks.
+  std::vector<std::string> missing;
 };
 
 // Does what is due at `now` in `directory` (made if it is missing), by limits::kNextCaMs and those

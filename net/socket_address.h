@@ -1,4 +1,4 @@
-// An IP address and a port as the system's calls want them.
+// An IP address and a port as the system's calls want them. Threads: plain values.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,6 +9,7 @@
 
 namespace subak {
 
+// An address with its size, as for bind() and connect().
 struct SocketAddress {
   sockaddr_storage bytes{};
   socklen_t size = 0;
@@ -16,7 +17,7 @@ struct SocketAddress {
   int family() const { return bytes.ss_family; }
 };
 
-// Returns nothing if `host` is not an IP address (IPv6 without brackets).
+// Returns the address. Nothing if `host` is not an IP address (IPv6 without brackets).
 std::optional<SocketAddress> socket_address(const std::string& host, std::uint16_t port);
 
 }  // namespace subak
