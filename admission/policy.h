@@ -25,6 +25,7 @@ namespace subak {
 // The webhook that was called: mutating (may patch), or validating (checks the final object).
 enum class Endpoint : std::uint8_t { kMutate, kValidate };
 
+// What the webhook does with the request. kBadRequest: it was no review, so the answer is HTTP 400.
 enum class Verdict : std::uint8_t { kUntouched, kPatched, kDenied, kBadRequest };
 template <>
 struct EnumText<Verdict> {
@@ -96,27 +97,36 @@ struct EnumText<Bypass> {
       "runtime_class", "gate_missing", "gate_removed",    "labels_changed"};
 };
 
+// The decision about one request, before it becomes JSON. The default lets the object pass.
 struct Decision {
   Verdict verdict = Verdict::kUntouched;
   Because because = Because::kNotOurs;
-  Bypass bypass = Bypass::kNone;      // anything but kNone is counted, denied or not
-  int code = 0;                       // 403 or 422 when denied
-  std::string message;                // field, value, and the fix
-  std::string patch;                  // RFC 6902
-  std::vector<std::string> warnings;  // at most kMaxWarnings, of at most 256 bytes each
-  std::size_t more_warnings = 0;      // beyond; decide() counts them in the last one
+  // The way around the gate that was tried. It is counted, denied or not.
+  Bypass bypass = Bypass::kNone;
+  // The HTTP code of a denial: 403 or 422. Otherwise 0.
+  int code = 0;
+  // Of a denial: the field, its value, and the fix.
+  std::string message;
+  std::string patch;  // RFC 6902
+  // At most kMaxWarnings, of at most 256 bytes each.
+  std::vector<std::string> warnings;
+  // Further ones. decide() counts them in the last warning.
+  std::size_t more_warnings = 0;
 
+  // Adds a warning, shortened, with only printable characters. Beyond kMaxWarnings it only counts.
   void warn(std::string_view text);
-  ReviewAnswer answer() &&;  // moves the texts out
+  // Returns the answer to send. Moves the texts out.
+  ReviewAnswer answer() &&;
 };
 
-// The answer before the first View: pods that request GPUs get the gate, with a warning, and
+// Decides before the first View: pods that request GPUs get the gate, with a warning, and
 // nothing is refused. A later View can open an unnecessary gate, but nothing could add a missing
 // one.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 
-// `cluster` as in the path of the call, empty for the only one.
+// Decides by the mode of the object's namespace. `cluster` as in the path of the call, empty for
+// the only one. A cluster that the View lacks is judged by config.unknown_cluster.
 Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster,
                 Endpoint endpoint, const Review& review);
 

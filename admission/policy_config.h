@@ -33,18 +33,24 @@ struct EnumText<UnknownCluster> {
   static constexpr std::array<std::string_view, 2> names{"warn", "deny"};
 };
 
+// All of the pod policy that an operator may configure.
 struct AdmissionConfig {
-  std::vector<std::string> extra_gpu_resources;  // counted as whole GPUs
+  // Extended resources that are counted as whole GPUs.
+  std::vector<std::string> extra_gpu_resources;
   // Schedulers whose pods count as another manager's where Subak observes.
   std::vector<std::string> other_schedulers{"kai-scheduler",   "volcano",
                                             "yunikorn",        "runai-scheduler",
                                             "koord-scheduler", "godel-scheduler"};
+  // Runtime classes that let a container see GPUs without a request.
   std::vector<std::string> gpu_runtime_classes{"nvidia", "nvidia-cdi", "nvidia-legacy"};
   // Trusted in every cluster, beside the user name of Subak's own edge (ClusterView::known_as).
   std::string own_user = "system:serviceaccount:subak-system:subak";
+  // Members of this group may remove Subak's gate and change its keys.
   std::string break_glass_group = "subak:break-glass";
-  bool suspend_owners = true;   // create Jobs and their like suspended
-  bool deny_unaligned = false;  // deny what would only get a warning (QoS, CPU, RDMA)
+  // Create Jobs and their like suspended.
+  bool suspend_owners = true;
+  // Deny what would only get a warning (QoS, CPU, RDMA).
+  bool deny_unaligned = false;
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
 };

@@ -22,13 +22,18 @@ inline constexpr std::size_t kBodyPadding = simdjson::SIMDJSON_PADDING;
 
 // One request of the API server. Texts and values point into the parser's document.
 struct Review {
-  std::string_view uid;  // of this call; never empty
+  // Identifies this call; never empty.
+  std::string_view uid;
   std::string_view group, version, kind;
+  // "ephemeralcontainers"; empty: the request is about the object itself.
   std::string_view sub_resource;
-  std::string_view name, ns;   // name is empty for generateName
+  // `name` is empty if the API server generates it.
+  std::string_view name, ns;
   std::string_view operation;  // CREATE, UPDATE, DELETE, CONNECT
+  // Who sent the request, as the API server authenticated it.
   std::string_view username;
   std::vector<std::string_view> groups;
+  // The object to be stored, and the stored one. None where the request has no JSON object.
   std::optional<json::Value> object, old_object;
   bool dry_run = false;
 };
@@ -50,7 +55,8 @@ class ReviewParser {
 struct ReviewAnswer {
   bool allowed = true;
   int code = 0;
-  std::string_view reason;  // Kubernetes' StatusReason: Forbidden, Invalid
+  // Kubernetes' StatusReason: Forbidden, Invalid.
+  std::string_view reason;
   std::string message;
   std::string patch;
   std::vector<std::string> warnings;

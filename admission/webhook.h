@@ -23,13 +23,17 @@ namespace subak {
 
 // The data by which reviews are decided.
 struct AdmissionBasis {
-  std::shared_ptr<const View> view;               // nullptr: none yet
+  // nullptr: there is none yet.
+  std::shared_ptr<const View> view;
   std::shared_ptr<const AdmissionConfig> config;  // never nullptr
 };
 
+// What a webhook needs. Each function may be called on all I/O threads at once.
 struct WebhookOptions {
-  std::function<AdmissionBasis()> basis;  // the newest
-  bool gates_without_view = false;        // else it answers 503 then
+  // Returns the newest basis; never blocks.
+  std::function<AdmissionBasis()> basis;
+  // True: GPU pods are gated while there is no View. False: the answer is 503 then.
+  bool gates_without_view = false;
   // A steady clock in nanoseconds; only for measurements.
   std::function<std::int64_t()> now_ns;
   // Called once for each request that reached a decision or was not a review; may be empty.
@@ -41,15 +45,18 @@ struct WebhookOptions {
 
 // Decisions so far, for a test or a page without a metrics library.
 struct WebhookCounters {
+  // Indexed by Verdict and Because, and by Bypass.
   static constexpr std::size_t kVerdicts = EnumText<Verdict>::names.size();
   static constexpr std::size_t kBecauses = EnumText<Because>::names.size();
   std::array<std::array<std::atomic<std::uint64_t>, kBecauses>, kVerdicts> decisions{};
   std::array<std::atomic<std::uint64_t>, EnumText<Bypass>::names.size()> bypasses{};
 };
 
+// Answers the API server's calls. Only the counters change.
 class Webhook {
  public:
   explicit Webhook(WebhookOptions options);
+  // Returns the answer, by the table above. Threads: any, at once.
   HttpResponse handle(const HttpRequest& request);
   const WebhookCounters& counters() const { return counters_; }
 
