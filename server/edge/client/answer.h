@@ -32,15 +32,20 @@ struct EnumText<Outcome> {
                                                          "refused", "later",     "unknown"};
 };
 
+// What an API server answered to one call, or that it did not.
 struct CallAnswer {
   Outcome outcome = Outcome::kUnknown;
-  std::string reason;       // of the Status: "Conflict"; empty without one
-  std::string message;      // for people, shortened
-  DurationMs delay_ms = 0;  // the server asks for no retry before that
+  // The reason in the Status: "Conflict". Empty without a Status.
+  std::string reason;
+  // For people, shortened.
+  std::string message;
+  // The server asks for no retry before that.
+  DurationMs delay_ms = 0;
 };
 
-// `code`: the HTTP status; 0: the connection broke, or no answer came in time. `retry_after`: the
-// header, empty if there is none. A body that is not a Status becomes the message.
+// Interprets an answer. `code`: the HTTP status; 0: the connection broke, or no answer came in
+// time. `retry_after`: the header, empty if there is none. A body that is not a Status becomes the
+// message.
 CallAnswer read_answer(int code, std::string_view retry_after, std::string_view body);
 
 }  // namespace subak

@@ -15,13 +15,16 @@
 
 namespace subak {
 
+// What to run.
 struct ChildProgram {
-  std::string command;  // a path, or a name that is looked up in the service's PATH
+  // A path, or a name that is looked up in the service's PATH.
+  std::string command;
   std::vector<std::string> args;
   // Added to the service's environment; these values win.
   std::vector<std::pair<std::string, std::string>> env;
 };
 
+// One run of a program. It owns the process group and the pipe.
 class Child {
  public:
   // Starts the program. kNotFound: there is no such program. kPrecondition: it cannot be run;
@@ -37,15 +40,18 @@ class Child {
   // go on.
   bool poll();
   const std::string& output() const { return output_; }
-  // Valid once it has ended; as in a shell: 128 + the signal.
+  // Returns the exit code once it has ended. As in a shell, that is 128 + the signal that killed
+  // it.
   int exit_code() const { return exit_code_; }
 
  private:
   Child(pid_t pid, int out) : pid_(pid), out_(out) {}
+  // Reads what the pipe has now.
   void read_all();
 
   const pid_t pid_;
-  const int out_;  // the read end of the pipe
+  // The read end of the pipe.
+  const int out_;
   bool ended_ = false;
   int exit_code_ = 0;
   std::string output_;

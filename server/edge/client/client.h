@@ -19,6 +19,7 @@
 
 namespace subak {
 
+// One request. Its answer may have limits::kMaxKubeAnswerBytes.
 struct KubeCall {
   std::string method = "GET";  // GET, POST, PUT, PATCH, DELETE
   std::string path{};          // "/api/v1/pods?limit=500"
@@ -26,7 +27,7 @@ struct KubeCall {
   std::string content_type = "application/json";
 };
 
-// Returns the path of a pod.
+// Returns the path of a pod: "/api/v1/namespaces/NS/pods/NAME".
 std::string pod_path(const std::string& ns, const std::string& name);
 
 // The interface that watching and writing code needs of an API server. Tests implement it too.
@@ -45,16 +46,20 @@ class KubeApi {
   // every write must have no further effect when it is sent twice. False: limits::kMaxKubeCalls are
   // open.
   virtual bool call(KubeCall call, Answered answered) = 0;
-  // Reads the stream until it ends, is silent for limits::kWatchSilentMs, or sends something that
-  // is not an event.
+  // Opens a stream of events and passes each to `take`. It lasts until the server ends it, is
+  // silent for limits::kWatchSilentMs, or sends something that is not an event. Then `ended` is
+  // called once. The id is never 0 and is not used again.
   virtual WatchId watch(std::string path, WatchStream::Take take, Ended ended) = 0;
-  // Ends a watch without calling `ended`. Does nothing if it has ended.
+  // Ends a watch without calling `ended`. Does nothing if it has ended. If `take` calls this, it
+  // still gets the events that came in the same bytes.
   virtual void stop(WatchId watch) = 0;
   // Waits for events, `most` ms at the longest, and handles them.
   virtual void turn(DurationMs most) = 0;
-  virtual void wake() = 0;  // turn() returns at once; any thread
+  // Lets turn() return at once, also the next one. Threads: any.
+  virtual void wake() = 0;
 };
 
+// The client itself. It owns its connections, calls and watches.
 class KubeClient final : public KubeApi {
  public:
   explicit KubeClient(KubeAccess access);
@@ -68,7 +73,8 @@ class KubeClient final : public KubeApi {
   void set_token(std::string token);
   // Sets a PEM certificate for connections that begin from now on; empty: the kubeconfig's.
   void set_certificate(std::string certificate, std::string key);
-  std::size_t calls() const;  // waiting and open
+  // Returns the number of calls that wait or are open.
+  std::size_t calls() const;
 
   bool call(KubeCall call, Answered answered) override;
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;

@@ -16,6 +16,7 @@
 
 namespace subak {
 
+// The last credential and its source. It starts at most one plugin at a time.
 class Credentials {
  public:
   explicit Credentials(KubeAccess access);
@@ -42,6 +43,7 @@ class Credentials {
   bool running() const { return plugin_ != nullptr; }
 
  private:
+  // The result of refresh().
   using Changed = Result<std::optional<Credential>>;
 
   static Changed as_before() { return std::optional<Credential>(); }
@@ -55,8 +57,10 @@ class Credentials {
   const bool by_plugin_;
   std::optional<Credential> last_;
   std::unique_ptr<Child> plugin_;
-  TimeMs since_ms_ = 0;     // the last attempt; while a plugin runs: its start
-  DurationMs wait_ms_ = 0;  // from then to the next attempt
+  // When the last attempt was; while a plugin runs: its start.
+  TimeMs since_ms_ = 0;
+  // The time from then to the next attempt.
+  DurationMs wait_ms_ = 0;
 };
 
 }  // namespace subak

@@ -20,9 +20,11 @@ struct Credential {
   friend bool operator==(const Credential&, const Credential&) = default;
 };
 
+// The output of a plugin.
 struct ExecCredential {
   Credential credential;
-  std::optional<TimeMs> expires_ms;  // none: valid until the server refuses it
+  // When it expires; none: it is valid until the server refuses it.
+  std::optional<TimeMs> expires_ms;
 };
 
 // Returns the value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM, empty for the

@@ -11,6 +11,7 @@
 
 namespace subak {
 
+// A KubeClient that gets the credential in each turn. Calls and watches wait for the first one.
 class KnownClient final : public KubeApi {
  public:
   // `wall_ms`: the wall clock, by which credentials expire. `tell` gets each error of a credential
@@ -25,6 +26,7 @@ class KnownClient final : public KubeApi {
   void wake() override { client_.wake(); }
 
  private:
+  // Remembers a refusal until the next turn.
   void note(const CallAnswer& answer) {
     refused_ = refused_ || answer.outcome == Outcome::kUnauthorized;
   }

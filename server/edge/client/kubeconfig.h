@@ -16,10 +16,13 @@ namespace subak {
 
 // A program that prints a credential (client-go pkg/apis/clientauthentication/v1).
 struct ExecPlugin {
-  std::string command;  // absolute, or looked up in PATH
+  // An absolute path, or a name that is looked up in PATH.
+  std::string command;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
+  // "client.authentication.k8s.io/v1" or "/v1beta1".
   std::string api_version;
+  // For people, in the error if there is no such program.
   std::string install_hint;
   bool wants_cluster = false;  // provideClusterInfo
 };
@@ -31,15 +34,22 @@ struct PemOrPath {
   bool empty() const { return pem.empty() && path.empty(); }
 };
 
+// Everything that is needed to reach an API server as one user.
 struct KubeAccess {
-  std::string user;    // name in errors: "users[ana].user", "serviceaccount"; empty: anonymous
+  // The name in errors: "users[ana].user", "serviceaccount"; empty: anonymous.
+  std::string user;
   std::string server;  // "https://10.0.0.1:6443", maybe with a path; http only to this machine
+  // The name that the server's certificate must have; empty: that of the address.
   std::string tls_server_name;
-  PemOrPath authority;  // empty: the system's
+  // The server's CA; empty: the system's.
+  PemOrPath authority;
+  // The server's certificate is not verified.
   bool insecure = false;
-  PemOrPath certificate, key;  // both or none
+  // The client's; both or none.
+  PemOrPath certificate, key;
   std::string token;
-  std::string token_path;  // read again at least once a minute
+  // The file with the token, which is read again at least once a minute.
+  std::string token_path;
   std::optional<ExecPlugin> exec;
 };
 

@@ -25,7 +25,7 @@
 
 namespace subak {
 
-// The receiver of the objects of one kind. The reflector calls it in its turn, never reentrantly.
+// Receives the objects of one kind. It is called in turn() of the reflector and of the client.
 struct ReflectorSink {
   // A list begins. Every existing object follows; objects that were not named by `complete` are
   // gone.
@@ -38,6 +38,7 @@ struct ReflectorSink {
   std::function<bool()> complete;
 };
 
+// Follows one collection. It owns the open list or watch and what it has learned of the server.
 class Reflector {
  public:
   // Returns a time in ms that never goes back.
@@ -45,8 +46,10 @@ class Reflector {
   // Limits on requests to the server. They outlive the reflector, so that the next one continues
   // with them.
   struct Paces {
-    RequestPace& begins;  // lists and watches of this kind
-    RequestPace& pages;   // further pages of all kinds
+    // Lists and watches of this kind.
+    RequestPace& begins;
+    // Further pages of all kinds.
+    RequestPace& pages;
   };
   // `path`: of the collection, "/api/v1/pods". `api` outlives the reflector, or is destroyed
   // without another turn.
@@ -104,10 +107,13 @@ class Reflector {
 
    private:
     KubeApi& api_;
-    KubeApi::WatchId id_ = 0;  // 0: none is open
+    // The open stream; 0: none.
+    KubeApi::WatchId id_ = 0;
     std::int64_t opened_ms_ = 0;
     bool heard_ = false;
-    bool expired_ = false;  // until ended() has reported it, also past a stop()
+    // The server has said that the version is too old. Set until ended() reports it, also past a
+    // stop().
+    bool expired_ = false;
   };
 
   void begin_list(std::int64_t now_ms);

@@ -21,6 +21,7 @@ class RequestPace {
     if (begun_.size() < most_) return 0;
     return std::max<DurationMs>(begun_.front() + limits::kRequestWindowMs - now_ms, 0);
   }
+  // A request begins now. Call it only where due_in() is 0.
   void note(std::int64_t now_ms) {
     begun_.push_back(now_ms);
     if (begun_.size() > most_) begun_.pop_front();
@@ -28,7 +29,8 @@ class RequestPace {
 
  private:
   std::size_t most_;
-  std::deque<std::int64_t> begun_;  // when the last `most_` requests began
+  // When the last `most_` requests began, the earliest first.
+  std::deque<std::int64_t> begun_;
 };
 
 }  // namespace subak

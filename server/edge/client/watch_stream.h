@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// The kind of an event, as the API server writes it.
 enum class WatchKind : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
 template <>
 struct EnumText<WatchKind> {
@@ -24,13 +25,17 @@ struct EnumText<WatchKind> {
                                                          "ERROR"};
 };
 
-// Points into the stream's document, which the next event overwrites.
+// One event. It points into the stream's document, which the next event overwrites.
 struct WatchEvent {
   WatchKind kind = WatchKind::kError;
-  json::Value object;                 // kError: the Status; kDeleted: the last state
-  std::string_view resource_version;  // where a watch may continue; empty at kError
-  bool list_complete = false;         // a bookmark: the complete list has been sent
-  std::int64_t code = 0;              // of kError; 410: list again
+  // The object; at kDeleted its last state, at kError the Status.
+  json::Value object;
+  // Where a watch may continue; empty at kError.
+  std::string_view resource_version;
+  // True at a bookmark that says that the complete list has been sent.
+  bool list_complete = false;
+  // The HTTP code of kError; 410: list again.
+  std::int64_t code = 0;
 };
 
 // Returns a version as a number. Versions of objects of one cluster rise as objects change, across
@@ -57,11 +62,14 @@ class WatchStream {
 
 // One page of a list. It points into the document.
 struct ListPage {
-  std::string_view resource_version;  // where the watch begins
-  std::string_view next;              // token of the next page; empty: this is the last
-  std::optional<json::Value> items;   // none: the list is empty
+  // Where the watch begins.
+  std::string_view resource_version;
+  // The token of the next page; empty: this is the last one.
+  std::string_view next;
+  // None: the list is empty.
+  std::optional<json::Value> items;
 };
-// Reads a page. kInvalid: it is not a list.
+// Reads a page of any kind of objects. kInvalid: it is not a list.
 Result<ListPage> read_list_page(json::Value list);
 
 }  // namespace subak
