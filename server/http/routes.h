@@ -23,18 +23,23 @@
 
 namespace subak {
 
+// Takes the answer of a route. Call it once.
 using HttpDone = std::function<void(HttpResponse)>;
 
 // The sources of the routes. Any thread may call each function, and none blocks.
 struct HttpSources {
+  // Returns the state of the service now.
   std::function<metrics::ShellState()> state;
-  // Follower::read.
+  // Follower::read. False: it refuses, and the function is not called.
   std::function<bool(std::function<void(const Engine&)>)> read;
+  // Both outlive the routes and all reads that they queued. Never nullptr.
   metrics::Events* events = nullptr;
   const Clock* clock = nullptr;
+  // The metrics page has a series per user too.
   bool user_metrics = false;
 };
 
+// The routes of a service with an engine. Threads: any may call handle(), several at once.
 class HttpRoutes {
  public:
   explicit HttpRoutes(HttpSources sources)
@@ -51,7 +56,8 @@ class HttpRoutes {
   HttpResponse readyz(bool to_lead) const;
 
   HttpSources sources_;
-  std::shared_ptr<metrics::Surveyor> surveyor_;  // queued reads may outlive the routes
+  // Shared, because queued reads may outlive the routes.
+  std::shared_ptr<metrics::Surveyor> surveyor_;
 };
 
 // Answers for a webhook-only replica: /metrics, /healthz and /readyz. The replica is ready when its

@@ -15,6 +15,7 @@
 
 namespace subak {
 
+// How important a line is, the least first.
 enum class LogLevel : unsigned char { kDebug, kInfo, kWarn, kError };
 template <>
 struct EnumText<LogLevel> {
@@ -44,6 +45,7 @@ LogLevel level();
 
 // Writes one line unless its level is below the set one.
 void write(LogLevel level, std::string_view message, Fields fields);
+// As write(), at the level of their name.
 inline void debug(std::string_view message, Fields fields = {}) {
   if (level() == LogLevel::kDebug) write(LogLevel::kDebug, message, fields);
 }

@@ -23,15 +23,17 @@ namespace subak::metrics {
 
 // The classes of job_wait_seconds, by the job's priority.
 inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high"};
+// Returns the index in kClasses: priorities below 0, 0, and above.
 std::size_t class_of(std::int32_t priority);
 
-// Reservations of one durable batch. Their requests must be looked up in the follower.
+// A placement that a job got in a durable batch. Its request must be looked up in the follower.
 struct Reservation {
   JobId job;
   TimeMs at_ms = 0;
 };
 using Reservations = std::vector<Reservation>;
 
+// The instruments. Most counters begin at 0, so that increase() sees the first event.
 class Events {
  public:
   Events();
@@ -43,17 +45,23 @@ class Events {
   // Counts the placements with their topology. nullptr: no engine was available, and they count
   // with an unknown topology.
   void look_up(const Reservations& reservations, const Engine* engine);
+  // Counts a list that begins, and notes when the edge of its cluster was heard.
   void input(const Input& input);
+  // Counts a scheduling pass that took so many microseconds.
   void pass(std::int64_t us);
-  void told_start(DurationMs error_ms);  // by the follower
+  // Counts a job that started so long from its first start estimate. The follower reports it.
+  void told_start(DurationMs error_ms);
   // --- reported by the webhook -------------------------------------------------------------------
+  // Counts a decision that took so many microseconds. The names are those of Verdict and Because.
   void admission(std::string_view decision, std::string_view reason, std::int64_t us);
+  // Counts an attempted way around the gate, by the name of a Bypass.
   void bypass(std::string_view way);
   // --- reported by the collector (surveyor.h) ----------------------------------------------------
+  // Counts waiting jobs that were seen further back than before.
   void moved_back(std::size_t jobs) { position_moves_.Increment(static_cast<double>(jobs)); }
 
-  // When the edge of each cluster was last heard, by the name that it gave; empty for the only
-  // cluster.
+  // Returns when the edge of each cluster was last heard, by the name that it gave; empty for the
+  // only cluster. Times are those of the inputs.
   std::map<std::string, TimeMs> last_observed() const;
   // Returns all metrics in the text format.
   std::string text() const;

@@ -13,14 +13,17 @@
 
 namespace subak::metrics {
 
+// Names and values of the labels of one sample.
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
+// The families of one page, in the order in which they were begun.
 class Families {
  public:
   // Begins a family; its samples follow until the next family begins. `help` is one line.
   void counter(std::string_view name, std::string_view help);
   void gauge(std::string_view name, std::string_view help);
-  // Label names are [a-z_]+, values any text.
+  // Adds a sample to the family that was begun last; there must be one. Label names are [a-z_]+,
+  // values any text.
   template <class Number>
   void sample(Labels labels, Number value) {
     add(labels, static_cast<double>(value));

@@ -38,7 +38,8 @@ class LedgerAudit {
  public:
   // All three outlive the audit.
   LedgerAudit(Follower& follower, Store& store, const Clock& clock);
-  ~LedgerAudit();  // stops and joins
+  // Stops and joins.
+  ~LedgerAudit();
   LedgerAudit(const LedgerAudit&) = delete;
   LedgerAudit& operator=(const LedgerAudit&) = delete;
 
@@ -46,8 +47,11 @@ class LedgerAudit {
   std::optional<std::int64_t> drift_gpu_seconds() const;
 
  private:
+  // All on the audit's thread.
   void run();
+  // Reads all rows and compares them; logs what it cannot read.
   void once(const Balances& kept);
+  // Waits so long, or until the stop.
   void wait(DurationMs ms);
   std::shared_ptr<const Balances> balances();
 

@@ -30,6 +30,7 @@ struct ProcessState {
   double cpu_seconds = 0;
   std::uint64_t resident_bytes = 0;
 };
+// Reads them from the kernel now.
 ProcessState read_process();
 
 // The connections and health of one listener.
@@ -40,49 +41,68 @@ struct ListenerState {
   bool serves = false;
 };
 
-// An edge of this service.
+// An edge of this service. Counters run since its start.
 struct EdgeState {
   std::string cluster;
-  bool follows = false;  // its watches are alive, and the core has the complete list
+  // Its watches are alive, and the core has the complete list.
+  bool follows = false;
+  // Complete lists that it began.
   std::uint64_t lists = 0;
-  std::vector<std::pair<std::string, std::uint64_t>> writes;  // done, by kind
-  std::map<std::string, std::uint64_t> refused;               // releases given up, by reason
+  // Writes that were done, by kind.
+  std::vector<std::pair<std::string, std::uint64_t>> writes;
+  // Releases given up, by reason.
+  std::map<std::string, std::uint64_t> refused;
+  // Gates that it opened where pods are not managed, objects that it could not read, updates that
+  // the core refused, and events that it sent.
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
-  std::size_t put_off = 0;         // pods that wait until there is room for them
-  DurationMs clock_behind_ms = 0;  // of the node with the largest clock error; ahead: negative
+  // Pods that wait until there is room for them.
+  std::size_t put_off = 0;
+  // The clock error of the node with the largest one; negative: its clock is ahead.
+  DurationMs clock_behind_ms = 0;
 };
 
 // A start with a shared store, which may be away: the basis of the webhook until there is a View.
 struct StartState {
-  bool away = false;      // the store was found to be away
-  bool has_copy = false;  // or there is a View by now; else GPU pods are gated
-  DurationMs age_ms = 0;  // of the copy; without one since the start
+  // The store was found to be away.
+  bool away = false;
+  // There is a copy, or a View by now. Otherwise GPU pods are gated.
+  bool has_copy = false;
+  // The age of the copy. Without one: the time since the start.
+  DurationMs age_ms = 0;
 };
 
 // The state of the service outside the engine.
 struct ShellState {
-  TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
+  // The service's own time (Runtime::now_ms).
+  TimeMs now_ms = 0;
   std::shared_ptr<const View> view;
-  std::optional<StartState> start;                    // while there is no View
-  Leadership lead;                                    // the leader as last seen
-  DurationMs commit_waits_ms = 0;                     // Store::waiting_ms
-  std::optional<DatabaseClockStatus> database_clock;  // none: there is no database
+  // Only while there is no View.
+  std::optional<StartState> start;
+  // The leader as last seen.
+  Leadership lead;
+  DurationMs commit_waits_ms = 0;  // Store::waiting_ms
+  // None: there is no database.
+  std::optional<DatabaseClockStatus> database_clock;
   // The last durable sequence that this replica knows, if the database lacks it; 0: it lacks
   // nothing.
   std::uint64_t known_seq = 0;
-  std::size_t config_differences = 0;  // between the policy in force and this configuration
+  // How many values differ between the policy in force and this configuration.
+  std::size_t config_differences = 0;
   RuntimeStats runtime;
   FollowerStats follower;
+  // The loop has work and makes no progress.
   bool stalled = false;
   std::string version;
   ProcessState process;
-  TimeMs start_ms = 0;  // of the service, by the wall clock
+  // When the service started, by the wall clock.
+  TimeMs start_ms = 0;
   DurationMs uptime_ms = 0;
   // Drift of the last recomputation of balances from the ledger's rows; none before the first.
   std::optional<std::int64_t> drift_gpu_seconds;
   // Expiry of the webhook's certificate.
   std::optional<TimeMs> certificate_end_ms;
-  TimeMs certificate_change_ms = 0;  // when it changes to the next CA; 0: there is no next one
+  // When that certificate changes to the next CA; 0: there is no next one.
+  TimeMs certificate_change_ms = 0;
   std::uint64_t store_bytes = 0;
   // By cluster as an edge names it, empty for the only one: open Observe streams, and when the last
   // event came.
@@ -99,8 +119,10 @@ struct ShellState {
 struct ReplicaState {
   ShellState shell;
   bool has_copy = false;
-  DurationMs age_ms = 0;  // since the leader was last heard; 0 while it is connected
-  std::uint64_t copies = 0, refused = 0;  // copies from the leader
+  // The time since the leader was last heard; 0 while it is connected.
+  DurationMs age_ms = 0;
+  // Copies from the leader that were taken and refused.
+  std::uint64_t copies = 0, refused = 0;
 };
 // Writes the replica's page except Events::admission_text().
 void write_replica(Families& out, const ReplicaState& state);

@@ -13,20 +13,26 @@
 
 namespace subak::metrics {
 
+// Has the last figures and the queue positions of then.
 class Surveyor {
  public:
-  // Both outlive it. Counts in `events` how many waiting jobs moved back since the previous look.
+  // Both outlive it.
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
+  // Returns the figures of now, or the last ones if those are new enough. They are valid until the
+  // next call. After a collection, counts in `events` how many waiting jobs moved back.
   const Survey& look(const Engine& engine);
 
  private:
+  // Compares the head of the queue with that of the last collection.
   void follow_positions();
 
   const Clock& clock_;
   Events& events_;
   Survey survey_;
   std::map<JobId, std::size_t> positions_;
+  // False: nothing was collected yet.
   bool taken_ = false;
+  // When the next collection may begin, on the monotonic clock.
   std::int64_t next_ms_ = 0;
 };
 
