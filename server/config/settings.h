@@ -28,14 +28,16 @@ std::string choices() {
   return out;
 }
 
+// Reads an enum by its spelling.
 template <class E>
 Result<E> read_enum(std::string_view text) {
   if (const auto value = enum_from<E>(text)) return *value;
   return bad_value(text, choices<E>());
 }
 
-// Reads one value of a setting: a text that is_printable().
+// Reads one value of a setting into `config`. The error's field is empty.
 std::optional<Error> set(const Setting& setting, Config& config, std::string_view value);
+// Returns an error unless the text is_printable().
 std::optional<Error> check_text(std::string_view text);
 
 // Checks a Kubernetes DNS label: a cluster or namespace name.
