@@ -12,7 +12,8 @@
 namespace subak {
 
 // Carries out AdminService.AcceptLoss on a replica whose database ends with fact `last`:
-// DurableMark::accept(), with a log line. Threads: any.
+// DurableMark::accept(), with a log line. Returns the last lost fact, or why it is refused.
+// Threads: any.
 Result<LossSeen> accept_loss(DurableMark& known, const LossAsked& asked, std::uint64_t last);
 
 // Writes an acceptance of data loss into the audit log and waits until that is durable. Call once

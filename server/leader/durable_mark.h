@@ -21,15 +21,19 @@ namespace subak {
 
 // An operator's acceptance of data loss.
 struct DataLossConsent {
-  std::uint64_t until = 0;  // the database's last fact
+  // The sequence of the database's last fact.
+  std::uint64_t until = 0;
   std::string actor, reason;
 };
 
+// The last durable fact that this replica knows, in memory and in a file. It never names a fact
+// that was not durable. One thread of its own writes the file.
 class DurableMark {
  public:
   // `path`: its file; the folder exists.
   explicit DurableMark(std::string path) : path_(std::move(path)) {}
-  ~DurableMark();  // write()
+  // Stops the thread, then write().
+  ~DurableMark();
   DurableMark(const DurableMark&) = delete;
   DurableMark& operator=(const DurableMark&) = delete;
 
@@ -47,21 +51,22 @@ class DurableMark {
   // Returns the last fact that this replica knows as durable, if the database lacks it. nullopt:
   // the database lacks none, or an operator accepted the data loss. Threads: any.
   std::optional<MarkedFact> missing() const;
-  std::uint64_t missing_seq() const { return missing().value_or(MarkedFact()).seq; }  // 0: none
+  // The same as a number; 0: none. Threads: any.
+  std::uint64_t missing_seq() const { return missing().value_or(MarkedFact()).seq; }
 
   // Records that all facts after `word.until` are lost. Refused with field `until`: it is not
   // `last`, the database's last fact, or no fact is missing. Returns the last lost fact. Unless it
   // only validates, missing() is nullopt from now on, and word() returns the entry for the audit
   // log. Threads: any.
   Result<MarkedFact> accept(const DataLossConsent& word, std::uint64_t last, bool validate_only);
-  // Returns the acceptance that this replica must write first once it leads. It stays until seen()
-  // gets it.
+  // Returns the acceptance that this replica must write first once it leads, and sets `actor`. It
+  // stays until seen() gets it. Threads: any.
   std::optional<LossAccepted> word(std::string* actor) const;
 
   // Returns the time of the last fact that this replica knows as durable; 0: there is none.
   // Threads: any.
   TimeMs last_ms() const;
-  // Writes the file now. Threads: any.
+  // Writes the file now if it is not current. A failure is logged. Threads: any.
   void write();
   const std::string& path() const { return path_; }
 
@@ -69,13 +74,17 @@ class DurableMark {
   void run();
 
   const std::string path_;
+  // Held while the file is written. Lock it before mutex_.
   Mutex file_mutex_;
   MarkedFact written_ SUBAK_GUARDED_BY(file_mutex_);
   mutable Mutex mutex_;
   CondVar wake_;
   MarkedFact known_ SUBAK_GUARDED_BY(mutex_);
+  // compare() has decided about known_.
   bool compared_ SUBAK_GUARDED_BY(mutex_) = false;
+  // The database lacks known_, whether or not that was accepted.
   bool missing_ SUBAK_GUARDED_BY(mutex_) = false;
+  // The acceptance, until it is durable.
   std::optional<DataLossConsent> word_ SUBAK_GUARDED_BY(mutex_);
   bool stop_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;

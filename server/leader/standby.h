@@ -23,7 +23,8 @@ class StoreTail {
  public:
   // `runtime` outlives it.
   explicit StoreTail(Runtime& runtime) : runtime_(runtime) {}
-  // Reads the whole store: Runtime::follow(). `meanwhile` is called often during that.
+  // Reads the whole store: Runtime::follow(). `meanwhile` is called often during that. Call once,
+  // before look().
   Result<Recovered> begin(const std::function<void()>& meanwhile = nullptr);
   // Hands over the facts since the last look, and the leader's names.
   // - kGone: the last fact that was read is no longer there, as after a failover to a copy of the
@@ -38,7 +39,8 @@ class StoreTail {
   Runtime& runtime_;
   // The last fact read; none: all came from a checkpoint, or the store is empty.
   std::optional<Fact> last_;
-  bool failed_ = false;  // the last look
+  // The last look failed.
+  bool failed_ = false;
 };
 
 // open_shared_store(), repeated while the database's server is unreachable and `options.stop` does
@@ -46,15 +48,21 @@ class StoreTail {
 Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options,
                                                      const std::function<void()>& away = nullptr);
 
+// Tries to lead until it does, and follows the store meanwhile. The fence of the store decides who
+// leads; a standby only asks. Threads: begin(), then start() and stop() by one thread.
 class Standby {
  public:
+  // What a standby works with. The references and pointers outlive it.
   struct Ports {
-    SharedStore& store;  // leads only where `known` may
+    // It takes the lead only where `known` may.
+    SharedStore& store;
     Runtime& runtime;
-    DurableMark* known;  // gets the released facts; nullptr: only the store's facts count
+    // Gets the released facts; nullptr: only the store's facts count.
+    DurableMark* known;
     // Called on the standby's thread once it leads and the runtime has all facts. An error ends the
     // process.
     std::function<std::optional<Error>()> take_over;
+    // How the process ends after an error on the standby's thread.
     Fatal fatal;
     // True: the start of the process must end.
     std::function<bool()> stop;
@@ -62,7 +70,8 @@ class Standby {
     std::function<void()> away = nullptr;
   };
   explicit Standby(Ports ports);
-  ~Standby();  // stop()
+  // stop()
+  ~Standby();
   Standby(const Standby&) = delete;
   Standby& operator=(const Standby&) = delete;
 
@@ -83,21 +92,29 @@ class Standby {
 
  private:
   void run();
+  // Looks until it leads, then takes over. nullopt: it took over, or was stopped.
   std::optional<Error> wait_and_lead();
   // Compares the store with this replica's last durable sequence, if possible.
   std::optional<Error> compare();
+  // The lead was taken in the first round: checks once more that it may lead.
   Result<Begun> led_at_once();
+  // Reads the whole store and serves reads from then on.
   Result<Begun> follow();
   bool may_lead() const { return ports_.known == nullptr || ports_.known->may_lead(); }
+  // The error for a database that no longer has what this process has read.
   Error gone() const;
-  bool pause();  // false: it is stopped
+  // Waits for limits::kLeadLookMs. False: it is stopped.
+  bool pause();
 
   Ports ports_;
   StoreTail tail_;
   std::unique_ptr<StoreReader> reader_;
-  bool failed_ = false;  // the last look at the leader
+  // The last look at the leader failed.
+  bool failed_ = false;
+  // The store was compared with `known`.
   bool compared_ = false;
-  bool has_all_ = false;  // the last look read all facts
+  // The last look read all facts.
+  bool has_all_ = false;
   KnownAs known_as_;
   Mutex mutex_;
   CondVar wake_;
