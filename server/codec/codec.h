@@ -18,7 +18,8 @@
 
 namespace subak::codec {
 
-// Each function is that of Format (server/codec/format.h), for facts.
+// The number of kinds that this program knows. Each function below is that of Format
+// (server/codec/format.h), for facts.
 inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Kinds>;
 // Returns the durable number of a fact's kind: its place in fact::Body plus 1.
 std::uint32_t kind_of(const fact::Body& body);

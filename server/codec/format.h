@@ -37,6 +37,7 @@ struct VariantOf<Body> {
   using Type = typename Body::Alternatives;
 };
 
+// Encodes and decodes the bodies of one variant.
 template <class Body>
 class Format {
  public:
@@ -116,8 +117,10 @@ class Format {
   }
 
  private:
+  // Reads one kind. The stream ends with the body.
   using Decoder = Result<Body> (*)(CodedInputStream&, std::uint32_t);
 
+  // Names what a reader of this version knows, for errors.
   static std::string known(std::uint32_t version) {
     return "fact version " + std::to_string(version) + ", which is all that this program knows";
   }
@@ -138,6 +141,7 @@ class Format {
                  reader.error != nullptr ? reader.error : "is malformed or cut short"};
   }
 
+  // Returns the decoder of each kind, by its place in the variant.
   template <std::size_t... I>
   static constexpr std::array<Decoder, sizeof...(I)> decoders(std::index_sequence<I...>) {
     return {&decode_as<std::variant_alternative_t<I, Kinds>>...};

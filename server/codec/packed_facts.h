@@ -14,33 +14,41 @@
 
 namespace subak {
 
+// The facts, in the order in which they were added. Only add() changes them.
 class PackedFacts {
  public:
+  // One fact, as the store writes it.
   struct Row {
     TimeMs time_ms = 0;
     std::uint32_t kind = 0;  // codec::kind_of()
-    std::string_view body;   // into the PackedFacts
+    // Into the PackedFacts.
+    std::string_view body;
   };
   // Reads from the first fact on. Do not change the PackedFacts meanwhile.
   class Cursor {
    public:
     explicit Cursor(const PackedFacts& facts) : facts_(facts) {}
-    bool next(Row& row);  // false: there are no more
+    // Sets `row` to the next fact. False: there are no more, and `row` is unchanged.
+    bool next(Row& row);
 
    private:
     const PackedFacts& facts_;
+    // The next row: its block, and the byte there.
     std::size_t block_ = 0, at_ = 0;
   };
 
   // Appends a fact without its number. False: the fact could not be read again (codec::encode) and
   // was left out.
   [[nodiscard]] bool add(const Fact& fact);
+  // Returns the number of facts.
   std::size_t size() const { return size_; }
   // Returns the oldest version of facts that can read all of them.
   std::uint32_t needs() const { return needs_; }
 
  private:
-  std::deque<std::string> blocks_;  // of complete rows, so that growth copies nothing
+  // Complete rows in each, so that growth copies nothing. A row is a header, then the body.
+  std::deque<std::string> blocks_;
+  // The body that add() encodes; only its memory stays.
   std::string body_;
   std::size_t size_ = 0;
   std::uint32_t needs_ = 1;

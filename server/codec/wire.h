@@ -1,4 +1,5 @@
-// The field visitors behind server/codec/codec.h, and for any other record with fields(v).
+// The field visitors behind server/codec/codec.h, and for any other record with fields(v). They
+// write protobuf's wire format without its message classes. Threads: plain values, pure functions.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -25,17 +26,20 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
+// Types that are one varint on the wire: ids, and with them numbers, booleans and enums.
 template <class T>
 concept IsId = IsSmallId<T> || std::same_as<T, JobId>;
 template <class T>
 concept IsScalar = std::integral<T> || std::is_enum_v<T> || IsId<T>;
 
+// Appends a varint: 7 bits a byte, the lowest first.
 inline void put_varint(std::string& out, std::uint64_t value) {
   std::uint8_t buffer[10];
   const std::uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, buffer);
   out.append(reinterpret_cast<const char*>(buffer), static_cast<std::size_t>(end - buffer));
 }
 
+// Appends a field's number and wire type.
 inline void put_tag(std::string& out, int number, WireFormatLite::WireType type) {
   put_varint(out, WireFormatLite::MakeTag(number, type));
 }
@@ -142,6 +146,7 @@ struct WireWriter {
     }
   }
 
+  // Appends a nested record and returns the bytes of its fields, without tag and length.
   template <class T>
   std::size_t put_record(int number, const T& value) {
     put_tag(out, number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -170,6 +175,7 @@ struct WireZero {
   }
 };
 
+// Sets all numbers of a record to zero. Call it before a WireReader fills the record.
 template <class T>
 void zero(T& record) {
   WireZero visitor;
@@ -215,12 +221,14 @@ struct WireReader {
 
  private:
   int tag_number() const { return WireFormatLite::GetTagFieldNumber(tag); }
+  // Fails on something of a newer version.
   bool unknown(std::string what) {
     newer = true;
     got = std::move(what);
     error = "is not known";
     return false;
   }
+  // True if the tag has this wire type; otherwise fails.
   bool is(WireFormatLite::WireType type) {
     if (WireFormatLite::GetTagWireType(tag) == type) return true;
     error = "has another wire type";
@@ -256,6 +264,7 @@ struct WireReader {
     }
   }
 
+  // Reads a length that the bytes left can hold.
   bool read_length(int& length) {
     return in.ReadVarintSizeAsInt(&length) && length <= in.BytesUntilLimit();
   }

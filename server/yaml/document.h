@@ -19,8 +19,10 @@ struct YamlMistake {
 
 // A document, or its first mistake.
 struct YamlDocument {
-  YAML::Node root;  // null if the text is empty; every key is a text and unique in its map
-  std::optional<YamlMistake> mistake{};  // then root is null
+  // Null if the text is empty; every key is a text and unique in its map.
+  YAML::Node root;
+  // The first mistake; then `root` is null.
+  std::optional<YamlMistake> mistake{};
 };
 
 // Reads a text of any size; code that reads the file applies limits::kMaxWrittenFileBytes. It
