@@ -1,9 +1,8 @@
-// An ordered set in sorted blocks of up to kBlock values. It works as a std::set, without an
-// allocation for each value, and with a few memory accesses for each change. For small values that
-// come and go often.
-// Threads: none.
-//
+// An ordered set in sorted blocks of up to kBlock values, for small values that come and go often.
+// It works as a std::set, but allocates once a block instead of once a value. A change touches few
+// cache lines.
 // Any change invalidates all iterators and references into it.
+// Threads: none.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +13,14 @@
 
 namespace subak {
 
+// T is copied and compared with `<` only, so equality means that neither is below the other.
 template <class T>
 class BlockSet {
  public:
+  // The most values in a block. A block that grows beyond it is split in half.
   static constexpr std::size_t kBlock = 64;
 
+  // Walks the values in ascending order. An iterator at the end equals end() of any set.
   class const_iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -50,16 +52,20 @@ class BlockSet {
       enter(block);
       if (at_ != nullptr) at_ += at;
     }
+    // Goes to the first value of this block, or to the end.
     void enter(Block block) {
       block_ = block;
       at_ = block == last_ ? nullptr : block->data();
       end_ = block == last_ ? nullptr : at_ + block->size();
     }
-    Block block_ = nullptr, last_ = nullptr;  // last_: behind the last
-    const T *at_ = nullptr, *end_ = nullptr;  // in the block; nullptr: at the end
+    // The block of the value, and the place behind the last block.
+    Block block_ = nullptr, last_ = nullptr;
+    // The value, and the place behind the block's last one. Both are nullptr at the end.
+    const T *at_ = nullptr, *end_ = nullptr;
   };
 
-  // Returns false if the value is in already. O(log n + kBlock), and O(n / kBlock) once in so many.
+  // Returns false, and changes nothing, if the value is in already. O(log n + kBlock), and O(n /
+  // kBlock) when a block is split.
   bool insert(const T& value) {
     if (blocks_.empty()) blocks_.emplace_back(), lasts_.push_back(value);
     const std::size_t b = std::min(block_of(value), blocks_.size() - 1);
@@ -95,6 +101,7 @@ class BlockSet {
     const const_iterator at = lower_bound(value);
     return at != end() && !(value < *at);
   }
+  // Returns the first value that is not below `value`; end() if there is none. O(log n).
   const_iterator lower_bound(const T& value) const {
     const std::size_t b = block_of(value);
     if (b == blocks_.size()) return end();
@@ -109,6 +116,7 @@ class BlockSet {
   bool empty() const { return size_ == 0; }
 
  private:
+  // `at` is an index into the block. `block` may be the number of blocks: then it is the end.
   const_iterator iterator_at(std::size_t block, std::size_t at) const {
     return {blocks_.data() + block, blocks_.data() + blocks_.size(), at};
   }
@@ -118,6 +126,7 @@ class BlockSet {
     return static_cast<std::size_t>(std::lower_bound(lasts_.begin(), lasts_.end(), value) -
                                     lasts_.begin());
   }
+  // Moves the upper half of the block into a new block behind it.
   void split(std::size_t b) {
     const auto middle = blocks_[b].begin() + static_cast<std::ptrdiff_t>(kBlock / 2);
     std::vector<T> upper(middle, blocks_[b].end());
@@ -136,13 +145,16 @@ class BlockSet {
     lasts_[b] = block.back();
     remove(b + 1);
   }
+  // Removes an empty or merged block. O(n / kBlock).
   void remove(std::size_t b) {
     blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
     lasts_.erase(lasts_.begin() + static_cast<std::ptrdiff_t>(b));
   }
 
-  std::vector<std::vector<T>> blocks_;  // none is empty
-  std::vector<T> lasts_;                // of each block
+  // In ascending order. No block is empty.
+  std::vector<std::vector<T>> blocks_;
+  // The largest value of each block, so that a search reads one array first.
+  std::vector<T> lasts_;
   std::size_t size_ = 0;
 };
 

@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// Never 0, which facts use for "no digest".
+// Returns the digest of these bytes. Never 0, which facts use for "no digest". O(bytes).
 inline std::uint64_t content_hash(std::string_view content) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : content) {

@@ -11,7 +11,7 @@
 
 namespace subak {
 
-// No note of cut_text() is longer.
+// The most bytes that the note of cut_text() has, so that callers can subtract them from a bound.
 inline constexpr std::size_t kCutNoteBytes = 40;
 // Returns `text` if it has at most `most` bytes. Else returns its beginning and a note: "abc... (17
 // more bytes)". The cut is between characters (UTF-8), so up to three bytes fewer than `most` may

@@ -12,8 +12,8 @@
 
 namespace subak {
 
-// Reads "16", "0.5", "2.125" as milli-GPU. At most three decimals, no sign, no exponent, at most
-// limits::kMaxMilliGpu.
+// Reads "16", "0.5", "2.125" as milli-GPU. At most three decimals, at least one digit before the
+// point, no sign, no exponent, at most limits::kMaxMilliGpu.
 Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field);
 
 // 16'000 -> "16", 500 -> "0.5". Negative amounts keep their sign.

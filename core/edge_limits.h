@@ -1,5 +1,5 @@
-// Limits of the service's requests to an API server, and of files that people write. As
-// core/limits.h.
+// Limits of the service's requests to an API server, and of files that people write. core/limits.h
+// has all other limits and says how limits are named and enforced.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,8 @@
 
 namespace subak {
 
-// A closed set; edges map it to gRPC status codes, HTTP codes and exit codes.
+// A closed set. Edges map it to the gRPC status code and the HTTP status in the two columns, and
+// the CLI maps those to exit codes.
 enum class ErrorCode : unsigned char {
   kInvalid,       // the value can never be right             INVALID_ARGUMENT     422
   kNotFound,      // no such account, job, node                NOT_FOUND            404

@@ -1,6 +1,7 @@
-// A map from a hash to small numbers (indexes of the caller's own array), in one table of 4-byte
-// cells. The caller keeps the keys. For look-up only; it has no order to iterate in. Open
-// addressing, a power of two long, at most 3/4 in use: 5 to 11 bytes an entry.
+// A hash table from the caller's keys to numbers, which are indexes of the caller's own array. The
+// caller keeps the keys, and compares them in find(). A cell takes 4 bytes, and an entry 5 to 11.
+// For look-up only: it has no order to iterate in. Open addressing with linear probing, a power of
+// two long, at most 3/4 in use.
 // Threads: none.
 #pragma once
 
@@ -19,9 +20,12 @@ inline std::uint64_t mix_bits(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// Each number is in the table at most once. Numbers may be reused after erase().
 class FlatIndex {
  public:
+  // find() returns this if there is no such number.
   static constexpr std::uint32_t kNone = 0xffff'ffff;
+  // The largest number that fits a cell. Two values above it mark empty and erased cells.
   static constexpr std::uint32_t kMaxNumber = (1u << 24) - 3;
 
   // Returns the number that was inserted under `hash` and for which same(number) holds; kNone if
@@ -58,11 +62,13 @@ class FlatIndex {
   static constexpr std::uint32_t kErased = 0xffff'fffe;
   static constexpr std::size_t kFirstCells = 64;
 
+  // Returns the part of the hash that a cell stores: its bits 56 to 63.
   static std::uint32_t cell_bits(std::uint64_t hash) {
     return static_cast<std::uint32_t>(hash >> 32) & ~kNumberMask;
   }
   template <class Same>
-  std::size_t place_of(std::uint64_t hash, Same same) const {  // or the table's length
+  // Returns the index of the cell with this number; the table's length if there is none.
+  std::size_t place_of(std::uint64_t hash, Same same) const {
     if (cells_.empty()) return 0;
     const std::size_t mask = cells_.size() - 1;
     for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
@@ -72,6 +78,7 @@ class FlatIndex {
       if (same(cell & kNumberMask)) return i;
     }
   }
+  // Writes into the first free cell of the hash's run. There must be one.
   void put(std::uint64_t hash, std::uint32_t number) {
     const std::size_t mask = cells_.size() - 1;
     std::size_t i = hash & mask;
@@ -80,6 +87,8 @@ class FlatIndex {
     cells_[i] = cell_bits(hash) | number;
   }
   template <class HashOf>
+  // Doubles the table if more than 3/8 of it would be in use. Else it only removes the marks of
+  // erased cells.
   void rehash(HashOf hash_of) {
     std::size_t length = cells_.empty() ? kFirstCells : cells_.size();
     if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only markers go
@@ -93,7 +102,9 @@ class FlatIndex {
   }
 
   std::vector<std::uint32_t> cells_;
-  std::size_t used_ = 0;  // cells that are not empty, markers of erased ones included
+  // Cells that are not empty. Cells marked as erased are among them.
+  std::size_t used_ = 0;
+  // Numbers in the table.
   std::size_t size_ = 0;
 };
 

@@ -1,5 +1,6 @@
-// Strong ids. An id is a small integer that the engine assigns once and never reuses. It orders by
-// value, which breaks the last tie of every comparison in the core. 0 is "none" for all of them.
+// Strong ids: integers that the compiler keeps apart. The engine assigns an id once and never
+// reuses it, except for a ShapeId. Ids order by value, and that order breaks the last tie of every
+// comparison in the core. The value 0 means "none" for all of them.
 // Threads: plain values.
 #pragma once
 
@@ -9,7 +10,8 @@
 
 namespace subak {
 
-// An integer that cannot be mixed up with another kind of id.
+// An integer that cannot be mixed up with another kind of id. True as a bool unless it is 0. `Tag`
+// only names the kind; `Rep` is the width in which facts store it.
 template <class Tag, class Rep>
 struct Id {
   using rep = Rep;
@@ -21,19 +23,27 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-using ClusterId = Id<struct ClusterTag, std::uint16_t>;  // one Kubernetes (or bare) cluster
-using AccountId = Id<struct AccountTag, std::uint32_t>;  // a node of the account tree, root is 1
-using NodeId = Id<struct NodeTag, std::uint32_t>;        // a node of any cluster, unique over all
-using ProductId = Id<struct ProductTag, std::uint16_t>;  // an interned GPU product, 0 = "any"
-using ShapeId = Id<struct ShapeTag, std::uint32_t>;      // an interned placement request
+// One Kubernetes cluster, or a cluster without Kubernetes.
+using ClusterId = Id<struct ClusterTag, std::uint16_t>;
+// A node of the account tree. The root is 1; accounting/account.h has further fixed ids.
+using AccountId = Id<struct AccountTag, std::uint32_t>;
+// A node of any cluster: unique over all clusters, not only within one.
+using NodeId = Id<struct NodeTag, std::uint32_t>;
+// An interned name of a GPU product. 0 means any product.
+using ProductId = Id<struct ProductTag, std::uint16_t>;
+// An interned placement request. A number is reused after its last user has gone, so it is never
+// stored.
+using ShapeId = Id<struct ShapeTag, std::uint32_t>;
 
 // A job id: the cluster in the upper 16 bits, a sequence number of that cluster in the lower 48.
-// Its text form is "3-1042" (core/text.h).
+// Sequence numbers begin at 1, so jobs of a cluster order by their creation. Its text form is
+// "3-1042" (job_id_text() of core/text.h).
 struct JobId {
   std::uint64_t value = 0;
 
   constexpr JobId() = default;
   constexpr explicit JobId(std::uint64_t v) : value(v) {}
+  // `sequence` must fit 48 bits.
   constexpr JobId(ClusterId cluster, std::uint64_t sequence)
       : value(std::uint64_t{cluster.value} << 48 | sequence) {}
   constexpr ClusterId cluster() const { return ClusterId(static_cast<std::uint16_t>(value >> 48)); }

@@ -1,4 +1,4 @@
-// Invariants of the program.
+// Invariants of the program. A broken one stops the process before a wrong state becomes durable.
 #pragma once
 
 #include <cstdio>

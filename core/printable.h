@@ -12,10 +12,11 @@
 
 namespace subak {
 
-// A character, or a byte that is not UTF-8.
+// One character of a text, or one byte that is not UTF-8.
 struct Piece {
   std::size_t bytes = 0;
-  bool printable = false;  // needs no escape
+  // True if the piece needs no escape.
+  bool printable = false;
 };
 // Returns the first piece. `text` must not be empty.
 Piece first_piece(std::string_view text);

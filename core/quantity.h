@@ -10,9 +10,12 @@
 
 namespace subak {
 
-using TimeMs = std::int64_t;      // milliseconds since the Unix epoch, UTC
-using DurationMs = std::int64_t;  // milliseconds
-// 1000 = one whole GPU; a MIG slice is its memory units / the card's
+// A point in time: milliseconds since 1970-01-01 UTC, without leap seconds.
+using TimeMs = std::int64_t;
+// A length of time in milliseconds.
+using DurationMs = std::int64_t;
+// An amount of GPUs in thousandths: 1000 is one whole GPU. A MIG slice counts its memory units by
+// those of its card (model/mig.h).
 using MilliGpu = std::int64_t;
 
 constexpr MilliGpu kMilliPerGpu = 1000;
@@ -21,12 +24,15 @@ constexpr DurationMs kMinuteMs = 60 * kSecondMs;
 constexpr DurationMs kHourMs = 60 * kMinuteMs;
 constexpr DurationMs kDayMs = 24 * kHourMs;
 
-// An exact amount of GPU time in milli-GPU x ms, added in 128 bits (an int64 would overflow within
-// three years at 100,000 GPUs). Stored and shown as (GPU-seconds, rest), 0 <= rest < 1,000,000.
-// A value type; negative amounts are corrections. Never overflows for 10^9 GPUs over 10^9 years.
+// An exact amount of GPU time in milli-GPU x ms. It is added in 128 bits: an int64 would overflow
+// within three years at 100,000 GPUs. Stored and shown as (GPU-seconds, rest), with 0 <= rest <
+// kRawPerGpuSecond. Negative amounts are corrections. It never overflows for 10^9 GPUs over 10^9
+// years.
 class GpuTime {
  public:
+  // milli-GPU x ms.
   __extension__ typedef __int128 Raw;
+  // 1000 milli-GPU x 1000 ms.
   static constexpr std::int64_t kRawPerGpuSecond = 1'000'000;
 
   constexpr GpuTime() = default;
@@ -34,6 +40,7 @@ class GpuTime {
   constexpr static GpuTime of(MilliGpu rate, DurationMs duration) {
     return GpuTime(static_cast<Raw>(rate) * duration);
   }
+  // The inverse of gpu_seconds() and rest(). `rest` may have any sign and size.
   constexpr static GpuTime from_parts(std::int64_t gpu_seconds, std::int64_t rest) {
     return GpuTime(static_cast<Raw>(gpu_seconds) * kRawPerGpuSecond + rest);
   }
@@ -45,7 +52,7 @@ class GpuTime {
     const auto r = static_cast<std::int64_t>(raw_ % kRawPerGpuSecond);
     return r < 0 ? r + kRawPerGpuSecond : r;
   }
-  // Rounded: for display, not for sums.
+  // Returns the GPU-hours, rounded: for display, never for sums.
   constexpr double gpu_hours() const { return static_cast<double>(raw_) / 3.6e9; }
   constexpr Raw raw() const { return raw_; }  // milli-GPU x ms
   constexpr bool is_zero() const { return raw_ == 0; }
@@ -84,6 +91,7 @@ struct ProductAmount {
 // Sorted by product, each product once. An empty list means "not set", an amount of 0 means 0 GPUs.
 using ProductAmounts = std::vector<ProductAmount>;
 
+// The product name that means any product. No real product has it.
 inline constexpr char kAnyProduct[] = "gpu";
 
 }  // namespace subak

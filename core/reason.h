@@ -16,8 +16,8 @@
 
 namespace subak {
 
-// The names are the API's (WaitReason.token): none is ever renamed. kReasonOrder is the order of
-// display.
+// The names are the API's (WaitReason.token), so none is ever renamed. Values are durable: append
+// only. The order of declaration has no meaning; kReasonOrder is the order of display.
 enum class ReasonToken : std::uint8_t {
   kNext,                     // nothing binds: the next pass starts the job
   kOnHold,                   // the job or its account is on hold
@@ -96,15 +96,20 @@ constexpr std::size_t rank_of(ReasonToken token) {
   return rank;
 }
 
-// One binding constraint: its subject, the amount needed and present, and the jobs or nodes in the
-// way.
+// One binding constraint of a waiting job: its subject, the amount needed and present, and the jobs
+// or nodes in the way.
 struct Reason {
   ReasonToken token = ReasonToken::kNext;
-  std::string subject;    // account path, product, label or resource
-  std::int64_t need = 0;  // in the subject's own unit (milli-GPU, slices, pods, bytes)
+  // What binds: an account path, a product, a label or a resource.
+  std::string subject;
+  // The amount needed and the amount present, in the subject's own unit: milli-GPU, slices, pods or
+  // bytes. Both are 0 where no amount applies.
+  std::int64_t need = 0;
   std::int64_t have = 0;
-  std::string detail;                 // one sentence for a person
-  std::vector<std::string> blockers;  // jobs or nodes by name, at most 8
+  // One sentence for a person.
+  std::string detail;
+  // Jobs or nodes by name, at most limits::kMaxBlockers.
+  std::vector<std::string> blockers;
 
   friend bool operator==(const Reason&, const Reason&) = default;
 };

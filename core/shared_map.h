@@ -1,9 +1,9 @@
-// An immutable map from text to values whose versions share memory. A version with some changed
-// entries copies only their buckets. So an edit of a large map costs only the edited part, even
-// while others keep older versions.
+// An immutable map from text to values, whose versions share memory. A version with some changed
+// entries copies only the buckets of those entries. So an edit of a large map costs the edited
+// part, even while readers keep older versions.
 //
 // Look-up: O(log of a bucket). changed(): O(buckets touched x entries in each + kBuckets).
-// Threads: any, read-only; a value never changes, only its versions do.
+// Threads: any, read-only. A value never changes after it is in the map.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,8 @@ namespace subak {
 template <class T>
 class SharedMap {
  public:
+  // An entry's value is shared by all versions that have it. In changed() a null value removes the
+  // key.
   using Value = std::shared_ptr<const T>;
   using Entry = std::pair<std::string, Value>;
 
@@ -73,15 +75,19 @@ class SharedMap {
   }
 
  private:
+  // Each version copies this many pointers. 100,000 keys make about 400 entries a bucket.
   static constexpr std::size_t kBuckets = 256;
   using Bucket = std::vector<Entry>;  // by key
 
+  // Returns the bucket of this key. content_hash() is the same in every build.
   static std::size_t index_of(std::string_view key) { return content_hash(key) % kBuckets; }
+  // Returns the first entry of the bucket whose key is not below `key`.
   template <class B>
   static auto place(B& bucket, std::string_view key) {
     return std::lower_bound(bucket.begin(), bucket.end(), key,
                             [](const Entry& e, std::string_view k) { return e.first < k; });
   }
+  // Sets one entry in a bucket, or removes it if its value is null.
   static void change(Bucket& bucket, Entry entry) {
     const auto it = place(bucket, entry.first);
     const bool there = it != bucket.end() && it->first == entry.first;
@@ -94,6 +100,7 @@ class SharedMap {
     }
   }
 
+  // A null bucket has no entries.
   std::array<std::shared_ptr<const Bucket>, kBuckets> buckets_;
   std::size_t size_ = 0;
 };

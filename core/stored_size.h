@@ -1,5 +1,6 @@
 // Returns how many bytes a record takes in its durable form (server/codec), without writing it. So
-// the core knows the size of its own records, and limits of facts are limits of inputs.
+// the core can bound the size of facts by bounding its inputs.
+// The form is protobuf's. Source: https://protobuf.dev/programming-guides/encoding/
 // Threads: pure functions.
 #pragma once
 
@@ -14,11 +15,12 @@
 
 namespace subak {
 
-// Field visitor that adds up the size. Never less than the real size; two bytes more for each empty
-// record in it.
+// Field visitor that adds up the size: pass it to `fields` of a record (core/text.h). The sum is
+// never below the real size. It is two bytes above it for each empty record inside.
 class StoredSize {
  public:
   template <class T>
+  // Adds one field. A field at 0 or an empty text takes no bytes, as in the durable form.
   void operator()(int number, std::string_view, const T& value) {
     if constexpr (std::same_as<T, std::string>) {
       if (!value.empty()) bytes_ += tag(number) + in_length(value.size());
@@ -39,19 +41,23 @@ class StoredSize {
   std::size_t bytes() const { return bytes_; }
 
  private:
+  // Returns the bytes of a base-128 varint: 1 to 10.
   static std::size_t varint(std::uint64_t value) {
     return static_cast<std::size_t>(std::bit_width(value | 1) + 6) / 7;
   }
+  // Returns the bytes of a field's tag: its number and three bits of wire type.
   static std::size_t tag(int number) {
     constexpr int kTypeBits = 3;
     return varint(static_cast<std::uint64_t>(number) << kTypeBits);
   }
+  // Returns the bytes of a text or record with its length in front.
   static std::size_t in_length(std::size_t bytes) { return varint(bytes) + bytes; }
 
   void add_number(int number, std::uint64_t value) {
     if (value != 0) bytes_ += tag(number) + varint(value);
   }
   template <class T>
+  // Adds an item of a list, or a record. Unlike a field, an empty item takes its tag.
   void add_item(int number, const T& item) {
     if constexpr (std::same_as<T, std::string>) {
       bytes_ += tag(number) + in_length(item.size());

@@ -34,7 +34,9 @@ namespace subak {
 // Specialise for each enum in a record: its spellings, indexed by value. Values are durable: append
 // only.
 template <class E>
-struct EnumText;  // static constexpr std::array<std::string_view, N> names;
+// A specialisation has: static constexpr std::array<std::string_view, N> names. It may have
+// values_of_version too (core/versions.h).
+struct EnumText;
 
 // Returns the spelling; "?" for a value without one.
 template <class E>
@@ -52,12 +54,14 @@ constexpr std::optional<E> enum_from(std::string_view name) {
 }
 
 template <class T>
+// A list field: any std::vector.
 concept IsVector = requires {
   typename T::value_type;
   typename T::allocator_type;
 }
 &&!std::same_as<T, std::string>;
 template <class T>
+// An Id of core/ids.h, which is written as its number. JobId has a text form of its own.
 concept IsSmallId = requires(T t) {
   typename T::rep;
   { t.value } -> std::convertible_to<std::uint64_t>;
@@ -75,13 +79,21 @@ class Reader {
   explicit Reader(std::string_view text) : rest_(text) {}
   bool ok() const { return !error_; }
   const std::optional<Error>& error() const { return error_; }
+  // Keeps this error, unless an earlier one is kept.
   void fail(std::string_view field, std::string_view got, std::string_view want);
 
+  // Skips spaces and tabs.
   void skip_blanks();
+  // True if only blanks are left.
   bool at_end();
-  bool accept(char c);                              // skips blanks first
-  std::string_view read_name();                     // up to '='; consumes the '='
-  std::string read_string(std::string_view field);  // atom or quoted
+  // Skips blanks, then consumes `c`. Returns false, without an error, if another character is next.
+  bool accept(char c);
+  // Reads a name and consumes the '=' behind it. Returns a view into the text, "" after an error.
+  std::string_view read_name();
+  // Reads an atom or a quoted text, without its quotes and escapes. An unquoted empty atom is an
+  // error.
+  std::string read_string(std::string_view field);
+  // Returns the text that is not consumed yet.
   std::string_view rest() const { return rest_; }
 
  private:
@@ -89,7 +101,8 @@ class Reader {
   std::optional<Error> error_;
 };
 
-std::string job_id_text(JobId id);  // "3-1042"
+// Returns the cluster and the sequence number: "3-1042".
+std::string job_id_text(JobId id);
 // Returns nothing if the text is not two such numbers that fit a JobId.
 std::optional<JobId> parse_job_id(std::string_view text);
 
@@ -100,7 +113,8 @@ void write_value(std::string& out, const T& value);
 template <class T>
 void read_value(Reader& in, std::string_view field, T& value);
 
-// Field visitor that appends " name=value" for each field that differs from its default.
+// Field visitor that appends "name=value" for each field that differs from its default, with spaces
+// between them.
 struct FieldWriter {
   std::string& out;
   bool first = true;
@@ -124,7 +138,8 @@ struct NumberZeroer {
   }
 };
 
-// Field visitor that fills the one field whose name was read.
+// Field visitor that fills the one field whose name was read. Afterwards `found` says whether the
+// record has that field.
 struct FieldReader {
   Reader& in;
   std::string_view name;
@@ -187,6 +202,7 @@ void write_value(std::string& out, const T& value) {
 }
 
 template <class T>
+// Reads an atom as a number. "want a number in range" if it is none, or does not fit the type.
 void read_number(Reader& in, std::string_view field, T& value) {
   const std::string s = in.read_string(field);
   if (!in.ok()) return;

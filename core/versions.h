@@ -23,6 +23,7 @@ struct FieldNumber {
   constexpr FieldNumber(int n, std::uint32_t v) : number(n), version(v) {}
   constexpr operator int() const { return number; }  // NOLINT: implicit on purpose
 };
+// Returns the number of a field that came with `Version`, which is above 1.
 template <std::uint32_t Version>
 constexpr FieldNumber in_version(int number) {
   static_assert(Version > 1, "a field of version 1 has its number alone");
