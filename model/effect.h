@@ -1,6 +1,7 @@
 // Effects: commands to an edge that follow from facts. They are a function of the state: after a
 // crash the edge asks Engine::outstanding and loses nothing. They are delivered at least once.
 // Applying one twice is harmless, since each names its attempt.
+// Threads: plain values.
 #pragma once
 
 #include <array>
@@ -17,10 +18,13 @@
 
 namespace subak {
 
+// What the edge must do with the pods of an effect.
 enum class EffectKind : std::uint8_t {
-  kOpenGate,  // let these pods go to these nodes (API job: launch these ranks there)
-  kEvict,     // end these pods
-  // Keep the gates of Effect::keep_closed closed. It is the only effect for a job of pods that
+  // Lets these pods go to these nodes. For an API job: launches these ranks there.
+  kOpenGate,
+  // Ends these pods.
+  kEvict,
+  // Keeps the gates of Effect::keep_closed closed. It is the only effect for a job of pods that
   // waits again.
   kKeepClosed,
 };
@@ -32,12 +36,17 @@ struct EnumText<EffectKind> {
 // One pod of an effect, with everything an edge needs to act on it.
 struct EffectPod {
   std::uint32_t rank = 0;
-  std::string uid;   // empty for API jobs
-  std::string name;  // "namespace/name"; empty for API jobs
-  std::string node;  // node name
+  // Uid and "namespace/name" of the pod; both are empty for API jobs.
+  std::string uid;
+  std::string name;
+  // The name of the node in its cluster.
+  std::string node;
   GpuKind kind = GpuKind::kNone;
+  // Whole GPUs, replicas or slices, by `kind`.
   std::int64_t gpus = 0;
-  std::string profile;  // MIG
+  // The MIG profile, for kMig only.
+  std::string profile;
+  // As in PodSlot.
   std::uint64_t gpu_mask = 0;
   MilliGpu milligpu = 0;
   template <class V>
@@ -61,8 +70,10 @@ struct Effect {
   ClusterId cluster;
   JobId job;
   std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;         // kOpenGate: when the hold is released
-  Cause cause = Cause::kNone;  // kEvict
+  // When the hold is released. Only for kOpenGate.
+  TimeMs until_ms = 0;
+  // Why the pods must end. Only for kEvict.
+  Cause cause = Cause::kNone;
   std::vector<EffectPod> pods;
   // The cluster's current session; 0 if none follows it. An edge of an older session does not act.
   std::uint64_t session = 0;

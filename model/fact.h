@@ -33,7 +33,7 @@
 
 namespace subak {
 
-// Why a reservation was made, moved or given up. Values are durable: append only.
+// Why a reservation was made, moved or ended. Values are durable: append only.
 enum class ReserveCause : std::uint8_t {
   kMade,     // the job did not fit in its turn
   kEarlier,  // a better placement was found: an earlier start, or a promise instead of a guess
@@ -52,11 +52,14 @@ struct EnumText<ReserveCause> {
 
 namespace fact {
 
+// Creates a cluster or replaces its name's settings. Running pods of namespaces that are enforced
+// now are adopted by JobAdopted facts after it.
 struct ClusterSet {
   static constexpr std::string_view kName = "cluster_set";
   ClusterId id;
   std::string name;
   Mode mode = Mode::kObserve;
+  // Modes that differ from `mode`, sorted by namespace.
   std::vector<NamespaceMode> namespaces;
   EditStamp edit;
   template <class V>
@@ -77,8 +80,10 @@ struct ClusterSynced {
   ClusterId id;
   bool synced = false;
   bool owned = false;
-  std::uint64_t session = 0;  // the newest; 0: no list ever began
-  TimeMs since_ms = 0;        // set only while it is not synced
+  // The newest session (docs/design/0031); 0: no list ever began.
+  std::uint64_t session = 0;
+  // Since when events may be missing. Set only while the cluster is not synced.
+  TimeMs since_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -89,18 +94,21 @@ struct ClusterSynced {
   }
 };
 
-// The node as Subak counts it from now on, with its installed GPUs.
+// The node as Subak counts it from now on, with its installed GPUs. Replaces all that earlier facts
+// said of this node.
 struct NodeSet {
   static constexpr std::string_view kName = "node_set";
   NodeId id;
   ClusterId cluster;
   NodeSpec spec;
   bool drained = false;
-  EditStamp edit;  // of an import or drain; empty when observed
+  // Of an import or a drain; empty if a watch reported the node.
+  EditStamp edit;
   // When a planned drain begins and when a drain ends. 0: not planned; no end is set.
   TimeMs drain_from_ms = 0;
   TimeMs drain_until_ms = 0;
-  TimeMs since_ms = 0;  // only in a checkpoint: since when the node is known
+  // Since when the node is known. Set in checkpoints only.
+  TimeMs since_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -114,6 +122,7 @@ struct NodeSet {
   }
 };
 
+// The node is gone, with its backoffs. All its holds ended before.
 struct NodeRemoved {
   static constexpr std::string_view kName = "node_removed";
   NodeId id;
@@ -123,6 +132,7 @@ struct NodeRemoved {
   }
 };
 
+// Replaces the whole policy. A change of the half-life comes only while all meters are empty.
 struct PolicySet {
   static constexpr std::string_view kName = "policy_set";
   Policy policy;
@@ -134,10 +144,13 @@ struct PolicySet {
   }
 };
 
+// Creates an account or replaces its settings. The first settings of an account add it below its
+// parent, which its path names.
 struct AccountSet {
   static constexpr std::string_view kName = "account_set";
   AccountId id;
   AccountSpec spec;
+  // One more than the last revision of this id.
   std::int64_t revision = 0;
   EditStamp edit;
   template <class V>
@@ -149,6 +162,8 @@ struct AccountSet {
   }
 };
 
+// The account is gone from the tree, and has no jobs left. Its id stays in the ledger and is never
+// reused.
 struct AccountDeleted {
   static constexpr std::string_view kName = "account_deleted";
   AccountId id;
@@ -170,8 +185,11 @@ struct AccountDeleted {
 // An edit that was refused, for the audit log. It changes nothing.
 struct EditRefused {
   static constexpr std::string_view kName = "edit_refused";
-  std::string what;     // the input's kind
-  std::string subject;  // account path, job, cluster
+  // The input's kind (`kName` of its struct).
+  std::string what;
+  // An account path, a job, a cluster or a node.
+  std::string subject;
+  // Error::message() of the refusal.
   std::string error;
   EditStamp edit;
   template <class V>
@@ -183,7 +201,7 @@ struct EditRefused {
   }
 };
 
-// One row of the books.
+// One row of the ledger: what a pod held up to now, or a correction of an earlier row.
 struct Charged {
   static constexpr std::string_view kName = "charged";
   LedgerRow row;
@@ -207,12 +225,17 @@ struct Reserved {
     friend bool operator==(const Kept&, const Kept&) = default;
   };
   JobId job;
-  std::vector<Kept> nodes;  // ascending; a node is in one reservation at most
-  TimeMs start_ms = 0;      // limits::kMaxTimeMs: the end of its holders is not known
-  bool estimated = false;   // the start rests on a guessed end
+  // Ascending. A node is in one reservation at most.
+  std::vector<Kept> nodes;
+  // limits::kMaxTimeMs: the end of its holders is not known.
+  TimeMs start_ms = 0;
+  // The start rests on a guessed end of a job without a trusted time limit.
+  bool estimated = false;
   ReserveCause cause = ReserveCause::kMade;
-  TimeMs made_ms = 0;      // when the job got the first of its consecutive reservations
-  std::uint32_t late = 0;  // how often the start has moved later since then
+  // When the job got the first of its consecutive reservations.
+  TimeMs made_ms = 0;
+  // How often the start has moved later since then.
+  std::uint32_t late = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -227,7 +250,8 @@ struct Reserved {
 };
 
 // The capacity side of one node's bill up to `as_of_ms`. Written at each UTC midnight, and in
-// checkpoints.
+// checkpoints. It always holds: installed + overcommitted = allocated + idle + stranded + unusable
+// (NodeBooks).
 struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
   NodeId node;
@@ -262,6 +286,7 @@ struct Finalized {
 // An operator accepted the wall clock. Time is `after_ms` from here on, or later if it already was.
 struct ClockAccepted {
   static constexpr std::string_view kName = "clock_accepted";
+  // The engine's time before the edit.
   TimeMs before_ms = 0;
   TimeMs after_ms = 0;
   EditStamp edit;
@@ -289,7 +314,7 @@ struct ClusterRemoved {
 // the node is not tried for them, until `until_ms`. Then only the count is remembered, again until
 // `until_ms`. No times: the record is deleted.
 // With a job, the cluster's scheduler refused pods of that job there. The reason may be the job's
-// own, so other jobs with pods of this shape only try the node last.
+// own, so other jobs with pods of this shape only try the node last (docs/design/0072).
 struct NodeBackedOff {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
@@ -297,7 +322,8 @@ struct NodeBackedOff {
   std::uint32_t times = 0;
   TimeMs until_ms = 0;
   bool barred = false;
-  JobId job{};  // none: the node's kubelet rejected them, of any job
+  // None: the node's kubelet rejected the pods, whatever their job.
+  JobId job{};
   template <class V>
   void fields(V& v) {
     v(1, "node", node);
@@ -355,7 +381,8 @@ struct NamespaceLabelled {
 struct GangResized {
   static constexpr std::string_view kName = "gang_resized";
   JobId id;
-  std::uint32_t size = 0;  // from 1
+  // The number of ranks, from 1.
+  std::uint32_t size = 0;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -415,14 +442,17 @@ static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());
 
+// One fact with its place in the log. `seq` counts all facts of a store from 1; it is 0 in
+// checkpoints. `time_ms` is the engine's time of the decision and never goes backwards.
 struct Fact {
-  std::uint64_t seq = 0;  // 0 in checkpoints
+  std::uint64_t seq = 0;
   TimeMs time_ms = 0;
   fact::Body body;
 };
 
-// Converts to and from the text form "#12 @1000 job_created id=1-1 ...". One canonical line: equal
-// facts have equal bytes.
+// Converts to and from the text form "#12 @1000 job_created id=1-1 ...", one canonical line: equal
+// facts have equal bytes. fact_from_text() reads fields in any order. Its error is kInvalid and
+// names the field.
 std::string fact_to_text(const Fact& fact);
 Result<Fact> fact_from_text(std::string_view line);
 

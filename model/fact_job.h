@@ -1,4 +1,9 @@
 // Facts about jobs and their pods. Part of model/fact.h: include that header instead.
+//
+// Common fields. `id` or `job` names the job, which must exist. `rank` is the index of a pod in its
+// job, from 0: the ranks of the gang, then the pods that wait behind them. `attempt` counts the
+// starts of a job from 1; 0 is before the first. `until_ms` and other times are the engine's clock,
+// 0 where no time applies. `edit` is who asked for it, empty if Subak decided by itself.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +23,15 @@ namespace subak {
 // The author, reason and request of an edit. Every edit has it, so that the audit log follows from
 // the facts.
 struct EditStamp {
+  // The caller as the edge knows it ("token:ci", "loopback").
   std::string actor;
+  // Free text of the caller, or of Subak for edits of its own.
   std::string reason;
   std::string request_id;
-  Method method = Method::kNone;  // this and `content` only beside a request id
-  std::uint64_t content = 0;      // core/content_hash.h of the request
+  // The call and the digest of its content (core/content_hash.h). Both are set only beside a
+  // request id.
+  Method method = Method::kNone;
+  std::uint64_t content = 0;
   template <class V>
   void fields(V& v) {
     v(1, "actor", actor);
@@ -43,16 +52,23 @@ struct JobCreated {
   JobId id;
   JobOrigin origin = JobOrigin::kApi;
   JobState state = JobState::kIncomplete;
-  AccountId leaf;       // the user's node, else the account; kUnassigned if it has no account
-  std::string name;     // free text of an API job, "ns/gang" of pods
-  GangRequest request;  // pods: topology, prefer, segment only until complete
+  // The user's node if the job has a user, else the account. kUnassigned if it has no account yet.
+  AccountId leaf;
+  // Free text of an API job, or "namespace/gang" of pods.
+  std::string name;
+  // The complete request of an API job. A job of pods has its gang's wishes here and no groups: the
+  // shapes come with its pods.
+  GangRequest request;
+  // The number of pods that start together, from 1.
   std::uint32_t gang_size = 0;
+  // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
-  DurationMs time_limit_ms = 0;
+  DurationMs time_limit_ms = 0;  // 0: none
   EditStamp edit;
-  TimeMs submit_ms = 0;  // since when it waits, if that is before this fact; 0: from now on
-  bool gang = false;     // later pods with its name and owner are its members
-  std::string owner;     // of a gang: PodRecord::owner
+  // Since when the job waits, if that is before this fact; 0: from this fact on.
+  TimeMs submit_ms = 0;
+  bool gang = false;  // later pods with its name and owner are its members
+  std::string owner;  // of a gang: PodRecord::owner
   // The account and user that its pods name, while the job has no account.
   std::string account, user;
   // Of a job made of pods: its account was draining when the job came. The job is not queued before
@@ -93,14 +109,19 @@ struct PodAdded {
   std::string uid;
   std::string name;  // "namespace/name"
   PodShape shape;
+  // The pod has a controller that would replace it.
   bool controlled = false;
   bool bound = false;
+  // Where the pod sits and since when. Only with `bound`.
   PodSlot slot;
   TimeMs bound_at_ms = 0;
-  std::string dispute;  // where it contradicts its gang, both values; empty: nowhere
+  // Where the pod contradicts its gang: both values, as text for people. Empty: it agrees.
+  std::string dispute;
   PodGate gate = PodGate::kOpen;
-  TimeMs until_ms = 0;      // of a pod that takes a hold: the new end of its attempt's hold
-  std::uint32_t order = 0;  // 1 + PodRecord::rank; 0: not known
+  // The new end of its attempt's hold, if the pod takes a hold. Else 0.
+  TimeMs until_ms = 0;
+  // 1 + PodRecord::rank, the pod's own order in its gang; 0: not known.
+  std::uint32_t order = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -124,6 +145,7 @@ struct PodAdded {
 struct PodsExpected {
   static constexpr std::string_view kName = "pods_expected";
   JobId job;
+  // The rank of the first pod of `groups`; the others follow without gaps.
   std::uint32_t first = 0;
   std::vector<PodGroup> groups;
   template <class V>
@@ -134,14 +156,15 @@ struct PodsExpected {
   }
 };
 
-// A waiting pod changed its request.
+// A waiting pod changed its request. If its gang is already one request, that request changes and
+// the job's reservation ends.
 struct PodChanged {
   static constexpr std::string_view kName = "pod_changed";
   JobId job;
   std::uint32_t rank = 0;
   PodShape shape;
-  std::string dispute;      // as PodAdded's
-  std::uint32_t order = 0;  // as PodAdded's
+  std::string dispute;      // as in PodAdded
+  std::uint32_t order = 0;  // as in PodAdded
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -155,6 +178,7 @@ struct PodChanged {
 // Waiting pods of a gang exchange ranks, so that the ranks follow the pods' own order.
 struct PodsRanked {
   static constexpr std::string_view kName = "pods_ranked";
+  // The pod at rank `from` moves to `rank`. All moves of a fact happen at once.
   struct Move {
     std::uint32_t from = 0;
     std::uint32_t rank = 0;
@@ -166,7 +190,8 @@ struct PodsRanked {
     friend bool operator==(const Move&, const Move&) = default;
   };
   JobId job;
-  std::vector<Move> moves;  // by rank; the ranks that are left equal the ranks that are taken
+  // Ascending by `rank`. The ranks that are left equal the ranks that are taken.
+  std::vector<Move> moves;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -174,7 +199,7 @@ struct PodsRanked {
   }
 };
 
-// A waiting pod takes the free rank of a pod that has gone.
+// A waiting pod behind the ranks takes the free rank of a pod that has gone.
 struct PodSeated {
   static constexpr std::string_view kName = "pod_seated";
   JobId job;
@@ -194,7 +219,7 @@ struct PodGated {
   static constexpr std::string_view kName = "pod_gated";
   JobId job;
   std::uint32_t rank = 0;
-  PodGate gate = PodGate::kOpen;
+  PodGate gate = PodGate::kOpen;  // the gates that are left
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -268,9 +293,10 @@ struct JobAdopted {
 struct AttemptStarted {
   static constexpr std::string_view kName = "attempt_started";
   JobId id;
-  std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;         // all its pods should be bound by then
-  std::vector<PodSlot> slots;  // by rank
+  std::uint32_t attempt = 0;  // one more than the job's last
+  // When the hold is over: all pods should be bound by then.
+  TimeMs until_ms = 0;
+  std::vector<PodSlot> slots;  // one hold for each pod of the gang, by rank
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -299,9 +325,10 @@ struct StopAsked {
   JobId id;
   std::uint32_t attempt = 0;
   Cause cause = Cause::kNone;
-  EditStamp by;         // empty: Subak itself
-  TimeMs until_ms = 0;  // unbound pods keep their holds until then; 0: there are none, or no limit
-  JobState from = JobState::kIncomplete;  // the state before
+  EditStamp by;  // empty: Subak itself
+  // Unbound pods keep their holds until then. 0: there are none, or there is no limit.
+  TimeMs until_ms = 0;
+  JobState from = JobState::kIncomplete;  // the state before, for the audit log
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -319,7 +346,7 @@ struct JobOverran {
   static constexpr std::string_view kName = "job_overran";
   JobId id;
   std::uint32_t attempt = 0;
-  std::uint32_t times = 0;
+  std::uint32_t times = 0;  // grows by more than 1 if the engine looked late
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -347,6 +374,7 @@ struct SchedulerRefused {
   static constexpr std::string_view kName = "scheduler_refused";
   JobId id;
   std::uint32_t rank = 0;
+  // The message of the cluster's scheduler, never empty.
   std::string words;
   std::uint32_t backoffs = 0;  // attempts in a row that led to a backoff
   TimeMs until_ms = 0;         // the job is not queued before; 0: it is queued at once
@@ -377,7 +405,7 @@ struct AttemptEnded {
   JobId id;
   std::uint32_t attempt = 0;  // 0: of a job that was found running
   Cause cause = Cause::kNone;
-  JobState to = JobState::kDone;
+  JobState to = JobState::kDone;  // kDone or a waiting state
   // Of kPaused: when it is queued again by itself; 0: only a person can queue it.
   TimeMs until_ms = 0;
   template <class V>
@@ -390,7 +418,8 @@ struct AttemptEnded {
   }
 };
 
-// A pod that was on its way loses its hold (its "place") and stays.
+// A pod that was on its way loses its hold (its "place") and waits again. Its job keeps its
+// attempt.
 struct PlaceLost {
   static constexpr std::string_view kName = "place_lost";
   JobId job;
@@ -407,16 +436,16 @@ struct PlaceLost {
 // The pod is bound: its hold became a meter at `at_ms` on `slot`. That is the reserved slot unless
 // another party bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod
 // ran before its node was known, and was counted on its reserved slot.
-// `seen_ms`: when the pod certainly existed, by our clock; 0: at the fact's time. `behind_ms`: how
-// far the reporter's clock is behind ours, as far as this report shows. 0: not behind, or a better
-// source is known.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
   PodSlot slot;
+  // When the pod certainly existed, by our clock; 0: at the fact's time.
   TimeMs seen_ms = 0;
+  // How far the reporter's clock is behind ours, as far as this report shows. 0: not behind, or a
+  // better source is known (docs/design/0078).
   DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -429,13 +458,15 @@ struct PodBound {
   }
 };
 
+// The first container of a bound pod runs since `at_ms`.
 struct PodRunning {
   static constexpr std::string_view kName = "pod_running";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  TimeMs seen_ms = 0;        // as in PodBound
-  DurationMs behind_ms = 0;  // as in PodBound
+  // Both as in PodBound.
+  TimeMs seen_ms = 0;
+  DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -452,6 +483,7 @@ struct PodGone {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
+  // Why it ended. A cause other than kNone and kFinished becomes the job's, unless the job has one.
   Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {

@@ -1,5 +1,6 @@
-// Facts of checkpoints only: sums and counters that a replay from the first fact would give. Part
-// of model/fact.h: include that header instead.
+// Facts of checkpoints only: sums and counters that a replay from the first fact would give. A
+// restart reads the newest checkpoint and the facts after it. Part of model/fact.h: include that
+// header instead.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace subak {
 
-// The stored form of a GpuTime.
+// The stored form of a GpuTime (core/quantity.h): whole GPU-seconds, and the rest in milli-GPU x
+// ms.
 struct StoredGpuTime {
   std::int64_t gpu_seconds = 0;
   std::int64_t rest = 0;
@@ -31,10 +33,10 @@ struct StoredGpuTime {
 
 namespace fact {
 
-// The meters of one account. A Meter is the stored form of DecayedMeter::State
-// (accounting/decay.h).
+// The meters of one account, with all bits of their state.
 struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
+  // The stored form of DecayedMeter::State (accounting/decay.h), which explains each field.
   struct Meter {
     double a = 0;
     std::int64_t shift = 0;
@@ -68,15 +70,17 @@ struct MetersSnapshot {
   }
 };
 
-// One sum of the ledger.
+// One sum of the ledger: of all rows with this payer, holder, state and product, or of one node.
 struct LedgerSnapshot {
   static constexpr std::string_view kName = "ledger_kept";
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
   std::string product;
-  NodeId node;  // set: the sum of one node; else of one (payer, holder, state, product)
+  // Set: the sum of one node, and the fields above do not count.
+  NodeId node;
   StoredGpuTime amount;
-  std::uint64_t rows = 0;  // set in the first of these facts only
+  // How many rows the ledger has ever had. Set in the first of these facts only.
+  std::uint64_t rows = 0;
   template <class V>
   void fields(V& v) {
     v(1, "payer", payer);
@@ -90,16 +94,21 @@ struct LedgerSnapshot {
 };
 
 // A remembered request id with its reply.
-struct RequestSnapshot {  // also of a request that changed nothing
+// Requests that changed nothing are remembered too, so a repetition gets the same reply.
+struct RequestSnapshot {
   static constexpr std::string_view kName = "request_kept";
   std::string request_id;
+  // When the request was decided. It is forgotten limits::kRequestIdLifeMs later.
   TimeMs at_ms = 0;
+  // The reply: the job or account that it names, and its revision.
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
+  // The caller. With `method` and `request_id` it is the key.
   std::string actor;
   Method method = Method::kNone;
-  std::uint64_t content = 0;  // as in EditStamp
+  // The digest of the request, as in EditStamp.
+  std::uint64_t content = 0;
   template <class V>
   void fields(V& v) {
     v(1, "request_id", request_id);
@@ -113,10 +122,12 @@ struct RequestSnapshot {  // also of a request that changed nothing
   }
 };
 
-// The counters from which ids are made.
+// A counter from which ids are made: of one cluster's jobs, or of all nodes.
 struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
-  ClusterId cluster;  // set: that cluster's job sequence
+  // Set: `next_job` is the sequence number of that cluster's next job. None: `next_node` is the id
+  // of the next node.
+  ClusterId cluster;
   std::uint64_t next_job = 0;
   std::uint32_t next_node = 0;
   template <class V>
@@ -127,25 +138,31 @@ struct CountersSnapshot {
   }
 };
 
-// The present state of a job with its pods. Only in checkpoints.
-// A job that is too large for one fact becomes several in a row, with the pods in order of rank.
-// All but the last have `more` set and carry only pods.
+// The present state of a job with its pods. A job that is too large for one fact becomes several in
+// a row, with the pods in order of rank. All but the last have `more` set and carry only the job's
+// id and pods.
 struct JobSnapshot {
   static constexpr std::string_view kName = "job_kept";
+  // One pod, by its rank. Fields are as in PodAdded unless a comment says otherwise.
   struct Pod {
+    // Empty for a pod of an API job, and for a pod that is only expected.
     std::string uid;
     std::string name;
     PodState state = PodState::kWaiting;
     bool controlled = false;
+    // What the pod holds, and since when it is not charged yet.
     PodSlot slot;
     TimeMs since_ms = 0;
-    PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
+    // Only of a Kubernetes pod whose shape is not in the job's request.
+    PodShape shape;
     std::string dispute;
     PodGate gate = PodGate::kOpen;
-    TimeMs seen_ms = 0;        // as in PodBound; 0: it was never bound
-    DurationMs behind_ms = 0;  // as in PodBound
-    std::uint32_t order = 0;   // as in PodAdded
-    bool refused = false;      // SchedulerRefused was written for its current hold
+    // Both as in PodBound; 0 if the pod is not bound.
+    TimeMs seen_ms = 0;
+    DurationMs behind_ms = 0;
+    std::uint32_t order = 0;  // as in PodAdded
+    // SchedulerRefused was written for its current hold.
+    bool refused = false;
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -164,19 +181,29 @@ struct JobSnapshot {
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };
+  // The job as created, with its present state, leaf and gang size. `edit` and `submit_ms` are not
+  // set.
   JobCreated job;
-  std::vector<Pod> pods;  // empty if an API job never started an attempt
+  // By rank. Empty if an API job never started an attempt.
+  std::vector<Pod> pods;
   TimeMs submit_ms = 0;
   std::uint32_t attempt = 0;
+  // The job's deadline: the end of its hold, pause or wait for pods. 0: none.
   TimeMs until_ms = 0;
+  // Why the job or its last attempt ended.
   Cause cause = Cause::kNone;
+  // Of the current or last attempt; 0 if the job waits.
   TimeMs started_ms = 0;
   TimeMs ended_ms = 0;
   bool more = false;
+  // Why its pods are asked to end; kNone: they are not.
   Cause stop = Cause::kNone;
+  // How many attempts in a row ended since a gate could not be opened (kReleaseRefused).
   std::uint32_t refusals = 0;
+  // When the cluster refused to end one of its pods; 0: it did not.
   TimeMs end_refused_ms = 0;
-  std::uint32_t overruns = 0;  // JobOverran::times
+  // JobOverran::times of this attempt.
+  std::uint32_t overruns = 0;
   // From SchedulerRefused. No words: there was no refusal, or it is forgotten.
   std::string refusal_words;
   std::uint32_t backoffs = 0;

@@ -1,6 +1,11 @@
 // Inputs: events and requests. An edge builds one, the shell stamps its time, and Engine::apply
 // decides. They are plain records with one text form (core/text.h), which scenario files, recorded
 // traces and logs share. Inputs are not durable; facts are (model/fact.h).
+//
+// Common fields of requests. `cluster` is a name; empty means the only cluster. `reason` is free
+// text for the audit log. `validate_only` decides everything, warnings and errors included, but
+// writes no fact. The errors below are in the reply. Before any of them, model/bounds.h refuses
+// fields that are too large.
 #pragma once
 
 #include <array>
@@ -26,15 +31,20 @@ namespace in {
 
 // --- requests of people and programs ------------------------------------------------------------
 
-// Creates a cluster or changes its mode. A change to enforce adopts the running pods.
+// Creates a cluster or changes its mode. A change to enforce adopts the running pods. A request
+// without a difference writes nothing.
+// kInvalid: the name is no DNS label. kNotFound: `must_exist`. kExhausted: limits::kMaxClusters, or
+// all ids are used.
 struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
   std::string name;
   Mode mode = Mode::kObserve;
-  std::vector<NamespaceMode> namespaces;  // overrides, sorted
+  // Namespaces with a mode of their own, in any order.
+  std::vector<NamespaceMode> namespaces;
   std::string reason;
   bool validate_only = false;
-  bool must_exist = false;  // refuse if there is no cluster of this name
+  // Refuses the request if there is no cluster of this name.
+  bool must_exist = false;
   // A cluster that this one replaces: it is removed if it never had a node or a job. Empty: none.
   std::string replaces{};
   template <class V>
@@ -49,7 +59,10 @@ struct SetCluster {
   }
 };
 
-// Removes a cluster without live jobs and pods, with its nodes. Its id is never reused.
+// Removes a cluster without live jobs and pods, with its nodes. Its id is never reused. Here an
+// empty name is an error.
+// kNotFound: no such cluster. kPrecondition: it has jobs that are not done; the error names the
+// first.
 struct DeleteCluster {
   static constexpr std::string_view kName = "delete_cluster";
   std::string name;
@@ -63,7 +76,10 @@ struct DeleteCluster {
   }
 };
 
-// Replaces a cluster's owned fleet. The next list of an edge replaces the imported nodes.
+// Replaces a cluster's owned fleet. Nodes that are not named are removed, and pods there end. The
+// next list of an edge replaces the imported nodes.
+// kNotFound: no such cluster. kInvalid: a node is wrong or named twice. kExhausted: too many nodes
+// or product names.
 struct ImportNodes {
   static constexpr std::string_view kName = "import_nodes";
   std::string cluster;
@@ -90,8 +106,10 @@ struct DrainNode {
   std::string node;
   bool drained = false;
   std::string reason;
-  TimeMs from_ms = 0;   // 0, or a past time: now
-  TimeMs until_ms = 0;  // 0: until a person ends the drain
+  // 0, or a past time: from now on.
+  TimeMs from_ms = 0;
+  // 0: until a person ends the drain.
+  TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -103,6 +121,9 @@ struct DrainNode {
   }
 };
 
+// Replaces the whole policy. The same policy again writes nothing.
+// kInvalid: a number is out of its range. kPrecondition: a new half-life once there is usage, or
+// the order kUsageTick once anything runs.
 struct SetPolicy {
   static constexpr std::string_view kName = "set_policy";
   Policy policy;
@@ -133,15 +154,20 @@ struct UnchangedFields {
 };
 
 // Creates an account (revision 0, or the account does not exist) or changes one. A `revision` other
-// than 0 must be the current one.
+// than 0 must be the current one. The reply has the account before and after.
+// kExists, kNotFound: `must_create`, `must_exist`. kConflict: another revision. kPrecondition: the
+// quotas below an account would exceed its own. kInvalid: a path or amount is wrong. kExhausted:
+// too many product names.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
   AccountSpec spec;
   std::int64_t revision = 0;
   std::string reason;
   bool validate_only = false;
-  bool must_create = false;  // refuse if the account exists
-  bool must_exist = false;   // refuse if it does not
+  // Refuses the request if the account exists.
+  bool must_create = false;
+  // Refuses the request if the account does not exist.
+  bool must_exist = false;
   UnchangedFields unchanged;
   template <class V>
   void fields(V& v) {
@@ -155,6 +181,10 @@ struct SetAccount {
   }
 };
 
+// Removes an account without jobs and without accounts below it. A `revision` other than 0 must be
+// the current one.
+// kNotFound: no such account. kConflict: another revision. kPrecondition: it is the root, or it has
+// children, GPUs or jobs.
 struct DeleteAccount {
   static constexpr std::string_view kName = "delete_account";
   std::string path;
@@ -170,15 +200,23 @@ struct DeleteAccount {
   }
 };
 
+// Creates a job of the API. Its launcher starts the pods when the edge gets an open_gate effect.
+// The reply has the job's id, and a warning if the present fleet could never hold the job.
+// kNotFound: no such cluster or account. kInvalid: a user or profile that cannot exist.
+// kPrecondition: the account drains, or a limit on its path never allows the request. kExhausted:
+// limits::kMaxQueuedJobs.
 struct SubmitJob {
   static constexpr std::string_view kName = "submit_job";
-  std::string cluster;  // empty: the only one
+  std::string cluster;
   std::string account;
+  // A user below the account, created on first use; empty: the account itself.
   std::string user;
   std::string name;
   GangRequest request;
   std::int32_t priority = 0;
+  // 0: no time limit.
   DurationMs time_limit_ms = 0;
+  // The job begins as kPaused, and a person must release it.
   bool held = false;
   bool validate_only = false;
   template <class V>
@@ -195,7 +233,9 @@ struct SubmitJob {
   }
 };
 
-// Ends a job. A job without pods ends at once; any other by evicting its pods.
+// Ends a job. A job without pods ends at once; any other by evicting its pods. Pods of a gang that
+// became jobs of their own end with the gang. A job that is done or ends already stays as it is.
+// kNotFound: no such job.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -207,7 +247,9 @@ struct CancelJob {
   }
 };
 
-// `held`: the job is paused; it stays in the list and does not start. Otherwise it may start again.
+// Pauses a waiting job (`held`), or lets it wait for its turn again. A paused job stays in the list
+// and does not start. A release also forgets the scheduler's refusals.
+// kNotFound: no such job. kPrecondition: the job does not wait, or is paused by Subak for a time.
 struct HoldJob {
   static constexpr std::string_view kName = "hold_job";
   JobId job;
@@ -222,6 +264,7 @@ struct HoldJob {
 };
 
 // Allows the fact kinds of `version`. This cannot be undone: older programs refuse the store.
+// kInvalid: older than the version in force, or newer than known_fact_version().
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
   std::uint32_t version = 0;
@@ -236,10 +279,12 @@ struct Finalize {
 };
 
 // Accepts a wall clock that the service does not trust (server/runtime/clock/believed_time.h).
+// kPrecondition: the clock is trusted, and there is nothing to accept.
 struct AcceptClock {
   static constexpr std::string_view kName = "accept_clock";
-  TimeMs wall_ms = 0;     // the time that it shows; the runtime sets this and `believed`
-  bool believed = false;  // the clock is trusted, and there is nothing to accept
+  // The time that the clock shows, and whether it is trusted. The runtime sets both.
+  TimeMs wall_ms = 0;
+  bool believed = false;
   std::string reason;
   bool validate_only = false;
   template <class V>
@@ -255,8 +300,10 @@ struct AcceptClock {
 // else. The edge limits how many there are.
 struct CallDenied {
   static constexpr std::string_view kName = "call_denied";
-  std::string subject;  // account path or job, if known
-  std::string message;  // the answer to the caller
+  // An account path or a job, if the call names one.
+  std::string subject;
+  // The answer to the caller.
+  std::string message;
   template <class V>
   void fields(V& v) {
     v(1, "subject", subject);
@@ -266,23 +313,28 @@ struct CallDenied {
 
 // --- made by the runtime -------------------------------------------------------------------------
 
-struct Tick {  // the time of next_deadline() has come
+// The time of Engine::next_deadline() has come. Ends what is due by now: holds, drains, pauses and
+// limits.
+struct Tick {
   static constexpr std::string_view kName = "tick";
   template <class V>
   void fields(V&) {}
 };
-struct Pass {  // one scheduling pass; ends each batch
+// One scheduling pass. The runtime sends one at the end of each batch.
+struct Pass {
   static constexpr std::string_view kName = "pass";
   template <class V>
   void fields(V&) {}
 };
-struct Restarted {  // first input after recovery: observed clusters must list again
+// The first input after recovery. Watched clusters must list again.
+struct Restarted {
   static constexpr std::string_view kName = "restarted";
   template <class V>
   void fields(V&) {}
 };
 
-// The clock is right again, so the clock at the last start was wrong: it was `ahead_ms` ahead.
+// The clock is right again, so the clock at the last start was wrong: it was `ahead_ms` ahead. The
+// engine refunds the rows of that leap (fact::TimeLeapt).
 struct ClockWrong {
   static constexpr std::string_view kName = "clock_wrong";
   DurationMs ahead_ms = 0;
@@ -318,8 +370,10 @@ struct Body : Kinds {
 Method method_of(const in::Body& body);
 
 // A session: one edge follows a cluster, from its first list until another edge begins a list.
-// Session numbers rise from 1. The newest session counts; inputs of an older one are refused.
-inline constexpr std::uint64_t kAnySession = 0;  // no session, not checked (traces, the simulator)
+// Session numbers rise from 1. The newest session counts; inputs of an older one are refused with
+// kConflict (docs/design/0031).
+// No session, and none is checked: traces and the simulator.
+inline constexpr std::uint64_t kAnySession = 0;
 // Of an edge that began no list. Refused if a session follows the cluster.
 inline constexpr std::uint64_t kNoSession = UINT64_MAX;
 
@@ -347,8 +401,8 @@ struct Input {
 // The cluster of an input that is an observation in a cluster. nullptr for all other inputs.
 const std::string* observed_cluster(const in::Body& body);
 
-// Converts to and from the text form "@1000 submit_job request_id=r1 actor=ana account=ml ...". One
-// canonical line.
+// Converts to and from the text form "@1000 submit_job request_id=r1 actor=ana account=ml ...", one
+// canonical line. The error is kInvalid and names the field.
 std::string input_to_text(const Input& input);
 Result<Input> input_from_text(std::string_view line);
 

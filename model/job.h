@@ -84,7 +84,8 @@ struct EnumText<Cause> {
       "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused"};
 };
 
-// True if the table at the top has this change. No state may change to itself.
+// True if the table at the top has this change. No state may change to itself, and nothing leaves
+// kDone.
 bool may_change(JobState from, JobState to);
 
 // True if the job has no hold and wants one: incomplete, queued or paused.

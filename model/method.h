@@ -1,4 +1,6 @@
-// The mutating calls, as request ids and their facts name them.
+// The mutating calls, as request ids and their facts name them. A request id is unique for one
+// caller and method, so the same id may be used with two methods.
+// Threads: plain values.
 #pragma once
 
 #include <array>
@@ -12,6 +14,7 @@ namespace subak {
 // The method of a mutation, as far as request ids distinguish methods. Values are durable: append
 // only.
 enum class Method : std::uint8_t {
+  // The input is no mutation, or it carries no request id.
   kNone,
   kSetCluster,
   kImportNodes,

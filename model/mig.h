@@ -1,6 +1,9 @@
 // MIG as arithmetic: the slices into which a card (one physical GPU) can be cut, and the cost of
-// each in milli-GPU. Source: NVIDIA MIG user guide, "Supported MIG profiles" and the placement
-// listings of `nvidia-smi mig -lgipp` (7-slice cards: 8 memory units; A30: 4; RTX PRO 6000: 12).
+// each in milli-GPU.
+// Source: NVIDIA MIG user guide, "Supported MIG profiles",
+// https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ and the placement listings of
+// `nvidia-smi mig -lgipp`.
+// Threads: pure functions. The tables are constant.
 #pragma once
 
 #include <optional>
@@ -15,20 +18,27 @@ namespace subak {
 // One profile of one card family. A slice occupies [start, start + units) of the card's memory
 // units.
 struct MigProfile {
-  std::string_view name;    // without "mig-": "1g.10gb", "1g.10gb.me" for "+me"
-  int compute = 0;          // the "g"
-  int units = 0;            // memory units occupied
-  int max_count = 0;        // per card
-  std::vector<int> starts;  // legal first units
+  // Without "mig-": "1g.10gb", or "1g.10gb.me" for "+me".
+  std::string_view name;
+  // Compute slices: the number before "g".
+  int compute = 0;
+  // Memory units that a slice occupies.
+  int units = 0;
+  // The most slices of this profile on one card.
+  int max_count = 0;
+  // The memory units at which a slice may begin.
+  std::vector<int> starts;
 };
 
+// The slices of one card family.
 struct MigGeometry {
-  int card_units = 0;  // 8, 4 or 12
+  // Memory units of a card: 8 with seven compute slices, 4 for A30, 12 for RTX PRO 6000.
+  int card_units = 0;
   std::vector<MigProfile> profiles;
 };
 
 // Returns the profile of this name; nullptr if the card has none. Resource names spell "+me" as
-// ".me".
+// ".me": both are found.
 const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name);
 
 // Returns the geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no

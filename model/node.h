@@ -1,4 +1,6 @@
-// A node as the fleet knows it. Plain records: they travel in inputs and facts.
+// A node as the fleet knows it, and where a pod is on it. Plain records: they travel in inputs and
+// facts.
+// Threads: plain values.
 #pragma once
 
 #include <string>
@@ -13,7 +15,8 @@ namespace subak {
 
 // Configured MIG slices of one profile, over all GPUs of the node.
 struct MigSlices {
-  std::string profile;  // "1g.10gb"
+  // Without "mig-": "1g.10gb".
+  std::string profile;
   std::int64_t count = 0;
   template <class V>
   void fields(V& v) {
@@ -23,13 +26,15 @@ struct MigSlices {
   friend bool operator==(const MigSlices&, const MigSlices&) = default;
 };
 
-// The resources of a node that non-GPU pods take which belong to no job, in total.
+// The resources of a node that non-GPU pods take, in total. These pods belong to no job.
 struct NodeUse {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
+  // Pod slots: one each.
   std::int64_t pods = 0;
-  std::vector<ResourceCount> extended;  // sorted by name
-  std::vector<HostPort> host_ports;     // sorted
+  // Each name once, sorted.
+  std::vector<ResourceCount> extended;
+  std::vector<HostPort> host_ports;
   template <class V>
   void fields(V& v) {
     v(1, "cpu_milli", cpu_milli);
@@ -54,28 +59,39 @@ struct GpuHeadroom {
 // or cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.
 struct NodeSpec {
   std::string name;
-  std::string product;              // empty: no GPUs
-  std::int64_t gpus = 0;            // physical GPUs, at most limits::kMaxGpusPerNode
-  std::int64_t unhealthy_gpus = 0;  // capacity - allocatable: installed, not usable
-  std::int64_t replicas = 0;        // time-slicing: R > 1 replicas per GPU; 0 or 1 = not shared
-  std::int64_t mig_gpus = 0;        // GPUs cut into MIG slices (the rest is whole)
-  std::vector<MigSlices> mig;       // the configured slices of those
-  std::string clique;               // nvidia.com/gpu.clique, empty = none
+  // As NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: no GPUs.
+  std::string product;
+  // Physical GPUs, at most limits::kMaxGpusPerNode.
+  std::int64_t gpus = 0;
+  // Capacity minus allocatable: GPUs that are installed and not usable.
+  std::int64_t unhealthy_gpus = 0;
+  // Time-slicing: R > 1 replicas of each GPU. 0 or 1: GPUs are not shared.
+  std::int64_t replicas = 0;
+  // GPUs that are cut into MIG slices; the rest is whole. `mig` has their slices.
+  std::int64_t mig_gpus = 0;
+  std::vector<MigSlices> mig;
+  // The label nvidia.com/gpu.clique: nodes with the same one are joined by NVLink. Empty: none.
+  std::string clique;
   // The groups that the node stands in, nearest first: rack, block, superpod. An empty name: in
   // none at that level (without a rack name the clique is the rack). At most
   // limits::kTopologyLevels; readers leave out empty ones at the end.
   std::vector<std::string> levels;
-  std::int64_t gpus_per_domain =
-      0;                       // joined by NVLink: 0 = all, 1 = none, 4 = each half of a 2x4 box
-  std::int64_t cpu_milli = 0;  // allocatable; 0 = unknown, never the constraint
+  // How many GPUs of the node NVLink joins: 0 = all, 1 = none, 4 = each half of a box of 8.
+  std::int64_t gpus_per_domain = 0;
+  // Allocatable CPU, memory and pod slots. 0: not known, so they never rule the node out.
+  std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;
+  // Allocatable extended resources that are not GPUs.
   std::vector<ResourceCount> extended;
   std::vector<Label> labels;  // sorted by key
   std::vector<Taint> taints;
   bool ready = true;
-  bool unschedulable = false;     // cordoned
-  TimeMs not_ready_since_ms = 0;  // last good heartbeat, when !ready
+  // Cordoned (spec.unschedulable).
+  bool unschedulable = false;
+  // The time of the last good heartbeat, while the node is not ready. Pods there are charged up to
+  // it.
+  TimeMs not_ready_since_ms = 0;
   // Why Subak places nothing new there, as text: "nvidia.com/mig.config.state is pending". Pods
   // that are there stay. Empty: the node is fit.
   std::string unfit;
@@ -92,11 +108,12 @@ struct NodeSpec {
   // node. Never reported: the engine stores it until the node has a label again or is removed.
   std::string former_clique;
 
-  // The name at one level, 0 the nearest.
+  // Returns the name of the group at level `k`, 0 the nearest; empty if there is none.
   const std::string& level(std::size_t k) const {
     static const std::string kNone;
     return k < levels.size() ? levels[k] : kNone;
   }
+  // Sets `levels` without empty names at the end.
   void set_levels(std::vector<std::string> names) {
     while (!names.empty() && names.back().empty()) names.pop_back();
     levels = std::move(names);
@@ -144,8 +161,10 @@ struct NodeSpec {
 // Where one pod of a gang is: its node, its GPUs there, and its cost.
 struct PodSlot {
   NodeId node;
-  std::uint64_t gpu_mask = 0;  // GPU indexes on the node; 0 for MIG slices and pods without GPU
-  MilliGpu milligpu = 0;  // the charge: 1000 per GPU, floor(1000/R), or the slices' memory units
+  // The indexes of its GPUs on the node, as bits. 0 for MIG slices and pods without GPU.
+  std::uint64_t gpu_mask = 0;
+  // The charge: 1000 a GPU, floor(1000/R) a replica, or the memory units of slices.
+  MilliGpu milligpu = 0;
 
   template <class V>
   void fields(V& v) {

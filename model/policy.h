@@ -38,15 +38,21 @@ struct NamespaceMode {
   friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
 };
 
-// The numbers that steer decisions. They are set as a whole. See docs/design for each.
+// The numbers that steer decisions. They are set as a whole (in::SetPolicy, which refuses numbers
+// out of range). docs/design has a page for most of them.
 struct Policy {
+  // The order of jobs between accounts (accounting/order.h).
   OrderPolicy order = OrderPolicy::kTargetShare;
-  DurationMs half_life_ms = 7 * kDayMs;  // fixed once usage exists (a change needs a recompute)
-  DurationMs hold_ms = 10 * kMinuteMs;   // a hold that is not bound by then is released
+  // The half-life of usage; 0: usage does not decay. It cannot change once usage exists.
+  DurationMs half_life_ms = 7 * kDayMs;
+  // A hold that is not bound after this time is released. At least 1 s.
+  DurationMs hold_ms = 10 * kMinuteMs;
   // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
   DurationMs patience_ms = 2 * kHourMs;
-  DurationMs tick_ms = 5 * kMinuteMs;  // kUsageTick only: Slurm's PriorityCalcPeriod
-  bool tick_charge_end = true;         // kUsageTick only: charge at a job's end
+  // Both only for OrderPolicy::kUsageTick, the model of Slurm. The first is its PriorityCalcPeriod.
+  // The second charges a job's rest at its end.
+  DurationMs tick_ms = 5 * kMinuteMs;
+  bool tick_charge_end = true;
   // Default for accounts that set nothing: a job is asked to end after its time limit and
   // `time_limit_grace_ms`. If false, a limit only predicts when its GPUs will be free.
   bool enforce_time_limits = false;
@@ -56,9 +62,11 @@ struct Policy {
   DurationMs default_time_limit_ms = kDayMs;
   // The most reservations of a cluster at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
-  // Rules for NVLink domains of several nodes: DomainRules of placement/fleet/fleet.h.
-  std::uint32_t keep_whole = 0;  // empty domains of each cluster and product that are left to gangs
-  std::uint32_t clique_gangs = 1;  // gangs with a ComputeDomain in one domain; 0 = any number
+  // Rules for NVLink domains of several nodes (DomainRules of placement/fleet/fleet.h): how many
+  // empty domains of each cluster and product only large gangs may use.
+  std::uint32_t keep_whole = 0;
+  // The most gangs with a ComputeDomain in one domain; 0 = any number.
+  std::uint32_t clique_gangs = 1;
   // On a GPU node, the CPU and memory that non-GPU pods leave for each free GPU. 0 = nothing is
   // reserved.
   std::int64_t cpu_per_gpu_milli = 0;
