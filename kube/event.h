@@ -1,6 +1,7 @@
 // Bodies of events.k8s.io/v1 Events, which show people in the cluster what Subak did. An event that
 // happens again stays one object and counts.
-// Source: k8s.io/api events/v1, also for the bounds on the fields.
+// Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (also for
+// the bounds on the fields).
 // Threads: pure functions.
 #pragma once
 
@@ -12,19 +13,27 @@
 
 namespace subak {
 
-// An object of the cluster, by name.
+// An object of the cluster, by name. `ns` is empty for objects of the whole cluster.
 struct ObjectRef {
   std::string_view api_version, kind, ns, name, uid;
 };
 
+// The contents of an event. The views must stay valid during the call that gets it.
 struct KubeEvent {
-  std::string_view name;    // of the event itself, unique in its namespace
-  ObjectRef regarding;      // its subject; its namespace is the event's ("default" if it has none)
-  std::string_view reason;  // one word: "Queued"
-  std::string_view action;  // what was done: "Queue"
-  std::string_view note;    // a sentence for people
-  bool warning = false;     // it will not improve by itself
-  std::string_view instance;  // which Subak process
+  // The name of the event itself, unique in its namespace.
+  std::string_view name;
+  // The event's subject. Its namespace is also the event's, "default" if it has none.
+  ObjectRef regarding;
+  // One word for what happened, "Queued", and one for what was done, "Queue". Both are cut at 128
+  // bytes, the bound of the API.
+  std::string_view reason;
+  std::string_view action;
+  // A sentence for people, cut at 1,024 bytes with a note of the cut.
+  std::string_view note;
+  // True if the matter will not improve by itself: type Warning, else Normal.
+  bool warning = false;
+  // The Subak process that reports it.
+  std::string_view instance;
   TimeMs at_ms = 0;
 };
 

@@ -28,6 +28,7 @@ void append_json_member(std::string& out, std::string_view key, std::string_view
 
 namespace json {
 
+// A view into the document of a Parser. Copy it freely; it owns nothing.
 using Value = simdjson::dom::element;
 
 // Parses one text after the other. It keeps its memory, about 10 bytes for each byte of the longest
@@ -61,6 +62,8 @@ void each_item(Value v, F&& f) {
   for (const Value item : array) f(index++, item);
 }
 
+// Returns the member of this name; nullopt if it is absent or null, or if `v` is no object.
+// O(members of v).
 inline std::optional<Value> member(Value v, std::string_view key) {
   simdjson::dom::object object;
   Value found;
@@ -79,12 +82,13 @@ inline std::string_view text(Value v, std::string_view key) {
   return found ? text(*found) : std::string_view();
 }
 
-// The same for a member of a member.
+// Returns the text of a member of a member; empty if either is absent.
 inline std::string_view text_in(Value v, std::string_view outer, std::string_view key) {
   const auto found = member(v, outer);
   return found ? text(*found, key) : std::string_view();
 }
 
+// Returns false for anything but `true`.
 inline bool boolean(Value v) {
   bool b = false;
   return v.get(b) == simdjson::SUCCESS && b;
@@ -96,6 +100,7 @@ inline bool boolean(Value v, std::string_view key) {
   return found && boolean(*found);
 }
 
+// Returns the number; `otherwise` for anything that is no integer of 63 bits and sign.
 inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
   std::int64_t i = 0;
   return v.get(i) == simdjson::SUCCESS ? i : otherwise;
@@ -115,6 +120,7 @@ class Members {
     std::stable_sort(sorted_.begin(), sorted_.end(), by_name);
     sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), same), sorted_.end());
   }
+  // O(log n). nullopt if there is no member of this name.
   std::optional<Value> find(std::string_view name) const {
     const auto it = std::lower_bound(sorted_.begin(), sorted_.end(), name,
                                      [](const auto& m, auto n) { return m.first < n; });

@@ -10,6 +10,7 @@
 
 namespace subak {
 
+// The path and the body of the POST that asks for it.
 inline constexpr const char* kSelfReviewPath = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 inline constexpr const char* kSelfReview =
     R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})";

@@ -22,6 +22,7 @@
 
 namespace subak {
 
+// The kinds that Subak reads. `names` has the Kubernetes spelling of each.
 enum class OwnerKind : std::uint8_t {
   kJob,
   kJobSet,
@@ -50,42 +51,58 @@ struct EnumText<Together> {
 
 // Pods that are made from one template.
 struct OwnerRole {
-  std::string name;          // of the replicated job, "leader", "worker"; empty where there is one
-  std::uint32_t copies = 1;  // jobs of that name, replicas of the set
-  std::uint32_t pods = 1;    // at once, in each copy
-  PodShape shape;            // the request of each
-  std::uint32_t stated = 0;  // gang size in its template; 0: none
-  bool independent = false;  // backoffLimitPerIndex: each index fails and restarts by itself
-  std::optional<Error> wrong;  // the template can never start as written
+  // The name of the replicated job, "leader" or "worker". Empty if the owner has one template.
+  std::string name;
+  // Jobs of that name, or replicas of the set.
+  std::uint32_t copies = 1;
+  // Pods of each copy that run at once.
+  std::uint32_t pods = 1;
+  // The request of each pod.
+  PodShape shape;
+  // The gang size that its template states; 0: none.
+  std::uint32_t stated = 0;
+  // Job's backoffLimitPerIndex is set: each index fails and restarts by itself.
+  bool independent = false;
+  // Why a pod of this template can never start as written. None: it can.
+  std::optional<Error> wrong;
 };
 
+// One owner as read from the API server.
 struct OwnerRecord {
   OwnerKind kind = OwnerKind::kJob;
   std::string ns, name, uid, resource_version;
-  std::string parent;  // uid of its own controller: of a job, its JobSet
+  // The uid of its own controller: of a job, its JobSet. Empty: none.
+  std::string parent;
   Together together = Together::kNone;
-  bool in_order = false;      // its roles start one after the other
-  bool leader_first = false;  // the workers are made when the leader is ready: reserve for all then
+  // Its roles start one after the other.
+  bool in_order = false;
+  // The workers are made when the leader is ready, so Subak reserves for all then.
+  bool leader_first = false;
   // For a JobSet with exclusive topology: the first pod of each of its jobs is made, the others
   // once the first one has a node.
   bool first_of_each_job = false;
   // The gang is only inferred, or a lost pod is replaced alone: the other pods continue.
   bool replaced_alone = false;
   std::vector<OwnerRole> roles;
-  std::optional<bool> suspended;  // none: its kind has no suspend field
+  // spec.suspend; none: its kind has no such field.
+  std::optional<bool> suspended;
   // It makes no pods any more: it has ended, or its successPolicy or a failure decides that it
   // will. Its own controller ends pods that still run.
   bool ended = false;
-  bool deleted = false;  // it is being deleted, and its pods will be
+  // It is being deleted, and its pods will be.
+  bool deleted = false;
   // Of a job: the allowed pod failures, the failures so far, and the completions so far.
   std::int64_t backoff_limit = 6, failed = 0, succeeded = 0;
   // Of an Indexed Job that sets them: the allowed failures of one index, and the indexes that may
   // fail for good; nullopt: not set. `failed_indexes`: those that have failed.
   std::optional<std::int64_t> backoff_limit_per_index, max_failed_indexes;
   std::int64_t failed_indexes = 0;
-  bool success_policy = false;  // some of its indexes may be enough
-  std::uint32_t indexes = 0;    // of an Indexed Job: its completions; 0: it has no indexes
-  bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait for a gate
+  // It has a successPolicy: some of its indexes may be enough.
+  bool success_policy = false;
+  // The completions of an Indexed Job; 0: it has no indexes.
+  std::uint32_t indexes = 0;
+  // activeDeadlineSeconds is set. It counts even while its pods wait for a gate.
+  bool has_deadline = false;
 
   // Returns the number of pods in the gang of this role's pods, without those that have no GPUs:
   // from its template, else computed. 1: they are alone. At most limits::kMaxPodsPerJob.

@@ -13,13 +13,16 @@ namespace subak {
 // Escapes a key: "/" -> "~1", "~" -> "~0" (RFC 6901).
 std::string pointer_token(std::string_view key);
 
+// Collects operations in order. The API server applies all of them or none.
 class PatchWriter {
  public:
   // Adds one operation. `json` is the value as JSON text; `pointer` must be escaped.
   void add(std::string_view pointer, std::string_view json);
   // Makes the patch apply only if the text at `pointer` equals this one.
   void test_text(std::string_view pointer, std::string_view text);
+  // Removes the value at `pointer`, which must exist.
   void remove(std::string_view pointer);
+  // Adds a text, which it quotes and escapes.
   void add_text(std::string_view pointer, std::string_view text);
   // Adds all pairs to the map at `pointer`: one operation if the map does not exist, else one for
   // each pair.

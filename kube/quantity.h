@@ -13,16 +13,21 @@ namespace subak {
 // Finer amounts are rounded away from zero; larger ones become the largest.
 struct KubeQuantity {
   __extension__ typedef __int128 Nano;
+  // Billionths of the unit.
   Nano nano = 0;
 
   static constexpr std::int64_t kNanoPerUnit = 1'000'000'000;
-  std::int64_t units() const;  // rounded up, as kube-scheduler counts
-  std::int64_t milli() const;  // thousandths, rounded up, at most 2^63-1
+  // Returns whole units, rounded up, as kube-scheduler counts.
+  std::int64_t units() const;
+  // Returns thousandths, rounded up, at most 2^63-1.
+  std::int64_t milli() const;
+  // True if no fraction of a unit is left.
   bool is_integer() const { return nano % kNanoPerUnit == 0; }
   friend bool operator==(KubeQuantity a, KubeQuantity b) { return a.nano == b.nano; }
 };
 
-// Returns nullopt if Kubernetes would refuse the text.
+// Reads a number with an optional suffix or exponent, without blanks. Returns nullopt if Kubernetes
+// would refuse the text.
 std::optional<KubeQuantity> parse_kube_quantity(std::string_view text);
 
 }  // namespace subak

@@ -1,13 +1,11 @@
-// Opens Subak's gate on a pod with a JSON patch (RFC 6902): it pins the pod to its node and removes
-// the gate, both or neither.
+// Opens Subak's gate on a pod with a JSON patch (RFC 6902). The patch pins the pod to its node and
+// removes the gate: both or neither.
 //
 // A gated pod may still be pinned: the API server validates the pod before the patch
 // (kubernetes/kubernetes pkg/apis/core/validation, ValidatePodUpdate). Terms of required affinity
 // are alternatives, so the node goes into each of them. A term without requirements accepts no
 // node, and must not gain one.
 // Threads: pure functions.
-// affinity are alternatives, so each of them gets the node; one without any requirement accepts no
-// node, and may not gain one. Threads: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +24,24 @@ namespace subak {
 struct GatedPod {
   // A term of its required node affinity.
   struct Term {
-    bool empty = false;  // no requirement at all: accepts no node
+    // It has no requirement at all, so it accepts no node.
+    bool empty = false;
+    // It has matchFields, to which the pin is added.
     bool has_fields = false;
-    std::string pin;  // the one node that a matchFields names, if one does
+    // The one node that its matchFields name; empty if they name none.
+    std::string pin;
   };
   enum class Affinity : std::uint8_t { kNone, kOther, kPreferred, kRequired };
 
   std::string uid, resource_version;
-  std::size_t gate = 0;  // index of Subak's gate
+  // The index of Subak's gate in spec.schedulingGates.
+  std::size_t gate = 0;
   // The existing part of spec.affinity.nodeAffinity.required... kOther: spec.affinity; kPreferred:
   // nodeAffinity too.
   Affinity affinity = Affinity::kNone;
-  std::vector<Term> terms;  // of kRequired
+  // Of kRequired only.
+  std::vector<Term> terms;
+  // metadata.annotations exists, so a patch may add a member to it.
   bool has_annotations = false;
 };
 
@@ -45,9 +49,12 @@ struct GatedPod {
 // gone.
 Result<GatedPod> read_gated_pod(json::Value pod);
 
+// Where the pod goes, for one call of release_patch(). The views must stay valid during it.
 struct Release {
-  std::string_view node;    // the pod's placement; empty: the scheduler chooses
-  std::string_view status;  // for people: annotation subak.gpu/status; long ones are cut
+  // The node of the pod's hold; empty: the cluster's scheduler chooses.
+  std::string_view node;
+  // For people, as annotation subak.gpu/status. Long texts are cut.
+  std::string_view status;
 };
 
 // Returns the patch for the pod as read. It applies only to that version of the pod while Subak's
