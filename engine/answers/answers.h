@@ -1,5 +1,6 @@
-// The records that the engine returns: outcomes of inputs, and rows of jobs, accounts, nodes and the
-// queue as reads show them. All are copies that the caller owns. Times are TimeMs of the engine.
+// The records that the engine returns: outcomes of inputs, and rows of jobs, accounts, nodes and
+// the queue as reads show them. All are copies that the caller owns. Times are TimeMs of the
+// engine.
 // Threads: any.
 #pragma once
 
@@ -28,15 +29,20 @@ namespace subak {
 // is EditRefused.
 struct Reply {
   std::optional<Error> error;
-  JobId job;          // SubmitJob
-  AccountId account;  // SetAccount
-  // SetAccount: the new one (validate_only: the one it would be). Finalize: the fact version.
-  // AcceptClock: the time of the wall clock.
+  // The created or edited job: SubmitJob, CancelJob, HoldJob.
+  JobId job;
+  // The edited account: SetAccount, DeleteAccount.
+  AccountId account;
+  // SetAccount: the account's new revision; with `validate_only` the one it would get. Finalize:
+  // the fact version. AcceptClock: the time of the wall clock.
   std::int64_t revision = 0;
-  std::optional<AccountSpec> before;  // SetAccount, DeleteAccount: for the diff
+  // The account before and after the edit, for the diff. DeleteAccount sets only the first.
+  std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
+  // Sentences for the caller about a request that was accepted.
   std::vector<std::string> warnings;
-  bool repeated = false;  // the request_id is known, and this is its first reply
+  // The request id is known, and this is the reply of its first use. There are no facts.
+  bool repeated = false;
 };
 
 // The result of one input. `facts` are in order, and each is already applied to the state.
@@ -67,20 +73,24 @@ struct PodRow {
 // A job as reads show it. A copy, cheap enough for pages of them.
 struct JobRow {
   JobId id;
-  std::string name, cluster, account, user;  // account path without the user
+  // `account` is a path without the user. Both are empty if the job has no account.
+  std::string name, cluster, account, user;
   JobState state = JobState::kQueued;
   JobOrigin origin = JobOrigin::kApi;
-  Cause cause = Cause::kNone;  // why the job ended, or its current or last attempt
+  // Why the job ended, or its current or last attempt.
+  Cause cause = Cause::kNone;
   GangRequest request;
   std::uint32_t gang_size = 0;
-  MilliGpu milligpu = 0;  // held or running now, else the least it will cost
+  // What its pods hold now. If they hold nothing: the least that the request will cost.
+  MilliGpu milligpu = 0;
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
   // Starting, ending: all pods must be bound by then. Incomplete: the job is done unless a pod
   // comes by then. Paused: the job is queued again then.
   TimeMs until_ms = 0;
-  TimeMs end_refused_ms = 0;  // ending: when the cluster refused to end one of its pods
+  // When the cluster refused to end one of its pods; 0: it did not.
+  TimeMs end_refused_ms = 0;
   std::uint32_t attempt = 0;
   // When the GPUs that it holds are expected to be free: by its time limit, else by the policy's
   // default. 0: it holds nothing, or the end is not known.
@@ -92,29 +102,47 @@ struct JobRow {
   // When the present holders are expected to end; never after start_ms.
   TimeMs start_expected_ms = 0;
   bool start_promised = false;
-  ReserveCause start_cause = ReserveCause::kMade;  // why the reservation was made or moved last
-  std::uint32_t start_moves = 0;                   // how often the start has moved later
-  std::uint32_t overruns = 0;     // how often its attempt ran beyond its planned end
-  bool refused = false;           // the cluster's scheduler refused it (reason Unschedulable)
-  bool limit_enforced = false;    // Subak asks it to end after its time limit
-  bool limit_distrusted = false;  // it has a limit that is not relied on: state::trusts_limit
-  std::vector<NodeId> nodes;      // where it holds GPUs, by id, each once
-  std::vector<PodRow> pods;       // filled only on request
+  // Why the reservation was made or moved last, and how often its start has moved later.
+  ReserveCause start_cause = ReserveCause::kMade;
+  std::uint32_t start_moves = 0;
+  // How often its attempt ran beyond its planned end.
+  std::uint32_t overruns = 0;
+  // The cluster's scheduler refused it: reason Unschedulable.
+  bool refused = false;
+  // Subak asks it to end after its time limit.
+  bool limit_enforced = false;
+  // It has a limit that planning does not rely on (state::trusts_limit, docs/design/0061).
+  bool limit_distrusted = false;
+  // Where it holds GPUs, by id, each once.
+  std::vector<NodeId> nodes;
+  // By rank. Filled only on request.
+  std::vector<PodRow> pods;
 };
 
-// One account (or user) as `share` and `account tree` show it.
+// One account (or user) as `share` and `account tree` show it. Doubles are for display: no decision
+// reads them. Fair Tree's figures are Slurm's.
+// Source: https://slurm.schedmd.com/fair_tree.html
 struct AccountRow {
   AccountId id, parent;
   AccountSpec spec;
   std::int64_t revision = 0;
-  double norm_shares = 0;           // as a part of its siblings' sum
-  double usage_gpu_seconds = 0;     // decayed
-  double effective_usage = 0;       // as a part of the parent's decayed usage
-  double level_fs = 0;              // norm_shares / effective_usage; infinity where unused
-  std::optional<double> fairshare;  // Fair Tree's factor, leaves only
-  double share_factor = 0;          // 2^-(usage share / share), over the whole tree
+  // Its part of the sum of its siblings' shares; 1 for the root.
+  double norm_shares = 0;
+  // Decayed usage.
+  double usage_gpu_seconds = 0;
+  // Its part of the parent's decayed usage; 0 if that is 0.
+  double effective_usage = 0;
+  // norm_shares / effective_usage. Infinity without usage, 0 without shares.
+  double level_fs = 0;
+  // Fair Tree's factor; none for accounts that are no leaves.
+  std::optional<double> fairshare;
+  // 2^-(usage / share), both as parts of the whole tree: the classic factor. 0 without shares.
+  double share_factor = 0;
   double surplus_gpu_seconds = 0;
-  GpuTime usage_total;  // undecayed
+  // Undecayed usage, exact.
+  GpuTime usage_total;
+  // `held` is on its way to a pod, `running` is bound. `queued` is the least cost of waiting jobs
+  // at or below it.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
   std::size_t jobs_queued = 0;
 };
@@ -122,24 +150,33 @@ struct AccountRow {
 // One step of the walk that ranks a job: the siblings that are compared at one node of the tree.
 // Siblings that hold GPUs but have no job that could start follow behind them.
 struct RankStep {
-  std::string node;  // path of the parent
+  // The path of the parent; empty for the root.
+  std::string node;
   struct Entry {
     std::string path;
-    double shares = 0;  // its part of the whole fleet by shares alone, with or without jobs
-    double target = 0;  // its part of the whole fleet now, among those with jobs
+    // Its part of the whole fleet by shares alone, with or without jobs.
+    double shares = 0;
+    // Its part of the whole fleet now, among those with jobs.
+    double target = 0;
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     MilliGpu alloc = 0, quota = 0;
-    MilliGpu next = 0;     // of its next job, half of which counts beside `alloc`; 0: it has none
-    bool on_path = false;  // the job is below this one
+    // The cost of its next job, half of which counts beside `alloc`; 0: it has none.
+    MilliGpu next = 0;
+    // The explained job is at or below this one.
+    bool on_path = false;
   };
-  std::vector<Entry> entries;  // best first
+  // In the order of the walk, the best first.
+  std::vector<Entry> entries;
 };
 
 // Why a job waits. For a job that does not wait, its state.
 struct Explanation {
   JobRow job;
-  std::size_t position = 0;     // 1 = next; 0 if not waiting
-  std::vector<Reason> reasons;  // all that apply now, structural first; never empty while it waits
+  // 1 = next; 0: it does not wait.
+  std::size_t position = 0;
+  // All that apply now, in kReasonOrder. Never empty while the job waits.
+  std::vector<Reason> reasons;
+  // From the root down to the job's leaf.
   std::vector<RankStep> ranking;
   // Of a queued job: the time from which Subak may reserve nodes for it if it does not fit in its
   // turn. 0: never. `reserved_nodes` are the names of the nodes that are reserved for it now.
@@ -157,18 +194,26 @@ struct CrowdedJob {
 // One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`
 // (docs/design/0035).
 struct ShadowRow {
-  std::size_t index = 0;            // among all rows, from 0
-  std::size_t position = 0;         // 1 = next; 0: its gang is incomplete, or has no account
-  bool pending = false;             // its pods wait outside Subak, and job.id is none
-  JobRow job;                       // as the next pass would leave it
-  std::optional<Reason> waits_for;  // none: the pass would start it, on job.nodes
+  // The row's place among all rows, from 0, whatever account was asked for.
+  std::size_t index = 0;
+  // 1 = next; 0: its gang is incomplete, or it has no account.
+  std::size_t position = 0;
+  // Its pods wait outside Subak, and job.id is none.
+  bool pending = false;
+  // The job as the next pass would leave it.
+  JobRow job;
+  // None: the pass would start it, on job.nodes.
+  std::optional<Reason> waits_for;
 };
 
 // The usage of one pod since its last ledger row. The books do not have it yet.
 struct OpenUsage {
+  // The leaf of its job.
   AccountId payer;
-  UsageState state = UsageState::kUsed;  // as the row will say, if nothing goes wrong
+  // What the ledger row will say if the hold is used.
+  UsageState state = UsageState::kUsed;
   std::string product;
+  // The end of the last row, from which the next one begins.
   TimeMs since_ms = 0;
   MilliGpu milligpu = 0;
 };
@@ -177,8 +222,10 @@ struct OpenUsage {
 struct NodeBill {
   NodeId node;
   NodeBooks capacity;
-  GpuTime charged;   // closed rows + open meters, by the ledger's side
-  GpuTime residual;  // capacity.allocated - charged
+  // Ledger rows and open usage of the node.
+  GpuTime charged;
+  // capacity.allocated - charged, plus what the parts of the capacity leave open.
+  GpuTime residual;
 };
 
 // Figures for metrics that need a scan of everything that waits or holds GPUs. A collector reads
@@ -186,20 +233,24 @@ struct NodeBill {
 struct Survey {
   struct OfCluster {
     ClusterId id;
-    MilliGpu foreign = 0;  // held by foreign pods
+    // Held by pods that Subak did not admit.
+    MilliGpu foreign = 0;
     // The part of the free GPUs that common pods cannot use: Search::fragmentation over the
     // limits::kSurveyShapes shapes that most waiting or running pods have.
     double fragmentation = 0;
-    MilliGpu reserved_idle = 0;  // Engine::reserved_idle() of the cluster
-    MilliGpu reserved_domains_idle =
-        0;              // idle on NVLink domains that Policy::keep_whole leaves to gangs
-    NonGpuUse non_gpu;  // of non-GPU pods: non_gpu_use() of the cluster
+    // Free GPUs on reserved nodes (Engine::reserved_idle()).
+    MilliGpu reserved_idle = 0;
+    // Free GPUs on NVLink domains that Policy::keep_whole leaves to gangs.
+    MilliGpu reserved_domains_idle = 0;
+    // What non-GPU pods use (non_gpu_use() of placement/fleet/views.h).
+    NonGpuUse non_gpu;
   };
   std::vector<OfCluster> clusters;  // by id
   // The earliest submit time of the jobs that are queued at or below an account. No entry: none is
   // queued.
   std::map<AccountId, TimeMs> oldest_submit;
-  std::vector<JobId> head;  // the first limits::kSurveyQueue of the queue, in order
+  // The first limits::kSurveyQueue jobs of the queue, in order.
+  std::vector<JobId> head;
   // How many of the first limits::kSurveyExplained jobs wait for each reason. A job may have
   // several reasons.
   std::map<ReasonToken, std::size_t> reasons;

@@ -1,5 +1,6 @@
-// Namespaces that name their account with the label subak.gpu/account. The label counts if no
-// account names the namespace (product contract, "Names and ports"). Threads: any, read-only.
+// Namespaces that name their account with the label subak.gpu/account. The label counts only
+// if no account names the namespace in its settings (AccountSpec::namespaces).
+// Threads: any, read-only.
 #pragma once
 
 #include <string>
@@ -8,10 +9,13 @@
 
 namespace subak {
 
+// One namespace of one cluster with its label.
 struct NamespaceLabel {
   std::string ns;
-  std::string account;  // a path; the account need not exist yet
+  // A path. The account need not exist yet.
+  std::string account;
 };
-using NamespaceLabels = SharedMap<NamespaceLabel>;  // by namespace
+// The labels of one cluster, by namespace. Views share it until a label changes.
+using NamespaceLabels = SharedMap<NamespaceLabel>;
 
 }  // namespace subak

@@ -15,9 +15,12 @@ namespace subak {
 
 // What a caller asks of a timeline.
 struct PlanAsked {
-  ClusterId cluster;    // none: all clusters
-  std::string domain;   // only the domain, rack or node of this name; empty: all
-  TimeMs until_ms = 0;  // 0: until nine of ten jobs have ended, limits::kPlanAheadMs at most
+  // None: all clusters.
+  ClusterId cluster;
+  // Only the domain, rack or node of this name; empty: all.
+  std::string domain;
+  // 0: until nine of ten jobs have ended, limits::kPlanAheadMs at most.
+  TimeMs until_ms = 0;
   // The largest numbers, each at least 1: rows, columns of each, lanes of each kind in a row, jobs
   // of each kind.
   std::size_t rows = 1, columns = 1, lanes = 1, jobs = 1;
@@ -33,9 +36,11 @@ enum class PlanKind {
 // The part of a row that one job, or all other jobs of one kind, have.
 struct PlanLane {
   PlanKind kind = PlanKind::kRuns;
-  JobId job;                       // of several: the one that has the most
-  std::size_t jobs = 1;            // the number of jobs
-  std::vector<MilliGpu> milligpu;  // by column: the mean over its time
+  // Of several jobs: the one that has the most.
+  JobId job;
+  std::size_t jobs = 1;
+  // By column: the mean over the column's time.
+  std::vector<MilliGpu> milligpu;
 };
 
 // One domain (an NVLink clique, else a node). Several domains that do the same share a row. If
@@ -44,36 +49,47 @@ struct PlanLane {
 struct PlanRow {
   ClusterId cluster;
   std::string product;
-  std::string kind;  // "node", "clique", "rack"; "product": all of it
-  std::string name;  // of the first domain
-  std::string last;  // of the last domain by name, if there are several of a kind
+  // "node", "clique" or "rack"; "product" if the row has all of it.
+  std::string kind;
+  // The name of the first domain, and that of the last one if there are several.
+  std::string name;
+  std::string last;
   std::size_t domains = 1, nodes = 0;
   MilliGpu installed = 0;
-  std::vector<PlanLane> lanes;  // by kind, then by first appearance; a lane of several jobs is last
-  std::vector<MilliGpu> free, closed;  // by column; closed: unhealthy, stranded, or takes no pods
+  // By kind, then by first appearance. A lane of several jobs is last.
+  std::vector<PlanLane> lanes;
+  // By column. Closed GPUs are unhealthy, stranded, or on nodes that take no pods.
+  std::vector<MilliGpu> free, closed;
 };
 
 // A job that holds GPUs in the shown rows, or is forecast to, or has reserved nodes there.
 struct PlanJob {
-  PlanKind kind = PlanKind::kRuns;  // kIdle: it waits and has reserved nodes
+  // kIdle: the job waits and has reserved nodes.
+  PlanKind kind = PlanKind::kRuns;
   JobId job;
   // Of a waiting job: forecast, else promised by its reservation; 0: not known.
   TimeMs start_ms = 0;
-  TimeMs end_ms = 0;  // as predicted; 0: not known
+  // The predicted end; 0: not known.
+  TimeMs end_ms = 0;
   // The time rests on an assumed run time, as in Forecast::Start. The end also counts the job's own
   // run time.
   bool start_assumed = false, end_assumed = false;
-  std::vector<NodeId> nodes;  // where it is, or is forecast to be; empty: not known
-  MilliGpu idle = 0;          // stands idle for it now
+  // Where it is, or is forecast to be. Empty: not known.
+  std::vector<NodeId> nodes;
+  // GPUs that stand idle for it now.
+  MilliGpu idle = 0;
 };
 
 // The timeline of the fleet.
 struct FleetPlan {
   TimeMs from_ms = 0, until_ms = 0;
-  DurationMs step_ms = 0;         // of a column: until = from + columns x step
-  std::vector<PlanRow> rows;      // by cluster, product, name
-  std::size_t rows_left_out = 0;  // beyond PlanAsked::rows
-  std::vector<PlanJob> jobs;  // kIdle by start, kRuns by size (largest first), kForecast by start
+  // The time of one column: until = from + columns x step.
+  DurationMs step_ms = 0;
+  // By cluster, product and name. The second figure counts rows beyond PlanAsked::rows.
+  std::vector<PlanRow> rows;
+  std::size_t rows_left_out = 0;
+  // kIdle by start, then kRuns with the largest first, then kForecast by start.
+  std::vector<PlanJob> jobs;
   std::size_t jobs_left_out = 0;
 };
 

@@ -26,10 +26,12 @@ class QueueSnapshot {
  public:
   // An empty queue, before the first fact.
   QueueSnapshot() = default;
-  // `order`: each job once.
+  // `seq` and `time_ms`: the last fact that it includes and its time. `order`: each job once. O(n
+  // log n).
   QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order);
 
-  std::uint64_t seq() const { return seq_; }  // the last fact that it includes
+  // The last fact that the order includes.
+  std::uint64_t seq() const { return seq_; }
   TimeMs time_ms() const { return time_ms_; }
   // The jobs in order, the next job first, as a pass would take them if all fitted.
   const std::vector<JobId>& order() const { return order_; }
@@ -40,7 +42,8 @@ class QueueSnapshot {
   std::uint64_t seq_ = 0;
   TimeMs time_ms_ = 0;
   std::vector<JobId> order_;
-  std::vector<std::uint32_t> places_;  // positions in order_, by job id
+  // Indexes into order_, sorted by job id, for position().
+  std::vector<std::uint32_t> places_;
 };
 
 // The inputs of the order at one instant: job classes, account tree and policy. It is an
@@ -49,7 +52,8 @@ class QueueSnapshot {
 // allocations. Threads: one at a time.
 class QueueCopy {
  public:
-  QueueCopy();  // empty; engine.h, copy_queue() fills it
+  // An empty copy; Engine::copy_queue() fills it.
+  QueueCopy();
   QueueCopy(QueueCopy&&) noexcept;
   QueueCopy& operator=(QueueCopy&&) noexcept;
   ~QueueCopy();

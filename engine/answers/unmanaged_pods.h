@@ -11,8 +11,10 @@ namespace subak {
 
 // The pending pods of one cluster.
 struct UnmanagedPodList {
-  SharedMap<PodRecord> by_uid;  // as they were seen last; created_at_ms is set
-  bool more = false;            // some since the last list did not fit (limits::kMaxUnmanagedPods)
+  // The pods as they were seen last, by uid. `created_at_ms` is set.
+  SharedMap<PodRecord> by_uid;
+  // Some pods since the last list did not fit (limits::kMaxUnmanagedPods).
+  bool more = false;
 };
 
 }  // namespace subak

@@ -31,18 +31,22 @@ namespace subak {
 // The account tree for the webhook, for look-ups only. An edit of one account makes a new version
 // that shares the rest.
 struct AccountsView {
+  // One account, or user with rules of its own.
   struct Row {
     AccountId id;
     AccountSpec spec;
     std::int64_t revision = 0;
     // As accounting/entitlement.h reads them: by product. `quota` is the effective one.
     std::vector<ProductDemand> quota, limit;
+    // The most beyond its quota; none: no bound.
     std::optional<MilliGpu> borrow;
     // For accounting/entitlement.h, with no GPUs held. Borrowed from this row.
     Rules rules() const;
   };
-  SharedMap<Row> by_path;               // live accounts, and users with rules of their own
-  SharedMap<std::string> by_namespace;  // "ns" or "cluster/ns": the account's path
+  // Live accounts, and users with rules of their own.
+  SharedMap<Row> by_path;
+  // The path of the account that names "ns" or "cluster/ns".
+  SharedMap<std::string> by_namespace;
   // Numbers of GPU products. A product that no node or account has named has none.
   std::shared_ptr<const std::map<std::string, ProductId, std::less<>>> products;
 
@@ -50,9 +54,11 @@ struct AccountsView {
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
   // The live account or user of this path. nullptr: there is none, or it is a user without rules.
   const Row* of_path(std::string_view path) const { return by_path.find(path); }
-  ProductId product(std::string_view name) const;     // none if it was never named
-  std::string_view product_name(ProductId id) const;  // "" if there is none
-  // Live accounts without users, parents first.
+  // Returns the number of a product; none if no node or account has named it.
+  ProductId product(std::string_view name) const;
+  // Returns the name of a product; "" if there is none of this number.
+  std::string_view product_name(ProductId id) const;
+  // Returns live accounts without users, parents first. O(accounts).
   std::vector<const Row*> accounts() const;
   // Returns the nearest rule, with its owner, that refuses `amounts` for the account or user of
   // this path: one that could never allow them, or that accepts nothing new. The rule is of that
@@ -71,9 +77,11 @@ struct AccountsView {
 // The largest amount of each resource beside GPUs on one GPU node of a cluster. Each is its own
 // maximum.
 struct LargestNode {
-  std::int64_t cpu_milli = 0, memory_bytes = 0;  // 0: some node does not report it
-  std::vector<ResourceCount> extended;           // by name
-  bool more = false;  // there are more than limits::kMaxResourceNames; the rest is left out
+  // 0: some node does not report it, so no maximum is known.
+  std::int64_t cpu_milli = 0, memory_bytes = 0;
+  // By name, at most limits::kMaxResourceNames. `more`: the rest is left out.
+  std::vector<ResourceCount> extended;
+  bool more = false;
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
 };
 
@@ -85,30 +93,41 @@ struct ClusterView {
   std::vector<NamespaceMode> namespaces;
   bool synced = false;
   bool owned = false;
-  std::uint64_t session = 0;  // the newest; 0: no list ever began
+  // The newest session; 0: no list ever began.
+  std::uint64_t session = 0;
   std::vector<ProductTotals> products;
-  std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
-  std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
-  std::int64_t largest_node_gpus = 0;           // of all
+  // Configured slices by profile.
+  std::vector<std::pair<std::string, std::int64_t>> mig_slices;
+  // GPUs of the largest node of each of `products`, and of the largest node of all.
+  std::vector<std::int64_t> product_node_gpus;
+  std::int64_t largest_node_gpus = 0;
   LargestNode largest_node;
   std::shared_ptr<const NamespaceLabels> labels;
   // Pods that wait for a node outside Subak. Not made from facts: a view of an engine that was only
   // fed with facts has none.
   std::shared_ptr<const UnmanagedPodList> unmanaged_pods;
-  std::string known_as;  // in::ListBegin::known_as of the newest list; not from facts either
-  Mode mode_of(std::string_view ns) const;  // the namespace's own, else the cluster's
+  // The user name of Subak in the cluster: in::ListBegin::known_as of the newest list. Not made
+  // from facts either.
+  std::string known_as;
+  // Returns the namespace's own mode, else the cluster's.
+  Mode mode_of(std::string_view ns) const;
 };
 
 // The part of the state that other threads may see, as of one fact.
 struct View {
-  std::uint64_t seq = 0;  // the last fact that it includes
+  // The last fact that the view includes.
+  std::uint64_t seq = 0;
   TimeMs time_ms = 0;
   Policy policy;
-  std::uint32_t fact_version = 1;  // no newer kind of fact is written
+  // No newer kind of fact is written.
+  std::uint32_t fact_version = 1;
   std::shared_ptr<const AccountsView> accounts;
-  std::shared_ptr<const std::vector<ClusterView>> clusters;          // by id
-  std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
-  std::size_t pods_beyond_gang = 0;  // pods without a rank in their gang
+  // By id.
+  std::shared_ptr<const std::vector<ClusterView>> clusters;
+  // How many jobs there are in each state. count() reads it.
+  std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};
+  // Pods that have no rank in their gang.
+  std::size_t pods_beyond_gang = 0;
   std::uint64_t ledger_rows = 0;
 
   // The cluster of this name; empty: the only one. nullptr: unknown.

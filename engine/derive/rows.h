@@ -12,21 +12,24 @@
 
 namespace subak::derive {
 
-// One job as reads show it, with its pods only if requested.
+// Returns one job as reads show it, with its pods only if requested. O(its pods).
 JobRow row(const State& s, const state::Job& job, bool with_pods);
-// Engine::beside_queue(), Engine::crowded().
+// Implement Engine::beside_queue() and Engine::crowded(): pages of at most `most` rows by id, after
+// the job `after`. O(the jobs that they skip and return).
 std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
                                  std::string_view account);
 std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most);
-// Engine::jobs.
+// Implements Engine::jobs(): a page by id of the jobs that match all filters. An empty filter
+// matches every job. O(jobs after `after`) at worst.
 std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::optional<JobState> state, std::string_view account,
                          std::string_view user);
-// Every account and user, parents first.
+// Returns every account and user, parents first, with usage decayed to `t`. O(accounts log
+// accounts).
 std::vector<AccountRow> account_rows(const State& s, TimeMs t);
-// The usage of all pods that hold GPUs since their last ledger row.
+// Returns the usage of all pods that hold GPUs since their last ledger row, node by node.
 std::vector<OpenUsage> open_usage(const State& s);
-// The bill by node: both books, and the time that neither explains.
+// Returns the bill of each node up to `t`, by cluster and name. O(nodes + pods that hold GPUs).
 std::vector<NodeBill> bill(const State& s, TimeMs t);
 
 }  // namespace subak::derive

@@ -7,9 +7,9 @@
 
 namespace subak::derive {
 
-// Engine::reserved_idle: free GPUs of the cluster on reserved nodes.
+// Implements Engine::reserved_idle(): free milli-GPU of the cluster on reserved nodes.
 MilliGpu reserved_idle(const State& s, ClusterId cluster);
-// Engine::survey. O(queued jobs + pods that hold GPUs + nodes).
+// Implements Engine::survey(). O(queued jobs + pods that hold GPUs + nodes).
 Survey survey(const State& s, const Places& places);
 
 }  // namespace subak::derive

@@ -16,18 +16,21 @@ namespace subak::derive {
 // The parts of a state's last View that the next one may share. Only view() reads it.
 struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
-  std::uint64_t accounts_version = 0;                               // of the tree's structure
-  std::map<ClusterId, std::map<std::string, std::int64_t>> slices;  // by MIG profile
-  std::map<ClusterId, std::map<std::string, std::int64_t>>
-      node_gpus;  // the most on one node, by product
+  // AccountTree::structure_version() of `accounts`.
+  std::uint64_t accounts_version = 0;
+  // Configured MIG slices by profile, the most GPUs on one node by product, and LargestNode. All
+  // three need a look at every node, so they are made again only when `nodes_version` is outdated.
+  std::map<ClusterId, std::map<std::string, std::int64_t>> slices;
+  std::map<ClusterId, std::map<std::string, std::int64_t>> node_gpus;
   std::map<ClusterId, LargestNode> largest;
-  std::uint64_t nodes_version = 0;  // of these three
+  std::uint64_t nodes_version = 0;
+  // Fleet::totals() and its version.
   std::vector<ProductTotals> totals;
   std::uint64_t totals_version = 0;
 };
 
-// The View of this state and of what was observed beside it. The cost depends on the changes since the memo's last one. A memo is of
-// one state.
+// Returns the View of this state and of what was observed beside it. The cost depends on what
+// changed since the memo's last View. A memo serves one state only.
 std::shared_ptr<const View> view(const State& s, const Observed& observed, ViewMemo& memo);
 
 }  // namespace subak::derive

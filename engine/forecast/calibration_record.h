@@ -22,13 +22,17 @@ struct RatioRecord {
   }
 };
 
-// A waiting job and its first start estimate.
+// A waiting job and its first start estimate. All times are milliseconds since 1970 UTC.
 struct WaitRecord {
   JobId job;
-  TimeMs at_ms = 0, start_ms = 0;  // the time of the estimate, and the forecast start
+  // The time of the estimate, and the forecast start.
+  TimeMs at_ms = 0, start_ms = 0;
+  // The estimated interval, with its most likely start (ExpectedStart).
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
+  // The interval came from past starts, not from the defaults.
   bool learned = false;
-  bool missed = false;  // it has already waited beyond `latest`
+  // The job has already waited beyond `latest_ms`, and counts as a miss.
+  bool missed = false;
 
   template <class V>
   void fields(V& v) {
@@ -46,10 +50,14 @@ struct WaitRecord {
 // All outcomes and open estimates.
 struct CalibrationRecord {
   static constexpr std::string_view kName = "told_starts";
-  std::uint64_t seq = 0;            // the last fact that it includes
-  double level = 0;                 // target part of the starts that miss their interval
-  std::vector<WaitRecord> waiting;  // by job, at most limits::kMaxCalibrationStarts
-  std::vector<RatioRecord> ratios;  // oldest first, at most limits::kMaxCalibrationOutcomes
+  // The last fact that it includes.
+  std::uint64_t seq = 0;
+  // The target part of the starts that miss their interval.
+  double level = 0;
+  // By job, at most limits::kMaxCalibrationStarts.
+  std::vector<WaitRecord> waiting;
+  // Oldest first, at most limits::kMaxCalibrationOutcomes.
+  std::vector<RatioRecord> ratios;
 
   template <class V>
   void fields(V& v) {

@@ -20,7 +20,8 @@
 
 namespace subak {
 
-// How long a job runs, from the start of its attempt to its end. For a running job: the total.
+// How long a job runs, from the start of its attempt to its end. For a running job it is the total,
+// not the rest.
 struct RunTime {
   DurationMs ms = 0;
   // True if no time limit, no similar job and no operator tells the run time: it is
@@ -33,34 +34,45 @@ using RunTimes = std::unordered_map<JobId, RunTime>;
 struct EndedRun {
   AccountId leaf;
   ClusterId cluster;
-  std::string name;  // of the job, without digits
+  // The name of the job, without digits.
+  std::string name;
   std::shared_ptr<const GangRequest> asked;
+  // From the start of its last attempt to its end.
   DurationMs ran_ms = 0;
-  DurationMs limit_ms = 0;  // 0: the job had no time limit
+  // 0: the job had no time limit.
+  DurationMs limit_ms = 0;
 };
 
 // The complete input of a forecast. It is an independent copy: the engine goes on while another
 // thread computes the forecast.
 struct ForecastBasis {
-  std::uint64_t seq = 0;  // the last fact that it includes
+  // The last fact that it includes.
+  std::uint64_t seq = 0;
   TimeMs time_ms = 0;
-  std::vector<Fact> facts;  // of a checkpoint, without ended jobs and without books
-  RunTimes run_times;       // of every job that waits or holds GPUs; empty: predicted from `ended`
-  std::vector<EndedRun> ended;  // the earliest first; only where `run_times` is empty
+  // The facts of a checkpoint, without ended jobs and without books.
+  std::vector<Fact> facts;
+  // Run times of every job that waits or holds GPUs. Empty: they are predicted from `ended`.
+  RunTimes run_times;
+  // The earliest first. Filled only where `run_times` is empty.
+  std::vector<EndedRun> ended;
 };
 
 // The forecast starts of all waiting jobs. Immutable. 40 bytes a job, 16 a place. Threads: any.
 class Forecast {
  public:
+  // The forecast start of one job.
   struct Start {
     JobId job;
     TimeMs at_ms = 0;
-    TimeMs end_ms = 0;                          // at_ms plus its predicted run time
-    std::uint32_t first_place = 0, places = 0;  // see places()
+    // `at_ms` plus the predicted run time.
+    TimeMs end_ms = 0;
+    // An index range of all places: places() reads it.
+    std::uint32_t first_place = 0, places = 0;
     // The start rests on an assumed run time: a job with one ends at that time, or ended before on
     // one of its nodes. The same holds if a job ends whose own start is assumed.
     bool assumed = false;
-    bool run_assumed = false;  // the job's own run time is assumed
+    // The job's own run time is assumed.
+    bool run_assumed = false;
   };
   // The GPUs that a job holds on one node (its placement there).
   struct Place {
@@ -69,11 +81,12 @@ class Forecast {
   };
   // An empty forecast: it has no starts.
   Forecast() = default;
-  // `starts`: each job once.
+  // `starts`: each job once, in any order. `whole`: as is_whole().
   Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whole,
            std::vector<Start> starts, std::vector<Place> places = {});
 
-  std::uint64_t seq() const { return seq_; }  // the last fact that it includes
+  // The last fact that the forecast includes.
+  std::uint64_t seq() const { return seq_; }
   TimeMs time_ms() const { return time_ms_; }
   // The end of the forecast. A waiting job without a start here does not start before it.
   TimeMs until_ms() const { return until_ms_; }
@@ -82,10 +95,12 @@ class Forecast {
   bool is_whole() const { return whole_; }
   // The forecast start of a job. nullopt: the job did not wait then, or has no start. O(log n).
   std::optional<TimeMs> start(JobId id) const;
-  const Start* find(JobId id) const;  // the same; nullptr for nullopt
+  // As start(); nullptr for nullopt. Valid as long as the forecast.
+  const Start* find(JobId id) const;
   // True if some start rests on an assumed run time. Then until_ms() does too.
   bool is_assumed() const { return assumed_; }
-  const std::vector<Start>& starts() const { return starts_; }  // by job
+  // All starts, by job id.
+  const std::vector<Start>& starts() const { return starts_; }
   // The placement of a start, in the order of its pods. Adjacent pods on one node share an entry.
   // Empty: not known, because limits::kForecastPlaces were used up.
   std::span<const Place> places(const Start& start) const {

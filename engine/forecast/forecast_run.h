@@ -26,35 +26,50 @@ namespace subak::decide {
 // depends on whether bound pods already run.
 class ForecastRun {
  public:
-  explicit ForecastRun(const ForecastBasis& basis);  // the basis must outlive it
+  // Makes the state of the basis, which must outlive the run. Jobs with holds begin at once.
+  explicit ForecastRun(const ForecastBasis& basis);
   // Computes the forecast. It is cut short if `go_on` returns false. With `goal` it stops once that
   // job has started.
   Forecast run(const std::function<bool()>& go_on, JobId goal);
 
  private:
+  // A job that holds GPUs and is predicted to end. Ordered by time, then by job.
   struct End {
     TimeMs at_ms = 0;
     JobId job;
     std::uint32_t attempt = 0;
-    bool assumed = false;  // as Forecast::Start says of the start or the run time
+    // The start or the run time of the job is assumed, as Forecast::Start says.
+    bool assumed = false;
     friend auto operator<=>(const End&, const End&) = default;
   };
-  std::optional<TimeMs> next_time() const;  // nullopt: no later event lets a job start
+  // Returns when something happens next; nullopt: no later event lets a job start.
+  std::optional<TimeMs> next_time() const;
+  // True if a job is queued, or is paused for a time.
   bool somebody_may_start() const;
+  // Moves the time to `t`, and does steps 1 to 3.
   void advance(TimeMs t);
+  // Steps 1 and 2.
   void end_what_is_due();
+  // Step 3.
   void settle();
-  TimeMs begin(const state::Job& job);  // returns when the job ends
+  // Binds all holds of the job. Returns when the job ends.
+  TimeMs begin(const state::Job& job);
   // True if the start of the job, which starts now or holds its nodes already, rests on an assumed
   // run time.
   bool rests_on_assumed(const state::Job& job) const;
+  // Ends all pods of the job with success.
   void stop(JobId id);
+  // Records the start with its places, unless limits::kForecastPlaces are used up.
   void note_start(const state::Job& job, TimeMs end_ms);
+  // Returns the run time by the basis, else the predicted one, else limits::kGuessedRunMs.
   RunTime run_time(JobId id) const;
-  void look();  // reads and drops the facts of the last decisions
+  // Takes the jobs that started or were stopped from the facts of the last decisions. Drops the
+  // facts.
+  void look();
 
   const ForecastBasis& basis_;
-  RunTimes predicted_;  // used if the basis has no run times
+  // Used if the basis has no run times.
+  RunTimes predicted_;
   State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;
@@ -66,15 +81,19 @@ class ForecastRun {
   Silence silence_;
   Decision d_{state_, silence_.observed, search_, silence_.input};
   TimeMs now_ = 0;
-  std::unordered_set<JobId> waiting_;   // those that waited at the beginning and have not started
-  std::vector<JobId> begun_, stopped_;  // according to the facts, not yet simulated
+  // Jobs that waited at the beginning and have not started.
+  std::unordered_set<JobId> waiting_;
+  // Jobs that started or were stopped by the facts, and are not simulated yet.
+  std::vector<JobId> begun_, stopped_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<Forecast::Start> starts_;
   std::vector<Forecast::Place> places_;
   // The ends of jobs whose run times were assumed.
   struct Assumed {
-    bool now = false;                     // one was at this instant
-    std::unordered_set<NodeId> ended_on;  // where they were
+    // One ended at this instant.
+    bool now = false;
+    // The nodes where they were.
+    std::unordered_set<NodeId> ended_on;
   };
   Assumed assumed_;
 };

@@ -32,23 +32,31 @@ class ShadowQueue {
   std::vector<ShadowRow> rows(std::string_view account, std::size_t begin, std::size_t most);
 
  private:
+  // A pod that waits outside Subak. Both pointers are valid during make() only.
   struct Waiting {
     const state::Cluster* cluster;
     const PodRecord* pod;
   };
+  // Returns the pods that the shadow queue adds, the earliest created first.
   static std::vector<Waiting> waiting_in(const State& s, const View& view);
   ShadowQueue(const State& s, const std::vector<Waiting>& pods, TimeMs t);
+  // Sets every cluster of the copy to enforce.
   void enforce_all();
+  // Decides on the pod as if it had been gated when it was created.
   void queue(const Waiting& waiting);
+  // Records the order of the queue, then runs one pass on the copy.
   void play_pass();
   bool is_below(JobId id, std::string_view account) const;
   ShadowRow row(std::size_t index);
 
   State copy_;
-  Observed observed_;               // empty but for the pods that it queues
-  std::unique_ptr<Search> search_;  // of the copy
+  // Empty but for the pods that it queues.
+  Observed observed_;
+  // Searches the fleet of copy_.
+  std::unique_ptr<Search> search_;
   PassMemory memory_;
-  std::set<JobId> pending_;  // jobs that exist only in the copy
+  // Jobs that exist only in the copy: ShadowRow::pending.
+  std::set<JobId> pending_;
   // This many of rows_ are in the order; incomplete gangs follow.
   std::size_t in_order_ = 0;
   std::vector<JobId> rows_;

@@ -32,15 +32,18 @@ namespace subak {
 // after `latest`.
 struct ExpectedStart {
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
-  bool learned = false;  // from past starts; else a wide default, as too few are known
-  bool assumed = false;  // as in Forecast::Start::assumed
+  // The interval comes from past starts. Else it is a wide default, as too few are known.
+  bool learned = false;
+  // As in Forecast::Start::assumed.
+  bool assumed = false;
   friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
 };
 
 // Quantiles of past starts, as factors of (wait + 10 min). They are called `StartOdds`. A value.
 // Threads: any.
 struct StartOdds {
-  double low = 0.1, middle = 1, high = 30;  // defaults while too few starts are known
+  // The defaults apply while fewer than 20 starts are known.
+  double low = 0.1, middle = 1, high = 30;
   bool learned = false;
   // The estimate for a start that a forecast made at `at_ms` gives. `start_ms` is not before
   // `at_ms`.
@@ -49,9 +52,11 @@ struct StartOdds {
 
 // The newest forecast with its quantiles, for readers. A value. Threads: any.
 struct ForecastStarts {
-  std::shared_ptr<const Forecast> forecast;  // never null
+  // Never null.
+  std::shared_ptr<const Forecast> forecast;
   StartOdds odds;
-  bool is_made() const { return forecast->time_ms() != 0; }  // else the forecast is empty
+  // False: no forecast was made yet, and this one is empty.
+  bool is_made() const { return forecast->time_ms() != 0; }
   // The estimate for a waiting job at `now`, which is not before the forecast's time. nullopt: the
   // job has no start.
   std::optional<ExpectedStart> of(JobId job, TimeMs now) const;
@@ -72,26 +77,33 @@ class StartCalibration {
   // The quantiles of all outcomes so far. The reference holds until the next outcome or miss. The
   // first call after one computes them, O(limits::kMaxCalibrationOutcomes).
   const StartOdds& odds() const;
+  // The number of open estimates.
   std::size_t size() const { return waiting_.size(); }
 
   // All of it except `seq`, in its stored form.
   CalibrationRecord record() const;
-  // Restores the stored form. Error: no StartCalibration wrote it.
+  // Restores the stored form. kInvalid, with a field of "told_starts": no StartCalibration wrote
+  // it.
   static Result<StartCalibration> from(const CalibrationRecord& record);
   // Drops each job for which `waits` returns false: it is gone, or not known.
   void forget_unless(const std::function<bool(JobId)>& waits);
 
  private:
+  // The first estimate of a job: when it was made, the forecast start, and the interval.
   struct Announced {
     TimeMs at_ms = 0, start_ms = 0;
     ExpectedStart as;
     bool missed = false;
   };
+  // Moves the level after a start that was inside its interval, or missed it.
   void hit(bool in);
 
   std::unordered_map<JobId, Announced> waiting_;
-  std::deque<double> ratios_;  // newest last
-  double level_ = 0.1;         // target part of the starts that miss
+  // (actual + 10 min) / (forecast + 10 min), newest last.
+  std::deque<double> ratios_;
+  // The target part of the starts that miss.
+  double level_ = 0.1;
+  // The result of odds(), until an outcome or a miss.
   mutable std::optional<StartOdds> odds_;
 };
 

@@ -13,8 +13,9 @@ namespace subak::derive {
 
 // Some GPUs of a node for the time [from, to).
 struct PlanPiece {
-  std::optional<PlanKind> kind;  // nullopt: closed
-  JobId job;                     // none: closed
+  // nullopt: closed. Then there is no job either.
+  std::optional<PlanKind> kind;
+  JobId job;
   TimeMs from_ms = 0, to_ms = 0;
   MilliGpu milligpu = 0;
   friend auto operator<=>(const PlanPiece&, const PlanPiece&) = default;
@@ -22,19 +23,24 @@ struct PlanPiece {
 
 // The inputs of one node's timeline.
 struct NodeTime {
+  // GPUs of one job on the node for the time [from, to).
   struct Hold {
     JobId job;
     MilliGpu milligpu = 0;
     TimeMs from_ms = 0, to_ms = 0;
   };
   MilliGpu installed = 0;
-  TimeMs closed_from_ms = 0;   // it takes no pods from then until closed_until_ms
-  TimeMs closed_until_ms = 0;  // kNever: the end is not known
-  MilliGpu lost = 0;           // unhealthy or stranded GPUs, which no job can use
-  std::vector<Hold> runs;      // running jobs, from now on whatever their from_ms
+  // The node takes no pods in [from, until). `until` is kNever if the end is not known.
+  TimeMs closed_from_ms = 0;
+  TimeMs closed_until_ms = 0;
+  // Unhealthy or stranded GPUs, which no job can use.
+  MilliGpu lost = 0;
+  // Running jobs, from now on whatever their from_ms.
+  std::vector<Hold> runs;
   // The earlier from_ms has the GPUs first; at the same time, the earlier entry.
   std::vector<Hold> coming;
-  JobId reserved_for;  // the job that the node is reserved for; none: it is not reserved
+  // The job that the node is reserved for; none: it is not reserved.
+  JobId reserved_for;
   TimeMs reserved_until_ms = 0;
   bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
 };

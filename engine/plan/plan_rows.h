@@ -13,10 +13,12 @@ namespace subak::derive {
 // A domain and its pieces by time.
 struct PlanDomain {
   ClusterId cluster;
-  std::string product, kind, name, rack;  // as in PlanRow; rack: empty if there is none
+  // As in PlanRow. `rack` is empty if there is none.
+  std::string product, kind, name, rack;
   std::size_t nodes = 0;
   MilliGpu installed = 0;
-  std::vector<PlanPiece> pieces;  // in order; those of one kind, job and time are adjacent
+  // In order. Pieces of one kind, job and time are adjacent.
+  std::vector<PlanPiece> pieces;
 };
 
 // Adds the rows to `plan`, and how many are left out. Domains that do the same share a row. If
