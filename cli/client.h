@@ -16,20 +16,27 @@ namespace subak::cli {
 
 // The options of every command that calls the service.
 struct ServerOptions {
-  std::string server;      // HOST:PORT, or several with commas between
-  std::string token_file;  // a bearer token; empty: none
-  std::string tls_ca;      // PEM; empty: none, or the system's beyond loopback
+  // HOST:PORT, or several with commas between.
+  std::string server;
+  // A file with a bearer token; empty: none.
+  std::string token_file;
+  // A PEM file with the CA that signs the server's certificate. Empty: plaintext on loopback,
+  // elsewhere the system's CAs.
+  std::string tls_ca;
 };
 
-// True for "127.0.0.1:9444", "localhost:1", "[::1]:9444": plaintext is good enough.
+// True for "127.0.0.1:9444", "localhost:1", "[::1]:9444". The client speaks plaintext there unless
+// a CA is given.
 bool is_loopback(std::string_view server);
 // True if a call may be repeated after an unknown outcome: the method only reads, or the request
 // has an id.
 bool may_repeat(std::string_view method, const google::protobuf::Message& request);
 
+// A connection to the service that leads, or to any one for a read. Calls block.
 class Client {
  public:
-  // Reads the files; connects with the first call. Throws Failure.
+  // Reads the files; connects with the first call. Throws Failure: a file is unreadable, or
+  // `server` is wrong.
   explicit Client(const ServerOptions& options);
   ~Client();
   Client(const Client&) = delete;
@@ -39,9 +46,11 @@ class Client {
   void be_patient_for(std::int64_t ms);
 
   using Message = google::protobuf::Message;
-  // Calls a method. Throws Failure: refused, unreachable, not found.
+  // Calls a method and fills `answer`. Throws Failure: its exit code says whether the call was
+  // refused, the service unreachable, or a name not found.
   void call(std::string_view method, const Message& request, Message& answer);
   // Calls `each` for every message of a server stream until it returns false or the stream ends.
+  // `answer` has the message during the call. Throws as call().
   void stream(std::string_view method, const Message& request, Message& answer,
               const std::function<bool()>& each);
 

@@ -19,33 +19,43 @@ struct OptionInfo {
   std::string name;  // "--server"
   std::string help;
   bool takes_value = false;
-  std::vector<std::string> choices;  // the only values; empty: any
+  // The only values that the option takes; empty: any.
+  std::vector<std::string> choices;
 };
 
 // A command as completion needs it.
 struct CommandInfo {
   std::string name;
   std::string help;
-  std::vector<std::string> arguments;  // names of the positional ones
+  // The names of the positional arguments, in order.
+  std::vector<std::string> arguments;
   std::vector<OptionInfo> options;
   std::vector<CommandInfo> children;
 };
 
-// One command; a cheap handle.
+// One command of the tree. It is a handle: a copy means the same command. The Parser owns the tree
+// and must outlive it.
 class Command {
  public:
+  // What a command does. Returns the exit code; may throw Failure.
   using Run = std::function<int(Session&)>;
   struct Tree;
 
+  // Adds a command below this one. A command with others below it cannot run by itself.
   Command add(const std::string& name, const std::string& help);
 
-  // Add positional arguments, in the order of the calls.
+  // Add positional arguments, in the order of the calls. `value` is written only if the argument is
+  // given.
   void argument(const std::string& name, std::string& value, const std::string& help);
   void optional_argument(const std::string& name, std::string& value, const std::string& help);
   // Adds one or more arguments, the last of a command.
   void arguments(const std::string& name, std::vector<std::string>& values,
                  const std::string& help);
 
+  // Add an option with one value: "--limit N", where `value_name` is the "N" in the help. `value`
+  // has the default, and is written only if the option is given. An empty text, or a text that is
+  // no number, is a usage failure. The variable `environment` gives the value where the command
+  // line does not.
   void option(const std::string& flag, std::string& value, const std::string& help,
               const std::string& value_name, const std::string& environment = "");
   void required_option(const std::string& flag, std::string& value, const std::string& help,
@@ -66,6 +76,7 @@ class Command {
   // Adds an option that may be repeated; commas are part of the value.
   void repeated_option(const std::string& flag, std::vector<std::string>& values,
                        const std::string& help, const std::string& value_name);
+  // Adds an option whose value is one of `choices`; another one is a usage failure.
   void choice(const std::string& flag, std::string& value, const std::string& help,
               const std::vector<std::string>& choices);
   void flag(const std::string& flag, bool& value, const std::string& help);
@@ -76,22 +87,28 @@ class Command {
   // Hides the command from help and completion.
   void hide();
 
+  // Sets what the command does. Each command without others below it needs this.
   void run(Run run);
 
  private:
   friend class Parser;
   Command(Tree* tree, void* app) : tree_(tree), app_(app) {}
   Tree* tree_;
-  void* app_;  // CLI::App
+  // The CLI::App of this command. The type stays in command.cc.
+  void* app_;
 };
 
 // The result of parsing a command line.
 struct Parsed {
-  Command::Run run;  // empty: print `text` and exit
-  std::string text;  // help
+  // Empty: print `text` and exit.
+  Command::Run run;
+  // The help that was asked for.
+  std::string text;
+  // The command allows --output svg.
   bool draws = false;
 };
 
+// Owns the tree of commands, and parses command lines with it.
 class Parser {
  public:
   Parser(const std::string& name, const std::string& about);
@@ -99,9 +116,12 @@ class Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
+  // Returns the program itself, to which families of commands are added.
   Command root();
-  // Throws Failure (usage).
+  // Parses a command line without the name of the program, and fills the referenced values. Throws
+  // Failure (usage), with the nearest known name where a word is unknown.
   Parsed parse(const std::vector<std::string>& arguments);
+  // Returns all commands that are not hidden, for completion.
   CommandInfo describe() const;
 
  private:

@@ -1,4 +1,6 @@
-// Functions that add each family of commands below the root. Threads: none.
+// Functions that add each family of commands below the root, and options that several families
+// share. Each function registers its commands with Command::run(); the values live as long as the
+// tree. Threads: none.
 #pragma once
 
 #include "cli/command.h"
@@ -29,24 +31,33 @@ inline constexpr char kCompleteCommand[] = "__complete";
 void add_complete(Command root);
 void add_version(Command root);
 
-// Options that several commands share.
+// The number of rows of a list.
 struct ListOptions {
+  // 0: all rows.
   std::int64_t limit = 0;
 };
+// Adds --limit.
 void add_limit(Command& command, ListOptions& options);
 
+// Repeated output of a command, for repeat() of cli/session.h.
 struct WatchOptions {
   bool watch = false;
+  // Seconds between two updates.
   double interval = 2;
+  // Returns the seconds between two updates; 0: the command runs once.
   double seconds() const { return watch ? interval : 0; }
 };
+// Adds --watch and --interval.
 void add_watch(Command& command, WatchOptions& options);
 
+// What every edit tells the audit log, and the id that makes a retry safe.
 struct EditOptions {
   std::string reason;
   std::string request_id;
 };
-void add_reason(Command& command, EditOptions& options);  // required
+// Adds a required --reason, and --request-id.
+void add_reason(Command& command, EditOptions& options);
+// Adds --request-id alone, for edits that need no reason.
 void add_request_id(Command& command, EditOptions& options);
 
 }  // namespace subak::cli

@@ -10,9 +10,11 @@
 
 namespace subak::cli {
 
+// The kubeconfig file and the context in it. Empty: as kubectl chooses them.
 struct KubeOptions {
   std::string kubeconfig, context;
 };
+// Adds --kubeconfig and --context.
 void add_kube(Command& command, KubeOptions& options);
 
 // Connects. Throws Failure: no such file (4), or a wrong field in it (2).

@@ -8,6 +8,7 @@
 
 namespace subak::cli {
 
+// What the names belong to: each kind is one list call of the service.
 enum class NameKind { kAccounts, kJobs, kClusters, kNodes, kProducts };
 
 // Returns at most one page; later names are not suggested. Throws Failure, as every call.

@@ -30,7 +30,9 @@ class Products {
   void resolve(const std::string& where, v1::Account* account);
 
  private:
+  // Returns the products of the service's clusters. The first call asks for them.
   const std::vector<std::string>& fleet();
+  // Replaces one name. `must_exist`: an unknown name is a usage failure.
   void resolve_one(const std::string& where, bool must_exist, std::string* name);
 
   Session& session_;

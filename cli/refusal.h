@@ -9,7 +9,8 @@
 
 namespace subak::cli {
 
-// Reads the google.rpc details of the status: the field, its value, the valid values.
+// Reads the google.rpc details of a status that is not OK: the field, its value, the valid values.
+// The exit code follows from the status code. `server` is named where no service answered.
 Failure refusal(const grpc::Status& status, const std::string& server);
 
 }  // namespace subak::cli

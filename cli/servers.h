@@ -24,6 +24,7 @@ std::string reason_in(const grpc::Status& status);
 // The service did nothing then. nullopt: another status.
 std::optional<std::string> leader_named_in(const grpc::Status& status);
 
+// The addresses of one service, and the one that answered last.
 class Servers {
  public:
   // `given`: never empty. `verified`: TLS proves the servers' identity. Then the client may follow

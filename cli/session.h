@@ -14,6 +14,7 @@
 
 namespace subak::cli {
 
+// The forms of --output. kWide is a table with more columns.
 enum class Form { kTable, kWide, kJson, kYaml, kCsv, kSvg };
 
 // Set by the command line.
@@ -26,14 +27,18 @@ struct GlobalOptions {
 struct Screen {
   std::ostream& out;
   std::ostream& err;
-  bool colour = false;    // out is a terminal
-  bool progress = false;  // err is a terminal
+  // `out` is a terminal that shows colours.
+  bool colour = false;
+  // `err` is a terminal, so progress may be shown there.
+  bool progress = false;
 };
 
 enum class Colour { kRed, kGreen, kYellow, kBlue, kBold, kDim };
 
+// The output and the connection of one run of one command.
 class Session {
  public:
+  // Throws Failure (usage): an unknown form. `options` must outlive the session.
   Session(Screen screen, const GlobalOptions& options);
 
   Form form() const { return form_; }
@@ -41,6 +46,7 @@ class Session {
   std::ostream& out() { return screen_.out; }
   std::ostream& err() { return screen_.err; }
   const Screen& screen() const { return screen_; }
+  // Returns the connection, which the first call makes. Throws as Client().
   Client& client();
   // Runs client().call(). If a name is not found, the failure suggests the nearest ones.
   template <class Answer>

@@ -5,6 +5,7 @@
 
 namespace subak::cli {
 
-void add_cluster_edits(Command cluster);  // import, mode, delete, drain, undrain
+// Adds import, mode, delete, drain and undrain.
+void add_cluster_edits(Command cluster);
 
 }  // namespace subak::cli

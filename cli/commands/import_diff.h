@@ -10,10 +10,13 @@
 
 namespace subak::cli {
 
+// The differences of two lists of nodes.
 struct ImportDiff {
-  std::vector<DiffLine> lines;  // '+' added, '-' removed, '~' changed; by name
+  // By node name: '+' added, '-' removed, '~' changed.
+  std::vector<DiffLine> lines;
   std::size_t added = 0, removed = 0, changed = 0;
-  std::string summary() const;  // "2 added, 1 changed, 0 removed"
+  // Returns "2 added, 1 changed, 0 removed".
+  std::string summary() const;
 };
 
 // Compares two lists of nodes. The order of labels, taints and the like does not count.

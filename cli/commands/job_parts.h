@@ -5,7 +5,9 @@
 
 namespace subak::cli {
 
+// Adds submit (cli/commands/job_submit.h has its flags).
 void add_job_submit(Command job);
-void add_job_edits(Command job);  // cancel, hold, release
+// Adds cancel, hold and release.
+void add_job_edits(Command job);
 
 }  // namespace subak::cli

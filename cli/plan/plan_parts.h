@@ -44,6 +44,7 @@ std::size_t plan_lines(const v1::Plan& plan);
 void print_plan(Session& s, const v1::Plan& plan, std::size_t rows, bool lanes);
 // Returns the indexes of `most` jobs: as many of each kind, and more of the kinds that have more.
 std::vector<int> plan_jobs_shown(const v1::Plan& plan, std::size_t most);
+// Returns the table of these jobs of the plan, by index.
 Table plan_job_table(const v1::Plan& plan, const std::vector<int>& shown);
 // True if a time of a job in the plan rests on an assumed run time; it has a star then.
 bool plan_is_assumed(const v1::Plan& plan);

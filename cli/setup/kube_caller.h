@@ -20,7 +20,8 @@ class KubeCaller {
  public:
   struct Reply {
     CallAnswer answer;
-    std::string body;  // of a successful call
+    // The body of a successful call; else empty.
+    std::string body;
     bool done() const { return answer.outcome == Outcome::kDone; }
   };
 
@@ -28,8 +29,10 @@ class KubeCaller {
   // Calls and waits for the answer. It retries a call when the server asks for that, and a read
   // when no answer came; both a few times.
   virtual Reply call(const KubeCall& call) = 0;
+  // Waits this long before a further attempt.
   virtual void wait(DurationMs ms) = 0;
 
+  // Calls GET on a path.
   Reply get(const std::string& path);
   // Calls `each` for each object of a collection ("/api/v1/pods"), read in pages; with `query`, as
   // "labelSelector=x". Returns nothing if all were read. kNotFound: the server has no such kind.

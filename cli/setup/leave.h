@@ -16,15 +16,20 @@ namespace subak::cli {
 // A pod with Subak's gate.
 struct QueuedPod {
   std::string ns, name;
-  std::string created;   // RFC 3339, UTC
-  std::string owner;     // uid of its owner; its own if it has none
-  bool is_made = false;  // its owner would create it again
+  // RFC 3339, UTC.
+  std::string created;
+  // The uid of its owner; the pod's own if it has none.
+  std::string owner;
+  // Its owner would create it again.
+  bool is_made = false;
 };
 
 // An owner that Subak suspended.
 struct SuspendedOwner {
+  // The path of the object at the API server.
   std::string path;
-  bool taken_back = false;  // waits for its turn; else a user cancelled it, and it stays suspended
+  // It waits for its turn. Else a user cancelled it, and it stays suspended.
+  bool taken_back = false;
 };
 
 // All objects of Subak in a cluster.
@@ -32,10 +37,13 @@ struct Traces {
   // Paths of intercepting objects, in the order of removal: policies with their bindings first,
   // then webhooks.
   std::vector<std::string> guards;
-  std::string cluster;  // its name in Subak, by the webhook's address; empty: unknown
-  std::vector<std::string> namespaces;  // with a label of Subak's that an operator set
+  // The cluster's name in Subak, by the webhook's address; empty: not known.
+  std::string cluster;
+  // Namespaces with a label of Subak's that an operator set.
+  std::vector<std::string> namespaces;
   // With Subak's gate: gang by gang, the gang with the oldest pod first.
   std::vector<QueuedPod> pods;
+  // Owners that Subak suspended.
   std::vector<SuspendedOwner> owners;
   // Objects that the service needs while it works: its priority level at the API server, its
   // rights.

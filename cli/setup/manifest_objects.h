@@ -9,7 +9,8 @@ namespace subak::cli {
 
 // One right of the service.
 struct ServiceRight {
-  std::string verb, group, resource, sub;  // "create", "", "pods", "eviction"
+  // As in RBAC: "create", "", "pods", "eviction". `sub` is the subresource; empty: none.
+  std::string verb, group, resource, sub;
 };
 // Returns the rights that the ClusterRole of rbac.yaml grants, in its order.
 std::vector<ServiceRight> service_rights();

@@ -14,34 +14,51 @@
 namespace subak {
 namespace cli {
 
-// In the order in which they are applied.
+// The parts of an installation, in the order in which they are applied.
 enum class ManifestPart : std::uint8_t {
-  kAccess,  // namespace, account, rights, priority level at the API server
+  // Namespace, account, rights, and priority level at the API server.
+  kAccess,
   // The service as a pod with replicas of its webhook, or as several pods on one database. Only
   // with an image.
   kService,
-  kWebhooks,  // the admission webhooks for pods
-  kPolicies,  // the rules that the API server enforces by itself
+  // The admission webhooks for pods.
+  kWebhooks,
+  // The rules that the API server enforces by itself (ValidatingAdmissionPolicy).
+  kPolicies,
 };
 
+// The values of the cluster and of the service.
 struct ManifestOptions {
-  std::string cluster;  // its name in Subak
+  // The cluster's name in Subak.
+  std::string cluster;
   // Of the webhook, "https://10.0.0.5:9443". Empty: that of the service in the cluster.
   std::string url;
-  std::string ca_pem;                  // CA of the webhook's certificate: one or more certificates
-  std::string image;                   // of the service; empty: it runs elsewhere
-  std::string state;                   // postgres://user@host/database; empty: a file of one pod
-  std::int64_t replicas = 0;           // of the service, if its state is in a database; 0: two
-  std::string user;                    // user name of the service's writes
-  std::string break_glass_group;       // may remove the gate
-  std::vector<std::string> gpu_kinds;  // resources that count as GPUs, beside nvidia.com/
-  int kubernetes_minor = 0;            // of the API server, 29 at least
-  std::vector<ManifestPart> parts;     // empty: all that are possible
+  // The CA of the webhook's certificate: one or more certificates.
+  std::string ca_pem;
+  // The image of the service; empty: it runs outside the cluster.
+  std::string image;
+  // postgres://user@host/database; empty: a file of one pod.
+  std::string state;
+  // Pods of the service, if its state is in a database; 0: two.
+  std::int64_t replicas = 0;
+  // The user name of the service's writes.
+  std::string user;
+  // The group that may remove Subak's gate by hand.
+  std::string break_glass_group;
+  // Resources that count as GPUs, beside nvidia.com/.
+  std::vector<std::string> gpu_kinds;
+  // The minor version of the API server, kOldestMinor at least. It decides which parts are
+  // possible.
+  int kubernetes_minor = 0;
+  // Empty: all parts that are possible.
+  std::vector<ManifestPart> parts;
 };
 
-inline constexpr int kOldestMinor = 29;    // matchConditions with optional fields
-inline constexpr int kPoliciesMinor = 30;  // ValidatingAdmissionPolicy
-inline constexpr int kGateMinor = 36;      // MutatingAdmissionPolicy: the API server sets the gate
+// Minor versions of Kubernetes 1: matchConditions with optional fields, ValidatingAdmissionPolicy,
+// and MutatingAdmissionPolicy, by which the API server itself sets the gate.
+inline constexpr int kOldestMinor = 29;
+inline constexpr int kPoliciesMinor = 30;
+inline constexpr int kGateMinor = 36;
 
 // Returns YAML documents for `kubectl apply -f -`. kInvalid names the wrong option. A value that
 // would change the meaning of the text is refused, not quoted.

@@ -36,54 +36,82 @@ enum class Level : std::uint8_t {
 // One finding for the operator.
 struct Finding {
   Level level = Level::kNote;
-  std::string what;   // in one sentence
-  std::string where;  // objects by name, a few of many
-  std::string todo;   // the remedy, or the meaning
+  // One sentence.
+  std::string what;
+  // Objects by name, a few of many.
+  std::string where;
+  // The remedy, or the meaning.
+  std::string todo;
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
 // The data read of a cluster. Names are "namespace/name" where there is a namespace.
 struct ClusterFacts {
-  int minor = 0;                     // of the API server; 0: not reported
-  std::set<std::string> groups;      // of its APIs
-  std::size_t gpu_nodes = 0;         // with GPUs or slices of a device plugin
-  std::size_t shared_gpu_nodes = 0;  // of these: one GPU for several pods by time-slicing or MPS
-  std::map<std::string, std::string> namespaces;  // with Subak's label -> its value
+  // The minor version of the API server; 0: not reported.
+  int minor = 0;
+  // The groups of its APIs.
+  std::set<std::string> groups;
+  // Nodes with GPUs or slices of a device plugin.
+  std::size_t gpu_nodes = 0;
+  // Of these: one GPU for several pods by time-slicing or MPS.
+  std::size_t shared_gpu_nodes = 0;
+  // Namespaces with Subak's label, and its value.
+  std::map<std::string, std::string> namespaces;
+  // One bound of a ResourceQuota: its key and its hard value, as text.
   struct Quota {
     std::string name, ns, key, hard;
   };
-  std::vector<Quota> quotas;  // that limit GPUs or the number of pods
+  // Bounds on GPUs or on the number of pods.
+  std::vector<Quota> quotas;
+  // One webhook of another program that is called for pods.
   struct Webhook {
     std::string configuration, name;
-    bool creates = false, updates = false;  // called for pods then
-    bool fails = false;                     // failurePolicy
+    // It is called when a pod is created, or updated.
+    bool creates = false, updates = false;
+    // failurePolicy: Fail.
+    bool fails = false;
   };
-  std::vector<Webhook> mutating, validating;      // of others, about pods
-  std::map<std::string, std::string> preempting;  // priority classes that preempt -> value
-  struct GpuPods {                                // of one namespace, not ended
-    std::size_t pods = 0, waiting = 0;            // all; without a node and without Subak's gate
-    std::map<std::string, std::string> foreign_gates;  // gate -> a pod
-    std::map<std::string, std::string> schedulers;     // other than the default one -> a pod
-    std::map<std::string, std::string>
-        owners;  // "PyTorchJob": its pods wait for a gang size -> a pod
+  // Webhooks of others, about pods.
+  std::vector<Webhook> mutating, validating;
+  // Priority classes that preempt, and their value.
+  std::map<std::string, std::string> preempting;
+  // The GPU pods of one namespace that have not ended.
+  struct GpuPods {
+    // All of them, and those without a node and without Subak's gate.
+    std::size_t pods = 0, waiting = 0;
+    // Each gate of others, and a pod that has it.
+    std::map<std::string, std::string> foreign_gates;
+    // Each scheduler other than the default one, and a pod of it.
+    std::map<std::string, std::string> schedulers;
+    // Each kind of owner whose pods would wait for a gang size ("PyTorchJob"), and a pod of it.
+    std::map<std::string, std::string> owners;
     std::set<std::string> priority_classes;
   };
-  std::map<std::string, GpuPods> gpu_pods;  // by namespace
-  std::vector<std::string> device_classes;  // that give GPUs
-  std::vector<std::string> denied;          // rights that the service's user lacks: "patch pods"
-  bool has_rights = false;                  // it has at least one of the rights
-  std::vector<std::string> unread;          // kinds that may not be read
+  // By namespace.
+  std::map<std::string, GpuPods> gpu_pods;
+  // Device classes of DRA that give GPUs.
+  std::vector<std::string> device_classes;
+  // Rights that the service's user lacks: "patch pods".
+  std::vector<std::string> denied;
+  // The user has at least one of the rights.
+  bool has_rights = false;
+  // Kinds that the caller may not read.
+  std::vector<std::string> unread;
 };
 
 // The service's data; `asked` is false if it did not answer.
 struct ServiceFacts {
   bool asked = false;
-  std::vector<std::string> clusters;  // all
-  std::string cluster;                // the requested name
+  // The names of all clusters, and the requested one.
+  std::vector<std::string> clusters;
+  std::string cluster;
   bool knows_cluster = false;
-  std::map<std::string, std::string> modes;     // by namespace, the cluster's own under ""
-  std::map<std::string, std::string> accounts;  // by namespace
-  std::set<std::string> paths;                  // of all accounts
+  // By namespace; the cluster's own mode is under "".
+  std::map<std::string, std::string> modes;
+  // The account of each namespace that has one.
+  std::map<std::string, std::string> accounts;
+  // The paths of all accounts.
+  std::set<std::string> paths;
 };
 
 // Reads the cluster. `user`: user name of the service's writes. Unreadable kinds are listed in

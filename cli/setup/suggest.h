@@ -14,24 +14,36 @@
 
 namespace subak::cli {
 
+// What the suggestion covers.
 struct SuggestOptions {
-  std::string cluster;    // its name in Subak; empty: accounts name a namespace in every cluster
-  std::string group_key;  // label whose value is the parent account of a namespace; empty: none
-  bool all = false;       // namespaces without GPUs too
-  bool limits = false;  // ResourceQuotas of whole GPUs become limits; else they are only mentioned
+  // Its name in Subak; empty: accounts name a namespace in every cluster.
+  std::string cluster;
+  // The label whose value is the parent account of a namespace; empty: none.
+  std::string group_key;
+  // Namespaces without GPUs too.
+  bool all = false;
+  // ResourceQuotas of whole GPUs become limits. Else comments mention them.
+  bool limits = false;
+  // Resources that count as GPUs, beside nvidia.com/.
   ExtraGpuResources gpu_kinds;
 };
 
 // The data read of one namespace.
 struct NamespaceFacts {
-  std::string group;         // value of the label `group_key`; empty: none
-  std::string account;       // value of its label subak.gpu/account
-  std::size_t gpu_pods = 0;  // that have not ended
+  // The value of the label `group_key`; empty: none.
+  std::string group;
+  // The value of its label subak.gpu/account; empty: none.
+  std::string account;
+  // GPU pods that have not ended.
+  std::size_t gpu_pods = 0;
   struct Quota {
-    std::string name, key, hard;  // "q", "requests.nvidia.com/gpu", "8"
-    bool whole = false;           // of whole GPUs, and for all pods
+    // "q", "requests.nvidia.com/gpu", "8".
+    std::string name, key, hard;
+    // It counts whole GPUs, and applies to all pods.
+    bool whole = false;
   };
-  std::vector<Quota> quotas;  // of GPUs
+  // Its ResourceQuotas of GPUs.
+  std::vector<Quota> quotas;
 };
 using Namespaces = std::map<std::string, NamespaceFacts>;
 
@@ -41,15 +53,20 @@ Result<Namespaces> read_namespaces(KubeCaller& api, const SuggestOptions& option
 // The accounts that the service has.
 struct KnownAccounts {
   std::set<std::string> paths;
-  std::map<std::string, std::string> by_namespace;  // of this cluster
+  // The account of each namespace of this cluster that has one.
+  std::map<std::string, std::string> by_namespace;
 };
 
 // The suggested file with its figures.
 struct Suggestion {
-  std::string text;            // YAML; without rows it is a valid file with no accounts
-  std::size_t namespaces = 0;  // with an account of their own in it
-  std::size_t kept = 0;        // with GPUs and with an existing account
-  std::size_t unnamed = 0;     // with a name that the file cannot express
+  // YAML. Without rows it is a valid file with no accounts.
+  std::string text;
+  // Namespaces that get an account of their own in the file.
+  std::size_t namespaces = 0;
+  // Namespaces with GPUs that already have an account.
+  std::size_t kept = 0;
+  // Namespaces with a name that the file cannot express.
+  std::size_t unnamed = 0;
 };
 
 // Returns the suggestion, the same for the same input. Names from existing accounts and labels

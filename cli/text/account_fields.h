@@ -17,6 +17,7 @@ struct AccountWish {
   std::optional<std::vector<std::string>> namespaces;
   std::optional<bool> held, draining;
 
+  // True if no field is set.
   bool empty() const {
     return !shares && !quota && !limit && !borrow && !lend && !namespaces && !held && !draining &&
            !time_limits;
@@ -41,6 +42,7 @@ struct DiffLine {
   char sign = ' ';
   std::string text;
 };
+// Returns the changed fields in the order of account_fields(). nullptr: no such account.
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after);
 
 }  // namespace subak::cli

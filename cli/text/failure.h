@@ -9,6 +9,7 @@
 
 namespace subak::cli {
 
+// Exit codes. kExitRefused is also any failure without a code of its own.
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitRefused = 1;
 inline constexpr int kExitUsage = 2;
@@ -18,8 +19,10 @@ inline constexpr int kExitNotFound = 4;
 // The text and exit code of an unsuccessful end.
 struct Failure {
   int exit_code = kExitRefused;
-  std::string what;  // one line
-  std::string todo;  // one line; may be empty
+  // What is wrong, in one line.
+  std::string what;
+  // What to do, in one line; may be empty.
+  std::string todo;
   // Of a refusal by the service: the field and its value.
   std::string field = "";
   std::string got = "";

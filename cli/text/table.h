@@ -12,29 +12,36 @@
 
 namespace subak::cli {
 
-inline constexpr std::size_t kTableColumns = 100;  // every table fits, except in the form `wide`
+// Every table fits this width, except in the form `wide`.
+inline constexpr std::size_t kTableColumns = 100;
 
+// The side to which the cells of a column are aligned.
 enum class Align { kLeft, kRight };
 // kWide columns are omitted in the usual form. If space is short, kElastic columns are cut with "…"
 // first, and others only after that.
 enum class Room { kUsual, kElastic, kWide };
 
+// A column of a table.
 struct Column {
-  std::string header;  // may have two lines; joined without a blank for one line
+  // May have two lines, which are joined without a blank for one line.
+  std::string header;
   Align align = Align::kLeft;
   Room room = Room::kUsual;
-  std::string zone = "";  // of its times; named in the header, except for spreadsheets
+  // The time zone of its times. The header names it, except for spreadsheets.
+  std::string zone = "";
 };
 
 // The text for people, and the text for spreadsheets if it differs.
 struct Cell {
   std::string text;
-  std::string exact;                                   // empty: the text
+  // The text for spreadsheets; empty: the same.
+  std::string exact;
   Cell(std::string shown) : text(std::move(shown)) {}  // NOLINT: implicit on purpose
   Cell(const char* shown) : text(shown) {}             // NOLINT: implicit on purpose
   Cell(std::string shown, std::string csv) : text(std::move(shown)), exact(std::move(csv)) {}
 };
 
+// Collects rows, and prints them with columns as wide as their cells need.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

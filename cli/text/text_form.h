@@ -10,8 +10,11 @@
 
 namespace subak::cli {
 
-std::string to_json(const google::protobuf::Message& message);  // indented, ends with a newline
-std::string to_json_line(const google::protobuf::Message& message);  // one line
+// Returns indented JSON, which ends with a newline.
+std::string to_json(const google::protobuf::Message& message);
+// Returns JSON in one line, without a newline.
+std::string to_json_line(const google::protobuf::Message& message);
+// Returns one YAML document, which ends with a newline.
 std::string to_yaml(const google::protobuf::Message& message);
 // Converts any JSON document to YAML; strings that YAML would read as another type are quoted.
 std::string json_to_yaml(std::string_view json);

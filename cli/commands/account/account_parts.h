@@ -10,20 +10,28 @@
 
 namespace subak::cli {
 
+// The options of each command that edits one account.
 struct AccountEditOptions {
   EditOptions edit;
+  // The revision that the edit expects; 0: any.
   std::int64_t revision = 0;
+  // The service checks the edit and shows the diff, but changes nothing.
   bool dry_run = false;
 };
+// Adds --reason, --request-id, --revision and --dry-run.
 void add_edit_options(Command& command, AccountEditOptions& options);
 
 // Prints the diff for people, or the message for programs; returns the exit code.
 int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
               bool dry_run);
+// Prints a title and the diff: old values in red, new ones in green.
 void print_diff(Session& session, const std::string& title, const std::vector<DiffLine>& lines);
 
-void add_account_edits(Command account);  // set, hold, drain, resume, delete
-void add_account_files(Command account);  // apply, diff
+// Adds set, hold, drain, resume and delete.
+void add_account_edits(Command account);
+// Adds apply and diff, which read a file of accounts.
+void add_account_files(Command account);
+// Adds suggest, which writes such a file from a cluster.
 void add_account_suggest(Command account);
 
 }  // namespace subak::cli
