@@ -13,12 +13,14 @@
 
 namespace subak::sim {
 
+// The policies to compare, and the world. The same options give the same results.
 struct BurstyOptions {
   std::vector<OrderPolicy> policies{OrderPolicy::kTargetShare, OrderPolicy::kExact,
                                     OrderPolicy::kUsageTick, OrderPolicy::kDrf};
   DurationMs length_ms = 2 * kDayMs;
   std::uint64_t seed = 1;
-  std::function<void(double done)> progress;  // after each policy; done: 0 to 1
+  // Called after each policy with the part that is done, 0 to 1. May be empty.
+  std::function<void(double done)> progress;
 };
 
 // Returns 320 GPUs in nodes of 8 and two teams with equal shares. One has jobs of one GPU,

@@ -1,5 +1,6 @@
-// The offline commands, `subak sim run|compare|share|toy`, without a command-line library: plain
-// options in, text to streams, an exit code out (0 done, 1 refused, 2 usage, 4 file not found).
+// The offline commands, `subak sim run|compare|share|toy`, without a command-line library. Plain
+// options go in, text to streams and an exit code come out (0 done, 1 refused, 2 usage, 4 file not
+// found). cli/commands/sim.cc names the flags.
 // Errors: two lines on `err`, the problem and the remedy.
 // Threads: none.
 #pragma once
@@ -16,11 +17,14 @@ namespace subak::sim {
 
 // Values as written on the command line; empty means not given.
 struct SimOptions {
-  std::string trace;                                   // --trace T.csv[.gz]
-  std::string nodes;                                   // --nodes N.csv or 80x8
-  std::vector<std::string> policies{"target-share"};   // --policy P, --policies a,b,c
-  std::vector<std::string> backfill;                   // --backfill a,b,c: for each policy
-  std::optional<double> from_day, to_day;              // --from-day A --to-day B
+  std::string trace;  // --trace T.csv[.gz]
+  std::string nodes;  // --nodes N.csv or 80x8
+  // --policy P or --policies a,b,c: names of OrderPolicy.
+  std::vector<std::string> policies{"target-share"};
+  // --backfill a,b,c of none, easy, reserve, all: each policy is replayed with each of these.
+  std::vector<std::string> backfill;
+  // --from-day A, --to-day B: the window, in days of the trace.
+  std::optional<double> from_day, to_day;
   std::string half_life = "7d";                        // --half-life
   std::string patience;                                // --patience: Policy::patience_ms
   std::uint64_t reserve_jobs = Policy().reserve_jobs;  // --reserve-jobs
@@ -28,27 +32,35 @@ struct SimOptions {
   double load = 1;                                     // --load X
   std::string teams;                                   // --teams random:N
   bool limits = false;                                 // --limits
-  std::uint64_t short_limits = 0;                      // --short-limits: percent
-  std::uint64_t eta = 200;                             // --eta N: jobs that get a start estimate
-  std::string run_times = "predicted";                 // --run-times predicted|limits|exact
-  std::uint64_t seed = 1;                              // --seed S
-  std::string charge_end = "yes";                      // --charge-end yes|no, usage-tick only
-  std::string output = "table";                        // --output table|json
-  std::string plot;                                    // --plot DIR, made if missing
-  bool progress = false;                               // show a progress bar on `err`
+  // --short-limits: the percentage of limits that are too short.
+  std::uint64_t short_limits = 0;
+  // --eta N: about so many jobs get a start estimate at submission; 0: none.
+  std::uint64_t eta = 200;
+  std::string run_times = "predicted";  // --run-times predicted|limits|exact
+  std::uint64_t seed = 1;               // --seed S
+  // --charge-end yes|no: Policy::tick_charge_end, only for usage-tick.
+  std::string charge_end = "yes";
+  std::string output = "table";  // --output table|json
+  // --plot DIR: writes charts there, and makes the directory if it is missing.
+  std::string plot;
+  // Shows a progress bar on `err`.
+  bool progress = false;
 };
 
+// The factors of a tree in a file (sim/read/share_case.h).
 struct ShareOptions {
   std::string case_path;
   std::string policy = "fair-tree";  // --policy fair-tree|classic
   std::string output = "table";
 };
 
+// The table of the toy world (sim/toy.h).
 struct ToyCommandOptions {
-  double days = 5;          // --days measured
-  double warm_up_days = 7;  // --warm-up-days
+  // --days: how long is measured, after the warm-up.
+  double days = 5;
+  double warm_up_days = 7;
   std::uint64_t seed = 1;
-  bool progress = false;  // show a progress bar on `err`
+  bool progress = false;
 };
 
 // Both take several policies; they differ only in the form of the output. `compare` prints one

@@ -28,18 +28,23 @@
 
 namespace subak::sim {
 
+// The only cluster of a simulation.
 inline constexpr char kClusterName[] = "sim";
 
 // Receives every step as it happens, by index into Workload::jobs.
 class Observer {
  public:
   virtual ~Observer() = default;
+  // The job got this id, and waits.
   virtual void submitted(std::uint32_t job, JobId id, TimeMs t) = 0;
+  // All pods of the job run, on the nodes that `pods` name.
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
   virtual void ended(std::uint32_t job, TimeMs t) = 0;
-  virtual void settled(TimeMs /*t*/) {}  // no further job starts at this time
+  // No further job starts at this time.
+  virtual void settled(TimeMs /*t*/) {}
 };
 
+// Replays one workload once. Deterministic: the same workload and policy send the same inputs.
 class Driver {
  public:
   // All three must outlive the driver.
@@ -57,13 +62,15 @@ class Driver {
 
  private:
   enum class State : std::uint8_t { kNew, kQueued, kRunning, kDone };
+  // What the driver knows of a job of the workload.
   struct Live {
     JobId id;
     State state = State::kNew;
   };
   using End = std::pair<TimeMs, std::uint32_t>;
   void submit(std::uint32_t job);
-  void settle();  // step 4
+  // Does step 4, until no more jobs start.
+  void settle();
   void start(const Effect& effect);
   void end(std::uint32_t job);
   void submit_warm();
@@ -71,9 +78,11 @@ class Driver {
   Port& port_;
   Observer& observer_;
   std::vector<Live> live_;
-  std::vector<std::uint32_t> by_sequence_;  // job by JobId::sequence()
+  // The job of each JobId::sequence().
+  std::vector<std::uint32_t> by_sequence_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::uint32_t next_ = 0;  // the next job to submit
+  // The next job to submit.
+  std::uint32_t next_ = 0;
   TimeMs now_ = 0;
   std::size_t finished_ = 0, refused_ = 0;
 };

@@ -1,4 +1,4 @@
-// The port to a bare engine in this process. Threads: none.
+// The port to a bare engine in this process: no runtime, no store, no clock. Threads: none.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,13 @@
 
 namespace subak::sim {
 
+// Gives each input to the engine at once, and collects the effects for pass().
 class EnginePort : public Port {
  public:
-  // Receives every input with its outcome, before the next input is applied.
+  // Receives every input with its outcome, ticks and passes included, before the next input is
+  // applied.
   using Observer = std::function<void(const Input&, const ApplyOutcome&)>;
+  // The engine must outlive the port. `observer` may be empty.
   explicit EnginePort(Engine& engine, Observer observer = nullptr);
 
   Reply send(TimeMs t, in::Body body) override;
@@ -20,6 +23,7 @@ class EnginePort : public Port {
   std::optional<TimeMs> next_deadline() const override;
 
  private:
+  // Applies one input and stores its effects.
   Reply apply(TimeMs t, in::Body body);
   Engine& engine_;
   Observer observer_;

@@ -11,6 +11,7 @@
 
 namespace subak::sim {
 
+// One engine or service. The driver owns the order of the calls.
 class Port {
  public:
   virtual ~Port() = default;
@@ -19,7 +20,7 @@ class Port {
   // Ends the batch: runs passes until none is due. Returns the effects since the last call, in the
   // order of the decisions.
   virtual std::vector<Effect> pass(TimeMs t) = 0;
-  // The clock has reached a deadline.
+  // The clock has reached a deadline: sends an in::Tick.
   virtual void tick(TimeMs t) = 0;
   // Returns the next deadline; nullopt: none in this state.
   virtual std::optional<TimeMs> next_deadline() const = 0;

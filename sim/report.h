@@ -23,6 +23,7 @@ void print_table(const Workload& workload, const std::vector<SimResult>& results
 // Prints the results of the bursty toy: waits of both kinds, and the GPUs reserved idle for the
 // gangs.
 void print_bursty(const std::vector<SimResult>& results, std::ostream& out);
+// Prints the table of the toy world, one line for each toy.
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out);
 
 // plot.cc: SVG files. Per policy there is share-<policy>.svg (parts of the fleet by team over time,

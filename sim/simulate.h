@@ -12,11 +12,16 @@
 
 namespace subak::sim {
 
+// What a replay reports beside its result.
 struct SimulateOptions {
-  std::function<void(double)> progress;  // part done, now and then
-  EnginePort::Observer observer;         // every input with its outcome
-  EtaOptions eta;                        // the jobs with a start estimate at submission
-  bool check_invariants = false;         // of the engine, at the end
+  // Called now and then with the part that is done, 0 to 1. May be empty.
+  std::function<void(double)> progress;
+  // Gets every input with its outcome. May be empty.
+  EnginePort::Observer observer;
+  // Which jobs get a start estimate at submission.
+  EtaOptions eta;
+  // Runs Engine::check_invariants() at the end, which is slow.
+  bool check_invariants = false;
 };
 
 // Runs the replay. Errors: those of the engine at set-up. `wall_s` covers the replay from the empty

@@ -13,21 +13,25 @@
 
 namespace subak::sim {
 
+// Pods of a gang in the table, one GPU each.
 inline constexpr std::int64_t kToyGang = 64;
 
+// One toy: its teams, the fleet, and the time. The same options give the same result.
 struct ToyOptions {
   std::vector<std::int64_t> shares{1, 1};
   // One-GPU pods of each job, by team; empty: 1 each.
   std::vector<std::int64_t> gangs;
-  std::int64_t gpus = 1000;  // in nodes of 8
+  // In nodes of 8; the last node has the rest.
+  std::int64_t gpus = 1000;
   DurationMs mean_job_ms = kHourMs;
-  DurationMs warm_up_ms = 7 * kDayMs;  // not measured
+  // The time before the measurement begins, and the time that is measured.
+  DurationMs warm_up_ms = 7 * kDayMs;
   DurationMs measured_ms = 5 * kDayMs;
   std::uint64_t seed = 1;
   Policy policy;
 };
 
-// Of the worst team in each figure, in points.
+// The share error of the worst team in each figure, in points (hundredths) of the fleet.
 struct ToyResult {
   double mean = 0;       // time mean of the error
   double max = 0;        // at any instant
@@ -36,6 +40,7 @@ struct ToyResult {
   double wall_s = 0;
 };
 
+// Runs one toy on a fresh engine.
 ToyResult run_toy(const ToyOptions& options);
 
 // One line of the table: the same toy under each policy.
@@ -52,10 +57,11 @@ struct ToyTableOptions {
   DurationMs warm_up_ms = 7 * kDayMs;
   DurationMs measured_ms = 5 * kDayMs;
   std::uint64_t seed = 1;
-  std::function<void(double done)> progress;  // after each toy; done: 0 to 1
+  // Called after each toy with the part that is done, 0 to 1. May be empty.
+  std::function<void(double done)> progress;
 };
-// Two and twenty teams, equal shares and uneven ones (3:1, and 1 to 20); and the same with every
-// second team running only gangs of 64.
+// Runs all toys of the table: two and twenty teams, with equal and with uneven shares (3:1, and 1
+// to 20). Then the same with every second team running only gangs of kToyGang.
 std::vector<ToyRow> run_toy_table(const ToyTableOptions& options);
 
 }  // namespace subak::sim

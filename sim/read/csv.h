@@ -16,6 +16,7 @@
 
 namespace subak::sim {
 
+// Reads one file, row by row. Memory: one line.
 class CsvReader {
  public:
   // Opens the file and reads the header. Errors: cannot be read, empty, a column named twice.
@@ -24,6 +25,7 @@ class CsvReader {
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
 
+  // Returns the names in the header, in order.
   const std::vector<std::string>& columns() const { return columns_; }
   // Returns the index of the column; nullopt if the file has none of this name.
   std::optional<std::size_t> column(std::string_view name) const;
@@ -36,20 +38,25 @@ class CsvReader {
   Result<bool> next();
   // Returns a field of the current row; empty for a column that the file lacks.
   std::string_view field(std::optional<std::size_t> column) const;
+  // Returns the error of a field of the current row, with its value.
   Error error(std::optional<std::size_t> column, std::string_view want) const;
+  // Returns the number of the current line, from 1.
   std::size_t line() const { return line_; }
 
   // Return typed fields of the current row; an empty field is an Error too.
   Result<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most) const;
-  // Reads seconds, with up to three decimals, as ms.
+  // Reads seconds with decimals, as ms. Decimals below a millisecond are cut.
   Result<DurationMs> seconds(std::size_t column) const;
+  // Reads GPUs with up to three decimals, as parse_milligpu().
   Result<MilliGpu> milligpu(std::size_t column) const;
 
  private:
   struct File;
   explicit CsvReader(std::string path);
-  Result<bool> read_line();      // into text_
-  std::optional<Error> split();  // text_ into fields_
+  // Reads the next line into text_.
+  Result<bool> read_line();
+  // Splits text_ into fields_.
+  std::optional<Error> split();
   std::string path_;
   std::unique_ptr<File> file_;
   std::string text_;

@@ -1,5 +1,6 @@
-// Seeded randomness that gives the same numbers on every build. It uses the standard's engine,
-// mapped by hand, as the standard does not specify the results of its distributions.
+// Seeded randomness that gives the same numbers on every build. It uses std::mt19937_64, whose
+// numbers the standard specifies. It maps them by hand, as the standard does not specify the
+// results of its distributions.
 // Threads: none.
 #pragma once
 
@@ -11,9 +12,11 @@
 
 namespace subak::sim {
 
+// One sequence. Two objects with one seed give the same numbers in the same calls.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : engine_(seed) {}
+  // Uniform in 64 bits.
   std::uint64_t next() { return engine_(); }
   // Uniform in [0, n); n > 0.
   std::uint64_t below(std::uint64_t n) {

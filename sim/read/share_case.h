@@ -12,8 +12,10 @@
 
 namespace subak::sim {
 
+// A tree with shares and usage.
 struct ShareCase {
   std::vector<ShareRow> rows;
+  // FairShareDampeningFactor of the classic formula; 1: none.
   double dampening = 1;
 };
 

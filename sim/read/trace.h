@@ -20,12 +20,17 @@ namespace subak::sim {
 struct TraceJob {
   std::string id;
   DurationMs submit_ms = 0;
-  DurationMs duration_ms = 0;         // >= 1
-  MilliGpu milligpu = 0;              // of the complete job; > 0
-  std::vector<std::string> products;  // "A|B"; empty = any
-  std::string team;                   // "none" where the source has none
+  // From its start to its end, at least 1.
+  DurationMs duration_ms = 0;
+  // The GPUs of the complete job, above 0.
+  MilliGpu milligpu = 0;
+  // The allowed products ("A|B" in the file); empty = any.
+  std::vector<std::string> products;
+  // "none" where the source has none.
+  std::string team;
   std::string user;
-  std::uint32_t gang_pods = 0;  // 0 = as few pods as fit the nodes
+  // 0 = as few pods as fit the nodes.
+  std::uint32_t gang_pods = 0;
 };
 
 // Returns the rows in order of submission; rows of one instant stay in the order of the file.

@@ -28,28 +28,42 @@ struct Team {
   MilliGpu quota = 0;
 };
 
+// One job of the window, as the driver submits and ends it.
 struct SimJob {
   std::string name;
-  std::string user;        // empty: none
-  std::uint32_t team = 0;  // index into Workload::teams
+  std::string user;  // empty: none
+  // An index into Workload::teams.
+  std::uint32_t team = 0;
   TimeMs submit_ms = 0;
-  DurationMs duration_ms = 0;  // the rest of it at `submit_ms`
+  // How long it runs from its start. For a warm job: what is left at `submit_ms`.
+  DurationMs duration_ms = 0;
   MilliGpu milligpu = 0;
-  std::uint32_t request = 0;     // index into Workload::requests
-  DurationMs time_limit_ms = 0;  // 0: the default
-  bool warm = false;             // ran already when the window opened; not in the statistics
-  bool placeable = true;         // the empty fleet could hold it
+  // An index into Workload::requests.
+  std::uint32_t request = 0;
+  // 0: the policy's default.
+  DurationMs time_limit_ms = 0;
+  // It ran already when the window opened, and is not in the statistics.
+  bool warm = false;
+  // The empty fleet could hold it.
+  bool placeable = true;
 };
 
+// Everything that a replay needs beside the policy.
 struct Workload {
   std::vector<NodeSpec> nodes;
-  std::vector<Team> teams;            // by account
-  std::vector<GangRequest> requests;  // the distinct ones, in order of first use
-  std::vector<SimJob> jobs;           // warm ones first (oldest first), then by submit time
-  TimeMs from_ms = 0, to_ms = 0;      // the window [A, B) as engine times
+  // By account.
+  std::vector<Team> teams;
+  // The distinct requests, in order of first use.
+  std::vector<GangRequest> requests;
+  // Warm jobs first (oldest first), then by submit time.
+  std::vector<SimJob> jobs;
+  // The window [from, to) as engine times.
+  TimeMs from_ms = 0, to_ms = 0;
+  // All GPUs of `nodes`.
   MilliGpu capacity = 0;
 };
 
+// How a trace becomes a workload.
 struct WorkloadOptions {
   // The window in days of the trace. Without `to_day` it ends when the last job of the trace has
   // ended.
@@ -57,13 +71,18 @@ struct WorkloadOptions {
   // Submissions come X times as fast: submit times, counted from the window's start, and the
   // window's length are divided by X. Durations stay.
   double load = 1;
-  std::uint32_t random_teams = 0;  // > 0: spreads the rows over this many teams by `seed`
-  bool limits = false;             // give each job a time limit by `seed`
-  std::uint64_t short_limits = 0;  // with `limits`: percent of what is asked for (team, user,
-                                   // GPUs) whose limits are too short
+  // Above 0: spreads the rows over so many teams, by `seed`.
+  std::uint32_t random_teams = 0;
+  // Gives each job a time limit, by `seed`.
+  bool limits = false;
+  // With `limits`: the percentage of kinds of jobs whose limits are too short. A kind is a team, a
+  // user and a number of GPUs.
+  std::uint64_t short_limits = 0;
   std::uint64_t seed = 1;
-  std::vector<std::pair<std::string, std::int64_t>> weights;  // team, thousandths
-  std::vector<std::pair<std::string, std::int64_t>> quotas;   // team, milli-GPU
+  // Shares by team, in thousandths.
+  std::vector<std::pair<std::string, std::int64_t>> weights;
+  // Quotas by team, in milli-GPU.
+  std::vector<std::pair<std::string, std::int64_t>> quotas;
 };
 
 // Makes the workload. Errors: a weight or quota of a team that the trace does not have, a window

@@ -8,16 +8,22 @@
 
 namespace subak::sim {
 
+// What one account may claim of the total, in the unit of the total.
 struct Claim {
-  double demand = 0;  // queued + running
-  double quota = 0;   // quota x window
-  double shares = 0;  // 0: only what no other account wants
+  // Queued and running GPUs over the window.
+  double demand = 0;
+  // Its quota times the length of the window.
+  double quota = 0;
+  // 0: it gets only what no other account wants.
+  double shares = 0;
 };
 
-// Divides `total`; the parts add up to min(total, sum of demands).
+// Divides `total` and returns a part for each claim, in their order. The parts add up to min(total,
+// sum of demands).
 std::vector<double> entitled(double total, std::span<const Claim> claims);
 
 // Returns Jain's index (sum x)^2 / (n sum x^2) in (0, 1]; 1 for no or all-zero values.
+// Source: Jain, Chiu, Hawe, DEC-TR-301 (1984), https://arxiv.org/abs/cs/9809099
 double jain_index(std::span<const double> values);
 
 }  // namespace subak::sim

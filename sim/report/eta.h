@@ -1,4 +1,5 @@
-// Estimates the start of jobs at submission, as the service would, and compares the real start.
+// Estimates the start of jobs at submission, as the service would, and compares the real start
+// (docs/design/0053). It runs a forecast for each time at which such jobs come, so it is slow.
 // Threads: none.
 #pragma once
 
@@ -19,9 +20,12 @@ namespace subak::sim {
 
 // The source of run times for a start estimate.
 enum class RunTimeSource : std::uint8_t {
-  kPredicted,  // as the service does
-  kLimits,     // until their limits
-  kExact,      // the real run times
+  // As the service predicts them (engine/forecast/run_times.h).
+  kPredicted,
+  // Each job runs until its time limit.
+  kLimits,
+  // The real run times of the trace.
+  kExact,
 };
 
 }  // namespace subak::sim
@@ -33,33 +37,46 @@ struct subak::EnumText<subak::sim::RunTimeSource> {
 
 namespace subak::sim {
 
+// Which jobs get an estimate, and from which run times.
 struct EtaOptions {
-  std::size_t told = 0;  // about this many jobs of the window, evenly spread; 0: none
+  // About so many jobs of the window, evenly spread; 0: none.
+  std::size_t told = 0;
   RunTimeSource source = RunTimeSource::kPredicted;
 };
 
-// Follows one replay. Workload and engine must outlive it.
+// Follows one replay, as an Observer of its driver does. Workload and engine must outlive it. Use
+// it only with EtaOptions::told above 0.
 class EtaJudge {
  public:
   EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);
+  // Chooses the job if it is one of those that get an estimate.
   void submitted(std::uint32_t job, JobId id);
+  // Compares the start with the estimate. A start within a minute is not in the result.
   void started(std::uint32_t job, TimeMs t);
+  // Estimates the starts of the chosen jobs that still wait, with one forecast.
   void settled(TimeMs t);
+  // Returns the figures of all starts so far.
   EtaResult result() const;
 
  private:
+  // One start: the wait, the errors of both estimates, and the width of the interval.
   struct Come {
     double wait_s = 0, error_s = 0, uncorrected_s = 0, width_s = 0;
-    bool in = false;  // started within the interval
+    // It started within the interval.
+    bool in = false;
   };
+  // Replaces the run times of the basis, unless the source is kPredicted.
   void use_other_times(ForecastBasis& basis) const;
   const Workload& workload_;
   const Engine& engine_;
   EtaOptions options_;
+  // Each job whose index is a multiple of this gets an estimate.
   std::size_t every_ = 1;
-  std::unordered_map<JobId, std::uint32_t> index_;  // of the workload
+  // The index of each job in the workload.
+  std::unordered_map<JobId, std::uint32_t> index_;
   // Jobs that get an estimate when no further job starts at this time.
   std::vector<std::pair<std::uint32_t, JobId>> fresh_;
+  // A job with an estimate: its id and the start by the forecast.
   struct ToldJob {
     JobId id;
     TimeMs start_ms = 0;  // as the forecast said

@@ -3,7 +3,8 @@
 // m could not use. It is all of them if n cannot run m, else the GPUs with less free than m needs
 // of each. F_n is the mean over the shapes by popularity. The result is the time mean of sum F_n /
 // sum free.
-// Source: Weng et al., ATC'23.
+// Source: Weng et al., Beware of Fragmentation, USENIX ATC 2023,
+// https://www.usenix.org/conference/atc23/presentation/weng
 // Threads: none.
 #pragma once
 
@@ -18,6 +19,7 @@
 
 namespace subak::sim {
 
+// The fragmentation of one fleet from `from` on. Times of the calls never go backwards.
 class Fragmentation {
  public:
   // `requests[i]` was requested `counts[i]` times; every pod of a gang counts. Integrates over
@@ -27,24 +29,32 @@ class Fragmentation {
   // Records that a pod took GPUs of a node (`taken` > 0 per GPU of the mask) or released them (<
   // 0). Unknown nodes are ignored.
   void change(const std::string& node, std::uint64_t gpu_mask, MilliGpu taken, TimeMs t);
-  double now() const;           // F / free; 0 when nothing is free
-  double time_mean(TimeMs to);  // over the time in which anything was free
+  // Returns F / free now, 0 to 1; 0 when nothing is free.
+  double now() const;
+  // Returns the mean up to `to`, over the time in which anything was free.
+  double time_mean(TimeMs to);
 
  private:
   struct Shape {
-    std::int64_t gpus = 0;  // whole GPUs; 0: a part of one
-    MilliGpu per_gpu = 0;   // what it needs of each
+    // Whole GPUs; 0: a part of one.
+    std::int64_t gpus = 0;
+    // What it needs of each GPU.
+    MilliGpu per_gpu = 0;
+    // Its part of all requested pods, 0 to 1.
     double popularity = 0;
     std::vector<std::string> products;
   };
   struct Node {
     std::string product;
-    std::vector<MilliGpu> free;  // by GPU
+    // What is free of each GPU, by its index.
+    std::vector<MilliGpu> free;
     double f = 0;
     MilliGpu free_total = 0;
   };
   void add_shapes(const GangRequest& request, std::uint64_t count);
+  // Computes the loss of one node. O(GPUs x shapes).
   void recount(Node& node);
+  // Adds the time since the last change to the integral.
   void advance(TimeMs t);
   TimeMs to_, since_;
   std::vector<Shape> shapes_;

@@ -11,21 +11,28 @@
 
 namespace subak::sim {
 
+// Writes one value to a stream. The caller makes sure that brackets and keys match.
 class JsonOut {
  public:
   explicit JsonOut(std::ostream& out) : out_(out) {}
-  JsonOut& open(char bracket);   // '{' or '['
-  JsonOut& close(char bracket);  // '}' or ']'
+  // Begins an object or a list: '{' or '['.
+  JsonOut& open(char bracket);
+  // Ends it: '}' or ']'.
+  JsonOut& close(char bracket);
+  // Writes the name of the next value of an object.
   JsonOut& key(std::string_view name);
   JsonOut& value(std::string_view text);
   JsonOut& value(const char* text) { return value(std::string_view(text)); }
-  JsonOut& value(double number);  // null unless finite
-  JsonOut& exact(double number);  // as value(), all digits
+  // Writes nine digits, or null unless the number is finite.
+  JsonOut& value(double number);
+  // As value(), with as many digits as are needed to read the number back.
+  JsonOut& exact(double number);
   JsonOut& value(std::int64_t number);
   JsonOut& value(std::size_t number) { return value(static_cast<std::int64_t>(number)); }
   JsonOut& value(std::optional<double> number) { return number ? value(*number) : null(); }
   JsonOut& null();
   template <class T>
+  // Writes a name and its value.
   JsonOut& field(std::string_view name, const T& v) {
     return key(name).value(v);
   }
@@ -33,7 +40,8 @@ class JsonOut {
  private:
   void begin_value();
   void new_line();
-  JsonOut& put(double number, int digits);  // 0: as many digits as needed to read it back
+  // `digits`: significant digits; 0: as exact().
+  JsonOut& put(double number, int digits);
   std::ostream& out_;
   std::vector<bool> has_items_;
   bool after_key_ = false;

@@ -26,20 +26,26 @@
 
 namespace subak::sim {
 
+// The distribution of one figure over jobs.
 struct Spread {
   std::size_t jobs = 0;
-  double mean = 0, p50 = 0, p90 = 0, p99 = 0;  // nearest rank
+  // All 0 without jobs. Percentiles are of the nearest rank.
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0;
 };
+// Computes the distribution. O(n log n).
 Spread spread(std::vector<double> values);
 
 // The classes of job size, by GPUs: "1", "2-4", "5-8", "9-16", "17-64", "65+".
 inline constexpr std::array<const char*, 6> kSizeClasses{"1", "2-4", "5-8", "9-16", "17-64", "65+"};
+// Returns the index in kSizeClasses; a part of a GPU is in the first class.
 std::size_t size_class(MilliGpu milligpu);
 
+// A figure for windows of each length; none: the window [A, B) has no complete one.
 struct ByWindow {
   std::optional<double> hour, day, week;
 };
 
+// The figures of one team.
 struct TeamResult {
   std::string team;
   std::int64_t shares = 0;
@@ -50,24 +56,32 @@ struct TeamResult {
   double wait_mean_s = 0;
 };
 
+// The figures of one policy on one workload.
 struct SimResult {
   std::string policy;
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
-  std::size_t warm = 0;  // ran at A; not among `jobs`
+  // Jobs that ran at A; they are not among `jobs`.
+  std::size_t warm = 0;
   Spread wait_s;
   std::array<Spread, kSizeClasses.size()> wait_by_size;
-  Spread bounded_slowdown;  // max(1, (wait + run) / max(run, 10 s))
-  double utilisation = 0;   // received / capacity over [A, B)
+  // max(1, (wait + run) / max(run, 10 s)), the bounded slowdown of Feitelson and others.
+  Spread bounded_slowdown;
+  // received / capacity over [A, B).
+  double utilisation = 0;
   ByWindow jain, max_deviation;
   double fragmentation = 0;
-  std::optional<EtaResult> eta;    // none: no job got a start estimate
-  double reserved_idle_gpu_h = 0;  // free on nodes reserved for jobs, integrated over [A, B)
+  // None: no job got a start estimate.
+  std::optional<EtaResult> eta;
+  // GPU-hours over [A, B): see reserved_idle and kept_beside above.
+  double reserved_idle_gpu_h = 0;
   double kept_beside_gpu_h = 0;
   double wall_s = 0, sim_speedup = 0;
-  std::vector<TeamResult> teams;  // as in the workload
+  // In the order of the workload.
+  std::vector<TeamResult> teams;
   // For plots: per team and hour, and every wait.
-  std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;  // GPUs
-  std::vector<double> waits_s;                                                          // sorted
+  // The series are mean GPUs; the waits are sorted.
+  std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;
+  std::vector<double> waits_s;
 };
 
 // The start and end of one job; start < 0: it never started.

@@ -8,13 +8,16 @@
 
 namespace subak::sim {
 
+// A place on the canvas, in pixels from the upper left corner.
 struct Point {
   double x = 0, y = 0;
 };
 
+// One drawing. Calls append to it, so later shapes are in front. Texts are escaped.
 class Svg {
  public:
-  Svg(double width, double height);  // on white
+  // An empty white canvas of this size in pixels.
+  Svg(double width, double height);
   // With a style sheet `css` for the classes of groups, and for `ground`, the whole area.
   Svg(double width, double height, std::string_view css);
   // Begins a group: everything until close() has this class, and shows `title` under the pointer.
@@ -23,17 +26,21 @@ class Svg {
   void close();
   void rect(double x, double y, double w, double h, std::string_view fill);
   void line(Point a, Point b, std::string_view colour, double width, bool dashed = false);
+  // Draws an open line through the points.
   void path(const std::vector<Point>& points, std::string_view colour, double width,
             bool dashed = false);
+  // Fills the closed outline.
   void area(const std::vector<Point>& outline, std::string_view fill);
   // `anchor`: start, middle or end.
   void text(Point at, std::string_view text, double size, std::string_view anchor = "start",
             std::string_view colour = "#333333", bool bold = false);
+  // Returns the complete file.
   std::string finish() const;
 
  private:
   void points(const std::vector<Point>& list);
-  void characters(std::string_view text);  // any bytes of UTF-8
+  // Appends text with XML escapes. Takes any bytes; printable() replaces those that are no text.
+  void characters(std::string_view text);
   std::string body_;
   double width_, height_;
 };
@@ -50,6 +57,7 @@ std::vector<Tick> linear_ticks(double from, double to, int most, std::string_vie
 struct Frame {
   double left = 0, top = 0, width = 0, height = 0;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;
+  // Returns the place on the canvas of a point of the data.
   Point map(double x, double y) const {
     return {left + (x - x0) / (x1 - x0) * width, top + height - (y - y0) / (y1 - y0) * height};
   }

@@ -1,5 +1,5 @@
-// Plain tables for terminals: the first column to the left, the others to the right,
-// two blanks between. Threads: none.
+// Plain tables for terminals: the first column to the left, the others to the right, two blanks
+// between. Threads: none.
 #pragma once
 
 #include <ostream>
@@ -8,9 +8,12 @@
 
 namespace subak::sim {
 
+// Collects rows; rows may have different lengths. print() makes each column as wide as its longest
+// cell.
 class Table {
  public:
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Adds an empty line.
   void blank() { rows_.emplace_back(); }
   void print(std::ostream& out) const;
 
@@ -18,8 +21,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string fixed(double value, int decimals);  // "-" unless finite
-std::string human_seconds(double seconds);      // "0 s", "45.0 s", "12.3 min", "5.2 h", "1.7 d"
-std::string human_count(double value);          // "1234", "1.20M"
+// Returns a number with so many decimals; "-" unless it is finite.
+std::string fixed(double value, int decimals);
+// Returns "0 s", "45.0 s", "12.3 min", "5.2 h" or "1.7 d".
+std::string human_seconds(double seconds);
+// Returns "1234" or "1.20M".
+std::string human_count(double value);
 
 }  // namespace subak::sim

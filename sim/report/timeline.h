@@ -18,8 +18,10 @@ struct HourCell {
   double queued = 0;
 };
 
+// Memory: one cell for each hour and team.
 class Timeline {
  public:
+  // All teams begin at 0. The window [from, to) must not be empty.
   Timeline(std::size_t teams, TimeMs from, TimeMs to);
   // From `t` on, the team's running and queued amounts change by these differences. Times never go
   // backwards per team. Changes outside [from, to) affect the levels only.
@@ -27,15 +29,19 @@ class Timeline {
   // Closes all integrals at `to`. Call once, after the last change.
   void finish();
 
-  std::size_t hours() const { return hours_; }  // the last one may be shorter
+  // The number of hours; the last one may be shorter.
+  std::size_t hours() const { return hours_; }
   std::size_t teams() const { return levels_.size(); }
   DurationMs hour_length(std::size_t hour) const;
+  // Returns the integrals of one hour. Complete after finish().
   const HourCell& cell(std::size_t hour, std::uint32_t team) const {
     return cells_[hour * levels_.size() + team];
   }
+  // Returns the team's running GPUs after its last change.
   MilliGpu running(std::uint32_t team) const { return levels_[team].running; }
 
  private:
+  // The amounts of a team since its last change.
   struct Level {
     TimeMs since = 0;
     MilliGpu running = 0, queued = 0;
