@@ -30,14 +30,17 @@ std::optional<Decision> invalid(const Pod& pod) {
 
 std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
   if (pod.shape.kind != GpuKind::kMig) return std::nullopt;
-  const bool far = pod.topology == Topology::kNvlink ||
-                   pod.topology == Topology::kNvlinkExclusive || pod.topology == Topology::kRack;
-  if (!far && !pod.keys.segment.set) return std::nullopt;
-  const bool segment = pod.keys.segment.set;
-  const PodKey& key = segment ? pod.keys.segment : pod.keys.topology;
+  const bool far = pod.terms.topology == Topology::kNvlink ||
+                   pod.terms.topology == Topology::kNvlinkExclusive ||
+                   pod.terms.topology == Topology::kRack;
+  constexpr auto& kSegment = wish_of<&GangTerms::segment>();
+  constexpr auto& kTopology = wish_of<&GangTerms::topology>();
+  const bool segment = pod.keys.of(kSegment).set;
+  if (!far && !segment) return std::nullopt;
+  const PodKey& key = segment ? pod.keys.of(kSegment) : pod.keys.of(kTopology);
   return denied(
       Because::kMigTopology,
-      field_error("", key_field(path, key, segment ? names::kSegment : names::kTopology), key.value,
+      field_error("", key_field(path, key, segment ? kSegment.key : kTopology.key), key.value,
                   "want any or node and no segment: MIG slices (" + cut_text(pod.shape.profile) +
                       ") have no peer-to-peer; or ask for whole GPUs"));
 }
@@ -45,12 +48,14 @@ std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
 // Segments that must be close together follow ranks. A LeaderWorkerSet's own webhook may still
 // number the pod.
 std::optional<Decision> unknown_rank(const Context& c, const Pod& pod, std::string_view path) {
-  const bool parts = pod.segment > 0 && !pod.prefer && pod.gang.size > pod.segment;
+  const bool parts =
+      pod.terms.segment > 0 && !pod.terms.prefer && pod.gang.size > pod.terms.segment;
   if (!path.empty() || !parts || pod.gang.rank >= 0) return std::nullopt;
   if (c.endpoint == Endpoint::kMutate && !worker_set_of(pod).empty()) return std::nullopt;
+  const PodKey& segment = pod.keys.of(wish_of<&GangTerms::segment>());
   return denied(
       Because::kInvalidValue,
-      field_error("", key_field(path, pod.keys.segment, names::kSegment), pod.keys.segment.value,
+      field_error("", key_field(path, segment, wish_of<&GangTerms::segment>().key), segment.value,
                   "want a rank for each pod of the gang, as segments follow ranks: " +
                       how_to_rank(pod) + "; or put prefer: before the topology"));
 }

@@ -1,4 +1,5 @@
-// Every name that Subak writes into a cluster, and NVIDIA's names that it reads, in one place.
+// Every name that Subak writes into a cluster, and NVIDIA's names that it reads, in one place. The
+// keys of a gang's wishes are in the table of model/gang_terms.h.
 #pragma once
 
 #include <string_view>
@@ -15,12 +16,6 @@ inline constexpr std::string_view kUser = "subak.gpu/user";
 inline constexpr std::string_view kJob = "subak.gpu/job";
 inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
 inline constexpr std::string_view kRank = "subak.gpu/rank";
-inline constexpr std::string_view kTopology = "subak.gpu/topology";
-inline constexpr std::string_view kSegment = "subak.gpu/segment";
-inline constexpr std::string_view kMixedProducts = "subak.gpu/mixed-products";
-inline constexpr std::string_view kBalanced = "subak.gpu/balanced";
-inline constexpr std::string_view kSpare = "subak.gpu/spare";
-inline constexpr std::string_view kComputeDomain = "subak.gpu/compute-domain";
 inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
 inline constexpr std::string_view kStatus = "subak.gpu/status";

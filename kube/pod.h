@@ -2,10 +2,10 @@
 // gang, and everything that is wrong or odd about it. Reading decides nothing.
 //
 // Texts point into the parser's document (kube/json.h). The pod owns the fields that must outlive
-// it: shape, gang, mistakes.
-// gang, mistakes. Threads: pure functions.
+// it: shape, gang, mistakes. Threads: pure functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,8 +49,14 @@ std::string key_field(std::string_view path, const PodKey& key, std::string_view
 
 // The keys as written. read_keys() checks the values and records mistakes in the pod.
 struct PodKeys {
-  PodKey account, user, job, gang_size, rank, topology, segment, mixed_products, balanced, spare,
-      compute_domain, time_limit, priority;
+  PodKey account, user, job, gang_size, rank, time_limit, priority;
+  std::array<PodKey, kWishCount> wishes;  // by Wish::place
+
+  // The key of a wish. A wish without a key is never set.
+  template <class T>
+  const PodKey& of(const Wish<T>& wish) const {
+    return wishes[wish.place];
+  }
 };
 
 // The gang according to the pod itself. A pod of a group without a stated size is alone. An
@@ -128,14 +134,8 @@ struct Pod {
   PodKeys keys;
   std::vector<Text> unknown_keys;  // with Subak's prefix, but unknown
   Gang gang;
-  Topology topology = Topology::kAny;
-  bool prefer = false;
-  std::uint32_t segment = 0;
+  GangTerms terms;         // the gang's wishes, from Subak's keys
   std::int32_t rank = -1;  // from Subak's key
-  bool mixed_products = false;
-  bool balanced = false;
-  std::uint32_t spare = 0;
-  bool compute_domain = false;
   DurationMs time_limit_ms = 0;
   std::int32_t priority = 0;  // from Subak's key, else Kubernetes' number
   // Each makes the pod impossible as written. At most kMaxMistakes are stored, the rest is counted.

@@ -15,21 +15,27 @@ namespace {
 constexpr std::int32_t kLowPriority = -1000;
 constexpr std::int32_t kHighPriority = 1000;
 
+// Calls f(name, key) for each key that a pod may have.
+template <class F>
+void each_key(PodKeys& keys, F&& f) {
+  f(names::kAccount, keys.account);
+  f(names::kUser, keys.user);
+  f(names::kJob, keys.job);
+  f(names::kGangSize, keys.gang_size);
+  f(names::kRank, keys.rank);
+  each_stored_wish([&](const auto& wish) {
+    if (!wish.key.empty()) f(wish.key, keys.wishes[wish.place]);
+  });
+  f(names::kTimeLimit, keys.time_limit);
+  f(names::kPriority, keys.priority);
+}
+
 PodKey* key_slot(PodKeys& keys, Text name) {
-  if (name == names::kAccount) return &keys.account;
-  if (name == names::kUser) return &keys.user;
-  if (name == names::kJob) return &keys.job;
-  if (name == names::kGangSize) return &keys.gang_size;
-  if (name == names::kRank) return &keys.rank;
-  if (name == names::kTopology) return &keys.topology;
-  if (name == names::kSegment) return &keys.segment;
-  if (name == names::kMixedProducts) return &keys.mixed_products;
-  if (name == names::kBalanced) return &keys.balanced;
-  if (name == names::kSpare) return &keys.spare;
-  if (name == names::kComputeDomain) return &keys.compute_domain;
-  if (name == names::kTimeLimit) return &keys.time_limit;
-  if (name == names::kPriority) return &keys.priority;
-  return nullptr;
+  PodKey* found = nullptr;
+  each_key(keys, [&](Text known, PodKey& key) {
+    if (known == name) found = &key;
+  });
+  return found;
 }
 
 bool is_written_by_us(Text name) {
@@ -64,19 +70,15 @@ class KeyReader {
 
   void read() {
     conflicts();
-    topology();
-    if (const auto n = count(pod_.keys.segment, names::kSegment)) {
-      pod_.segment = *n;
-      if (!pod_.keys.topology.set) pod_.topology = Topology::kNvlink;  // what a segment is for
-    }
-    (void)count(pod_.keys.gang_size, names::kGangSize);  // read_gang takes it from there
+    // The order in which mistakes are reported.
+    constexpr int kClosenessNumbers = 12;  // topology, segment
+    wishes<0, kClosenessNumbers>();
+    // read_gang() takes the size from the key.
+    (void)count(pod_.keys.gang_size, names::kGangSize, 1, limits::kMaxPodsPerJob, "pods");
     rank();
     pod_.time_limit_ms = duration(pod_.keys.time_limit, names::kTimeLimit);
     priority();
-    pod_.mixed_products = yes(pod_.keys.mixed_products, names::kMixedProducts);
-    balanced();
-    spare();
-    pod_.compute_domain = yes(pod_.keys.compute_domain, names::kComputeDomain);
+    wishes<kClosenessNumbers + 1, kLastWishNumber>();
   }
 
  private:
@@ -97,77 +99,66 @@ class KeyReader {
             "want its place in the gang, from 0 to " + std::to_string(limits::kMaxPodsPerJob - 1));
   }
 
-  void balanced() {
-    pod_.balanced = yes(pod_.keys.balanced, names::kBalanced);
-    if (!pod_.balanced || may_balance(pod_.topology, pod_.segment)) return;
-    pod_.balanced = false;
-    mistake(pod_.keys.balanced, names::kBalanced,
-            "want it beside topology nvlink or prefer:nvlink, or a segment without a topology");
+  // Reads the wishes whose number in a PodRecord is from First to Last. A mistaken one is not set.
+  template <int First, int Last>
+  void wishes() {
+    each_stored_wish<First, Last>([&]<class T>(const Wish<T>& wish) {
+      const PodKey& key = pod_.keys.of(wish);
+      if (!key.set) return;
+      T& value = pod_.terms.*wish.member;
+      read_wish(key, wish, value);
+      if (value == T{} || wish.needs.met == nullptr) return;
+      if (wish.needs.met(pod_.terms.topology, pod_.terms.segment)) return;
+      value = T{};
+      mistake(key, wish.key, std::string(wish.needs.in_key));
+    });
   }
 
-  void spare() {
-    const PodKey& key = pod_.keys.spare;
-    if (!key.set) return;
-    const auto nodes = parse_count(key.value);
-    if (!nodes || *nodes > limits::kMaxSpareNodes) {
-      return mistake(key, names::kSpare,
-                     "want a number of nodes up to " + std::to_string(limits::kMaxSpareNodes));
+  void read_wish(const PodKey& key, const Wish<bool>& wish, bool& value) {
+    value = yes(key, wish.key);
+  }
+
+  void read_wish(const PodKey& key, const Wish<std::uint32_t>& wish, std::uint32_t& value) {
+    const auto n = count(key, wish.key, wish.least, wish.most, wish.unit);
+    if (!n) return;
+    value = *n;
+    const bool is_segment = wish.member == &GangTerms::segment;
+    if (is_segment && !pod_.keys.of(wish_of<&GangTerms::topology>()).set) {
+      pod_.terms.topology = Topology::kNvlink;  // what a segment is for
     }
-    if (*nodes > 0 && !may_spare(pod_.topology, pod_.segment)) {
-      return mistake(key, names::kSpare,
-                     "want it beside topology nvlink or nvlink-exclusive, also with prefer:, or a "
-                     "segment without a topology");
-    }
-    pod_.spare = *nodes;
+  }
+
+  void read_wish(const PodKey& key, const Wish<Topology>& wish, Topology&) {
+    if (read_topology(key.value, pod_.terms)) return;
+    mistake(key, wish.key,
+            "want any, node, nvlink, nvlink-exclusive or rack, with prefer: in front if it is a "
+            "wish");
   }
 
   void conflicts() {
-    const PodKeys& k = pod_.keys;
-    for (const auto& [key, name] :
-         {std::pair(&k.account, names::kAccount), std::pair(&k.user, names::kUser),
-          std::pair(&k.job, names::kJob), std::pair(&k.gang_size, names::kGangSize),
-          std::pair(&k.rank, names::kRank), std::pair(&k.topology, names::kTopology),
-          std::pair(&k.segment, names::kSegment),
-          std::pair(&k.mixed_products, names::kMixedProducts),
-          std::pair(&k.balanced, names::kBalanced), std::pair(&k.spare, names::kSpare),
-          std::pair(&k.compute_domain, names::kComputeDomain),
-          std::pair(&k.time_limit, names::kTimeLimit), std::pair(&k.priority, names::kPriority)}) {
-      if (!key->conflict) continue;
+    each_key(pod_.keys, [&](Text name, const PodKey& key) {
+      if (!key.conflict) return;
       const PodKey other{find_text(pod_.annotations, name), true, false, true};
       mistake(other, name,
-              "want the value of the label, \"" + cut_text(key->value) + "\", or only one");
-    }
+              "want the value of the label, \"" + cut_text(key.value) + "\", or only one");
+    });
   }
 
-  void topology() {
-    if (!pod_.keys.topology.set) return;
-    constexpr Text kPrefer = "prefer:";
-    Text value = pod_.keys.topology.value;
-    const bool prefer = value.starts_with(kPrefer);
-    if (prefer) value.remove_prefix(kPrefer.size());
-    const auto topology = enum_from<Topology>(value);
-    if (!topology) {
-      return mistake(pod_.keys.topology, names::kTopology,
-                     "want any, node, nvlink, nvlink-exclusive or rack, with prefer: in front if "
-                     "it is a wish");
-    }
-    pod_.topology = *topology;
-    pod_.prefer = prefer;
-  }
-
-  std::optional<std::uint32_t> count(const PodKey& key, Text name) {
+  std::optional<std::uint32_t> count(const PodKey& key, Text name, std::uint32_t least,
+                                     std::uint32_t most, Text unit) {
     if (!key.set) return std::nullopt;
     const auto n = parse_count(key.value);
-    if (n && *n >= 1 && *n <= limits::kMaxPodsPerJob) return n;
-    mistake(key, name, "want a number of pods from 1 to " + std::to_string(limits::kMaxPodsPerJob));
+    if (n && *n >= least && *n <= most) return n;
+    const std::string range = least > 0 ? " from " + std::to_string(least) + " to " : " up to ";
+    mistake(key, name, "want a number of " + std::string(unit) + range + std::to_string(most));
     return std::nullopt;
   }
 
   bool yes(const PodKey& key, Text name) {
-    if (key.set && key.value != "true" && key.value != "false") {
+    if (key.value != "true" && key.value != "false") {
       mistake(key, name, "want \"true\" or \"false\"");
     }
-    return key.set && key.value == "true";
+    return key.value == "true";
   }
 
   DurationMs duration(const PodKey& key, Text name) {

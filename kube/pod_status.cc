@@ -116,13 +116,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.replaced_alone = pod.gang.replaced_alone;
   r.rank = pod.gang.rank;
   r.shape = pod.shape;
-  r.topology = pod.topology;
-  r.prefer = pod.prefer;
-  r.segment = pod.segment;
-  r.mixed_products = pod.mixed_products;
-  r.balanced = pod.balanced;
-  r.spare = pod.spare;
-  r.compute_domain = pod.compute_domain;
+  r.terms = pod.terms;
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();

@@ -26,9 +26,9 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 
-// Sorted by field. Where the least is kLeast, another rule refuses smaller values and says which
-// values are allowed.
-constexpr std::array kTable{
+// All but the wishes of gangs. Where the least is kLeast, another rule refuses smaller values and
+// says which values are allowed.
+constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
     Row{"actor", "", 0, kName},
     Row{"affinity", "", 0, kTerms},
@@ -114,9 +114,7 @@ constexpr std::array kTable{
     Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
     Row{"revision", "", kLeast, kMost},  // any but the current one is a conflict
     Row{"running_at_ms", "", 0, limits::kMaxTimeMs},
-    Row{"segment", "", 0, kPods},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
-    Row{"spare", "", 0, limits::kMaxSpareNodes},
     Row{"subject", "", 0, kName},
     Row{"system_namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"taints", "", 0, kNodeList},
@@ -139,7 +137,26 @@ constexpr std::array kTable{
 constexpr bool before(const Row& a, const Row& b) {
   return a.field < b.field || (a.field == b.field && a.within < b.within);
 }
-static_assert(std::is_sorted(kTable.begin(), kTable.end(), before));
+
+template <class T>
+constexpr bool kIsNumber = std::integral<T> && !std::same_as<T, bool>;
+
+constexpr std::size_t number_wishes() {
+  std::size_t count = 0;
+  each_wish([&]<class T>(const Wish<T>&) { count += kIsNumber<T> ? 1 : 0; });
+  return count;
+}
+
+// Sorted by field, and of one name by `within`.
+constexpr auto kTable = [] {
+  std::array<Row, kOwnRows.size() + number_wishes()> rows{};
+  auto* end = std::copy(kOwnRows.begin(), kOwnRows.end(), rows.begin());
+  each_wish([&]<class T>(const Wish<T>& wish) {
+    if constexpr (kIsNumber<T>) *end++ = Row{wish.field, "", 0, wish.most};
+  });
+  std::sort(rows.begin(), rows.end(), before);
+  return rows;
+}();
 
 // A value that every row allows needs no look-up. Nearly all values are in this range.
 constexpr std::int64_t kAny =
@@ -186,7 +203,7 @@ class Visitor {
       if (static_cast<std::size_t>(value) < EnumText<T>::names.size()) return;
       error = invalid(std::string(field), std::to_string(static_cast<int>(value)),
                       "want one of its values");
-    } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    } else if constexpr (kIsNumber<T>) {
       number(field, static_cast<std::int64_t>(value));
     } else if constexpr (!std::is_arithmetic_v<T> && !IsSmallId<T> && !std::same_as<T, JobId>) {
       if (auto inner = fields_of(value, field)) take(*std::move(inner), std::string(field));
@@ -287,38 +304,51 @@ std::optional<Error> check_shape(const PodShape& s) {
   return std::nullopt;
 }
 
-std::optional<Error> check_balanced(bool balanced, Topology topology, std::uint32_t segment) {
-  if (!balanced || may_balance(topology, segment)) return std::nullopt;
-  return invalid("balanced", "true",
-                 "want it beside topology nvlink or prefer:nvlink, or a segment of topology any");
+// What is wrong with one wish of a gang of so many pods.
+template <class T>
+std::optional<Error> check_wish(const Wish<T>& wish, const GangTerms& terms, std::uint64_t pods) {
+  const T value = terms.*wish.member;
+  if (value == T{}) return std::nullopt;
+  const auto refused = [&](std::string want) {
+    std::string got;
+    text::write_value(got, value);
+    return invalid(std::string(wish.field), std::move(got), std::move(want));
+  };
+  if (wish.needs.met != nullptr && !wish.needs.met(terms.topology, terms.segment)) {
+    return refused(std::string(wish.needs.in_request));
+  }
+  if constexpr (kIsNumber<T>) {
+    if (!wish.at_most_pods.empty() && value > pods) {
+      return refused(std::string(wish.at_most_pods) + std::to_string(pods));
+    }
+  }
+  return std::nullopt;
 }
 
-std::optional<Error> check_spare(std::uint32_t spare, Topology topology, std::uint32_t segment,
-                                 std::uint64_t pods) {
-  if (spare == 0) return std::nullopt;
-  if (!may_spare(topology, segment)) {
-    return invalid("spare", std::to_string(spare),
-                   "want it beside topology nvlink or nvlink-exclusive, also as a wish, or a "
-                   "segment of topology any");
-  }
-  if (spare <= pods) return std::nullopt;
-  return invalid("spare", std::to_string(spare),
-                 "want at most as many spare nodes as the gang has pods, " + std::to_string(pods));
+// The mistakes of the wishes, in the order of kWishes.
+std::vector<Error> check_wishes(const GangTerms& terms, std::uint64_t pods) {
+  std::vector<Error> found;
+  each_wish([&](const auto& wish) {
+    if (auto error = check_wish(wish, terms, pods)) found.push_back(*std::move(error));
+  });
+  return found;
 }
 
 std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bool mig) {
-  const bool peers = r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
-                     r.topology == Topology::kRack || r.segment > 0;
+  const auto [topology, segment] = std::pair(r.terms.topology, r.terms.segment);
+  const bool peers = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive ||
+                     topology == Topology::kRack || segment > 0;
   if (mig && peers) {
-    return invalid("topology", std::string(enum_name(r.topology)),
+    return invalid("topology", std::string(enum_name(topology)),
                    "MIG slices have no peer-to-peer: want any or node, and no segment");
   }
-  if (r.segment > pods || (r.segment > 0 && pods % r.segment != 0)) {
-    return invalid("segment", std::to_string(r.segment),
+  if (segment > pods || (segment > 0 && pods % segment != 0)) {
+    return invalid("segment", std::to_string(segment),
                    "want a divisor of the " + std::to_string(pods) + " pods");
   }
-  if (auto error = check_spare(r.spare, r.topology, r.segment, pods)) return error;
-  return check_balanced(r.balanced, r.topology, r.segment);
+  auto mistakes = check_wishes(r.terms, pods);
+  if (mistakes.empty()) return std::nullopt;
+  return std::move(mistakes.back());  // a request names the last, a pod the first
 }
 
 // Rules over several fields of a gang. Each field is within its bound.
@@ -346,9 +376,8 @@ std::optional<Error> check_gang(const GangRequest& r) {
 
 std::optional<Error> check_pod(const PodRecord& pod) {
   if (auto error = under("shape", check_shape(pod.shape))) return error;
-  if (auto error = check_balanced(pod.balanced, pod.topology, pod.segment)) return error;
-  const std::uint32_t pods = std::max(pod.gang_size, 1u);
-  if (auto error = check_spare(pod.spare, pod.topology, pod.segment, pods)) return error;
+  auto mistakes = check_wishes(pod.terms, std::max(pod.gang_size, 1u));
+  if (!mistakes.empty()) return std::move(mistakes.front());
   return too_large("shape", stored_bytes(pod.shape), limits::kMaxPodRequestBytes);
 }
 

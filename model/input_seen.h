@@ -31,9 +31,7 @@ struct PodRecord {
   // order of arrival.
   std::int32_t rank = -1;
   PodShape shape;
-  Topology topology = Topology::kAny;
-  bool prefer = false;
-  std::uint32_t segment = 0;
+  GangTerms terms = {};  // of its gang
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   bool gated = false;          // has Subak's gate
@@ -49,17 +47,14 @@ struct PodRecord {
   // pod it finds the job that a replacement belongs to. Empty: it has no controller, or Subak's own
   // label names the gang.
   std::string owner{};
-  bool foreign_gates = false;   // has scheduling gates of others
-  std::string let_go_to{};      // the node that Subak's opened gate names; empty: it is closed
-  bool mixed_products = false;  // its gang may have GPUs of several products
-  bool balanced = false;    // its gang is split evenly over the fewest NVLink domains that suffice
-  std::uint32_t spare = 0;  // nodes of each NVLink domain that its gang leaves for replacements
-  bool compute_domain = false;  // its gang uses a ComputeDomain
-  TimeMs running_at_ms = 0;     // when its first container started; 0: not known
+  bool foreign_gates = false;  // has scheduling gates of others
+  std::string let_go_to{};     // the node that Subak's opened gate names; empty: it is closed
+  TimeMs running_at_ms = 0;    // when its first container started; 0: not known
   // The gang is only inferred, not declared. When a pod is lost the others run on, and a pod that
   // comes after the start becomes a job of its own.
   bool replaced_alone = false;
   bool size_of_owner = false;  // gang_size is the owner's current size: the newest counts
+  // A number that no field of its own has is for a wish (model/gang_terms.h).
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -71,9 +66,7 @@ struct PodRecord {
     v(7, "gang_size", gang_size);
     v(8, "rank", rank);
     v(9, "shape", shape);
-    v(10, "topology", topology);
-    v(11, "prefer", prefer);
-    v(12, "segment", segment);
+    terms.pod_fields<10, 12>(v);
     v(13, "priority", priority);
     v(14, "time_limit_ms", time_limit_ms);
     v(15, "gated", gated);
@@ -88,13 +81,11 @@ struct PodRecord {
     v(24, "owner", owner);
     v(25, "foreign_gates", foreign_gates);
     v(26, "let_go_to", let_go_to);
-    v(27, "mixed_products", mixed_products);
-    v(28, "balanced", balanced);
-    v(29, "spare", spare);
-    v(30, "compute_domain", compute_domain);
+    terms.pod_fields<27, 30>(v);
     v(31, "running_at_ms", running_at_ms);
     v(32, "replaced_alone", replaced_alone);
     v(33, "size_of_owner", size_of_owner);
+    terms.pod_fields<34, kLastWishNumber>(v);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

@@ -10,6 +10,7 @@
 
 #include "core/quantity.h"
 #include "core/text.h"
+#include "model/gang_terms.h"
 
 namespace subak {
 
@@ -24,20 +25,6 @@ template <>
 struct EnumText<GpuKind> {
   static constexpr std::array<std::string_view, 5> names{"none", "whole", "shared", "mig",
                                                          "fraction"};
-};
-
-// How close together the GPUs of the gang must be (key subak.gpu/topology).
-enum class Topology : std::uint8_t {
-  kAny,              // anywhere
-  kNode,             // all pods of the gang (or segment) on one node
-  kNvlink,           // inside one NVLink domain: half node, node or clique
-  kNvlinkExclusive,  // as kNvlink, and no other job uses that domain meanwhile
-  kRack,             // inside one rack or clique
-};
-template <>
-struct EnumText<Topology> {
-  static constexpr std::array<std::string_view, 5> names{"any", "node", "nvlink",
-                                                         "nvlink-exclusive", "rack"};
 };
 
 struct Label {
@@ -178,31 +165,12 @@ struct PodGroup {
 // The complete gang, ranks 0..N-1 in the order of its groups. All pods start or none.
 struct GangRequest {
   std::vector<PodGroup> groups;
-  Topology topology = Topology::kAny;
-  bool prefer = false;          // topology is a wish: falls back to kAny
-  std::uint32_t segment = 0;    // each N consecutive pods share one domain; 0 = all pods do
-  bool mixed_products = false;  // it may have GPUs of several products
-  // The gang is split over as few NVLink domains as possible, one part in each. Part sizes differ
-  // by one pod, or one segment, at most. For kNvlink, and for segments of kAny.
-  bool balanced = false;
-  // The number of whole nodes that stay free for replacements in each NVLink domain of several
-  // nodes that the gang is in. No other job gets them while the gang is there. may_spare() adds a
-  // condition. With `prefer` the search leaves them, but does not reserve them.
-  std::uint32_t spare = 0;
-  // The gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in one.
-  // DomainRules bounds the number of such gangs in an NVLink domain of several nodes.
-  bool compute_domain = false;
+  GangTerms terms = {};
 
   template <class V>
   void fields(V& v) {
     v(1, "groups", groups);
-    v(2, "topology", topology);
-    v(3, "prefer", prefer);
-    v(4, "segment", segment);
-    v(5, "mixed_products", mixed_products);
-    v(6, "balanced", balanced);
-    v(7, "spare", spare);
-    v(8, "compute_domain", compute_domain);
+    terms.request_fields(v);
   }
   std::uint32_t pods() const {
     std::uint32_t n = 0;
@@ -215,18 +183,9 @@ struct GangRequest {
 // True if the request's pods should be joined by NVLink, possibly as a wish: its topology says so,
 // or it has segments and no topology.
 inline bool wants_nvlink(const GangRequest& r) {
-  return r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
-         (r.topology == Topology::kAny && r.segment > 0);
-}
-
-// True if the request may be balanced: it names NVLink domains that other jobs may use too.
-inline bool may_balance(Topology topology, std::uint32_t segment) {
-  return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
-}
-
-// True if the request may leave nodes to spare: it names NVLink domains.
-inline bool may_spare(Topology topology, std::uint32_t segment) {
-  return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
+  const GangTerms& t = r.terms;
+  return t.topology == Topology::kNvlink || t.topology == Topology::kNvlinkExclusive ||
+         (t.topology == Topology::kAny && t.segment > 0);
 }
 
 }  // namespace subak

@@ -23,10 +23,6 @@ struct Change {
   DurationMs time_limit_ms = 0;
 };
 
-std::string topology_text(const GangRequest& request) {
-  return (request.prefer ? "prefer:" : "") + std::string(enum_name(request.topology));
-}
-
 std::string products_text(const GangRequest& request) {
   std::string out;
   for (const PodGroup& group : request.groups) {
@@ -41,34 +37,35 @@ std::string products_text(const GangRequest& request) {
 void add_topologies(const fact::JobCreated& job, std::vector<Change>& out) {
   const auto add = [&](Topology topology, bool prefer) {
     Change change{"", job.request, job.time_limit_ms};
-    change.request.topology = topology;
-    change.request.prefer = prefer;
-    change.text = topology_text(change.request) + " instead of " + topology_text(job.request);
+    change.request.terms.topology = topology;
+    change.request.terms.prefer = prefer;
+    change.text =
+        topology_text(change.request.terms) + " instead of " + topology_text(job.request.terms);
     out.push_back(std::move(change));
   };
-  const Topology topology = job.request.topology;
+  const Topology topology = job.request.terms.topology;
   if (topology == Topology::kAny) return;
-  if (topology == Topology::kNvlinkExclusive) add(Topology::kNvlink, job.request.prefer);
-  if (topology == Topology::kNode) add(Topology::kRack, job.request.prefer);
-  if (!job.request.prefer) add(topology, true);
+  if (topology == Topology::kNvlinkExclusive) add(Topology::kNvlink, job.request.terms.prefer);
+  if (topology == Topology::kNode) add(Topology::kRack, job.request.terms.prefer);
+  if (!job.request.terms.prefer) add(topology, true);
 }
 
 void add_spare(const fact::JobCreated& job, std::vector<Change>& out) {
-  if (job.request.spare == 0) return;
-  Change change{"no nodes to spare instead of " + std::to_string(job.request.spare), job.request,
-                job.time_limit_ms};
-  change.request.spare = 0;
+  if (job.request.terms.spare == 0) return;
+  Change change{"no nodes to spare instead of " + std::to_string(job.request.terms.spare),
+                job.request, job.time_limit_ms};
+  change.request.terms.spare = 0;
   out.push_back(std::move(change));
 }
 
 void add_segments(const fact::JobCreated& job, std::vector<Change>& out) {
-  const bool whole = job.request.segment == 0;
-  if (job.request.topology == Topology::kAny || job.request.balanced) return;
-  const std::uint32_t segment = whole ? job.request.pods() : job.request.segment;
+  const bool whole = job.request.terms.segment == 0;
+  if (job.request.terms.topology == Topology::kAny || job.request.terms.balanced) return;
+  const std::uint32_t segment = whole ? job.request.pods() : job.request.terms.segment;
   if (segment < 2 || segment % 2 != 0) return;
   must(segment <= job.request.pods(), "a segment is part of its gang");
   Change change{"", job.request, job.time_limit_ms};
-  change.request.segment = segment / 2;
+  change.request.terms.segment = segment / 2;
   change.text = "segments of " + std::to_string(segment / 2) + " instead of " +
                 (whole ? "one of " : "") + std::to_string(segment);
   out.push_back(std::move(change));
@@ -102,7 +99,8 @@ std::map<std::string, MilliGpu> slices_for(const ForecastBasis& basis,
 void add_slices(const ForecastBasis& basis, const fact::JobCreated& job, std::vector<Change>& out) {
   constexpr std::size_t kOffered = 2;
   const auto& groups = job.request.groups;
-  const bool could = job.request.topology == Topology::kAny && job.request.segment == 0 &&
+  const bool could = job.request.terms.topology == Topology::kAny &&
+                     job.request.terms.segment == 0 &&
                      std::all_of(groups.begin(), groups.end(), [](const PodGroup& g) {
                        return g.shape.kind == GpuKind::kWhole && g.shape.gpus == 1;
                      });

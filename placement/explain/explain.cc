@@ -210,12 +210,13 @@ void Explainer::exceeds_fleet() {
   const std::int64_t most = most_together(installed);
   std::int64_t all = 0;
   for (const auto& [product, here] : by_product) all = std::max(all, here);
-  const bool anywhere = r.topology == Topology::kAny || r.prefer || r.segment > 0 || r.balanced;
+  const bool anywhere = r.terms.topology == Topology::kAny || r.terms.prefer ||
+                        r.terms.segment > 0 || r.terms.balanced;
   add(ReasonToken::kExceedsFleet, kind_text(first), need, anywhere ? all : most,
       "even the empty fleet could not hold " + std::to_string(r.pods()) + " pods with " +
           (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +
-          std::string(enum_name(r.topology)) +
-          (r.spare > 0 ? ", " + std::to_string(r.spare) + " nodes to spare)" : ")"));
+          std::string(enum_name(r.terms.topology)) +
+          (r.terms.spare > 0 ? ", " + std::to_string(r.terms.spare) + " nodes to spare)" : ")"));
 }
 
 bool Explainer::too_large(const Demand& d) {

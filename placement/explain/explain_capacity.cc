@@ -177,7 +177,7 @@ bool Explainer::works_in(const Scene& scene, Ignore ignore) const {
         {.topology = topology, .segment = segment, .owner = owner_, .ignore = ignore});
     return place_gang(attempt);
   };
-  return place(r.topology, r.segment) || (r.prefer && place(Topology::kAny, 0));
+  return place(r.terms.topology, r.terms.segment) || (r.terms.prefer && place(Topology::kAny, 0));
 }
 
 bool Explainer::works_anywhere() const {
@@ -188,7 +188,7 @@ bool Explainer::works_anywhere() const {
 }
 
 std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {
-  switch (shape_.request().topology) {
+  switch (shape_.request().terms.topology) {
     case Topology::kNvlink:
     case Topology::kNvlinkExclusive:
       return n.domain;
@@ -202,7 +202,7 @@ std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {
 }
 
 void Explainer::together() {
-  const Topology t = shape_.request().topology;
+  const Topology t = shape_.request().terms.topology;
   const Demand& d =
       *std::max_element(demands_.begin(), demands_.end(),
                         [](const Demand& a, const Demand& b) { return a.need < b.need; });
@@ -213,7 +213,7 @@ void Explainer::together() {
   });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
   const bool apart = t != Topology::kAny && works_anywhere();
-  const std::uint32_t spare = shape_.request().spare;
+  const std::uint32_t spare = shape_.request().terms.spare;
   Reason& r = add(ReasonToken::kTopologyPlacementFailed, std::string(enum_name(t)), need, most,
                   apart ? "enough GPUs are free, but not as close together as asked" +
                               std::string(spare > 0 ? ", with " + std::to_string(spare) +

@@ -134,7 +134,7 @@ class Explainer {
   }
   // By the rule cliqueGangs.
   bool computed_by_others(NodeIndex i) const {
-    return shape_.request().compute_domain && is_computed(scene_, i, owner_);
+    return shape_.request().terms.compute_domain && is_computed(scene_, i, owner_);
   }
   // By the rule keepWhole.
   bool left_to_others(NodeIndex i) const {

@@ -12,7 +12,7 @@ namespace subak {
 
 // True if the pod takes part in a ComputeDomain: it has GPUs, and its gang uses one.
 inline bool uses_compute_domain(const Fleet::Impl& fleet, const Hold& hold) {
-  return hold.slot.milligpu > 0 && fleet.shape(hold.shape).request().compute_domain;
+  return hold.slot.milligpu > 0 && fleet.shape(hold.shape).request().terms.compute_domain;
 }
 // Returns the owners of pods that take part, on nodes wired to the domain. Ascending, each once.
 // `load_of` returns the load of a node.

@@ -12,7 +12,7 @@ namespace {
 
 // A wish for exclusivity (prefer) reserves nothing, as the gang may have been placed elsewhere.
 bool keeps_domain(const Shape& s) {
-  return s.request().topology == Topology::kNvlinkExclusive && !s.request().prefer;
+  return s.request().terms.topology == Topology::kNvlinkExclusive && !s.request().terms.prefer;
 }
 
 GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
@@ -29,7 +29,7 @@ GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
 void choose_replacements(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
   const DomainIndex home = n.home();
   if (home == kNoArea) return;
-  if (s.request().spare > 0 || impl.domains[home]->reserves_replacements)
+  if (s.request().terms.spare > 0 || impl.domains[home]->reserves_replacements)
     impl.choose_replacements(home);
 }
 
@@ -96,7 +96,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const bool first = keep.domain != kNoArea && impl_->domains.hold_whole(keep.domain, true) == 1;
   n.load.add(hold, *s.pods_of(rank).shape);
   impl_->note_held(n, slot.milligpu);
-  if (s.request().compute_domain) impl_->note_computing(n);
+  if (s.request().terms.compute_domain) impl_->note_computing(n);
   if (first) {
     refresh_domain(*impl_, hold.kept_domain);
   } else {
@@ -125,7 +125,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const PodShape& pod = *s.pods_of(rank).shape;
   const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
   impl_->note_held(n, -slot.milligpu);
-  if (s.request().compute_domain) impl_->note_computing(n);
+  if (s.request().terms.compute_domain) impl_->note_computing(n);
   impl_->refresh(slot.node);
   choose_replacements(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);

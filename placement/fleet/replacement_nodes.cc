@@ -32,7 +32,7 @@ bool could_serve(const Shape& s, const Sparing& gang, const NodeState& n) {
 
 bool gang_reserves_replacements(const Fleet::Impl& fleet, const Hold& hold) {
   const GangRequest& r = fleet.shape(hold.shape).request();
-  return r.spare > 0 && !r.prefer && hold.slot.milligpu > 0;
+  return r.terms.spare > 0 && !r.terms.prefer && hold.slot.milligpu > 0;
 }
 
 ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex domain,
@@ -60,7 +60,7 @@ ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex doma
   for (const auto& entry : gangs) {
     const auto& gang = entry.second;  // clang-14 captures no structured binding
     const Shape& s = fleet.shape(gang.shape);
-    std::uint32_t left = s.request().spare;
+    std::uint32_t left = s.request().terms.spare;
     std::erase_if(free, [&](const auto& node) {
       const NodeIndex m = std::get<2>(node);
       if (left == 0 || !could_serve(s, gang, *fleet.nodes[m])) return false;
@@ -95,7 +95,7 @@ std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const S
       free.emplace_back(n.load.allocated, m);
     }
     std::sort(free.begin(), free.end());
-    const std::size_t most = std::min<std::size_t>(free.size(), shape.request().spare);
+    const std::size_t most = std::min<std::size_t>(free.size(), shape.request().terms.spare);
     for (std::size_t i = 0; i < most; ++i) out.push_back(free[i].second);
   }
   std::sort(out.begin(), out.end());

@@ -37,10 +37,11 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
   must(sought.failed_at <= end, "a search failed at a position that the log has reached");
   if (sought.failed_at == end) return true;
   const GangRequest& r = s.request();
-  const bool whole_gang = !r.balanced && r.spare == 0 && (r.segment == 0 || r.segment >= r.pods());
+  const bool whole_gang = !r.terms.balanced && r.terms.spare == 0 &&
+                          (r.terms.segment == 0 || r.terms.segment >= r.pods());
   if (!whole_gang || sought.failed_at < scene.fleet.changes.begin()) return false;
-  if (end - sought.failed_at > kMaxRecheck || (r.prefer && r.pods() > 1)) return false;
-  const Terms terms{.topology = r.topology, .segment = r.segment, .owner = owner};
+  if (end - sought.failed_at > kMaxRecheck || (r.terms.prefer && r.pods() > 1)) return false;
+  const Terms terms{.topology = r.terms.topology, .segment = r.terms.segment, .owner = owner};
   for (std::uint64_t p = sought.failed_at; p < end; ++p) {
     GangAttempt attempt = memory.attempt(s, sought, scene, terms);
     if (could_start_at(attempt, scene.fleet.changes[p])) return false;
@@ -65,8 +66,8 @@ std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Soug
     must(placement.slots.size() == r.pods(), "a placement has a slot for each pod");
     return placement;
   };
-  auto placement = place(r.topology, r.segment);
-  const bool wish = r.prefer && (r.topology != Topology::kAny || r.segment > 0);
+  auto placement = place(r.terms.topology, r.terms.segment);
+  const bool wish = r.terms.prefer && (r.terms.topology != Topology::kAny || r.terms.segment > 0);
   if (!placement && wish) placement = place(Topology::kAny, 0);
   return placement;
 }
@@ -204,7 +205,7 @@ std::vector<NodeId> Search::drain_set(const FleetView& fleet_view, ShapeId shape
   if (!placement) return nodes;
   for (const PodSlot& slot : placement->slots) nodes.push_back(slot.node);
   const Shape& asked = impl_->state.shape(shape);
-  if (asked.request().spare > 0 && !asked.request().prefer) {
+  if (asked.request().terms.spare > 0 && !asked.request().terms.prefer) {
     for (const NodeIndex spare :
          replacement_nodes_to_wait_for(Scene(drained), asked, placement->slots)) {
       nodes.emplace_back(spare);

@@ -99,7 +99,8 @@ namespace {
 // NVLink does not join slices and replicas.
 MilliGpu largest_segment(const Shape& shape) {
   const std::uint32_t pods = shape.request().pods();
-  const std::uint32_t size = shape.request().segment > 0 ? shape.request().segment : pods;
+  const std::uint32_t size =
+      shape.request().terms.segment > 0 ? shape.request().terms.segment : pods;
   MilliGpu largest = 0, here = 0;
   std::uint32_t filled = 0;  // of the segment
   for (const Pods& p : shape.pods) {
@@ -132,9 +133,9 @@ std::unique_ptr<Shape> make_shape(ClusterId cluster, const GangRequest& request)
     shape->cost_by_place |=
         g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
   }
-  shape->linked = wants_nvlink(request) && !request.prefer;
+  shape->linked = wants_nvlink(request) && !request.terms.prefer;
   if (shape->linked) shape->together = largest_segment(*shape);
-  shape->one_product = !request.mixed_products && some_product_for_all(*shape);
+  shape->one_product = !request.terms.mixed_products && some_product_for_all(*shape);
   return shape;
 }
 

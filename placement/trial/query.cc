@@ -12,7 +12,9 @@ Topology topology_of(const Terms& terms) {
   return segments ? Topology::kNvlink : terms.topology;
 }
 
-bool has_wish(const GangRequest& r) { return r.topology != Topology::kAny || r.segment > 0; }
+bool has_wish(const GangRequest& r) {
+  return r.terms.topology != Topology::kAny || r.terms.segment > 0;
+}
 
 }  // namespace
 
@@ -29,7 +31,7 @@ Query::Query(const Shape& of, const std::vector<Filter*>& filters, const Scene& 
       compact(topology == Topology::kAny && has_wish(of.request())),
       by_state(judged_once && !in.nothing_held && !in.all_open),
       leaves_some(in.rules_hold()),
-      uses_compute_domain(of.request().compute_domain && !in.together),
+      uses_compute_domain(of.request().terms.compute_domain && !in.together),
       filters_(filters) {
   must(filters_.size() == shape.pods.size(), "each kind of pod has a filter");
   if (scene.as_it_is() && !scene.all_open) return;

@@ -103,7 +103,7 @@ bool exclusively(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
 Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t rank,
                                                 const NodeState& n) const {
   const std::uint32_t pods = s.request().pods();
-  const std::uint32_t size = s.request().segment > 0 ? s.request().segment : pods;
+  const std::uint32_t size = s.request().terms.segment > 0 ? s.request().terms.segment : pods;
   const std::uint32_t first = rank / size * size, last = std::min(first + size, pods);
   struct Part {
     const PodShape* pod;

@@ -170,10 +170,11 @@ bool within_bounds(GangAttempt& a, Bounds bounds, const Runs& all) {
   const GangRequest& asked = a.query().shape.request();
   const auto find = [&](bool one_product) {
     bounds.one_product = one_product;
-    if (asked.balanced && a.query().topology == Topology::kNvlink) return balanced(a, bounds, all);
+    if (asked.terms.balanced && a.query().topology == Topology::kNvlink)
+      return balanced(a, bounds, all);
     return greedily(a, bounds, all, 0) || thoroughly(a, bounds, all);
   };
-  const bool may_mix = asked.mixed_products;
+  const bool may_mix = asked.terms.mixed_products;
   return find(a.query().shape.one_product || may_mix) || (may_mix && find(false));
 }
 
@@ -239,7 +240,7 @@ bool place_gang(GangAttempt& a) {
   Bounds bounds;
   bounds.without = q.without;
   bounds.linked = q.topology == Topology::kNvlink || q.topology == Topology::kNvlinkExclusive;
-  if (bounds.linked) bounds.spare = q.shape.request().spare;
+  if (bounds.linked) bounds.spare = q.shape.request().terms.spare;
   bool ok = within_bounds(a, bounds, all);
   if (!ok && bounds.spare > 0) {
     bounds.spent_counts = true;

@@ -142,7 +142,8 @@ void Events::look_up(const Reservations& reservations, const Engine* engine) {
       continue;
     }
     if (row->started_ms != reservation.at_ms) continue;  // a hold that was only extended
-    placements_.Add({{"topology", std::string(enum_name(row->request.topology))}}).Increment();
+    placements_.Add({{"topology", std::string(enum_name(row->request.terms.topology))}})
+        .Increment();
     wait_seconds_.Add({{"class", std::string(kClasses[class_of(row->priority)])}}, wait_bounds())
         .Observe(static_cast<double>(row->started_ms - row->submit_ms) / kSecondMs);
   }

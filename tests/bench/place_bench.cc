@@ -29,7 +29,7 @@ ShapeUse gang(Fleet& fleet, std::uint32_t pods, std::int64_t gpus, Topology topo
   request.groups[0].count = pods;
   request.groups[0].shape.kind = GpuKind::kWhole;
   request.groups[0].shape.gpus = gpus;
-  request.topology = topology;
+  request.terms.topology = topology;
   return fleet.use(kCluster, request);
 }
 
@@ -331,7 +331,7 @@ void leader_and_workers(std::uint32_t nodes) {
   }
   request.groups[0].shape.cpu_milli = 1'000;
   request.groups[1].count = 8;
-  request.topology = Topology::kNode;
+  request.terms.topology = Topology::kNode;
   const ShapeUse shape = world.fleet.use(kCluster, request);
   constexpr int kDecisions = 60;
   double ns = 0;

@@ -186,14 +186,20 @@ TEST(Bounds, RulesOverSeveralFields) {
             "request.spare: was \"65\", want 0 to 64");
   EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kNvlinkExclusive, false, 0, false, false, 2}), "");
   EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kAny, false, 2, false, true, 2}), "");
+  const GangTerms both = {.balanced = true,
+                          .spare = 3};  // a request names the one, a pod the other
+  EXPECT_EQ(bounds::check(GangRequest{{{2, gpus(1)}}, both}, "request")->field, "request.spare");
   PodRecord pod;
   pod.shape = gpus(1);
-  pod.spare = 1;
-  EXPECT_EQ(bounds::check(pod)->field, "spare");
-  pod.spare = 0;
-  pod.balanced = true;
+  pod.terms = both;
   EXPECT_EQ(bounds::check(pod)->field, "balanced");
-  pod.topology = Topology::kNvlink;
+  pod.terms = {};
+  pod.terms.spare = 1;
+  EXPECT_EQ(bounds::check(pod)->field, "spare");
+  pod.terms.spare = 0;
+  pod.terms.balanced = true;
+  EXPECT_EQ(bounds::check(pod)->field, "balanced");
+  pod.terms.topology = Topology::kNvlink;
   EXPECT_FALSE(bounds::check(pod));
 }
 

@@ -78,7 +78,7 @@ in::Body Users::submit() {
   group.shape.gpus = group.count == 1 && rng_.percent(20) ? 8 : rng_.between(1, 3);
   job.request.groups.push_back(group);
   if (group.count * group.shape.gpus <= 8 && rng_.percent(20))
-    job.request.topology = Topology::kNode;
+    job.request.terms.topology = Topology::kNode;
   if (rng_.percent(5)) job.request.groups[0].shape.gpus = 100;  // refused
   return job;
 }

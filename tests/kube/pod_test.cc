@@ -200,9 +200,9 @@ TEST(PodKeys, Values) {
       "subak.gpu/time-limit":"2d12h","subak.gpu/priority":"high","subak.gpu/foo":"1",
       "subak.gpu/status":"x")"));
   EXPECT_EQ(r.mistake(), "");
-  EXPECT_EQ(r.pod.topology, Topology::kNvlinkExclusive);
-  EXPECT_TRUE(r.pod.prefer);
-  EXPECT_EQ(r.pod.segment, 4u);
+  EXPECT_EQ(r.pod.terms.topology, Topology::kNvlinkExclusive);
+  EXPECT_TRUE(r.pod.terms.prefer);
+  EXPECT_EQ(r.pod.terms.segment, 4u);
   EXPECT_EQ(r.pod.time_limit_ms, 60 * kHourMs);
   EXPECT_EQ(r.pod.priority, 1000);
   EXPECT_EQ(r.pod.unknown_keys, (std::vector<Text>{"subak.gpu/foo"}));
@@ -218,23 +218,25 @@ TEST(PodKeys, KeysOfLaterVersionsAreUnknown) {
 }
 
 TEST(PodKeys, SegmentAloneMeansNvlink) {
-  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4")")).pod.topology, Topology::kNvlink);
-  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4","subak.gpu/topology":"rack")")).pod.topology,
-            Topology::kRack);
+  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4")")).pod.terms.topology, Topology::kNvlink);
+  EXPECT_EQ(
+      Read(keyed(R"("subak.gpu/segment":"4","subak.gpu/topology":"rack")")).pod.terms.topology,
+      Topology::kRack);
 }
 
 TEST(PodKeys, MixedProductsAndBalanced) {
   const Read both(keyed(R"("subak.gpu/mixed-products":"true","subak.gpu/balanced":"true",
       "subak.gpu/topology":"prefer:nvlink")"));
   EXPECT_EQ(both.mistake(), "");
-  EXPECT_TRUE(both.pod.mixed_products);
-  EXPECT_TRUE(both.pod.balanced);
+  EXPECT_TRUE(both.pod.terms.mixed_products);
+  EXPECT_TRUE(both.pod.terms.balanced);
   EXPECT_TRUE(both.pod.unknown_keys.empty());
   const Read neither(keyed(R"("subak.gpu/mixed-products":"false","subak.gpu/balanced":"false")"));
   EXPECT_EQ(neither.mistake(), "");
-  EXPECT_FALSE(neither.pod.mixed_products);
-  EXPECT_FALSE(neither.pod.balanced);
-  EXPECT_TRUE(Read(keyed(R"("subak.gpu/segment":"2","subak.gpu/balanced":"true")")).pod.balanced);
+  EXPECT_FALSE(neither.pod.terms.mixed_products);
+  EXPECT_FALSE(neither.pod.terms.balanced);
+  EXPECT_TRUE(
+      Read(keyed(R"("subak.gpu/segment":"2","subak.gpu/balanced":"true")")).pod.terms.balanced);
 }
 
 // What could not be meant, or is not built, is never passed over in silence.
@@ -257,8 +259,8 @@ TEST(PodKeys, BalancedAndSpareNeedDomains) {
   const Read two(keyed(R"("subak.gpu/topology":"nvlink-exclusive","subak.gpu/spare":"2",
       "subak.gpu/job":"j","subak.gpu/gang-size":"2")"));
   EXPECT_EQ(two.mistake(), "");
-  EXPECT_EQ(two.pod.spare, 2u);
-  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4","subak.gpu/spare":"1")")).pod.spare, 1u);
+  EXPECT_EQ(two.pod.terms.spare, 2u);
+  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4","subak.gpu/spare":"1")")).pod.terms.spare, 1u);
   EXPECT_THAT(Read(keyed(R"("subak.gpu/topology":"nvlink","subak.gpu/spare":"2")")).mistake(),
               HasSubstr("want at most as many spare nodes as the gang has pods, 1"));
 }
@@ -266,9 +268,9 @@ TEST(PodKeys, BalancedAndSpareNeedDomains) {
 TEST(PodKeys, ComputeDomain) {
   const Read r(keyed(R"("subak.gpu/compute-domain":"true")"));
   EXPECT_EQ(r.mistake(), "");
-  EXPECT_TRUE(r.pod.compute_domain);
+  EXPECT_TRUE(r.pod.terms.compute_domain);
   EXPECT_TRUE(r.pod.unknown_keys.empty());
-  EXPECT_FALSE(Read(keyed(R"("subak.gpu/compute-domain":"false")")).pod.compute_domain);
+  EXPECT_FALSE(Read(keyed(R"("subak.gpu/compute-domain":"false")")).pod.terms.compute_domain);
   EXPECT_THAT(Read(keyed(R"("subak.gpu/compute-domain":"cd-1")")).mistake(),
               HasSubstr(R"(was "cd-1", want "true" or "false")"));
 }

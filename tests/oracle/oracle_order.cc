@@ -69,7 +69,7 @@ bool Oracle::fits_with_launcher(const Job& j, const std::string& product) const 
   std::int64_t places = 0;
   for (const Space& s : all) places += workers_on(s);
   const std::int64_t count = workers.count;
-  const bool together = j.request.topology == Topology::kNode && !j.request.prefer;
+  const bool together = j.request.terms.topology == Topology::kNode && !j.request.terms.prefer;
   return places >= count && std::any_of(all.begin(), all.end(), [&](const Space& s) {
            if (barred(s.node->id, launcher)) return false;
            const std::int64_t most = std::min(count, workers_on(s));
@@ -104,7 +104,7 @@ bool Oracle::fits(const Job& j, const std::string& product) const {
     const bool named = std::find(allowed.begin(), allowed.end(), product) != allowed.end();
     return (allowed.empty() || named) && !barred(n.id, shape);
   };
-  if (j.request.topology == Topology::kNode && !j.request.prefer) {
+  if (j.request.terms.topology == Topology::kNode && !j.request.terms.prefer) {
     return std::any_of(room.begin(), room.end(), [&](const auto& place) {
       return place.first >= cost(j.request) / kMilliPerGpu &&
              std::all_of(pods.begin(), pods.end(),

@@ -140,8 +140,9 @@ void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
 // Checks jobs of one shape; others may name a product for each.
 void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
   if (j.request.groups.size() != 1 || j.request.groups[0].shape.kind == GpuKind::kNone) return;
-  const bool nvlink = !j.request.prefer && (j.request.topology == Topology::kNvlink ||
-                                            j.request.topology == Topology::kNvlinkExclusive);
+  const bool nvlink =
+      !j.request.terms.prefer && (j.request.terms.topology == Topology::kNvlink ||
+                                  j.request.terms.topology == Topology::kNvlinkExclusive);
   std::set<std::string> products, domains;
   for (const PodSlot& s : f.slots) {
     const NodeSpec& n = node(s.node)->spec;
@@ -155,14 +156,14 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
     const bool none = n.product == "NVIDIA-L40S" || (n.gpus_per_domain == 1 && n.clique.empty());
     if (nvlink && none) wrong(name(f.id, 0) + " has no NVLink");
   }
-  if (products.size() > 1 && !j.request.mixed_products)
+  if (products.size() > 1 && !j.request.terms.mixed_products)
     wrong(name(f.id, 0) + " got several products");
-  const bool one_node = !j.request.prefer && j.request.topology == Topology::kNode;
+  const bool one_node = !j.request.terms.prefer && j.request.terms.topology == Topology::kNode;
   if (one_node && std::any_of(f.slots.begin(), f.slots.end(),
                               [&](const PodSlot& s) { return s.node != f.slots.front().node; })) {
     wrong(name(f.id, 0) + " is on several nodes");
   }
-  if (nvlink && !j.request.balanced && domains.size() > 1)
+  if (nvlink && !j.request.terms.balanced && domains.size() > 1)
     wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
@@ -173,7 +174,9 @@ void Oracle::judge_spare(const Job& j, const fact::AttemptStarted& f) {
     const Node& n = *node(id);
     return n.there && !n.spec.clique.empty() ? n.spec.clique : std::string();
   };
-  const auto keeps = [](const Job& gang) { return gang.request.spare > 0 && !gang.request.prefer; };
+  const auto keeps = [](const Job& gang) {
+    return gang.request.terms.spare > 0 && !gang.request.terms.prefer;
+  };
   std::set<std::string> cliques;
   for (const PodSlot& s : f.slots) {
     if (s.milligpu > 0) cliques.insert(clique_of(s.node));
@@ -204,7 +207,7 @@ void Oracle::judge_spare(const Job& j, const fact::AttemptStarted& f) {
         before += free ? 1 : 0;
         after += free && !taken.contains(n.id) ? 1 : 0;
       }
-      const std::size_t wanted = gang.request.spare;
+      const std::size_t wanted = gang.request.terms.spare;
       if (nodes > 1 && after < (id == f.id ? wanted : std::min(before, wanted))) {
         wrong(name(f.id, 0) + " leaves " + std::to_string(after) + " nodes of " + clique + " to " +
               name(id, 0) + ", which keeps " + std::to_string(wanted));
@@ -263,11 +266,12 @@ std::set<std::string> Oracle::reserved_domains(ClusterId cluster) {
 void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
   if (policy_.keep_whole == 0) return;
   const GangRequest& r = j.request;
-  const bool nvlink = r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
-                      (r.topology == Topology::kAny && r.segment > 0);
-  const std::uint32_t size = r.segment > 0 ? r.segment : r.pods();
+  const bool nvlink = r.terms.topology == Topology::kNvlink ||
+                      r.terms.topology == Topology::kNvlinkExclusive ||
+                      (r.terms.topology == Topology::kAny && r.terms.segment > 0);
+  const std::uint32_t size = r.terms.segment > 0 ? r.terms.segment : r.pods();
   MilliGpu together = 0, here = 0;
-  for (std::uint32_t rank = 0; nvlink && !r.prefer && rank < r.pods(); ++rank) {
+  for (std::uint32_t rank = 0; nvlink && !r.terms.prefer && rank < r.pods(); ++rank) {
     const PodShape& pod = shape_of(j, rank);
     if (rank % size == 0) here = 0;
     here += pod.kind == GpuKind::kWhole      ? pod.gpus * kMilliPerGpu
@@ -295,7 +299,7 @@ std::map<JobId, std::set<NodeId>> Oracle::computing_beside(JobId id, NodeId at) 
   std::map<JobId, std::set<NodeId>> beside;
   const std::string clique = home_of(at);
   for (const Slot& s : slots_) {
-    if (s.job == id || s.at.milligpu == 0 || !job(s.job)->request.compute_domain) continue;
+    if (s.job == id || s.at.milligpu == 0 || !job(s.job)->request.terms.compute_domain) continue;
     const bool near = s.at.node == at || (!clique.empty() && home_of(s.at.node) == clique &&
                                           node(s.at.node)->cluster == node(at)->cluster);
     if (near) beside[s.job].insert(s.at.node);
@@ -306,7 +310,7 @@ std::map<JobId, std::set<NodeId>> Oracle::computing_beside(JobId id, NodeId at) 
 // Checks that a clique has at most the allowed number of gangs with a ComputeDomain, and a node at
 // most one.
 void Oracle::judge_computing(const Job& j, const fact::AttemptStarted& f) {
-  if (!j.request.compute_domain) return;
+  if (!j.request.terms.compute_domain) return;
   for (const PodSlot& s : f.slots) {
     const auto beside = computing_beside(f.id, s.node);
     if (s.milligpu == 0 || beside.empty()) continue;

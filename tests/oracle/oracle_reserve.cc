@@ -59,7 +59,7 @@ bool Oracle::is_in_time(const fact::Reserved& r) {
 // nodes, only those with a start up to `start` count.
 std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
   std::set<JobId> out;
-  if (!job(r.job)->request.compute_domain || policy_.clique_gangs == 0) return out;
+  if (!job(r.job)->request.terms.compute_domain || policy_.clique_gangs == 0) return out;
   for (const auto& kept : r.nodes) {
     std::vector<std::pair<TimeMs, JobId>> gangs;
     for (const auto& [id, nodes] : computing_beside(r.job, kept.node)) {
@@ -75,7 +75,7 @@ std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
         const std::string clique = home_of(kept.node);
         return k.node == kept.node || (!clique.empty() && home_of(k.node) == clique);
       });
-      beside += near && job(other.job)->request.compute_domain ? 1 : 0;
+      beside += near && job(other.job)->request.terms.compute_domain ? 1 : 0;
     }
     for (std::size_t i = 0; i < gangs.size() && beside >= policy_.clique_gangs; ++i, --beside) {
       out.insert(gangs[i].second);
@@ -95,8 +95,8 @@ std::set<JobId> Oracle::keepers_beside(const fact::Reserved& r) {
   for (const Slot& s : slots_) {
     const Job& gang = *job(s.job);
     const bool keeps_some =
-        !gang.request.prefer &&
-        (gang.request.spare > 0 || gang.request.topology == Topology::kNvlinkExclusive);
+        !gang.request.terms.prefer &&
+        (gang.request.terms.spare > 0 || gang.request.terms.topology == Topology::kNvlinkExclusive);
     const bool near = s.job.cluster() == r.job.cluster() && cliques.contains(home_of(s.at.node));
     if (keeps_some && near && s.at.milligpu > 0) out.insert(s.job);
   }

@@ -38,7 +38,7 @@ void RandomWorld::disagree(PodRecord& pod) {
   if (rng_.percent(50)) {
     ++pod.gang_size;
   } else {
-    pod.topology = pod.topology == Topology::kNode ? Topology::kAny : Topology::kNode;
+    pod.terms.topology = pod.terms.topology == Topology::kNode ? Topology::kAny : Topology::kNode;
   }
 }
 
@@ -77,7 +77,7 @@ in::Body RandomWorld::new_pod() {
   if (seen.pod.gang_size > 1 || rng_.percent(50)) seen.pod.gang = name;
   if (rng_.percent(50)) seen.pod.owner = "owner-" + name;
   seen.pod.shape = shape();
-  seen.pod.compute_domain = !options_.plain && serial_ % 4 == 0;
+  seen.pod.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
   if (!options_.plain && !seen.pod.gang.empty()) {
     seen.pod.replaced_alone = serial_ % 3 == 0;
     seen.pod.size_of_owner = serial_ % 2 == 0;
@@ -189,7 +189,7 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.name = "foreign-" + std::to_string(++serial_);
   seen.pod.uid = "uid-" + std::to_string(serial_);
   seen.pod.shape = rng_.percent(30) ? non_gpu_shape() : shape();
-  seen.pod.compute_domain = serial_ % 4 == 0;
+  seen.pod.terms.compute_domain = serial_ % 4 == 0;
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
   seen.pod.running = rng_.percent(70);
   seen.pod.gated = rng_.percent(10);

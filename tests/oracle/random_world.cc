@@ -229,13 +229,13 @@ in::Body RandomWorld::submit() {
   if (!options_.plain && rng_.percent(20)) {
     constexpr Topology kWishes[] = {Topology::kNode, Topology::kNvlink, Topology::kNvlinkExclusive,
                                     Topology::kRack};
-    job.request.topology = kWishes[rng_.below(std::size(kWishes))];
-    job.request.prefer = rng_.percent(50);
-    const bool linked = job.request.topology == Topology::kNvlink ||
-                        job.request.topology == Topology::kNvlinkExclusive;
-    if (linked && rng_.percent(30)) job.request.spare = 1;
+    job.request.terms.topology = kWishes[rng_.below(std::size(kWishes))];
+    job.request.terms.prefer = rng_.percent(50);
+    const bool linked = job.request.terms.topology == Topology::kNvlink ||
+                        job.request.terms.topology == Topology::kNvlinkExclusive;
+    if (linked && rng_.percent(30)) job.request.terms.spare = 1;
   }
-  job.request.compute_domain = !options_.plain && serial_ % 4 == 0;
+  job.request.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
   if (options_.beside && rng_.percent(40)) add_launcher(job.request);
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
   job.held = rng_.percent(4);
@@ -251,7 +251,7 @@ void RandomWorld::add_launcher(GangRequest& request) {
   launcher.shape.cpu_milli = rng_.between(0, 16) * 500;
   const bool first = rng_.percent(60);
   request.groups.insert(first ? request.groups.begin() : request.groups.end(), launcher);
-  if (options_.plain && rng_.percent(20)) request.topology = Topology::kNode;
+  if (options_.plain && rng_.percent(20)) request.terms.topology = Topology::kNode;
 }
 
 in::Body RandomWorld::node_event() {

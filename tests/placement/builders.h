@@ -47,8 +47,8 @@ inline GangRequest gang(std::uint32_t pods, std::int64_t gpus, Topology topology
   r.groups[0].count = pods;
   r.groups[0].shape.kind = gpus > 0 ? GpuKind::kWhole : GpuKind::kNone;
   r.groups[0].shape.gpus = gpus;
-  r.topology = topology;
-  r.segment = segment;
+  r.terms.topology = topology;
+  r.terms.segment = segment;
   return r;
 }
 

@@ -35,7 +35,7 @@ TEST(DomainRules, EmptyCliquesAreLeftToGangsThatNeedOne) {
   EXPECT_EQ(where(f, gang(1, 1)), Ids{});
   EXPECT_EQ(where(f, gang(2, 2, Topology::kNvlink)), Ids{});
   GangRequest wish = gang(2, 4, Topology::kNvlink);
-  wish.prefer = true;
+  wish.terms.prefer = true;
   EXPECT_EQ(where(f, wish), Ids{});
   EXPECT_EQ(where(f, gang(4, 4, Topology::kNvlink, 2)), Ids{});
   EXPECT_EQ(where(f, gang(2, 4, Topology::kAny, 2)), (Ids{4, 5}));
@@ -122,7 +122,7 @@ TEST(DomainRules, WhatIsPromisedIsNotLeftToGangs) {
 
 GangRequest computing(std::uint32_t pods, std::int64_t gpus, Topology topology = Topology::kAny) {
   GangRequest r = gang(pods, gpus, topology);
-  r.compute_domain = true;
+  r.terms.compute_domain = true;
   return r;
 }
 

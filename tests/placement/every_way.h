@@ -23,10 +23,10 @@ class EveryWay {
   EveryWay(const naive::Fleet& fleet, const GangRequest& request)
       : fleet_(fleet), request_(request) {
     for (const auto& [id, node] : fleet.nodes) rooms_[id] = fleet.left(id);
-    one_product_ = !request.mixed_products && agree_on_products();
+    one_product_ = !request.terms.mixed_products && agree_on_products();
   }
 
-  bool possible() { return granted() || (request_.prefer && possible_anywhere()); }
+  bool possible() { return granted() || (request_.terms.prefer && possible_anywhere()); }
   // The same, all of one product, whatever its pods name.
   bool possible_of_one() {
     one_product_ = true;
@@ -37,9 +37,11 @@ class EveryWay {
     return possible(Topology::kAny, request_.pods());
   }
   // Its topology, be it a wish, can be had: with nodes to spare that work, else with any.
-  bool granted() { return granted_with_spares() || (request_.spare > 0 && granted_with_spent()); }
+  bool granted() {
+    return granted_with_spares() || (request_.terms.spare > 0 && granted_with_spent());
+  }
   bool granted_with_spares() {
-    spares_ = request_.spare > 0 ? Spares::kWorking : Spares::kNone;
+    spares_ = request_.terms.spare > 0 ? Spares::kWorking : Spares::kNone;
     return granted_so();
   }
   bool granted_with_spent() {
@@ -54,15 +56,16 @@ class EveryWay {
     return leaves_spares();
   }
   bool granted_so() {
-    if (request_.balanced) return fewest_parts() > 0;
-    const bool segments = request_.segment > 0;
-    const Topology topology =
-        segments && request_.topology == Topology::kAny ? Topology::kNvlink : request_.topology;
-    return possible(topology, segments ? request_.segment : request_.pods());
+    if (request_.terms.balanced) return fewest_parts() > 0;
+    const bool segments = request_.terms.segment > 0;
+    const Topology topology = segments && request_.terms.topology == Topology::kAny
+                                  ? Topology::kNvlink
+                                  : request_.terms.topology;
+    return possible(topology, segments ? request_.terms.segment : request_.pods());
   }
   // Of a balanced gang: the fewest domains that hold it; 0: none do.
   std::uint32_t fewest_parts() {
-    const std::uint32_t unit = std::max(request_.segment, 1u), units = request_.pods() / unit;
+    const std::uint32_t unit = std::max(request_.terms.segment, 1u), units = request_.pods() / unit;
     for (std::uint32_t parts = 1; parts <= units; ++parts) {
       if (possible(Topology::kNvlink, unit, parts)) return parts;
     }
@@ -193,7 +196,7 @@ class EveryWay {
             !one_product_ || fleet_.nodes.at(m).spec.product == fleet_.nodes.at(id).spec.product;
         left += like && !used.contains(m) && is_spare(m) ? 1 : 0;
       }
-      if (members.size() > 1 && left < request_.spare) return false;
+      if (members.size() > 1 && left < request_.terms.spare) return false;
     }
     return true;
   }

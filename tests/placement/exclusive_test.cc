@@ -72,7 +72,7 @@ TEST(Exclusive, AWishKeepsNobodyOut) {
   Site f;
   add(f, 1, node(1, 8));
   GangRequest r = gang(1, 2, kAlone);
-  r.prefer = true;
+  r.terms.prefer = true;
   EXPECT_EQ(start(f, 1, r).size(), 1u);
   EXPECT_EQ(start(f, 2, r).size(), 1u);
   EXPECT_EQ(where(f, gang(1, 4)), Ids{1});

@@ -149,7 +149,7 @@ TEST(Find, OneNodeTopology) {
   EXPECT_EQ(where(f, gang(2, 4, Topology::kNode)), (Ids{2, 2}));
   EXPECT_EQ(where(f, gang(3, 4, Topology::kNode)), Ids{});
   GangRequest wish = gang(3, 4, Topology::kNode);
-  wish.prefer = true;
+  wish.terms.prefer = true;
   EXPECT_EQ(where(f, wish).size(), 3u);
 }
 

@@ -91,7 +91,7 @@ TEST(FleetView, AComputeDomainIsGoneWithItsGang) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
   GangRequest computes = gang(2, 4, Topology::kNvlink);
-  computes.compute_domain = true;
+  computes.terms.compute_domain = true;
   const auto slots = start(f, 1, computes);
   ASSERT_EQ(slots.size(), 2u);
   EXPECT_EQ(where_in(f, f.now(), computes), Ids{});
@@ -109,7 +109,7 @@ TEST(FleetView, AComputeDomainElsewhereStays) {
   Site f;
   for (std::uint32_t i = 1; i <= 8; ++i) add(f, i, node(i, 4, i <= 4 ? "a" : "b"));
   GangRequest computes = gang(2, 4, Topology::kNvlink);
-  computes.compute_domain = true;
+  computes.terms.compute_domain = true;
   const auto one = start(f, 1, computes), other = start(f, 2, computes);
   ASSERT_FALSE(one.empty() || other.empty());
   EXPECT_EQ(where_in(f, f.now(), computes), Ids{});
@@ -187,7 +187,7 @@ TEST(FleetView, NodesToSpareAreChosenAnewInIt) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
   GangRequest r = gang(2, 4, Topology::kNvlink);
-  r.spare = 1;
+  r.terms.spare = 1;
   const auto reserved_for = start(f, 1, r);
   const auto headroom = start(f, 2, gang(1, 4));
   EXPECT_EQ(where_in(f, f.now(), gang(1, 1)), Ids{});

@@ -31,7 +31,7 @@ GangRequest led(std::int64_t launcher_cpus, std::uint32_t workers, std::int64_t 
                 std::int64_t cpus, Topology topology = Topology::kAny) {
   GangRequest r = asking(1, 0, launcher_cpus);
   r.groups.push_back(asking(workers, gpus, cpus).groups[0]);
-  r.topology = topology;
+  r.terms.topology = topology;
   return r;
 }
 
@@ -176,7 +176,7 @@ TEST(Beside, SegmentsAndPartsComeBeforeTheirLaunchers) {
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, with_cpu(i, 4, 36));
   f.set_gpu_headroom({8000, 0});
   GangRequest r = led(4, 7, 1, 8);
-  r.segment = 4;
+  r.terms.segment = 4;
   EXPECT_EQ(where(f, r).size(), 8u)
       << "5 of 36 are left on the node with 3 workers when all are there";
   r.groups[0].shape.cpu_milli = 5000;

@@ -31,7 +31,7 @@ void add_blocks(Site& f) {
 
 GangRequest wish(std::uint32_t pods, std::int64_t gpus) {
   GangRequest r = gang(pods, gpus, Topology::kRack);
-  r.prefer = true;
+  r.terms.prefer = true;
   return r;
 }
 

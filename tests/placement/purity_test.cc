@@ -43,15 +43,16 @@ GangRequest request(naive::Dice& dice) {
   GangRequest r =
       build::gang(pods, 1 + dice.below(dice.chance(50) ? 2 : 8), kTopologies[dice.below(5)]);
   const auto size = static_cast<std::uint32_t>(1 + dice.below(4));
-  if (dice.chance(40) && pods % size == 0) r.segment = size;
+  if (dice.chance(40) && pods % size == 0) r.terms.segment = size;
   if (dice.chance(20)) r.groups[0].shape.products = {"NVIDIA-A40", "NVIDIA-GB200"};
   if (dice.chance(20))
-    r.groups.insert(r.groups.begin(), build::gang(r.segment ? r.segment : 1, 2).groups[0]);
-  r.mixed_products = dice.chance(20);
-  r.compute_domain = dice.chance(30);
-  r.balanced = may_balance(r.topology, r.segment) && dice.chance(50);
-  if (may_spare(r.topology, r.segment) && dice.chance(40)) {
-    r.spare = static_cast<std::uint32_t>(1 + dice.below(3));
+    r.groups.insert(r.groups.begin(),
+                    build::gang(r.terms.segment ? r.terms.segment : 1, 2).groups[0]);
+  r.terms.mixed_products = dice.chance(20);
+  r.terms.compute_domain = dice.chance(30);
+  r.terms.balanced = may_balance(r.terms.topology, r.terms.segment) && dice.chance(50);
+  if (may_spare(r.terms.topology, r.terms.segment) && dice.chance(40)) {
+    r.terms.spare = static_cast<std::uint32_t>(1 + dice.below(3));
   }
   return r;
 }
@@ -114,11 +115,11 @@ class Purity {
     ASSERT_EQ(slots.size(), r.pods());
     std::set<std::string> products;
     for (const PodSlot& slot : slots) products.insert(node_of(slot).product);
-    EXPECT_TRUE(products.size() == 1 || r.mixed_products) << to_text(r);
+    EXPECT_TRUE(products.size() == 1 || r.terms.mixed_products) << to_text(r);
     mixed_ += products.size() > 1 ? 1 : 0;
-    if (r.balanced) look_at_parts(r, slots);
-    if (r.balanced && r.segment == 0) return;
-    const std::size_t size = r.segment > 0 ? r.segment : slots.size();
+    if (r.terms.balanced) look_at_parts(r, slots);
+    if (r.terms.balanced && r.terms.segment == 0) return;
+    const std::size_t size = r.terms.segment > 0 ? r.terms.segment : slots.size();
     for (std::size_t from = 0; from < slots.size(); from += size) {
       look_at_segment(r, {slots.begin() + static_cast<std::ptrdiff_t>(from),
                           slots.begin() + static_cast<std::ptrdiff_t>(from + size)});
@@ -131,7 +132,7 @@ class Purity {
     for (const Held& h : held_) {
       for (const PodSlot& slot : h.slots) {
         const NodeSpec& node = node_of(slot);
-        if (!h.request.compute_domain) continue;
+        if (!h.request.terms.compute_domain) continue;
         on[node.name].insert(h.job);
         if (!node.clique.empty()) in[node.clique].insert(h.job);
       }
@@ -155,7 +156,7 @@ class Purity {
   void look_at_left(const GangRequest& r, const std::vector<PodSlot>& slots,
                     const std::set<std::string>& left) {
     std::int64_t most = 0;
-    const std::uint32_t size = r.segment > 0 ? r.segment : r.pods();
+    const std::uint32_t size = r.terms.segment > 0 ? r.terms.segment : r.pods();
     for (std::uint32_t first = 0; first < r.pods(); first += size) {
       std::int64_t gpus = 0;
       for (std::uint32_t k = first; k < first + size; ++k) gpus += naive::pod_of(r, k).gpus;
@@ -179,7 +180,7 @@ class Purity {
         used.insert(node.name);
         if (!node.clique.empty()) racks.insert(node.clique);
       }
-      for (const std::string& rack : racks) wanted[rack] += h.request.spare;
+      for (const std::string& rack : racks) wanted[rack] += h.request.terms.spare;
     }
     for (const auto& [rack, nodes] : wanted) {
       std::size_t free = 0;
@@ -208,7 +209,7 @@ class Purity {
       before = here;
     }
     const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
-    EXPECT_LE(*most - *least, std::max(r.segment, 1u)) << to_text(r);
+    EXPECT_LE(*most - *least, std::max(r.terms.segment, 1u)) << to_text(r);
     balanced_ += sizes.size() > 1 ? 1 : 0;
   }
 
@@ -220,9 +221,9 @@ class Purity {
       domains.insert(domain_of(node, slot));
       racks.insert(node.clique.empty() ? node.level(0) : node.clique);
     }
-    const bool nvlink = r.topology == Topology::kNvlink ||
-                        r.topology == Topology::kNvlinkExclusive ||
-                        (r.topology == Topology::kAny && r.segment > 0);
+    const bool nvlink = r.terms.topology == Topology::kNvlink ||
+                        r.terms.topology == Topology::kNvlinkExclusive ||
+                        (r.terms.topology == Topology::kAny && r.terms.segment > 0);
     if (nvlink) {
       joined_ += slots.size() > 1 ? 1 : 0;
       halves_ += slots.size() > 1 && node_of(slots[0]).gpus_per_domain > 0 ? 1 : 0;
@@ -230,8 +231,8 @@ class Purity {
       EXPECT_FALSE(domains.contains(""))
           << to_text(r) << " crosses the halves of " << *nodes.begin();
     }
-    EXPECT_TRUE(r.topology != Topology::kNode || nodes.size() == 1) << to_text(r);
-    EXPECT_TRUE(r.topology != Topology::kRack || racks.size() == 1) << to_text(r);
+    EXPECT_TRUE(r.terms.topology != Topology::kNode || nodes.size() == 1) << to_text(r);
+    EXPECT_TRUE(r.terms.topology != Topology::kRack || racks.size() == 1) << to_text(r);
   }
 
   void stop_one() {

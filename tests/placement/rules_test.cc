@@ -30,7 +30,7 @@ TEST(Rules, NvlinkStaysInsideAHalf) {
   EXPECT_EQ(where(f, gang(1, 8, kAlone)), Ids{});
   EXPECT_EQ(where(f, gang(1, 8)), Ids{1});
   GangRequest wish = gang(1, 8, Topology::kNvlink);
-  wish.prefer = true;
+  wish.terms.prefer = true;
   EXPECT_EQ(where(f, wish), Ids{1});
 }
 
@@ -46,7 +46,7 @@ TEST(Rules, NvlinkIsNeverOnAProductWithoutIt) {
   EXPECT_EQ(reasons[0].token, ReasonToken::kNoMatchingFlavor);
   EXPECT_EQ(reasons[0].subject, "nvlink");
   GangRequest wish = gang(2, 2, Topology::kNvlink);
-  wish.prefer = true;
+  wish.terms.prefer = true;
   EXPECT_EQ(where(f, wish), (Ids{1, 1}));
   add(f, 2, node(2, 8));
   EXPECT_EQ(where(f, wish), (Ids{2, 2}));  // where it can be had, the wish is granted
@@ -90,14 +90,14 @@ TEST(Rules, AGangThatMayHasSeveralProductsWhereOneHasTooFew) {
   add(f, 2, node(2, 8));
   add(f, 3, node(3, 8));
   GangRequest r = gang(2, 8);
-  r.mixed_products = true;
+  r.terms.mixed_products = true;
   EXPECT_EQ(where(f, r), (Ids{2, 3}));  // one is enough
   r = gang(3, 8);
   EXPECT_EQ(where(f, r), Ids{});
-  r.mixed_products = true;
+  r.terms.mixed_products = true;
   EXPECT_EQ(where(f, r), (Ids{1, 2, 3}));
   r = gang(4, 8);
-  r.mixed_products = true;
+  r.terms.mixed_products = true;
   const auto reasons = f.search.explain(f.now(), f.intern(kCluster, r));
   ASSERT_FALSE(reasons.empty());
   EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);
@@ -109,7 +109,7 @@ TEST(Rules, ABalancedGangIsSplitEvenly) {
   for (std::uint32_t i = 1; i <= 36; ++i) add(f, i, node(i, 4, i <= 18 ? "a" : "b"));
   GangRequest r = gang(24, 4, Topology::kNvlink);
   EXPECT_EQ(where(f, r), Ids{});  // no clique has as many nodes
-  r.balanced = true;
+  r.terms.balanced = true;
   const Ids halves = where(f, r);
   ASSERT_EQ(halves.size(), 24u);
   EXPECT_EQ(std::count_if(halves.begin(), halves.end(), [](auto id) { return id <= 18; }), 12);
@@ -121,10 +121,10 @@ TEST(Rules, ABalancedGangIsSplitEvenly) {
   const Ids odd = where(f, r);
   EXPECT_EQ(std::count_if(odd.begin(), odd.end(), [](auto id) { return id <= 18; }), 13);
   r.groups[0].count = 24;
-  r.segment = 8;  // three, of which one domain has two
+  r.terms.segment = 8;  // three, of which one domain has two
   const Ids segments = where(f, r);
   EXPECT_EQ(std::count_if(segments.begin(), segments.end(), [](auto id) { return id <= 18; }), 16);
-  r.segment = 0;
+  r.terms.segment = 0;
   r.groups[0].count = 37;
   EXPECT_EQ(where(f, r), Ids{});
   for (std::uint32_t i = 1; i <= 10; ++i) {
@@ -132,7 +132,7 @@ TEST(Rules, ABalancedGangIsSplitEvenly) {
   }
   r.groups[0].count = 24;  // 18 and 6 would do, 12 and 12 do not
   EXPECT_EQ(where(f, r), Ids{});
-  r.prefer = true;
+  r.terms.prefer = true;
   EXPECT_EQ(where(f, r).size(), 24u);  // a wish: uneven then
 }
 
@@ -140,7 +140,7 @@ TEST(Rules, AGangLeavesNodesToSpareAndKeepsThem) {
   Site f;
   for (std::uint32_t i = 1; i <= 12; ++i) add(f, i, node(i, 4, i <= 6 ? "a" : "b"));
   GangRequest r = gang(5, 4, Topology::kNvlink);
-  r.spare = 2;
+  r.terms.spare = 2;
   EXPECT_EQ(where(f, r), Ids{});  // four of the six in either
   const auto detail = [&](const GangRequest& asked) {
     return f.search.explain(f.now(), f.intern(kCluster, asked))[0].detail;
@@ -175,7 +175,7 @@ TEST(Rules, NodesToSpareFollowWhatIsFree) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
   GangRequest r = gang(2, 4, Topology::kNvlink);
-  r.spare = 1;
+  r.terms.spare = 1;
   EXPECT_EQ(where(f, r), (Ids{1, 2}));
   const auto held = start(f, 1, r);
   EXPECT_EQ(where(f, gang(2, 4)), Ids{});
@@ -194,14 +194,14 @@ TEST(Rules, NodesToSpareFollowWhatIsFree) {
   stop(f, 1, r, held);
   EXPECT_EQ(where(f, gang(4, 4)), (Ids{1, 2, 3, 4}));
   // A wish leaves them and keeps nobody out.
-  r.prefer = true;
+  r.terms.prefer = true;
   start(f, 3, r);
   EXPECT_EQ(where(f, gang(2, 4)), (Ids{3, 4}));
   // A domain of one node has none to spare.
   Site lone;
   add(lone, 1, node(1, 8));
   r = gang(2, 4, Topology::kNvlink);
-  r.spare = 1;
+  r.terms.spare = 1;
   EXPECT_EQ(where(lone, r), (Ids{1, 1}));
 }
 

@@ -70,9 +70,9 @@ TEST(Shapes, EveryFieldCounts) {
   std::size_t n = 0;
   const auto is_new = [&] { return f.intern(kCluster, r).value == ++n; };
   EXPECT_TRUE(is_new());
-  r.topology = Topology::kNode;
+  r.terms.topology = Topology::kNode;
   EXPECT_TRUE(is_new());
-  r.prefer = true;
+  r.terms.prefer = true;
   EXPECT_TRUE(is_new());
   r.groups[0].shape.tolerations = {{"a", "", "b", ""}};
   EXPECT_TRUE(is_new());

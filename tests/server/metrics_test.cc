@@ -88,7 +88,7 @@ class PageTest : public ::testing::Test {
     job.account = "ml";
     job.user = "ana";
     job.name = "train";
-    job.request.topology = topology;
+    job.request.terms.topology = topology;
     PodGroup group;
     group.count = pods;
     group.shape.kind = GpuKind::kWhole;

@@ -106,7 +106,7 @@ TEST_F(Alternatives, ATopologyAsAWishAndHalfTheSegment) {
   submit(job(1, 4, kDayMs));
   submit(job(2, 4, kHourMs));  // the other node of the clique, or one of each
   in::SubmitJob gang = job(2, 4, 2 * kDayMs);
-  gang.request.topology = Topology::kNvlink;
+  gang.request.terms.topology = Topology::kNvlink;
   const JobId id = submit(gang);
   ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued);
   const auto start = make_forecast(engine.forecast_basis(now)).start(id);
@@ -151,7 +151,7 @@ TEST_F(Alternatives, OnlyAWiderTopologyIsOffered) {
                  "prefer:nvlink-exclusive instead of nvlink-exclusive"}},
        }) {
     in::SubmitJob gang = job(c.pods, 1, kDayMs);
-    gang.request.topology = c.topology;
+    gang.request.terms.topology = c.topology;
     const JobId id = submit(gang);
     ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued) << enum_name(c.topology);
     std::vector<std::string> changes;
@@ -212,7 +212,7 @@ TEST_F(Alternatives, NothingIsSaidThatWouldBeRefused) {
   }
   ASSERT_FALSE(send(import).error);
   in::SubmitJob slices = job(4, 0, kDayMs);
-  slices.request.topology = Topology::kNode;
+  slices.request.terms.topology = Topology::kNode;
   slices.request.groups[0].shape = {};
   slices.request.groups[0].shape.kind = GpuKind::kMig;
   slices.request.groups[0].shape.profile = "1g.10gb";
@@ -228,7 +228,7 @@ TEST_F(Alternatives, NothingIsSaidThatWouldBeRefused) {
   EXPECT_EQ(all[0].start_ms, now);
   for (const Topology refused : {Topology::kRack, Topology::kNvlink}) {
     in::SubmitJob changed = slices;
-    changed.request.topology = refused;
+    changed.request.terms.topology = refused;
     EXPECT_TRUE(send(changed).error);
   }
 }
@@ -256,9 +256,9 @@ TEST_F(Alternatives, ASliceStartsWhereNoWholeGpuIsFree) {
 TEST_F(Alternatives, NoNodesToSpareStartNow) {
   submit(job(2, 4, kDayMs));
   in::SubmitJob spared = job(1, 4, kDayMs);
-  spared.request.topology = Topology::kNvlink;
+  spared.request.terms.topology = Topology::kNvlink;
   submit(spared);
-  spared.request.spare = 1;
+  spared.request.terms.spare = 1;
   const JobId id = submit(spared);
   ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued);
   const auto all = asked(id);
@@ -266,7 +266,7 @@ TEST_F(Alternatives, NoNodesToSpareStartNow) {
   ASSERT_NE(none, nullptr);
   EXPECT_EQ(none->start_ms, now);
   for (int i = 0; i < 4; ++i) submit(job(1, 4, kDayMs));
-  spared.request.spare = 0;
+  spared.request.terms.spare = 0;
   for (const Alternative& a : asked(submit(spared)))
     EXPECT_EQ(a.change.find("spare"), a.change.npos);
 }
@@ -275,12 +275,12 @@ TEST_F(Alternatives, NoNodesToSpareStartNow) {
 // gang that has a topology and no even parts.
 TEST_F(Alternatives, OnlyHalfASegmentIsOffered) {
   in::SubmitJob gang = job(3, 4, kDayMs);
-  gang.request.topology = Topology::kNvlink;
+  gang.request.terms.topology = Topology::kNvlink;
   const JobId odd = submit(gang);
   ASSERT_EQ(engine.job(odd, false)->state, JobState::kQueued);
   for (const Alternative& a : asked(odd)) EXPECT_EQ(a.change.find("segments"), a.change.npos);
   gang = job(4, 4, kDayMs);
-  gang.request.topology = Topology::kNvlink;
+  gang.request.terms.topology = Topology::kNvlink;
   EXPECT_NE(find(asked(submit(gang)), "segments of 2 instead of one of 4"), nullptr);
 }
 

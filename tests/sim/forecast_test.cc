@@ -96,13 +96,7 @@ class Player {
     seen.pod.owner = owners_[row.id];
     seen.pod.account = row.account;
     seen.pod.gang_size = row.gang_size;
-    seen.pod.topology = row.request.topology;
-    seen.pod.prefer = row.request.prefer;
-    seen.pod.segment = row.request.segment;
-    seen.pod.mixed_products = row.request.mixed_products;
-    seen.pod.balanced = row.request.balanced;
-    seen.pod.spare = row.request.spare;
-    seen.pod.compute_domain = row.request.compute_domain;
+    seen.pod.terms = row.request.terms;
     seen.pod.rank = static_cast<std::int32_t>(pod.rank);
     std::uint32_t rank = pod.rank;
     for (const PodGroup& group : row.request.groups) {

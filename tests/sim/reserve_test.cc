@@ -174,7 +174,7 @@ class Fleet {
     group.shape.kind = GpuKind::kWhole;
     group.shape.gpus = gang && rng_.percent(70) ? 8 : rng_.between(1, 8);
     job.request.groups.push_back(group);
-    job.request.compute_domain = cliques_ && ++submitted_ % 3 == 0;
+    job.request.terms.compute_domain = cliques_ && ++submitted_ % 3 == 0;
     if (calm_ || !rng_.percent(8))
       job.time_limit_ms = rng_.between(1, gang ? 30 : 16) * 10 * kMinuteMs;
     send(job);

@@ -191,7 +191,7 @@ bool add_nodes(Engine& engine, const JobRow& job) {
   }
   std::int64_t all = 0;
   for (const PodGroup& group : job.request.groups) all += group.count * group.shape.gpus;
-  if (all > 64 && job.request.topology == Topology::kNode) return false;
+  if (all > 64 && job.request.terms.topology == Topology::kNode) return false;
   for (const PodGroup& group : job.request.groups) {
     const PodShape& pod = group.shape;
     if (pod.kind != GpuKind::kWhole || !pod.affinity.empty() || group.count > 64) return false;
@@ -247,13 +247,7 @@ bool complete(Engine& engine, const JobRow& job, const Reason& reason) {
       seen.pod.gated = seen.pod.controlled = true;
       seen.pod.shape.kind = GpuKind::kWhole;
       seen.pod.shape.gpus = 1;
-      seen.pod.topology = job.request.topology;
-      seen.pod.prefer = job.request.prefer;
-      seen.pod.segment = job.request.segment;
-      seen.pod.mixed_products = job.request.mixed_products;
-      seen.pod.balanced = job.request.balanced;
-      seen.pod.spare = job.request.spare;
-      seen.pod.compute_domain = job.request.compute_domain;
+      seen.pod.terms = job.request.terms;
       if (!apply(engine, seen)) return false;
     }
   }

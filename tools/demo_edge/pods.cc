@@ -2,6 +2,7 @@
 
 #include "core/names.h"
 #include "kube/pod.h"
+#include "server/api/convert/gang_terms.h"
 
 namespace subak::demo {
 namespace {
@@ -116,13 +117,7 @@ std::optional<v1::PodRecord> record_of(const json& stored) {
   out.set_gang_size(static_cast<std::int32_t>(in.gang_size));
   if (in.rank >= 0) out.set_rank(in.rank);
   set_shape(in.shape, out.mutable_shape());
-  out.set_topology(static_cast<v1::Topology>(static_cast<int>(in.topology) + 1));
-  out.set_prefer(in.prefer);
-  out.set_segment(static_cast<std::int32_t>(in.segment));
-  out.set_mixed_products(in.mixed_products);
-  out.set_balanced(in.balanced);
-  out.set_spare(static_cast<std::int32_t>(in.spare));
-  out.set_compute_domain(in.compute_domain);
+  api::put(in.terms, &out);
   out.set_replaced_alone(in.replaced_alone);
   out.set_size_of_owner(in.size_of_owner);
   out.set_size_unknown(in.gang_size == 0);

@@ -63,7 +63,7 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
   created.gang = !pod.gang.empty();
   created.replaced_alone = created.gang && pod.replaced_alone;
   created.owner = pod.owner;
-  created.request.compute_domain = pod.compute_domain;
+  created.request.terms.compute_domain = pod.terms.compute_domain;
   if (account == kUnassigned) {
     created.account = pod.account;
     created.user = pod.user;
@@ -110,12 +110,7 @@ fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRe
                          AccountId account) {
   fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
   created.gang_size = size_now(d, cluster.id, pod);
-  created.request.topology = pod.topology;
-  created.request.prefer = pod.prefer;
-  created.request.segment = pod.segment;
-  created.request.mixed_products = pod.mixed_products;
-  created.request.balanced = pod.balanced;
-  created.request.spare = pod.spare;
+  created.request.terms = pod.terms;
   created.priority = pod.priority;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
@@ -143,17 +138,8 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
   if (counts && pod.gang_size != job.gang_size) {
     return says("size", std::to_string(pod.gang_size), std::to_string(job.gang_size));
   }
-  const auto topology = [](const auto& asked) {
-    std::string text = (asked.prefer ? "prefer:" : "") + std::string(enum_name(asked.topology));
-    if (asked.segment > 0) text += " in segments of " + std::to_string(asked.segment);
-    if (asked.balanced) text += ", balanced";
-    if (asked.spare > 0) text += ", with " + std::to_string(asked.spare) + " spare";
-    if (asked.mixed_products) text += ", of mixed products";
-    if (asked.compute_domain) text += ", with a ComputeDomain";
-    return text;
-  };
-  const std::string mine = topology(pod), gangs = topology(state::request_of(d.s.fleet(), job));
-  if (mine != gangs) return says("topology", mine, gangs);
+  const GangTerms gangs = state::request_of(d.s.fleet(), job).terms;
+  if (pod.terms != gangs) return says("topology", terms_text(pod.terms), terms_text(gangs));
   AccountId payer = job.leaf;
   if (payer == kUnassigned || account == kUnassigned) return "";
   if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
@@ -219,10 +205,11 @@ fact::JobCreated alone_of_gang(fact::JobCreated job) {
   job.gang = false;
   job.replaced_alone = true;  // Job::is_apart()
   job.gang_size = 1;
-  job.request.segment = 0;
-  job.request.balanced = false;
-  job.request.spare = 0;
-  if (job.request.topology == Topology::kNvlinkExclusive) job.request.topology = Topology::kNvlink;
+  job.request.terms.segment = 0;
+  job.request.terms.balanced = false;
+  job.request.terms.spare = 0;
+  if (job.request.terms.topology == Topology::kNvlinkExclusive)
+    job.request.terms.topology = Topology::kNvlink;
   return job;
 }
 

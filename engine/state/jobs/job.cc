@@ -48,9 +48,9 @@ bool Job::awaits_pod() const {
 }
 
 std::string Job::unknown_ranks() const {
-  const bool parts = asked != nullptr && asked->segment > 0 && !asked->prefer;
-  if (origin != JobOrigin::kPods || !parts || gang_size <= asked->segment) return "";
-  const std::string why = ", and its segments of " + std::to_string(asked->segment) +
+  const bool parts = asked != nullptr && asked->terms.segment > 0 && !asked->terms.prefer;
+  if (origin != JobOrigin::kPods || !parts || gang_size <= asked->terms.segment) return "";
+  const std::string why = ", and its segments of " + std::to_string(asked->terms.segment) +
                           " follow ranks: want label " + std::string(names::kRank) +
                           ", or the index of its controller";
   std::vector<std::pair<std::uint32_t, const Pod*>> ordered;

@@ -86,14 +86,14 @@ ProductId only_product(const Fleet& fleet, const GangRequest& request) {
 }
 
 bool uses_compute_domain(const Fleet& fleet, const Job& job) {
-  if (job.shape) return fleet.request(job.shape).compute_domain;
-  return job.asked != nullptr && job.asked->compute_domain;
+  if (job.shape) return fleet.request(job.shape).terms.compute_domain;
+  return job.asked != nullptr && job.asked->terms.compute_domain;
 }
 
 GangRequest single_pod(const PodShape& shape, bool compute_domain) {
   GangRequest request;
   request.groups.push_back({1, shape});
-  request.compute_domain = compute_domain;
+  request.terms.compute_domain = compute_domain;
   return request;
 }
 

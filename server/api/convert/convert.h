@@ -59,8 +59,6 @@ void put(const GangRequest& request, v1::GangRequest* out);
 PodShape get(Check& check, const v1::PodShape& in);
 GangRequest get(Check& check, const v1::GangRequest& in);
 std::vector<PodGroup> get_groups(Check& check, const PodGroups& in);
-v1::Topology to_proto(Topology topology);
-Topology get_topology(Check& check, v1::Topology in);
 // Describes a request for people, such as "4x8 nvlink": pods x GPUs of the first group, and the
 // topology.
 std::string shape_text(const GangRequest& request);

@@ -1,6 +1,7 @@
 #include "core/limits.h"
 #include "model/bounds.h"
 #include "server/api/convert/convert.h"
+#include "server/api/convert/gang_terms.h"
 
 namespace subak::api {
 namespace {
@@ -25,15 +26,7 @@ Cause get_cause(Check& check, const char* field, v1::Cause in) {
 }
 
 void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
-  out->topology = get_topology(check, in.topology());
-  out->prefer = in.prefer();
-  out->segment =
-      static_cast<std::uint32_t>(check.number("segment", in.segment(), 0, limits::kMaxPodsPerJob));
-  out->mixed_products = in.mixed_products();
-  out->balanced = in.balanced();
-  out->spare =
-      static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
-  out->compute_domain = in.compute_domain();
+  out->terms = get_terms(check, in);
   out->replaced_alone = in.replaced_alone();
   out->size_of_owner = in.size_of_owner();
   out->priority = in.priority();

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "server/api/convert/convert.h"
+#include "server/api/convert/gang_terms.h"
 
 namespace subak::api {
 namespace {
@@ -130,15 +132,6 @@ PodShape get(Check& check, const v1::PodShape& in) {
   return out;
 }
 
-v1::Topology to_proto(Topology topology) {
-  return static_cast<v1::Topology>(static_cast<int>(topology) + 1);
-}
-
-Topology get_topology(Check& check, v1::Topology in) {
-  const int value = check.enum_value("topology", in, v1::TOPOLOGY_RACK);
-  return value <= 0 ? Topology::kAny : static_cast<Topology>(value - 1);
-}
-
 std::vector<PodGroup> get_groups(Check& check, const PodGroups& in) {
   std::vector<PodGroup> out;
   if (in.empty()) check.fail("groups", "", "want at least one group of pods");
@@ -158,15 +151,7 @@ std::vector<PodGroup> get_groups(Check& check, const PodGroups& in) {
 GangRequest get(Check& check, const v1::GangRequest& in) {
   GangRequest out;
   out.groups = get_groups(check, in.groups());
-  out.topology = get_topology(check, in.topology());
-  out.prefer = in.prefer();
-  out.segment =
-      static_cast<std::uint32_t>(check.number("segment", in.segment(), 0, limits::kMaxPodsPerJob));
-  out.mixed_products = in.mixed_products();
-  out.balanced = in.balanced();
-  out.spare =
-      static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
-  out.compute_domain = in.compute_domain();
+  out.terms = get_terms(check, in);
   return out;
 }
 
@@ -218,28 +203,18 @@ void put(const GangRequest& request, v1::GangRequest* out) {
     row->set_count(static_cast<std::int32_t>(group.count));
     put(group.shape, row->mutable_shape());
   }
-  out->set_topology(to_proto(request.topology));
-  out->set_prefer(request.prefer);
-  out->set_segment(static_cast<std::int32_t>(request.segment));
-  out->set_mixed_products(request.mixed_products);
-  out->set_balanced(request.balanced);
-  out->set_spare(static_cast<std::int32_t>(request.spare));
-  out->set_compute_domain(request.compute_domain);
+  put(request.terms, out);
 }
 
 std::string shape_text(const GangRequest& request) {
   if (request.groups.empty()) return "?";
   std::string out = std::to_string(request.pods()) + "x" + gpus_text(request.groups.front().shape);
   if (request.groups.size() > 1) out += "+";
-  if (request.topology != Topology::kAny) {
-    out += request.prefer ? " prefer:" : " ";
-    out += enum_name(request.topology);
-  }
-  if (request.segment != 0) out += " segment " + std::to_string(request.segment);
-  if (request.balanced) out += " balanced";
-  if (request.spare != 0) out += " spare " + std::to_string(request.spare);
-  if (request.mixed_products) out += " mixed-products";
-  if (request.compute_domain) out += " compute-domain";
+  if (request.terms.topology != Topology::kAny) out += " " + topology_text(request.terms);
+  each_wish_beside_topology(request.terms, [&]<class T>(const Wish<T>& wish, T value) {
+    out += " " + std::string(wish.flag());
+    if constexpr (!std::is_same_v<T, bool>) out += " " + std::to_string(value);
+  });
   return out;
 }
 

@@ -155,7 +155,7 @@ TEST(Jobs, AGangThatIsOpenedIsOneRequestAPodAgain) {
   come(small, job, 0, "u0");
   come(small, job, 1, "u1");
   GangRequest request = request_of(small.fleet, job);
-  request.topology = Topology::kNode;
+  request.terms.topology = Topology::kNode;
   complete_gang(small.fleet, job, small.fleet.use(small.cluster, request));
   open_gang(small.fleet, job, [&](const PodShape& shape) {
     GangRequest alone;

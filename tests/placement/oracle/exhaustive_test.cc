@@ -97,22 +97,22 @@ GangRequest small_request(naive::Dice& dice) {
   }
   constexpr Topology kTopologies[] = {Topology::kAny, Topology::kNode, Topology::kNvlink,
                                       Topology::kRack};
-  r.topology = kTopologies[dice.chance(40) ? 0 : dice.below(4)];
-  r.prefer = dice.chance(10);
+  r.terms.topology = kTopologies[dice.chance(40) ? 0 : dice.below(4)];
+  r.terms.prefer = dice.chance(10);
   const auto step = static_cast<std::uint32_t>(1 + dice.below(3));
-  if (dice.chance(20) && r.pods() % step == 0) r.segment = step;
-  r.mixed_products = dice.chance(20);
-  r.compute_domain = dice.chance(30);
+  if (dice.chance(20) && r.pods() % step == 0) r.terms.segment = step;
+  r.terms.mixed_products = dice.chance(20);
+  r.terms.compute_domain = dice.chance(30);
   const bool plain = groups == 1 && r.groups[0].shape.kind != GpuKind::kMig;
-  r.balanced = plain && may_balance(r.topology, r.segment) && dice.chance(50);
-  if (may_spare(r.topology, r.segment) && dice.chance(40)) {
-    r.spare = static_cast<std::uint32_t>(1 + dice.below(2));
+  r.terms.balanced = plain && may_balance(r.terms.topology, r.terms.segment) && dice.chance(50);
+  if (may_spare(r.terms.topology, r.terms.segment) && dice.chance(40)) {
+    r.terms.spare = static_cast<std::uint32_t>(1 + dice.below(2));
   }
   return r;
 }
 
 // Of segments that share nodes one after the other may break into more than it need.
-bool may_miss(const GangRequest& r) { return r.spare > 0 && r.segment > 0; }
+bool may_miss(const GangRequest& r) { return r.terms.spare > 0 && r.terms.segment > 0; }
 
 class SmallWorld {
  public:
@@ -161,20 +161,21 @@ class SmallWorld {
     if (placement) {
       GangRequest placed = request;
       const bool granted = EveryWay(naive_, request).granted();
-      if (request.balanced || request.spare > 0) placed.prefer = !granted;
-      if (request.prefer && request.spare > 0 && !granted) {  // the naive fleet knows of no spares
-        placed.topology = Topology::kAny;
-        placed.segment = 0;
-        placed.prefer = placed.balanced = false;
+      if (request.terms.balanced || request.terms.spare > 0) placed.terms.prefer = !granted;
+      if (request.terms.prefer && request.terms.spare > 0 &&
+          !granted) {  // the naive fleet knows of no spares
+        placed.terms.topology = Topology::kAny;
+        placed.terms.segment = 0;
+        placed.terms.prefer = placed.terms.balanced = false;
       }
-      if (request.spare > 0 && granted) confirm_spares(request, *placement);
+      if (request.terms.spare > 0 && granted) confirm_spares(request, *placement);
       ASSERT_EQ(naive_.broken(placed, kHere, JobId(kHere, 999), *placement), "")
           << describe(request);
-      if (request.balanced && granted) confirm_parts(request, *placement);
-      if (request.mixed_products && naive_.several_products(request, *placement)) {
+      if (request.terms.balanced && granted) confirm_parts(request, *placement);
+      if (request.terms.mixed_products && naive_.several_products(request, *placement)) {
         GangRequest of_one = request;
-        of_one.mixed_products = false;
-        of_one.prefer = request.prefer && !granted;
+        of_one.terms.mixed_products = false;
+        of_one.terms.prefer = request.terms.prefer && !granted;
         // Pods whose lists exclude each other are of several anyway.
         ASSERT_FALSE(EveryWay(naive_, of_one).possible_of_one())
             << "one would do " << describe(request);
@@ -201,9 +202,9 @@ class SmallWorld {
   // Nodes that work are left, if they can be.
   void confirm_spares(const GangRequest& request, const Placement& placement) {
     EveryWay all(naive_, request);
-    const bool working = request.segment == 0 && all.granted_with_spares();
+    const bool working = request.terms.segment == 0 && all.granted_with_spares();
     const bool left = all.leaves_spares(placement.slots, /*spent=*/!working);
-    if (!request.prefer || request.segment == 0) {
+    if (!request.terms.prefer || request.terms.segment == 0) {
       EXPECT_TRUE(left) << describe(request);
     }
     spared_ += left ? 1 : 0;
@@ -212,12 +213,12 @@ class SmallWorld {
   void confirm_parts(const GangRequest& request, const Placement& placement) {
     if (request.groups[0].shape.kind == GpuKind::kNone) return;
     GangRequest of_one = request;
-    of_one.mixed_products = naive_.several_products(request, placement);
+    of_one.terms.mixed_products = naive_.several_products(request, placement);
     std::set<std::string> domains;
     for (const PodSlot& slot : placement.slots) domains.insert(naive_.domain(slot));
     EveryWay ways(naive_, of_one);
     (void)ways.granted();  // with the nodes to spare that there are
-    const bool other_spares = request.spare > 0 && request.mixed_products;
+    const bool other_spares = request.terms.spare > 0 && request.terms.mixed_products;
     if (!other_spares) {
       EXPECT_EQ(domains.size(), ways.fewest_parts()) << describe(request);
     }
@@ -228,7 +229,7 @@ class SmallWorld {
   void confirm_headroom(const GangRequest& request, const std::vector<Reason>& reasons) {
     naive::Fleet other = naive_;
     other.headroom = {};
-    if (request.spare > 0 || !EveryWay(other, request).possible()) return;
+    if (request.terms.spare > 0 || !EveryWay(other, request).possible()) return;
     ++headroom_;
     EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(),
                             [](const Reason& r) {
@@ -252,15 +253,16 @@ class SmallWorld {
     fleet_.set_gpu_headroom(naive_.headroom);
   }
   void add_launcher(GangRequest& request) {
-    if (request.pods() >= kMostPods || request.balanced || launcher_dice_.chance(30)) return;
+    if (request.pods() >= kMostPods || request.terms.balanced || launcher_dice_.chance(30)) return;
     PodGroup launcher;
     launcher.count = 1;
     launcher.shape.cpu_milli = 1000 * launcher_dice_.below(4);
     launcher.shape.memory_bytes = launcher_dice_.below(3);
     const bool first = launcher_dice_.chance(60);
     request.groups.insert(first ? request.groups.begin() : request.groups.end(), launcher);
-    if (request.segment > 0 && request.pods() % request.segment != 0) request.segment = 0;
-    if (!may_spare(request.topology, request.segment)) request.spare = 0;
+    if (request.terms.segment > 0 && request.pods() % request.terms.segment != 0)
+      request.terms.segment = 0;
+    if (!may_spare(request.terms.topology, request.terms.segment)) request.terms.spare = 0;
   }
 
   // True: it says that the fleet could never hold it.
@@ -340,7 +342,7 @@ class SmallWorld {
     GangRequest request;
     request.groups.emplace_back();
     request.groups[0].shape = small_pod(dice_);
-    request.compute_domain = dice_.chance(30);
+    request.terms.compute_domain = dice_.chance(30);
     const PodShape& pod = request.groups[0].shape;
     const auto id = static_cast<std::uint32_t>(1 + dice_.below(std::ssize(naive_.nodes)));
     naive::Node& n = naive_.nodes[id];
@@ -356,7 +358,7 @@ class SmallWorld {
     const JobId job(kHere, ++jobs_);
     const PodSlot slot{NodeId(id), mask, naive::cost(n.spec, pod)};
     const ShapeId shape = fleet_.intern(kHere, request);
-    n.held.push_back({shape, 0, slot, job, pod, {}, "", request.compute_domain});
+    n.held.push_back({shape, 0, slot, job, pod, {}, "", request.terms.compute_domain});
     fleet_.take(shape, 0, slot, job, 0);
   }
 

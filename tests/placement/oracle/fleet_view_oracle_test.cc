@@ -101,7 +101,7 @@ class Pair {
     r.groups[0].count = static_cast<std::uint32_t>(2 + dice_.below(2));
     r.groups[0].shape.kind = GpuKind::kWhole;
     r.groups[0].shape.gpus = 3 + dice_.below(2);
-    r.topology = Topology::kNvlinkExclusive;
+    r.terms.topology = Topology::kNvlinkExclusive;
     return intern(r);
   }
 

@@ -43,8 +43,9 @@ GangRequest offered(GangRequest r) {
 }
 
 bool asks_nvlink(const GangRequest& r) {
-  if (r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive) return true;
-  return r.segment > 0 && r.topology == Topology::kAny;
+  if (r.terms.topology == Topology::kNvlink || r.terms.topology == Topology::kNvlinkExclusive)
+    return true;
+  return r.terms.segment > 0 && r.terms.topology == Topology::kAny;
 }
 
 bool joined(const NodeSpec& s) {
@@ -333,9 +334,10 @@ std::int64_t Fleet::working(const std::string& name) const {
 
 void Fleet::ask(const GangRequest& r) {
   together_ = 0;
-  computes_ = r.compute_domain;
-  const std::uint32_t size = r.segment > 0 ? r.segment : r.pods();
-  for (std::uint32_t first = 0; asks_nvlink(r) && !r.prefer && first < r.pods(); first += size) {
+  computes_ = r.terms.compute_domain;
+  const std::uint32_t size = r.terms.segment > 0 ? r.terms.segment : r.pods();
+  for (std::uint32_t first = 0; asks_nvlink(r) && !r.terms.prefer && first < r.pods();
+       first += size) {
     MilliGpu sum = 0;
     for (std::uint32_t k = first; k < std::min(first + size, r.pods()); ++k) {
       const PodShape& pod = pod_of(r, k);

@@ -35,7 +35,7 @@ bool too_little(const PodShape& pod, std::int64_t cpu, std::int64_t free) {
 
 int Fleet::exclusive_level(const GangRequest& r, std::uint32_t id) const {
   const PodShape& pod = r.groups[0].shape;
-  const std::int64_t pods = r.segment > 0 ? std::min(r.segment, r.pods()) : r.pods();
+  const std::int64_t pods = r.terms.segment > 0 ? std::min(r.terms.segment, r.pods()) : r.pods();
   const auto halves = inner(nodes.at(id).spec);
   if (!halves.empty() && cap(id, pod, halves[0], true) >= pods) return 0;
   if (cap(id, pod, kAll, true) >= pods || wired(home(id)).size() <= 1) return 1;
@@ -89,7 +89,7 @@ bool Fleet::exists_as(const GangRequest& r, Topology topology, std::uint32_t seg
   if (segment > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
   const bool nvlink = topology == Topology::kNvlink;
   std::set<std::string> products;
-  const bool one_product = gpus && !r.mixed_products;
+  const bool one_product = gpus && !r.terms.mixed_products;
   for (const auto& [id, n] : nodes) products.insert(one_product ? n.spec.product : "");
   for (const std::string& product : products) {
     // Each segment uses up `size` places of one outermost domain; inner ones lie inside those.
@@ -151,8 +151,8 @@ bool Fleet::fragments_hold(const GangRequest& r, ClusterId cluster, JobId owner)
 }
 
 bool Fleet::exists(const GangRequest& r, ClusterId cluster, JobId owner) const {
-  if (exists_as(r, r.topology, r.segment, cluster, owner)) return true;
-  return r.prefer && exists_as(r, Topology::kAny, 0, cluster, owner);
+  if (exists_as(r, r.terms.topology, r.terms.segment, cluster, owner)) return true;
+  return r.terms.prefer && exists_as(r, Topology::kAny, 0, cluster, owner);
 }
 
 std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) const {
@@ -164,13 +164,13 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
   const auto cpu = [&](std::uint32_t id) {
     return std::clamp<std::int64_t>(left(id).cpu, 0, 1'000'000'000);
   };
-  using Key = std::vector<std::int64_t>;
-  std::optional<Key> least;
+  std::optional<std::vector<std::int64_t>> least;
   std::uint32_t chosen = 0;
-  const auto offer = [&](const Key& key, std::uint32_t id) {
+  const auto offer = [&](const std::vector<std::int64_t>& key, std::uint32_t id) {
     if (!least || key < *least) least = key, chosen = id;
   };
-  const bool granted = !r.prefer || exists_as(r, r.topology, r.segment, cluster, owner);
+  const bool granted =
+      !r.terms.prefer || exists_as(r, r.terms.topology, r.terms.segment, cluster, owner);
   const bool nvlink = pod.kind != GpuKind::kNone && asks_nvlink(r) && granted;
   const auto usable = [&](std::uint32_t id) {
     return open(id, pod, cluster, owner) && (!nvlink || joined(nodes.at(id).spec));
@@ -205,7 +205,7 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
           domain_cpu += cpu(m);
         }
       }
-      if (r.topology == Topology::kRack) {
+      if (r.terms.topology == Topology::kRack) {
         std::int64_t in_rack = 0;
         std::uint32_t low = id;
         for (const auto& [m, other] : nodes) {
@@ -288,8 +288,9 @@ bool Fleet::close_together(const GangRequest& r, ClusterId cluster, JobId owner)
   if (r.groups.size() > 1 || r.pods() <= 1) return false;
   const PodShape& pod = r.groups[0].shape;
   if (pod.kind == GpuKind::kNone) return false;
-  if (r.prefer) return r.topology != Topology::kAny || r.segment > 0;
-  if (r.topology != Topology::kAny || r.segment > 0 || pod.kind != GpuKind::kWhole) return false;
+  if (r.terms.prefer) return r.terms.topology != Topology::kAny || r.terms.segment > 0;
+  if (r.terms.topology != Topology::kAny || r.terms.segment > 0 || pod.kind != GpuKind::kWhole)
+    return false;
   if (fragments_hold(r, cluster, owner)) return false;
   return std::none_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
     const NodeSpec& s = entry.second.spec;
@@ -352,7 +353,7 @@ std::string Fleet::scattered(const GangRequest& r, ClusterId cluster, JobId owne
 
 // A balanced gang: each domain has ranks that follow each other, and numbers of segments that differ by one.
 std::string Fleet::broken_balance(const GangRequest& r, const Placement& p) const {
-  const std::int64_t unit = std::max(r.segment, 1u);
+  const std::int64_t unit = std::max(r.terms.segment, 1u);
   std::vector<std::pair<std::string, std::int64_t>> parts;
   for (std::uint32_t k = 0; k < r.pods(); ++k) {
     if (pod_of(r, k).kind == GpuKind::kNone) continue;
@@ -395,20 +396,20 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
   }
   // Of one shape: what its pods may take, all of them may.
   if (r.groups.size() == 1 && several_products(r, p)) {
-    if (!r.mixed_products) return "several products";
+    if (!r.terms.mixed_products) return "several products";
     GangRequest of_one = r;
-    of_one.mixed_products = false;
-    of_one.prefer = false;
-    const bool knows = !r.balanced && r.spare == 0;
+    of_one.terms.mixed_products = false;
+    of_one.terms.prefer = false;
+    const bool knows = !r.terms.balanced && r.terms.spare == 0;
     if (knows && exists(of_one, cluster, owner)) return "several products where one would do";
   }
-  if (r.prefer && (r.groups.size() > 1 || r.balanced)) return "";
-  if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) {
+  if (r.terms.prefer && (r.groups.size() > 1 || r.terms.balanced)) return "";
+  if (r.terms.prefer && !exists_as(r, r.terms.topology, r.terms.segment, cluster, owner)) {
     return scattered(r, cluster, owner, p);
   }
-  if (r.balanced) return broken_balance(r, p);
-  const std::string what = broken_topology(r, r.topology, r.segment, p);
-  return what.empty() && !r.prefer ? scattered(r, cluster, owner, p) : what;
+  if (r.terms.balanced) return broken_balance(r, p);
+  const std::string what = broken_topology(r, r.terms.topology, r.terms.segment, p);
+  return what.empty() && !r.terms.prefer ? scattered(r, cluster, owner, p) : what;
 }
 
 }  // namespace subak::naive

@@ -130,7 +130,7 @@ class Twin {
     const auto placement = ask(shape, request, cluster, JobId());
     if (::testing::Test::HasFatalFailure() || !placement) return;
     // What a mixed exclusive gang keeps for itself is beyond the naive fleet.
-    if (mixed && request.topology == Topology::kNvlinkExclusive) return;
+    if (mixed && request.terms.topology == Topology::kNvlinkExclusive) return;
     start(shape, request, cluster, *placement);
   }
 
@@ -159,8 +159,8 @@ class Twin {
       clashes += naive_.exists_but_for(false, true, request, cluster, owner) ? 1 : 0;
     }
     const GpuKind kind = request.groups[0].shape.kind;
-    const bool small = placement && request.topology == Topology::kAny && request.segment == 0 &&
-                       request.pods() > 1 && kind != GpuKind::kNone;
+    const bool small = placement && request.terms.topology == Topology::kAny &&
+                       request.terms.segment == 0 && request.pods() > 1 && kind != GpuKind::kNone;
     if (small && naive_.fragments_hold(request, cluster, owner)) {
       for (const PodSlot& slot : placement->slots) {
         ASSERT_TRUE(naive_.fragment(slot.node.value, request.groups[0].shape))
@@ -169,8 +169,8 @@ class Twin {
       ++on_fragments;
     }
     const bool counts = kind == GpuKind::kWhole || kind == GpuKind::kMig;
-    const bool ranked = request.topology != Topology::kNvlinkExclusive &&
-                        (counts || request.topology != Topology::kRack);
+    const bool ranked = request.terms.topology != Topology::kNvlinkExclusive &&
+                        (counts || request.terms.topology != Topology::kRack);
     if (placement && request.pods() == 1 && ranked) {
       ASSERT_EQ(placement->slots[0].node.value, naive_.best(request, cluster, owner))
           << to_text(request);
@@ -184,7 +184,7 @@ class Twin {
       const PodSlot& slot = placement.slots[rank];
       const GangRequest as_offered = naive::offered(request);
       naive::Held held{shape, rank, slot, id, naive::pod_of(as_offered, rank), {}, ""};
-      held.computes = request.compute_domain;
+      held.computes = request.terms.compute_domain;
       keep(as_offered, held);
       naive_.nodes[slot.node.value].held.push_back(held);
       fleet_.take(shape, rank, slot, id, now_);
@@ -193,7 +193,7 @@ class Twin {
   }
 
   void keep(const GangRequest& request, naive::Held& held) {
-    if (request.topology != Topology::kNvlinkExclusive || request.prefer) return;
+    if (request.terms.topology != Topology::kNvlinkExclusive || request.terms.prefer) return;
     if (held.pod.kind == GpuKind::kNone) return;
     const std::uint32_t id = held.slot.node.value;
     const int level = naive_.exclusive_level(request, id);

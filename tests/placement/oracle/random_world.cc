@@ -122,14 +122,14 @@ GangRequest random_request(Dice& dice, bool mixed) {
     g.shape = random_pod(dice, random_kind(dice));
     r.groups.push_back(g);
   }
-  r.topology = static_cast<Topology>(dice.chance(40) ? 0 : dice.below(5));
-  r.prefer = dice.chance(10);
-  if (dice.chance(20) && r.topology != Topology::kNvlinkExclusive) {
+  r.terms.topology = static_cast<Topology>(dice.chance(40) ? 0 : dice.below(5));
+  r.terms.prefer = dice.chance(10);
+  if (dice.chance(20) && r.terms.topology != Topology::kNvlinkExclusive) {
     const auto step = static_cast<std::uint32_t>(1 + dice.below(4));
-    if (r.pods() % step == 0) r.segment = step;
+    if (r.pods() % step == 0) r.terms.segment = step;
   }
-  r.mixed_products = dice.chance(15);
-  r.compute_domain = dice.chance(15);
+  r.terms.mixed_products = dice.chance(15);
+  r.terms.compute_domain = dice.chance(15);
   return r;
 }
 

@@ -16,8 +16,9 @@ struct AttemptOn {
       : view(std::move(seen)),
         memory(site, alike),
         shape(site.intern(kCluster, r)),
-        attempt(memory.attempt(site.impl().shape(shape), memory.ask(shape), Scene(view),
-                               {.topology = r.topology, .segment = r.segment, .owner = owner})) {}
+        attempt(memory.attempt(
+            site.impl().shape(shape), memory.ask(shape), Scene(view),
+            {.topology = r.terms.topology, .segment = r.terms.segment, .owner = owner})) {}
 
   // The complete gang, as one segment.
   Runs all() const { return attempt.query().runs(0, attempt.query().pods()); }

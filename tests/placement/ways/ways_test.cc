@@ -251,7 +251,7 @@ TEST(Ways, BalancedIsAsFewEvenPartsAsHoldIt) {
     add_nodes(f, 4, 6, "b");
     add_nodes(f, 7, 9, "c");
     GangRequest r = gang(4, 8, Topology::kNvlink);
-    r.balanced = true;
+    r.terms.balanced = true;
     AttemptOn four(f, r, alike);
     ASSERT_TRUE(balanced(four.attempt, {.linked = true}, four.all()));
     EXPECT_EQ(four.nodes(), (Ids{1, 2, 4, 5}));

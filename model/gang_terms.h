@@ -1,0 +1,309 @@
+// The wishes of a gang beyond the shapes of its pods, such as a topology or nodes to spare, and the
+// one table that declares them.
+//
+// kWishes has one row a wish: its names, durable numbers, bounds and texts. The readers of pods'
+// keys and of API messages, the bounds, the durable forms, the flags of `subak job submit` and the
+// texts for people go over the rows. A record that carries a gang's wishes has a GangTerms and
+// copies it whole. So a new wish is a member of GangTerms and a row, and the code of its effect.
+// Threads: pure functions, plain values.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/names.h"
+#include "core/text.h"
+#include "core/versions.h"
+
+namespace subak {
+
+// How close together the GPUs of the gang must be (key subak.gpu/topology).
+enum class Topology : std::uint8_t {
+  kAny,              // anywhere
+  kNode,             // all pods of the gang (or segment) on one node
+  kNvlink,           // inside one NVLink domain: half node, node or clique
+  kNvlinkExclusive,  // as kNvlink, and no other job uses that domain meanwhile
+  kRack,             // inside one rack or clique
+};
+template <>
+struct EnumText<Topology> {
+  static constexpr std::array<std::string_view, 5> names{"any", "node", "nvlink",
+                                                         "nvlink-exclusive", "rack"};
+};
+
+// True if the gang may be balanced: it names NVLink domains that other jobs may use too.
+constexpr bool may_balance(Topology topology, std::uint32_t segment) {
+  return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
+}
+
+// True if the gang may leave nodes to spare: it names NVLink domains.
+constexpr bool may_spare(Topology topology, std::uint32_t segment) {
+  return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
+}
+
+// The wishes of one gang. Each is a bool, a uint32 or the topology, and its zero means: no wish.
+struct GangTerms {
+  Topology topology = Topology::kAny;
+  bool prefer = false;          // topology is a wish: falls back to kAny
+  std::uint32_t segment = 0;    // each N consecutive pods share one domain; 0 = all pods do
+  bool mixed_products = false;  // it may have GPUs of several products
+  // The gang is split over as few NVLink domains as possible, one part in each. Part sizes differ
+  // by one pod, or one segment, at most. For kNvlink, and for segments of kAny.
+  bool balanced = false;
+  // The number of whole nodes that stay free for replacements in each NVLink domain of several
+  // nodes that the gang is in. No other job gets them while the gang is there. may_spare() adds a
+  // condition. With `prefer` the search leaves them, but does not reserve them.
+  std::uint32_t spare = 0;
+  // The gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in one.
+  // DomainRules bounds the number of such gangs in an NVLink domain of several nodes.
+  bool compute_domain = false;
+
+  // Visits the wishes as the fields that a GangRequest has of them, for its fields().
+  template <class V>
+  void request_fields(V& v);
+  // Visits the wishes whose number in a PodRecord is from First to Last, for its fields().
+  template <int First, int Last, class V>
+  void pod_fields(V& v);
+
+  friend bool operator==(const GangTerms&, const GangTerms&) = default;
+};
+
+// What a wish needs beside it. `met` is nullptr if it needs nothing.
+struct WishNeeds {
+  bool (*met)(Topology topology, std::uint32_t segment) = nullptr;
+  std::string_view in_key = {};      // what a refused key of a pod should be
+  std::string_view in_request = {};  // what a refused field of a request should be
+};
+
+// One row: a wish whose value is a T. Texts are literals.
+template <class T>
+struct Wish {
+  T GangTerms::*member = nullptr;
+  // Its name in records and messages. The key of a pod and the flag of `subak job submit` are made
+  // from it: "mixed_products", "subak.gpu/mixed-products", "--mixed-products".
+  std::string_view field = {};
+  // Empty: it has no key and flag of its own. (`prefer` is a part of the topology's.)
+  std::string_view key = {};
+  FieldNumber in_request = 0;  // its durable number in a GangRequest
+  FieldNumber in_pod = 0;      // its durable number in a PodRecord; in the same order
+  std::string_view help = {};  // of the flag
+  // How a sentence about a gang goes on if it has the wish; "#" stands for the number.
+  std::string_view says = {};
+  std::string_view brief = {};  // its name in tables; empty: flag()
+
+  // Only of numbers: the range of the key's value and what it counts.
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+  std::string_view unit = {};
+  // What a number should be that is greater than the number of pods, which follows. Empty: it may
+  // be greater.
+  std::string_view at_most_pods = {};
+
+  WishNeeds needs = {};
+  std::size_t place = 0;  // its index in kWishes, which sets it
+
+  // "mixed-products", of the flag --mixed-products.
+  constexpr std::string_view flag() const { return key.substr(names::kPrefix.size()); }
+  constexpr std::string_view short_name() const { return brief.empty() ? flag() : brief; }
+};
+
+namespace wish_table {
+template <class... T>
+constexpr std::tuple<Wish<T>...> placed(Wish<T>... rows) {
+  std::size_t place = 0;
+  ((rows.place = place++), ...);
+  return {rows...};
+}
+}  // namespace wish_table
+
+// The rows, in the order in which people read of the wishes.
+inline constexpr auto kWishes = wish_table::placed(
+    Wish<Topology>{
+        .member = &GangTerms::topology,
+        .field = "topology",
+        .key = "subak.gpu/topology",
+        .in_request = 2,
+        .in_pod = 10,
+        .help = "what the GPUs share: any, node, nvlink, nvlink-exclusive or rack; prefer:T is a "
+                "wish only",
+    },
+    Wish<bool>{.member = &GangTerms::prefer, .field = "prefer", .in_request = 3, .in_pod = 11},
+    Wish<std::uint32_t>{
+        .member = &GangTerms::segment,
+        .field = "segment",
+        .key = "subak.gpu/segment",
+        .in_request = 4,
+        .in_pod = 12,
+        .help = "each N pods share one domain of --topology",
+        .says = " in segments of #",
+        .brief = "seg",
+        .least = 1,
+        .most = limits::kMaxPodsPerJob,
+        .unit = "pods",
+    },
+    Wish<bool>{
+        .member = &GangTerms::balanced,
+        .field = "balanced",
+        .key = "subak.gpu/balanced",
+        .in_request = 6,
+        .in_pod = 28,
+        .help = "split the job evenly over as few NVLink domains as possible",
+        .says = ", balanced",
+        .needs = {.met = may_balance,
+                  .in_key = "want it beside topology nvlink or prefer:nvlink, or a segment without "
+                            "a topology",
+                  .in_request = "want it beside topology nvlink or prefer:nvlink, or a segment of "
+                                "topology any"},
+    },
+    Wish<std::uint32_t>{
+        .member = &GangTerms::spare,
+        .field = "spare",
+        .key = "subak.gpu/spare",
+        .in_request = 7,
+        .in_pod = 29,
+        .help = "nodes of each NVLink domain to leave free for replacements",
+        .says = ", with # spare",
+        .most = limits::kMaxSpareNodes,
+        .unit = "nodes",
+        .at_most_pods = "want at most as many spare nodes as the gang has pods, ",
+        .needs = {.met = may_spare,
+                  .in_key = "want it beside topology nvlink or nvlink-exclusive, also with "
+                            "prefer:, or a segment without a topology",
+                  .in_request = "want it beside topology nvlink or nvlink-exclusive, also as a "
+                                "wish, or a segment of topology any"},
+    },
+    Wish<bool>{
+        .member = &GangTerms::mixed_products,
+        .field = "mixed_products",
+        .key = "subak.gpu/mixed-products",
+        .in_request = 5,
+        .in_pod = 27,
+        .help = "use several GPU products if one has too few GPUs",
+        .says = ", of mixed products",
+    },
+    Wish<bool>{
+        .member = &GangTerms::compute_domain,
+        .field = "compute_domain",
+        .key = "subak.gpu/compute-domain",
+        .in_request = 8,
+        .in_pod = 30,
+        .help = "its pods use a ComputeDomain; few such jobs share an NVLink domain",
+        .says = ", with a ComputeDomain",
+    });
+inline constexpr std::size_t kWishCount = std::tuple_size_v<decltype(kWishes)>;
+inline constexpr int kLastWishNumber = std::numeric_limits<int>::max();
+
+// Calls f(row) for each row, in the order of kWishes.
+template <class F>
+constexpr void each_wish(F&& f) {
+  std::apply([&](const auto&... rows) { (f(rows), ...); }, kWishes);
+}
+
+namespace wish_table {
+
+// The indexes of kWishes in the order of the durable numbers.
+inline constexpr std::array<std::size_t, kWishCount> kByNumber = [] {
+  std::array<std::size_t, kWishCount> order{};
+  std::array<int, kWishCount> numbers{};
+  each_wish([&](const auto& wish) {
+    order[wish.place] = wish.place;
+    numbers[wish.place] = wish.in_pod;
+  });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return numbers[a] < numbers[b]; });
+  return order;
+}();
+
+// Both records have the wishes in one order, each under numbers of its own. The key is the name.
+constexpr bool agree() {
+  bool ok = true;
+  int request = 0, pod = 0;
+  const auto look = [&](const auto& wish) {
+    ok = ok && wish.in_request > request && wish.in_pod > pod;
+    request = wish.in_request;
+    pod = wish.in_pod;
+    if (wish.key.empty()) return;
+    ok = ok && wish.key.starts_with(names::kPrefix) && wish.flag().size() == wish.field.size();
+    for (std::size_t i = 0; ok && i < wish.field.size(); ++i) {
+      ok = wish.flag()[i] == (wish.field[i] == '_' ? '-' : wish.field[i]);
+    }
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (look(std::get<kByNumber[I]>(kWishes)), ...); }
+  (std::make_index_sequence<kWishCount>());
+  return ok;
+}
+static_assert(agree());
+
+template <std::size_t I, int First, int Last, class F>
+constexpr void visit_between(F& f) {
+  constexpr int kNumber = std::get<I>(kWishes).in_pod;
+  if constexpr (kNumber >= First && kNumber <= Last) f(std::get<I>(kWishes));
+}
+
+}  // namespace wish_table
+
+// Calls f(row) for each row whose number in a PodRecord is from First to Last, in their order.
+template <int First = 0, int Last = kLastWishNumber, class F>
+constexpr void each_stored_wish(F&& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (wish_table::visit_between<wish_table::kByNumber[I], First, Last>(f), ...);
+  }
+  (std::make_index_sequence<kWishCount>());
+}
+
+// Calls f(row, value) for each wish that the gang has beside its topology, in the order of kWishes.
+template <class F>
+void each_wish_beside_topology(const GangTerms& terms, F&& f) {
+  each_wish([&](const auto& wish) {
+    const auto value = terms.*wish.member;
+    if constexpr (!std::same_as<decltype(value), const Topology>) {
+      if (value != 0 && !wish.key.empty()) f(wish, value);
+    }
+  });
+}
+
+// The row of a member: wish_of<&GangTerms::spare>().
+template <auto Member>
+constexpr const auto& wish_of() {
+  constexpr std::size_t kPlace = [] {
+    std::size_t place = kWishCount;
+    each_wish([&](const auto& wish) {
+      if constexpr (std::same_as<decltype(Member), decltype(wish.member)>) {
+        if (wish.member == Member) place = wish.place;
+      }
+    });
+    return place;
+  }();
+  return std::get<kPlace>(kWishes);
+}
+
+template <class V>
+void GangTerms::request_fields(V& v) {
+  each_stored_wish([&](const auto& wish) { v(wish.in_request, wish.field, this->*wish.member); });
+}
+
+template <int First, int Last, class V>
+void GangTerms::pod_fields(V& v) {
+  each_stored_wish<First, Last>(
+      [&](const auto& wish) { v(wish.in_pod, wish.field, this->*wish.member); });
+}
+
+// Reads "any", "nvlink-exclusive" or "prefer:rack" into the topology and `prefer`. False: the text
+// is none of these, and `terms` is unchanged.
+bool read_topology(std::string_view text, GangTerms& terms);
+// Returns the text that read_topology() reads.
+std::string topology_text(const GangTerms& terms);
+// Returns all wishes for a sentence: "prefer:nvlink in segments of 4, balanced". Equal texts are
+// equal terms.
+std::string terms_text(const GangTerms& terms);
+
+}  // namespace subak

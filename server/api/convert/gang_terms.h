@@ -1,0 +1,21 @@
+// The wishes of a gang in API messages. Each field of a wish has the wish's name, so these functions
+// go over kWishes (model/gang_terms.h) and name none. Threads: pure functions.
+#pragma once
+
+#include "model/gang_terms.h"
+#include "server/api/convert/check.h"
+#include "subak/v1/cluster_service.pb.h"
+#include "subak/v1/request.pb.h"
+
+namespace subak::api {
+
+// Writes all wishes.
+void put(const GangTerms& terms, v1::GangRequest* out);
+void put(const GangTerms& terms, v1::PodRecord* out);
+// Reads the wishes strictly: a number beyond its bound and an unknown topology are mistakes.
+GangTerms get_terms(Check& check, const v1::GangRequest& in);
+GangTerms get_terms(Check& check, const v1::PodRecord& in);
+// Reads the wishes of an answer, for people. A value that this program does not know is none.
+GangTerms known_terms(const v1::GangRequest& in);
+
+}  // namespace subak::api
