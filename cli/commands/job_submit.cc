@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "cli/commands.h"
@@ -17,6 +18,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "kube/quantity.h"
+#include "server/api/convert/gang_terms.h"
 
 namespace subak::cli {
 namespace {
@@ -26,7 +28,15 @@ constexpr char kGpuHelp[] =
 constexpr char kFileHelp[] =
     "write a JobSpec as JSON; job get JOB --output json shows one as \"spec\"";
 
+constexpr char kTopologyHelp[] =
+    "any, node, nvlink, nvlink-exclusive or rack; prefer: in front makes it a wish";
+
 [[noreturn]] void fail(const std::string& what) { throw usage_failure(what, kGpuHelp); }
+
+template <class T>
+std::string flag_of(const Wish<T>& wish) {
+  return "--" + std::string(wish.flag());
+}
 
 std::int64_t quantity(const std::string& text, const char* flag,
                       std::int64_t (KubeQuantity::*unit)() const) {
@@ -163,9 +173,7 @@ v1::JobSpec read_spec(const SubmitFlags& flags) {
   const SubmitFlags& f = flags;
   const bool shaped = !f.gpus.empty() || f.pods != 0 || !f.gpus_per_pod.empty() || !f.mig.empty() ||
                       f.shared != 0 || !f.products.empty() || !f.cpus.empty() ||
-                      !f.memory.empty() || !f.topology.empty() || f.segment != 0 ||
-                      f.mixed_products || f.balanced || f.spare != 0 || f.compute_domain ||
-                      !f.pod.empty();
+                      !f.memory.empty() || f.wishes != WishFlags() || !f.pod.empty();
   if (shaped) {
     throw usage_failure("--file together with flags of the gang: the file says all of it",
                         "leave one of them away; account, user, name and the like may be flags");
@@ -198,16 +206,7 @@ void put_gang(const SubmitFlags& flags, v1::GangRequest& request) {
     fail("--pods: was \"" + std::to_string(flags.pods) + "\", want 1 to " +
          std::to_string(limits::kMaxPodsPerJob));
   }
-  if (!flags.topology.empty()) set_topology(flags.topology, &request);
-  request.set_segment(static_cast<std::int32_t>(flags.segment));
-  request.set_mixed_products(flags.mixed_products);
-  request.set_balanced(flags.balanced);
-  if (flags.spare < 0 || flags.spare > limits::kMaxSpareNodes) {
-    fail("--spare: was \"" + std::to_string(flags.spare) + "\", want 1 to " +
-         std::to_string(limits::kMaxSpareNodes));
-  }
-  request.set_spare(static_cast<std::int32_t>(flags.spare));
-  request.set_compute_domain(flags.compute_domain);
+  api::put(flags.wishes.terms(), &request);
   v1::PodShape shape;
   for (const std::string& product : flags.products) shape.add_products(product);
   shape.set_cpu_milli(quantity(flags.cpus, "--cpus-per-pod", &KubeQuantity::milli));
@@ -215,6 +214,17 @@ void put_gang(const SubmitFlags& flags, v1::GangRequest& request) {
   put_pod_flags(flags.pod, &shape);
   if (flags.shared != 0) return add_shared(request, shape, flags);
   flags.mig.empty() ? add_gpus(request, shape, flags) : add_mig(request, shape, flags);
+}
+
+template <class T>
+void add_wish_option(Command& c, const Wish<T>& wish, WishFlags& flags) {
+  if (wish.key.empty()) return;
+  const std::string flag = flag_of(wish), help(wish.help);
+  if constexpr (std::is_same_v<T, bool>) {
+    c.flag(flag, flags.of(wish), help);
+  } else {
+    c.option(flag, flags.of(wish), help, std::is_same_v<T, Topology> ? "[prefer:]T" : "N");
+  }
 }
 
 void add_gang_options(Command& c, SubmitFlags& f) {
@@ -226,16 +236,7 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--shared", f.shared, "replicas of time-sliced GPUs for each pod", "N");
   c.list_option("--product", f.products, "GPU products to choose from; short names work: H100",
                 "A,B");
-  c.option(
-      "--topology", f.topology,
-      "what the GPUs share: any, node, nvlink, nvlink-exclusive or rack; prefer:T is a wish only",
-      "[prefer:]T");
-  c.option("--segment", f.segment, "each N pods share one domain of --topology", "N");
-  c.flag("--balanced", f.balanced, "split the job evenly over as few NVLink domains as possible");
-  c.option("--spare", f.spare, "nodes of each NVLink domain to leave free for replacements", "N");
-  c.flag("--mixed-products", f.mixed_products, "use several GPU products if one has too few GPUs");
-  c.flag("--compute-domain", f.compute_domain,
-         "its pods use a ComputeDomain; few such jobs share an NVLink domain");
+  each_wish([&](const auto& wish) { add_wish_option(c, wish, f.wishes); });
   c.option("--cpus-per-pod", f.cpus, "CPUs of each pod, as in Kubernetes: 8, 500m", "QUANTITY");
   c.option("--memory-per-pod", f.memory, "memory of each pod, as in Kubernetes: 64Gi", "QUANTITY");
   c.list_option("--selector", f.pod.selectors, "labels that the node must have", "KEY=VALUE");
@@ -255,6 +256,28 @@ void add_gang_options(Command& c, SubmitFlags& f) {
 }
 
 }  // namespace
+
+GangTerms WishFlags::terms() const {
+  GangTerms terms;
+  each_wish([&]<class T>(const Wish<T>& wish) {
+    if (wish.key.empty()) return;
+    if constexpr (std::is_same_v<T, Topology>) {
+      if (topology_.empty() || read_topology(topology_, terms)) return;
+      throw usage_failure(flag_of(wish) + ": was \"" + topology_ + "\", want a topology",
+                          kTopologyHelp);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      terms.*wish.member = given_[wish.place];
+    } else {
+      const std::int64_t number = numbers_[wish.place];
+      if (number < 0 || number > wish.most) {
+        fail(flag_of(wish) + ": was \"" + std::to_string(number) + "\", want 1 to " +
+             std::to_string(wish.most));
+      }
+      terms.*wish.member = static_cast<T>(number);
+    }
+  });
+  return terms;
+}
 
 v1::JobSpec job_spec_of(const SubmitFlags& flags) {
   v1::JobSpec spec = read_spec(flags);

@@ -1,10 +1,12 @@
 // The gang of `job submit`, made from its flags. Threads: none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "model/gang_terms.h"
 #include "subak/v1/job_service.pb.h"
 #include "subak/v1/request.pb.h"
 
@@ -32,9 +34,27 @@ struct PodFlags {
 // form.
 void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 
+// The flags of a gang's wishes as written, one for each wish that has a flag. Empty, 0 and false:
+// not given.
+class WishFlags {
+ public:
+  std::string& of(const Wish<Topology>&) { return topology_; }
+  std::int64_t& of(const Wish<std::uint32_t>& wish) { return numbers_[wish.place]; }
+  bool& of(const Wish<bool>& wish) { return given_[wish.place]; }
+
+  // Returns the wishes. Throws Failure (usage) with the flag, the value and what it should be.
+  GangTerms terms() const;
+  friend bool operator==(const WishFlags&, const WishFlags&) = default;
+
+ private:
+  std::string topology_;
+  std::array<std::int64_t, kWishCount> numbers_{};  // by Wish::place
+  std::array<bool, kWishCount> given_{};            // by Wish::place
+};
+
 // As written; empty and 0: not given.
 struct SubmitFlags {
-  std::string account, user, name, cluster, topology, time_limit;
+  std::string account, user, name, cluster, time_limit;
   std::string gpus;  // of the whole job: "16", "0.5", "PRODUCT=16"
   std::int64_t pods = 0;
   std::string gpus_per_pod;  // "8", "0.5"
@@ -44,8 +64,7 @@ struct SubmitFlags {
   PodFlags pod;
   std::string file;          // the file's text: a JobSpec as JSON
   std::string cpus, memory;  // per pod, Kubernetes quantities
-  std::int64_t segment = 0, spare = 0;
-  bool mixed_products = false, balanced = false, compute_domain = false;
+  WishFlags wishes;
   std::int64_t priority = 0;
   bool held = false;
 };

@@ -3,13 +3,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "cli/text/failure.h"
 #include "cli/text/local_time.h"
 #include "core/decimal.h"
 #include "core/duration.h"
+#include "server/api/convert/gang_terms.h"
 
 namespace subak::cli {
 namespace {
@@ -35,16 +36,6 @@ std::string enum_word(const std::string& name, std::size_t prefix) {
   std::string word = name.substr(prefix);
   for (char& c : word) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
   return word == "unspecified" ? "-" : word;
-}
-
-const std::vector<std::pair<std::string, v1::Topology>>& topologies() {
-  static const std::vector<std::pair<std::string, v1::Topology>> kAll{
-      {"any", v1::TOPOLOGY_ANY},
-      {"node", v1::TOPOLOGY_NODE},
-      {"nvlink", v1::TOPOLOGY_NVLINK},
-      {"nvlink-exclusive", v1::TOPOLOGY_NVLINK_EXCLUSIVE},
-      {"rack", v1::TOPOLOGY_RACK}};
-  return kAll;
 }
 
 std::string pods_text(const v1::PodGroup& group) {
@@ -211,28 +202,6 @@ v1::Mode mode_of(const std::string& text) {
       "observe writes nothing, warn adds warnings, enforce gates, queues and places");
 }
 
-void set_topology(const std::string& text, v1::GangRequest* request) {
-  constexpr std::string_view kPrefer = "prefer:";
-  const bool prefer = text.rfind(kPrefer, 0) == 0;
-  const std::string name = prefer ? text.substr(kPrefer.size()) : text;
-  for (const auto& [known, value] : topologies()) {
-    if (known != name) continue;
-    request->set_topology(value);
-    request->set_prefer(prefer);
-    return;
-  }
-  throw usage_failure(
-      "--topology: was \"" + text + "\", want a topology",
-      "any, node, nvlink, nvlink-exclusive or rack; prefer: in front makes it a wish");
-}
-
-std::string topology_text(const v1::GangRequest& request) {
-  for (const auto& [known, value] : topologies()) {
-    if (value == request.topology()) return (request.prefer() ? "prefer:" : "") + known;
-  }
-  return "any";
-}
-
 std::string distrust_text(const v1::Job& job) {
   return job.overruns() > 0
              ? "the job overran its limit: it is not counted on"
@@ -242,13 +211,13 @@ std::string distrust_text(const v1::Job& job) {
 std::string shape_text(const v1::GangRequest& request) {
   std::string text;
   for (const auto& group : request.groups()) text += (text.empty() ? "" : "+") + pods_text(group);
-  const std::string topology = topology_text(request);
+  const GangTerms terms = api::known_terms(request);
+  const std::string topology = topology_text(terms);
   if (topology != "any") text += " " + topology;
-  if (request.segment() > 0) text += " seg=" + std::to_string(request.segment());
-  if (request.balanced()) text += " balanced";
-  if (request.spare() > 0) text += " spare=" + std::to_string(request.spare());
-  if (request.mixed_products()) text += " mixed-products";
-  if (request.compute_domain()) text += " compute-domain";
+  each_wish_beside_topology(terms, [&]<class T>(const Wish<T>& wish, T value) {
+    text += " " + std::string(wish.short_name());
+    if constexpr (!std::is_same_v<T, bool>) text += "=" + std::to_string(value);
+  });
   return printable(text);
 }
 

@@ -72,9 +72,6 @@ std::string word(v1::UsageState state);
 std::string word(v1::RowClock clock);
 v1::JobState job_state_of(const std::string& text);  // the parser has checked it
 v1::Mode mode_of(const std::string& text);           // throws usage
-// Puts "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.
-void set_topology(const std::string& text, v1::GangRequest* request);
-std::string topology_text(const v1::GangRequest& request);
 // Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
 std::string shape_text(const v1::GangRequest& request);
 

@@ -56,14 +56,16 @@ TEST(JobSubmit, GpusBecomePods) {
   mig.pods = 3;
   EXPECT_EQ(shape(mig), "3x2 mig-1g.10gb");
   SubmitFlags wish = gpus("NVIDIA-H100-80GB-HBM3=16");
-  wish.topology = "prefer:nvlink-exclusive";
-  wish.segment = 2;
+  WishFlags& wishes = wish.wishes;
+  wishes.of(wish_of<&GangTerms::topology>()) = "prefer:nvlink-exclusive";
+  wishes.of(wish_of<&GangTerms::segment>()) = 2;
   EXPECT_EQ(shape(wish), "2x8 prefer:nvlink-exclusive seg=2");
-  wish.topology = "nvlink";
-  wish.balanced = wish.mixed_products = true;
-  wish.spare = 2;
+  wishes.of(wish_of<&GangTerms::topology>()) = "nvlink";
+  wishes.of(wish_of<&GangTerms::balanced>()) = true;
+  wishes.of(wish_of<&GangTerms::mixed_products>()) = true;
+  wishes.of(wish_of<&GangTerms::spare>()) = 2;
   EXPECT_EQ(shape(wish), "2x8 nvlink seg=2 balanced spare=2 mixed-products");
-  wish.compute_domain = true;
+  wishes.of(wish_of<&GangTerms::compute_domain>()) = true;
   EXPECT_EQ(shape(wish), "2x8 nvlink seg=2 balanced spare=2 mixed-products compute-domain");
   EXPECT_EQ(job_spec_of(wish).request().groups(0).shape().products(0), "NVIDIA-H100-80GB-HBM3");
 }
@@ -83,9 +85,15 @@ TEST(JobSubmit, RefusesWhatCannotBeMeant) {
   both.mig = "1g.10gb";
   EXPECT_EQ(code(both), kExitUsage);
   both = gpus("1");
-  both.topology = "near";
+  both.wishes.of(wish_of<&GangTerms::topology>()) = "near";
   EXPECT_EQ(code(both), kExitUsage);
-  both.topology = "rack";
+  both.wishes.of(wish_of<&GangTerms::topology>()) = "rack";
+  for (const std::int64_t beyond : {std::int64_t{-1}, std::int64_t{1} << 32}) {
+    SubmitFlags segments = both;
+    segments.wishes.of(wish_of<&GangTerms::segment>()) = beyond;
+    EXPECT_EQ(failure_of([&] { job_spec_of(segments); }).what,
+              "--segment: was \"" + std::to_string(beyond) + "\", want 1 to 10000");
+  }
   both.time_limit = "4";
   EXPECT_EQ(failure_of([&] { job_spec_of(both); }).what.rfind("--time-limit", 0), 0U);
 }
