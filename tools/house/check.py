@@ -16,7 +16,7 @@ from source import Tree  # noqa: E402
 
 NAMES = (
     "includes", "purity", "order", "lengths", "limits", "paths", "monitoring", "workflow", "names",
-    "prose", "classes", "folders", "rooms", "links",
+    "prose", "classes", "folders", "wishes", "rooms", "links",
 )  # fmt: skip
 
 

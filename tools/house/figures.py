@@ -15,11 +15,11 @@ import classes  # noqa: E402
 import folders  # noqa: E402
 import prose  # noqa: E402
 import text as passages  # noqa: E402
+import wishes  # noqa: E402
 from lengths import functions  # noqa: E402
 from names import PRODUCT  # noqa: E402
 from source import CORE, Tree  # noqa: E402
 
-WISHES = ("mixed_products", "balanced", "compute_domain", "spare")
 _PROMISED = tuple(folder for folder in CORE if folder != "core")
 # A statement of its own: a call whose result is used, or a declaration, is none.
 _PROMISE = re.compile(r"(?:[;{})]|(?<!:):|\belse)\s*(?:must|check|invariant|assert)\s*\(")
@@ -59,10 +59,9 @@ def promises(tree):
     return found
 
 
-def wishes(tree):
-    """{wish: files that mention it}, of C++ and .proto outside tests; "any": at least one."""
-    texts = [tree.text(path) for path in tree.product() + tree.protos]
-    found = {wish: {i for i, t in enumerate(texts) if re.search(rf"\b{wish}\b", t)} for wish in WISHES}
+def wishes_named(tree):
+    """{wish: files that name it}, of C++ and .proto outside tests; "any": at least one."""
+    found = wishes.files(tree)
     return {**{wish: len(files) for wish, files in found.items()}, "any": len(set().union(*found.values()))}
 
 
@@ -134,7 +133,7 @@ def main():
     _print_classes(tree)
     _print_promises(tree)
     _print_prose(tree)
-    _table("Files that mention a gang's wish, outside tests", ("wish", "files"), wishes(tree).items())
+    _table("Files that name a gang's wish, outside tests", ("wish", "files"), wishes_named(tree).items())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from samples import complaints  # noqa: E402
-from selftest_ratchets import Classes, Draw, Figures, Folders, Prose  # noqa: E402, F401
+from selftest_ratchets import Classes, Draw, Figures, Folders, Prose, Wishes  # noqa: E402, F401
 from source import strip  # noqa: E402
 
 

@@ -260,6 +260,37 @@ class Folders(unittest.TestCase):
         self.assertEqual(lowered("folders", more), (["core 26"], [rose]))
 
 
+class Wishes(unittest.TestCase):
+    TABLE = {
+        "model/gang_terms.h": "Wish<bool>{.member = &GangTerms::balanced, .x},\nWish<int>{\n"
+        "    .member = &GangTerms::spare}\nstruct GangTerms { bool balanced; int spare; };\n"
+    }
+
+    def count(self, path, text):
+        return measured("wishes", {**self.TABLE, path: text})["spare"][0] - 1
+
+    def test_what_names_a_wish(self):
+        for text in ("n.spare = 1;", "out.set_spare(1);", "f(&GangTerms::spare);", 'f("subak.gpu/spare");'):
+            self.assertEqual(self.count("queue/a.cc", text), 1, text)
+        for text in ("// a spare node", "int spare_nodes;", 'f("a spare node");', "reset_spare(n);"):
+            self.assertEqual(self.count("queue/a.cc", text), 0, text)
+        self.assertEqual(self.count("tests/queue/a.cc", "n.spare = 1;"), 0)
+        self.assertEqual(self.count("proto/subak/v1/a.proto", "  int32 spare = 7;"), 1)
+        self.assertEqual(self.count("proto/subak/v1/a.proto", "  // spare = 7;"), 0)
+        self.assertEqual(measured("wishes", {"core/a.h": "int spare;"}), {})
+
+    def test_ratchet(self):
+        def named(count):
+            return {**self.TABLE, **{f"queue/a{i}.cc": "n.spare = 1;" for i in range(count - 1)}}
+
+        self.assertEqual(complaints("wishes", named(10)), [])
+        found = complaints("wishes", named(11))
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].startswith("spare: 11 files, at most 10: "), found)
+        for allowed, wrong in (("spare 11", 0), ("spare 12", 1), ("spare 10", 1)):
+            self.assertEqual(len(complaints("wishes", {**named(11), "tools/house/wishes.txt": allowed})), wrong)
+
+
 class Draw(unittest.TestCase):
     def test_a_seed_draws_the_same(self):
         draw = importlib.import_module("draw")
@@ -295,14 +326,9 @@ class Figures(unittest.TestCase):
         self.assertEqual(self.figure("lines", files), {"core": (2, 12), "tests": (1, 6), "tools": (1, 6)})
 
     def test_wishes(self):
-        files = {
-            "core/a.h": "bool balanced; int spare;",
-            "proto/subak/v1/a.proto": "bool balanced = 1;",
-            "core/b.h": "int spare_nodes, unbalanced;",
-            "tests/a.cc": "compute_domain",
-        }
-        expected = {"mixed_products": 0, "balanced": 2, "compute_domain": 0, "spare": 1, "any": 2}
-        self.assertEqual(self.figure("wishes", files), expected)
+        files = {**Wishes.TABLE, "core/a.h": "bool balanced; int spare;", "tests/a.cc": "int spare;"}
+        self.assertEqual(self.figure("wishes_named", files), {"balanced": 2, "spare": 2, "any": 2})
+        self.assertEqual(self.figure("wishes_named", {"core/a.h": "int spare;"}), {"any": 0})
 
     def test_prose_by_area(self):
         files = {"docs/design/a.md": "anew", "docs/a.md": "anew", "core/a.h": "// anew", "core/b.cc": "// anew"}
