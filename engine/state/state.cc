@@ -21,8 +21,8 @@ void State::apply(const Fact& fact) {
 }
 
 ShapeUse State::use_single_pod(const state::Job& job, const PodShape& shape) {
-  const bool compute_domain = state::uses_compute_domain(fleet_, job);
-  ShapeUse use = fleet_.use(job.id.cluster(), state::single_pod(shape, compute_domain));
+  const GangRequest alone = state::single_pod(shape, state::uses_compute_domain(fleet_, job));
+  ShapeUse use = fleet_.use(job.id.cluster(), alone);
   const ShapeId id = use.id();
   if (bytes_of_shape_.size() <= id.value) bytes_of_shape_.resize(id.value + 1);
   SinglePodBytes& known = bytes_of_shape_[id.value];
