@@ -8,7 +8,7 @@
 #include "core/names.h"
 #include "kube/pod.h"
 #include "kube/release.h"
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 
 namespace subak::cli {
 namespace {

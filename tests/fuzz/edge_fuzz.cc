@@ -3,7 +3,7 @@
 // takes can be read back, and what is to be written is about objects that are there.
 #include "core/limits.h"
 #include "fuzz.h"
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 
 namespace {
 

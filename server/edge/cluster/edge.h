@@ -24,7 +24,7 @@
 #include "kube/pod.h"
 #include "model/input.h"
 #include "server/edge/client/client.h"
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 #include "server/runtime/effect_stream.h"
 #include "server/runtime/runtime.h"
 

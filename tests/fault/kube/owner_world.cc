@@ -9,7 +9,7 @@
 #include "core/limits.h"
 #include "engine/forecast/forecast.h"
 #include "engine/forecast/start_calibration.h"
-#include "server/edge/cluster/waiting.h"
+#include "server/edge/events/waiting.h"
 
 namespace subak::fault {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "engine/engine.h"
 #include "server/edge/cache/cluster_cache.h"
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 #include "sim/read/rng.h"
 
 namespace subak::fault {

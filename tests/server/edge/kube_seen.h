@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/edge/cache/cluster_cache.h"
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 
 namespace subak {
 

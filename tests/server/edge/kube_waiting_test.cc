@@ -8,7 +8,7 @@
 #include "core/printable.h"
 #include "kube_answers.h"
 #include "kube_seen.h"
-#include "server/edge/cluster/waiting.h"
+#include "server/edge/events/waiting.h"
 #include "tests/core/odd_names.h"
 
 namespace subak {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/limits.h"
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 
 namespace subak {
 namespace {

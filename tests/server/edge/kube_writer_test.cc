@@ -4,7 +4,7 @@
 #include "core/limits.h"
 #include "kube_answers.h"
 #include "kube_seen.h"
-#include "server/edge/cluster/writer.h"
+#include "server/edge/writes/writer.h"
 
 namespace subak {
 namespace {

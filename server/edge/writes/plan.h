@@ -14,7 +14,7 @@
 #include "model/effect.h"
 #include "server/edge/cache/cluster_cache.h"
 #include "server/edge/client/backoff.h"
-#include "server/edge/cluster/fence.h"
+#include "server/edge/writes/fence.h"
 
 namespace subak {
 

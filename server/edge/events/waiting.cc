@@ -1,4 +1,4 @@
-#include "server/edge/cluster/waiting.h"
+#include "server/edge/events/waiting.h"
 
 #include <algorithm>
 #include <cstdlib>

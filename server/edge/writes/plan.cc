@@ -1,4 +1,4 @@
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 
 #include <algorithm>
 #include <map>

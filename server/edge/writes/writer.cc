@@ -1,4 +1,4 @@
-#include "server/edge/cluster/writer.h"
+#include "server/edge/writes/writer.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "server/edge/cluster/event_recorder.h"
+#include "server/edge/events/event_recorder.h"
 
 #include <algorithm>
 #include <utility>

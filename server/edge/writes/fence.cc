@@ -1,4 +1,4 @@
-#include "server/edge/cluster/fence.h"
+#include "server/edge/writes/fence.h"
 
 #include <charconv>
 #include <string_view>

@@ -19,7 +19,7 @@
 #include "engine/engine.h"
 #include "engine/forecast/start_estimate.h"
 #include "server/edge/cache/cluster_cache.h"
-#include "server/edge/cluster/event_recorder.h"
+#include "server/edge/events/event_recorder.h"
 
 namespace subak {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "server/edge/client/client.h"
-#include "server/edge/cluster/plan.h"
+#include "server/edge/writes/plan.h"
 
 namespace subak {
 

@@ -1,0 +1,43 @@
+// What every part of an edge is given. Threads: the edge's, but for `inbox`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/edge_limits.h"
+#include "core/limits.h"
+#include "server/edge/cache/cluster_cache.h"
+#include "server/edge/client/client.h"
+#include "server/edge/cluster/edge.h"
+#include "server/edge/cluster/inbox.h"
+
+namespace subak {
+
+// Options, ports, the client of the API server and the object cache of one edge. The edge owns it,
+// and it outlives all parts.
+struct EdgeContext {
+  EdgeContext(EdgeOptions o, EdgePorts p, std::unique_ptr<KubeApi> a)
+      : options(std::move(o)),
+        ports(std::move(p)),
+        api(std::move(a)),
+        cache(options.cluster, options.extra_gpu_resources, options.other_schedulers,
+              options.fatal_conditions, options.topology_labels),
+        inbox(std::make_shared<Inbox>([to = api.get()] { to->wake(); })) {}
+
+  const EdgeOptions options;
+  const EdgePorts ports;
+  const std::unique_ptr<KubeApi> api;
+  ClusterCache cache;
+  // Shared with the replies that are pending.
+  const std::shared_ptr<Inbox> inbox;
+};
+
+// Returns the time from `now_ms` until `due_ms`, both monotonic: 0 at least and
+// limits::kLoopMaxWaitMs at most.
+inline DurationMs wait_until(std::int64_t due_ms, std::int64_t now_ms) {
+  return std::clamp<DurationMs>(due_ms - now_ms, 0, limits::kLoopMaxWaitMs);
+}
+
+}  // namespace subak

@@ -1,0 +1,41 @@
+// Takes the core's effects on the cluster into the queue of writes. While effects are outstanding
+// it reads them again, since one may be lost, and the core sends none when an effect is done.
+//
+// It owns the subscription. Threads: the edge's; the core's thread only wakes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "server/edge/cluster/edge_context.h"
+#include "server/edge/cluster/edge_session.h"
+#include "server/edge/writes/write_queue.h"
+#include "server/runtime/effect_stream.h"
+
+namespace subak {
+
+class EffectFeed {
+ public:
+  // All outlive it.
+  EffectFeed(EdgeContext& context, EdgeSession& session, WriteQueue& queue)
+      : context_(context), session_(session), queue_(queue) {}
+
+  // Subscribes to the effects on the cluster. It ends the session if the service is stopping.
+  void subscribe(ClusterId id);
+  // Ends the subscription: no thread wakes the edge for it after this returns. Idempotent.
+  void cancel();
+  // Takes the effects that have come. After an overflow it subscribes again.
+  void take();
+  // Reads the outstanding effects again, once a second while there are any.
+  void confirm();
+
+ private:
+  EdgeContext& context_;
+  EdgeSession& session_;
+  WriteQueue& queue_;
+  std::shared_ptr<EffectStream> stream_;  // nullptr: not subscribed
+  bool confirming_ = false;               // a read is pending
+  std::int64_t confirm_due_ms_ = 0;
+};
+
+}  // namespace subak

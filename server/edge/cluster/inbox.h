@@ -1,0 +1,50 @@
+// Hands work from other threads to the edge's thread. Threads: any may call all members.
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "threads/mutex.h"
+
+namespace subak {
+
+// The tasks that the edge's thread has to run. Replies of the core and reads hold it, so it
+// outlives the edge while one is pending.
+class Inbox {
+ public:
+  using Task = std::function<void()>;
+  // `wake` ends the wait of the edge's thread. It runs with the inbox locked.
+  explicit Inbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  // Adds a task and wakes the edge's thread. Does nothing after close().
+  void put(Task task) SUBAK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!wake_) return;
+    tasks_.push_back(std::move(task));
+    wake_();
+  }
+  // Wakes the edge's thread without a task. Does nothing after close().
+  void wake() SUBAK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (wake_) wake_();
+  }
+  // Takes out all tasks, in the order of put().
+  std::vector<Task> take() SUBAK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return std::exchange(tasks_, {});
+  }
+  // Drops the tasks. After it `wake` is not called again.
+  void close() SUBAK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    wake_ = nullptr;
+    tasks_.clear();
+  }
+
+ private:
+  Mutex mutex_;
+  std::function<void()> wake_ SUBAK_GUARDED_BY(mutex_);
+  std::vector<Task> tasks_ SUBAK_GUARDED_BY(mutex_);
+};
+
+}  // namespace subak

@@ -1,0 +1,105 @@
+#include "server/edge/cluster/notices.h"
+
+#include <utility>
+
+#include "core/limits.h"
+#include "core/text.h"
+
+namespace subak {
+
+Notices::Notices(EdgeContext& context, const EdgeSession& session)
+    : context_(context),
+      session_(session),
+      recorder_(*context.api, context.ports.now_ms, context.ports.monotonic_ms),
+      waiting_(context.cache, recorder_) {}
+
+// Events use connections that releases leave free.
+void Notices::turn(bool writes_full) {
+  if (may_send(writes_full)) recorder_.turn();
+}
+
+DurationMs Notices::due_in(bool writes_full) const {
+  return may_send(writes_full) ? recorder_.due_in() : limits::kLoopMaxWaitMs;
+}
+
+void Notices::tell_put_off(const std::string& uid, const std::string& words) {
+  waiting_.put_off(uid, words, context_.ports.now_ms());
+}
+
+void Notices::tell_written(const KubeWrite& write) {
+  const std::string cause(enum_name(write.cause));
+  const std::string job = write.job ? "job " + text::job_id_text(write.job) : "its job";
+  switch (write.kind) {
+    case WriteKind::kRelease: {
+      waiting_.released(write.uid, context_.ports.now_ms());
+      if (!write.job || std::exchange(announced_starts_[write.job], write.attempt) == write.attempt)
+        return;
+      if (announced_starts_.size() > limits::kMaxWaitingEvents)
+        announced_starts_.erase(announced_starts_.begin());
+      const std::size_t count = write.pods;
+      const std::string note =
+          job + " starts: " + std::to_string(count) +
+          (count == 1 ? " pod, on " : " pods, this one on ") +
+          (write.node.empty() ? "whichever node the scheduler chooses" : "node " + write.node);
+      return tell_pod(write.uid, "Released", "Release", note, false);
+    }
+    case WriteKind::kKeep:
+      return;
+    case WriteKind::kEvict:
+      return tell_pod(write.uid, "TakenBack", "Evict",
+                      "Subak ends " + job + " (" + cause + "): this pod was evicted, which its " +
+                          "controller may count as a failure",
+                      true);
+    case WriteKind::kSuspend:
+      return tell_owner(write.uid, "TakenBack", "Suspend",
+                        !comes_back(write.cause)
+                            ? job +
+                                  (write.cause == Cause::kTimeLimit ? " has had its time limit"
+                                                                    : " was cancelled") +
+                                  ": suspended until spec.suspend is false again"
+                            : "Subak ends " + job + " (" + cause +
+                                  "): suspended until its pods are gone, which counts no failure",
+                        true);
+    case WriteKind::kResume:
+      return tell_owner(write.uid, "Resumed", "Resume", "its pods are gone: they are created again",
+                        false);
+  }
+}
+
+void Notices::tell_pod(const std::string& uid, const char* reason, const char* action,
+                       const std::string& note, bool warning) {
+  const PodEntry* const pod = context_.cache.find_gpu_pod(uid);
+  if (pod == nullptr) return;
+  recorder_.tell({"v1", "Pod", pod->ns, pod->name, uid, reason, action, note, warning});
+  const GpuPodEntry& gpu = *pod->gpu;
+  if (gpu.owner_uid.empty()) return;
+  recorder_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, reason,
+                  action, note + " (pod " + pod->name + ")", warning});
+}
+
+void Notices::tell_owner(const std::string& uid, const char* reason, const char* action,
+                         const std::string& note, bool warning) {
+  const OwnerEntry* const owner = context_.cache.owners().find(uid);
+  if (owner == nullptr) return;
+  recorder_.tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
+                  reason, action, note, warning});
+}
+
+void Notices::look_at_waiting() {
+  for (const std::string& uid : context_.cache.marks().take_unsized())
+    waiting_.take_unsized(uid, context_.ports.now_ms());
+  const std::int64_t now = context_.ports.monotonic_ms();
+  if (looking_ || now < look_due_ms_) return;
+  look_due_ms_ = now + limits::kLookWaitingMs;
+  looking_ = context_.ports.read_starts(
+      [this, to = context_.inbox, of = session_.number(), name = context_.options.cluster,
+       part = waiting_.part(), after = waiting_.after(),
+       time = context_.ports.now_ms()](const Engine& engine, const ForecastStarts& starts) {
+        to->put([this, of, time, page = waiting_jobs(engine, starts, name, part, after, time)] {
+          looking_ = false;
+          if (of == session_.number()) waiting_.take(page, time);
+        });
+      });
+}
+
+}  // namespace subak

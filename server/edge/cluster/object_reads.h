@@ -1,0 +1,40 @@
+// Reads single objects of the cluster into the object cache, where the watches do not suffice. These
+// are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
+//
+// It owns the calls under way and the pause after a failed read of a pod. Both continue from
+// session to session. Threads: the edge's.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "server/edge/client/backoff.h"
+#include "server/edge/cluster/edge_context.h"
+
+namespace subak {
+
+class ObjectReads {
+ public:
+  explicit ObjectReads(EdgeContext& context) : context_(context) {}
+
+  // Reads the leases of silent nodes: their last sign of life. Any answer is enough: without a
+  // lease the node's own status is used.
+  void read_leases();
+  // Reads the pods that PodMarks names as outdated. While the API server has trouble, only one pod
+  // at a time is requested.
+  void read_outdated_pods();
+  // Reads the nodes again whose clock error has changed, so that the core gets the error with the
+  // node.
+  void read_outdated_nodes();
+
+ private:
+  void put_off_pod(const std::string& uid, DurationMs at_least);
+
+  EdgeContext& context_;
+  std::set<std::string> reading_leases_;  // nodes whose lease is being read
+  Backoff pods_backoff_;
+  std::int64_t pods_due_ms_ = 0;  // after a failed read
+};
+
+}  // namespace subak

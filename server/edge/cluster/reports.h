@@ -1,0 +1,63 @@
+// Reports to the core what the edge sees, and takes the answers. Pods that the core has no room for
+// are put off: they stay behind their gate, their status shows why, and they are sent again.
+//
+// It owns the pods that are put off and what the core knows of the time up to which the watch
+// reported. The updates themselves wait in the cache's Outbox. Threads: the edge's.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "core/limits.h"
+#include "server/edge/cluster/edge_context.h"
+#include "server/edge/cluster/edge_session.h"
+#include "server/edge/cluster/notices.h"
+#include "server/edge/cluster/watches.h"
+#include "server/edge/writes/write_queue.h"
+
+namespace subak {
+
+class Reports {
+ public:
+  // All outlive it.
+  Reports(EdgeContext& context, EdgeSession& session, const Watches& watches, WriteQueue& queue,
+          Notices& notices)
+      : context_(context), session_(session), watches_(watches), queue_(queue), notices_(notices) {}
+
+  // Sends the updates that wait, limits::kMaxEdgePosts without a reply at most.
+  void tell();
+  // Reports the time up to which all changes of pods are known. Call while the session follows.
+  void say_until();
+  // Sends pods that are put off again when they are due.
+  void tell_put_off();
+  // The session has ended: drops the pods that are put off.
+  void forget() { put_off_.clear(); }
+
+  // The number of updates that the core refused.
+  std::uint64_t not_taken() const { return not_taken_; }
+  // The number of pods that wait until the core has room for them.
+  std::size_t put_off() const { return put_off_.size(); }
+  // Returns the time until tell() or tell_put_off() has work; limits::kLoopMaxWaitMs at most.
+  DurationMs due_in() const;
+
+ private:
+  void on_reply(const News& news, const Reply& reply);
+  void put_off_pod(const std::string& uid, const std::string& words);
+  TimeMs said_at(const News& news) const;
+  std::uint64_t pods_version() const;
+
+  EdgeContext& context_;
+  EdgeSession& session_;
+  const Watches& watches_;
+  WriteQueue& queue_;
+  Notices& notices_;
+  TimeMs said_until_ms_ = 0;  // the part of Watches::heard_ms() that the core knows
+  std::uint64_t not_taken_ = 0;
+  std::deque<std::string> put_off_;  // first in first out
+  std::size_t put_off_at_once_ = limits::kPutOffRetries;
+  bool put_off_again_ = false;  // the core refused one of those sent again last
+  std::int64_t put_off_due_ms_ = 0;
+};
+
+}  // namespace subak

@@ -1,0 +1,43 @@
+// Opens Subak's gate of pods that Subak does not manage: pods outside the mode enforce, and pods
+// without GPUs that were gated by mistake. Their node is left to the scheduler. That is the only
+// write outside enforce.
+//
+// It owns the pods to open next. Threads: the edge's.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "server/edge/cluster/edge_context.h"
+#include "server/edge/cluster/edge_session.h"
+#include "server/edge/cluster/writes.h"
+
+namespace subak {
+
+class Strays {
+ public:
+  // All outlive it.
+  Strays(EdgeContext& context, const EdgeSession& session, Writes& writes)
+      : context_(context), session_(session), writes_(writes) {}
+
+  // Opens a gate if one is due, limits::kOpenedPerSecond at most. Call while the session follows.
+  void open();
+  // The session has ended: drops the pods to open.
+  void forget() { strays_.clear(); }
+  // Returns the time until open() has work; limits::kLoopMaxWaitMs at most.
+  DurationMs due_in() const;
+
+ private:
+  bool is_stray(const std::string& uid, const ClusterView& cluster) const;
+  void find(const ClusterView& cluster);
+
+  EdgeContext& context_;
+  const EdgeSession& session_;
+  Writes& writes_;
+  std::deque<std::string> strays_;  // first in first out
+  bool finding_ = false;            // the order of the queue is being read
+  std::int64_t due_ms_ = 0;
+};
+
+}  // namespace subak

@@ -1,0 +1,150 @@
+#include "server/edge/cluster/watches.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace subak {
+
+void Watches::follow_others() {
+  follow_nodes();
+  follow_namespaces();
+  follow_owners();
+  follow_leases();
+}
+
+void Watches::end() {
+  for (const Reflector* reflector : all()) lists_before_ += reflector->lists();
+  nodes_.reset();
+  namespaces_.reset();
+  pods_.reset();
+  leases_.reset();
+  owners_.clear();
+}
+
+void Watches::turn() {
+  for (Reflector* reflector : all()) reflector->turn();
+}
+
+DurationMs Watches::due_in() const {
+  DurationMs most = limits::kLoopMaxWaitMs;
+  for (const Reflector* reflector : all()) most = std::min(most, reflector->due_in());
+  return most;
+}
+
+bool Watches::others_listed() const {
+  const bool asked = std::all_of(owners_.begin(), owners_.end(), [](const auto& owner) {
+    return owner->listed() || !owner->error().empty();
+  });
+  return asked && nodes_->listed() && namespaces_->listed();
+}
+
+std::uint64_t Watches::pods_version() const {
+  return pods_->watches() ? version_number(pods_->version()) : 0;
+}
+
+std::uint64_t Watches::lists() const {
+  std::uint64_t lists = lists_before_;
+  for (const Reflector* reflector : all()) lists += reflector->lists();
+  return lists;
+}
+
+std::string Watches::error() const {
+  for (const Reflector* reflector : all()) {
+    const bool needed =
+        reflector == nodes_.get() || reflector == namespaces_.get() || reflector == pods_.get();
+    if (!needed && !reflector->ends_early()) continue;
+    if (!reflector->error().empty()) return reflector->error();
+  }
+  return {};
+}
+
+std::vector<Reflector*> Watches::all() const {
+  std::vector<Reflector*> all;
+  if (nodes_) all.push_back(nodes_.get());
+  if (namespaces_) all.push_back(namespaces_.get());
+  if (pods_) all.push_back(pods_.get());
+  if (leases_) all.push_back(leases_.get());
+  for (const auto& owner : owners_) all.push_back(owner.get());
+  return all;
+}
+
+std::unique_ptr<Reflector> Watches::follow(const char* path, ReflectorSink sink) {
+  RequestPace& begins = kind_paces_.try_emplace(path, limits::kMaxFollowRequests).first->second;
+  auto reflector = std::make_unique<Reflector>(*context_.api, path, std::move(sink),
+                                               Reflector::Paces{begins, page_pace_},
+                                               context_.ports.monotonic_ms);
+  reflector->start();
+  return reflector;
+}
+
+void Watches::follow_nodes() {
+  ReflectorSink sink;
+  sink.begin = [this] { context_.cache.nodes().begin(); };
+  sink.object = [this](const WatchEvent& event) {
+    context_.cache.see_node(event, context_.ports.now_ms());
+  };
+  sink.alive = [this] { nodes_heard_ms_ = context_.ports.now_ms(); };
+  sink.complete = [this] {
+    return context_.cache.nodes().complete(nodes_heard_ms_, nodes_->version());
+  };
+  nodes_ = follow(kNodesPath, std::move(sink));
+}
+
+void Watches::follow_namespaces() {
+  ReflectorSink sink;
+  sink.begin = [this] { context_.cache.namespaces().begin(); };
+  sink.object = [this](const WatchEvent& event) { context_.cache.namespaces().see(event); };
+  sink.complete = [this] { return context_.cache.namespaces().complete(); };
+  namespaces_ = follow(kNamespacesPath, std::move(sink));
+}
+
+void Watches::follow_owners() {
+  for (const char* const path : kOwnerPaths) {
+    ReflectorSink of_owners;
+    of_owners.begin = [this, path] { context_.cache.owners().begin(path); };
+    of_owners.object = [this, path](const WatchEvent& event) {
+      on_change_();
+      context_.cache.see_owner(event, path);
+    };
+    of_owners.complete = [this, path] {
+      context_.cache.complete_owners(path);
+      return true;
+    };
+    owners_.push_back(follow(path, std::move(of_owners)));
+  }
+}
+
+// Leases are optional: without them the times that nodes report are taken as they are.
+void Watches::follow_leases() {
+  ReflectorSink sink;
+  sink.begin = [this] { context_.cache.nodes().begin_leases(); };
+  sink.object = [this](const WatchEvent& event) {
+    context_.cache.nodes().see_lease(event, context_.ports.now_ms(), context_.ports.monotonic_ms());
+  };
+  sink.complete = [this] {
+    context_.cache.nodes().complete_leases();
+    return true;
+  };
+  leases_ = follow(kLeasesPath, std::move(sink));
+}
+
+void Watches::follow_pods() {
+  ReflectorSink sink;
+  sink.begin = [this] {
+    list_began_ms_ = context_.ports.now_ms();
+    context_.cache.begin_pods(list_began_ms_);
+  };
+  sink.object = [this](const WatchEvent& event) {
+    on_change_();
+    context_.cache.see_pod(event, context_.ports.monotonic_ms());
+  };
+  sink.alive = [this] { heard_ms_ = context_.ports.now_ms(); };
+  sink.complete = [this] {
+    const bool believed = context_.cache.complete_pods(heard_ms_);
+    if (believed) heard_ms_ = list_began_ms_;
+    return believed;
+  };
+  pods_ = follow(kPodsPath, std::move(sink));
+}
+
+}  // namespace subak

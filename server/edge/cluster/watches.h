@@ -1,0 +1,76 @@
+// Follows the cluster's objects with one reflector a kind: nodes, namespaces, owners and leases
+// first, then pods. Each reflector writes into the object cache.
+//
+// It owns the reflectors, the limits on their requests, and the times at which the watches last
+// reported. Limits and times continue from session to session. Threads: the edge's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "server/edge/client/reflector.h"
+#include "server/edge/client/request_pace.h"
+#include "server/edge/cluster/edge_context.h"
+
+namespace subak {
+
+class Watches {
+ public:
+  // `on_change` is called before each change of a pod or an owner goes into the cache.
+  Watches(EdgeContext& context, std::function<void()> on_change)
+      : context_(context), on_change_(std::move(on_change)) {}
+
+  // Follows all kinds but pods.
+  void follow_others();
+  // Follows pods. Call it once others_listed(), so that each pod is reported completely and once.
+  void follow_pods();
+  // Ends all lists and watches.
+  void end();
+  // Begins the lists and watches that are due.
+  void turn();
+  // Returns the time until turn() has work; limits::kLoopMaxWaitMs at most.
+  DurationMs due_in() const;
+
+  // True if nodes and namespaces are listed, and each kind of owner is listed or has failed: the
+  // cluster need not have every kind. Only between follow_others() and end().
+  bool others_listed() const;
+  // True once pods are listed. Only between follow_pods() and end(), as pods_version().
+  bool pods_listed() const { return pods_->listed(); }
+  // The version up to which the watch of pods has reported; 0: a list of pods is running.
+  std::uint64_t pods_version() const;
+  // When the watch of pods last reported: all earlier changes are known.
+  TimeMs heard_ms() const { return heard_ms_; }
+  // True if the watches of nodes and pods are alive. Only between follow_pods() and end().
+  bool synced() const { return nodes_->synced() && pods_->synced(); }
+  // The number of lists begun so far, of all kinds and sessions.
+  std::uint64_t lists() const;
+  // The first error of a kind that the edge needs, or whose lists and watches end early; empty: no
+  // error. Owners and leases are optional.
+  std::string error() const;
+
+ private:
+  void follow_nodes();
+  void follow_namespaces();
+  void follow_owners();
+  void follow_leases();
+  std::unique_ptr<Reflector> follow(const char* path, ReflectorSink sink);
+  std::vector<Reflector*> all() const;
+
+  EdgeContext& context_;
+  const std::function<void()> on_change_;
+  RequestPace page_pace_{limits::kMaxPageRequests};
+  std::map<std::string, RequestPace> kind_paces_;  // by path
+  TimeMs heard_ms_ = 0;
+  TimeMs nodes_heard_ms_ = 0;  // when the watch of nodes last reported
+  TimeMs list_began_ms_ = 0;   // of pods
+  std::uint64_t lists_before_ = 0;
+  std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;
+  std::vector<std::unique_ptr<Reflector>> owners_;
+};
+
+}  // namespace subak

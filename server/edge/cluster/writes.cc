@@ -1,0 +1,123 @@
+#include "server/edge/cluster/writes.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/cut.h"
+#include "core/limits.h"
+#include "core/printable.h"
+#include "core/text.h"
+#include "server/log/log.h"
+
+namespace subak {
+
+Writes::Writes(EdgeContext& context, EdgeSession& session, WriteQueue& queue, Notices& notices)
+    : context_(context),
+      session_(session),
+      queue_(queue),
+      notices_(notices),
+      writer_(*context.api, context.cache, hooks()) {}
+
+void Writes::report_unschedulable() {
+  const std::int64_t now = context_.ports.monotonic_ms();
+  std::vector<std::pair<std::string, std::string>> due;
+  context_.cache.each_unschedulable([&](const std::string& uid, const PodEntry& pod) {
+    const std::int64_t since = pod.gpu->unschedulable_since_ms;
+    if (now - since >= limits::kUnschedulableMs) due.emplace_back(uid, pod.gpu->unschedulable);
+  });
+  for (const auto& [uid, words] : due) {
+    give_up(uid, {}, Cause::kUnschedulable, words);
+    context_.cache.put_off_unschedulable(uid, now);
+  }
+}
+
+// Reports a refusal. The core ignores it as late unless it still wants the effect of this pod.
+bool Writes::say_refused(const std::string& uid, Cause cause, const std::string& words) {
+  const std::string cut = cut_text(one_line(words), limits::kMaxRefusalBytes - kCutNoteBytes);
+  const bool posted =
+      session_.post(in::PodRefused{context_.options.cluster, {uid, {}, 0, 0}, cause, cut},
+                    [this, uid](const Reply& reply) {
+                      if (reply.error && reply.error->field == "session")
+                        session_.end(reply.error->message());
+                    });
+  if (!posted) return false;
+  log::warn("the cluster does not do with a pod what is wanted",
+            {{"cluster", context_.options.cluster},
+             {"uid", uid},
+             {"cause", enum_name(cause)},
+             {"words", words}});
+  return true;
+}
+
+// Reports a refused eviction or suspension. The job keeps its GPUs, and the write is retried. If an
+// owner may not be suspended, one of its pods is reported for all.
+void Writes::say_end_refused(const KubeWrite& write, const std::string& words) {
+  const auto job = queue_.wanted().find(write.job);
+  if (job == queue_.wanted().end()) return;
+  const bool of_pod = write.kind == WriteKind::kEvict;
+  std::string uid = of_pod ? write.uid : std::string();
+  for (const EffectPod& pod : job->second.effect.pods) {
+    if (uid.empty() && context_.cache.find_gpu_pod(pod.uid) != nullptr) uid = pod.uid;
+  }
+  if (uid.empty() || !say_refused(uid, Cause::kEvictRefused, words)) return;
+  const std::string note = "Subak ends job " + text::job_id_text(write.job) + " (" +
+                           std::string(enum_name(write.cause)) +
+                           "), and this is refused: " + words +
+                           "; the job keeps its GPUs until its pods are gone, and Subak asks again";
+  of_pod ? notices_.tell_pod(write.uid, "EvictRefused", "Evict", note, true)
+         : notices_.tell_owner(write.uid, "EvictRefused", "Suspend", note, true);
+}
+
+// Gives up the release of a pod that is on its way.
+void Writes::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
+  if (!say_refused(uid, cause, words)) return;
+  const bool scheduler = cause == Cause::kUnschedulable;
+  notices_.tell_pod(
+      uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
+      (scheduler ? "the scheduler finds no way to its node: " : "its gate cannot be opened: ") +
+          words + "; the hold is released",
+      true);
+  queue_.drop(job);
+}
+
+void Writes::turn() {
+  if (is_full()) return;
+  queue_.plan(writer_.attempts(), context_.ports.now_ms(), context_.ports.monotonic_ms());
+  while (!queue_.is_empty() && !is_full()) writer_.begin(queue_.take());
+}
+
+void Writes::mark_refused(const KubeWrite& write, const std::string& words) {
+  queue_.give_up_mark(write.uid);
+  log::warn("cannot mark a pod whose hold was released: an earlier patch may still open its gate",
+            {{"cluster", context_.options.cluster},
+             {"uid", write.uid},
+             {"job", text::job_id_text(write.job)},
+             {"words", words}});
+}
+
+WriterHooks Writes::hooks() {
+  WriterHooks hooks;
+  hooks.see_pod = [this](json::Value pod) {
+    queue_.outdate();
+    context_.cache.see_answered_pod(pod, context_.ports.monotonic_ms());
+  };
+  hooks.see_owner = [this](json::Value owner, const std::string& collection) {
+    queue_.outdate();
+    context_.cache.see_answered_owner(owner, collection);
+  };
+  hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
+    ++refused_[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
+    if (write.kind == WriteKind::kKeep) return mark_refused(write, answer.message);
+    if (write.kind != WriteKind::kRelease) return say_end_refused(write, answer.message);
+    give_up(write.uid, write.job, Cause::kReleaseRefused, answer.message);
+  };
+  hooks.done = [this](const KubeWrite& write) {
+    ++done_[static_cast<std::size_t>(write.kind)];
+    if (write.kind == WriteKind::kRelease && !write.job) ++opened_outside_;
+    notices_.tell_written(write);
+  };
+  hooks.monotonic_ms = context_.ports.monotonic_ms;
+  return hooks;
+}
+
+}  // namespace subak

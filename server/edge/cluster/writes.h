@@ -1,0 +1,65 @@
+// Makes the edge's writes to the API server, and handles refusals. A refusal is reported to the
+// core, logged, and told to users.
+//
+// It owns the Writer with the calls under way, and the counts of what was done and refused. Threads:
+// the edge's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/limits.h"
+#include "server/edge/cluster/edge_context.h"
+#include "server/edge/cluster/edge_session.h"
+#include "server/edge/cluster/notices.h"
+#include "server/edge/writes/write_queue.h"
+#include "server/edge/writes/writer.h"
+
+namespace subak {
+
+class Writes {
+ public:
+  // All outlive it.
+  Writes(EdgeContext& context, EdgeSession& session, WriteQueue& queue, Notices& notices);
+  Writes(const Writes&) = delete;
+  Writes& operator=(const Writes&) = delete;
+
+  // Gives up the releases of pods that the scheduler has found no node for during
+  // limits::kUnschedulableMs.
+  void report_unschedulable();
+  // Begins the writes that the queue gives. Call while the session follows.
+  void turn();
+
+  // True if limits::kMaxEdgeWrites are under way: no further write may begin.
+  bool is_full() const { return writer_.under_way() >= limits::kMaxEdgeWrites; }
+  // For writes that follow from no effect. Call begin() only if not is_full().
+  Writer& writer() { return writer_; }
+
+  using Counts = std::array<std::uint64_t, EnumText<WriteKind>::names.size()>;
+  // The writes done, by kind.
+  const Counts& done() const { return done_; }
+  // The writes that the API server refused for too long, by reason.
+  const std::map<std::string, std::uint64_t>& refused() const { return refused_; }
+  // The gates opened where pods are not managed.
+  std::uint64_t opened_outside() const { return opened_outside_; }
+
+ private:
+  bool say_refused(const std::string& uid, Cause cause, const std::string& words);
+  void say_end_refused(const KubeWrite& write, const std::string& words);
+  void mark_refused(const KubeWrite& write, const std::string& words);
+  void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
+  WriterHooks hooks();
+
+  EdgeContext& context_;
+  EdgeSession& session_;
+  WriteQueue& queue_;
+  Notices& notices_;
+  Writer writer_;
+  Counts done_{};
+  std::map<std::string, std::uint64_t> refused_;
+  std::uint64_t opened_outside_ = 0;
+};
+
+}  // namespace subak

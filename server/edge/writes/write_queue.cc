@@ -1,0 +1,68 @@
+#include "server/edge/writes/write_queue.h"
+
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace subak {
+
+void WriteQueue::want(Effect effect, bool inherited) {
+  outdated_ = true;
+  planned_.clear();
+  put(std::move(effect), ++last_order_, inherited);
+}
+
+void WriteQueue::put(Effect effect, std::uint64_t order, bool inherited) {
+  fence_.take(effect, inherited);
+  const JobId job = effect.job;
+  wanted_[job] = {std::move(effect), order};
+}
+
+void WriteQueue::confirm(std::vector<Effect> all, std::uint64_t asked, bool inherited) {
+  std::map<JobId, Effect> now_wanted;
+  for (Effect& effect : all) now_wanted.emplace(effect.job, std::move(effect));
+  for (auto& [job, effect] : now_wanted) {
+    const auto known = wanted_.find(job);
+    if (known != wanted_.end() && known->second.order > asked) continue;
+    const std::uint64_t order = known == wanted_.end() ? ++last_order_ : known->second.order;
+    put(std::move(effect), order, inherited);
+  }
+  std::erase_if(wanted_, [&](const auto& entry) {
+    return entry.second.order <= asked && !now_wanted.contains(entry.first);
+  });
+  planned_.clear();
+  outdated_ = true;
+}
+
+void WriteQueue::drop(JobId job) {
+  if (job) wanted_.erase(job);
+  planned_.clear();
+}
+
+void WriteQueue::forget() {
+  wanted_.clear();
+  fence_.clear();
+  planned_.clear();
+}
+
+void WriteQueue::plan(const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms) {
+  constexpr std::size_t kPlanned = 256;
+  const bool due = due_ms_ != 0 && monotonic_ms >= due_ms_;
+  if (!planned_.empty() || !(outdated_ || due)) return;
+  fence_.prune(cache_);
+  Plan plan = plan_writes(wanted_, fence_, cache_, attempts, now_ms, monotonic_ms, kPlanned);
+  for (const JobId job : plan.settled) wanted_.erase(job);
+  planned_.assign(std::make_move_iterator(plan.writes.begin()),
+                  std::make_move_iterator(plan.writes.end()));
+  due_ms_ = plan.next_ms;
+  outdated_ = planned_.size() == kPlanned;
+}
+
+KubeWrite WriteQueue::take() {
+  KubeWrite write = std::move(planned_.front());
+  planned_.pop_front();
+  outdated_ = outdated_ || planned_.empty();
+  return write;
+}
+
+}  // namespace subak
