@@ -35,6 +35,8 @@ class EdgeSession {
   // Both outlive the session.
   EdgeSession(EdgeContext& context, Watches& watches, SessionHooks hooks)
       : context_(context), watches_(watches), hooks_(std::move(hooks)) {}
+  EdgeSession(const EdgeSession&) = delete;
+  EdgeSession& operator=(const EdgeSession&) = delete;
 
   // Begins a session if none is on and the pause is over.
   void begin_if_due();

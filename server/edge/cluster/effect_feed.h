@@ -1,7 +1,8 @@
 // Takes the core's effects on the cluster into the queue of writes. While effects are outstanding
 // it reads them again, since one may be lost, and the core sends none when an effect is done.
 //
-// It owns the subscription. Threads: the edge's; the core's thread only wakes it.
+// It owns the subscription. Threads: the edge's. The core's thread wakes it through the inbox. Once
+// the edge's thread has ended, any may call cancel().
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,8 @@ class EffectFeed {
   // All outlive it.
   EffectFeed(EdgeContext& context, EdgeSession& session, WriteQueue& queue)
       : context_(context), session_(session), queue_(queue) {}
+  EffectFeed(const EffectFeed&) = delete;
+  EffectFeed& operator=(const EffectFeed&) = delete;
 
   // Subscribes to the effects on the cluster. It ends the session if the service is stopping.
   void subscribe(ClusterId id);

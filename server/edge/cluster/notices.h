@@ -21,6 +21,8 @@ class Notices {
  public:
   // Both outlive it.
   Notices(EdgeContext& context, const EdgeSession& session);
+  Notices(const Notices&) = delete;
+  Notices& operator=(const Notices&) = delete;
 
   // Records an Event on the pod and on its owner, if it has one.
   void tell_pod(const std::string& uid, const char* reason, const char* action,

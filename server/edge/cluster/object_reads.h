@@ -17,6 +17,8 @@ namespace subak {
 class ObjectReads {
  public:
   explicit ObjectReads(EdgeContext& context) : context_(context) {}
+  ObjectReads(const ObjectReads&) = delete;
+  ObjectReads& operator=(const ObjectReads&) = delete;
 
   // Reads the leases of silent nodes: their last sign of life. Any answer is enough: without a
   // lease the node's own status is used.

@@ -24,6 +24,8 @@ class Reports {
   Reports(EdgeContext& context, EdgeSession& session, const Watches& watches, WriteQueue& queue,
           Notices& notices)
       : context_(context), session_(session), watches_(watches), queue_(queue), notices_(notices) {}
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
 
   // Sends the updates that wait, limits::kMaxEdgePosts without a reply at most.
   void tell();

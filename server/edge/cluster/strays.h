@@ -20,6 +20,8 @@ class Strays {
   // All outlive it.
   Strays(EdgeContext& context, const EdgeSession& session, Writes& writes)
       : context_(context), session_(session), writes_(writes) {}
+  Strays(const Strays&) = delete;
+  Strays& operator=(const Strays&) = delete;
 
   // Opens a gate if one is due, limits::kOpenedPerSecond at most. Call while the session follows.
   void open();

@@ -24,6 +24,8 @@ class Watches {
   // `on_change` is called before each change of a pod or an owner goes into the cache.
   Watches(EdgeContext& context, std::function<void()> on_change)
       : context_(context), on_change_(std::move(on_change)) {}
+  Watches(const Watches&) = delete;
+  Watches& operator=(const Watches&) = delete;
 
   // Follows all kinds but pods.
   void follow_others();
