@@ -8,6 +8,7 @@
 
 namespace subak::api {
 
+// `Clusters` is a repeated field of v1::Cluster. A cluster that `now` lacks keeps what it has.
 template <class Clusters>
 void put_known_as(const View& now, Clusters* clusters) {
   for (v1::Cluster& row : *clusters) {

@@ -34,8 +34,10 @@ enum class Role : unsigned char {
 };
 
 using TokenDigest = std::array<unsigned char, 32>;  // SHA-256
+// Of the bytes as they are, without trimming.
 TokenDigest digest_of(std::string_view token);
 
+// A value: streams keep a copy of it as it was at admission.
 struct Caller {
   Role role = Role::kViewer;
   std::string subtree;  // kTeamAdmin: an account path
@@ -53,30 +55,42 @@ struct Caller {
 
 // The callers of a token file. The error's field is "tokens:LINE".
 using Tokens = std::map<TokenDigest, Caller>;
+// kInvalid also for a text without tokens or with more than limits::kMaxTokens. No error has a
+// token in it. A subtree is taken as written: it need not exist.
 Result<Tokens> parse_tokens(std::string_view text);
 
 // The rights of a caller now, compared with those it had when it was admitted.
+// kGood: as admitted. kLess: a role below the required one. kGone: the token is unknown, or has
+// another name now.
 enum class Standing : unsigned char { kGood, kLess, kGone };
 
 // Threads: any.
+// Readers work on one version of the tokens while load() replaces it.
 class Authenticator {
  public:
   // Without a file every caller is "loopback", if `loopback_admin`. Call load() before use.
+  // `token_file`: a path; empty: there is none.
   explicit Authenticator(std::string token_file, bool loopback_admin = true)
       : file_(std::move(token_file)), loopback_admin_(loopback_admin) {}
   bool wants_token() const { return !file_.empty(); }
   // Reads the file (again). On an error the tokens stay unchanged.
+  // kInvalid, field "tokens" or "tokens:LINE". Without a file it does nothing. Reads the whole
+  // file, so not on the loop's thread.
   std::optional<Error> load();
   // Returns the caller of an "authorization" value from `peer` (gRPC's name of it), or nothing for
   // a missing or unknown token. Its run time does not depend on the known tokens.
+  // "Bearer " is matched as written, with one blank. A caller on the Unix socket ("unix:...") needs
+  // no token, but has the role of a token that it shows.
   std::optional<Caller> caller(std::string_view authorization, std::string_view peer) const;
   // Tells whether `caller` would still be admitted where `least` is required. kLess: the token is
   // known, with a lesser role.
+  // A caller that needed no token is always kGood.
   Standing standing(const Caller& caller, Role least) const;
   // Says why the file is not private and how to fix that; empty if it is private. As of load().
   std::string warning() const;
 
  private:
+  // null before the first load().
   std::shared_ptr<const Tokens> tokens() const;
 
   std::string file_;

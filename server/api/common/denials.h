@@ -15,6 +15,8 @@
 namespace subak::api {
 
 // Threads: any.
+// Memory: at most limits::kMaxDenialsRemembered pairs of caller and subject. It keeps no row
+// itself.
 class Denials {
  public:
   struct Row {
@@ -27,6 +29,7 @@ class Denials {
   std::vector<Row> note(const Row& refusal, DurationMs now);
 
  private:
+  // Drops the refusals whose minute is over.
   void forget(DurationMs now) SUBAK_REQUIRES(mutex_);
 
   Mutex mutex_;

@@ -11,6 +11,7 @@
 
 namespace subak::api {
 
+// It returns at once. `fn` runs once and cannot be cancelled. Threads: any.
 inline void run_later(std::chrono::milliseconds delay, std::function<void()> fn) {
   auto alarm = std::make_shared<grpc::Alarm>();
   grpc::Alarm& set = *alarm;

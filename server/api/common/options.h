@@ -28,12 +28,15 @@ struct ApiDenial {
 };
 
 // An operator declares all facts after `until` lost (AdminService.AcceptLoss).
+// With validate_only nothing is declared, and the answer is the same.
 struct LossAsked {
+  // The last fact that stays, by its number.
   std::uint64_t until = 0;
   std::string actor, reason;
   bool validate_only = false;
 };
 // The last fact that this replica knows as durable but that the database lacks.
+// known_seq 0: it knows of none. known_ms: when that fact was made.
 struct LossSeen {
   std::uint64_t known_seq = 0;
   TimeMs known_ms = 0;
@@ -46,9 +49,9 @@ struct ApiOptions {
   // anything is closed. If there is none, the new connection is closed.
   ListenerLimits connections{limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer};
   std::string tls_cert, tls_key;  // PEM files; both or none
-  // The token file, see server/api/common/auth.h. Empty: plaintext on loopback only, and every caller is
-  // the admin "loopback". Set: every call needs a token, and an address beyond loopback requires
-  // tls_cert. The server speaks TLS if tls_cert is set.
+  // The token file, see server/api/common/auth.h. Empty: plaintext on loopback only, and every
+  // caller is the admin "loopback". Set: every call needs a token, and an address beyond loopback
+  // requires tls_cert. The server speaks TLS if tls_cert is set.
   std::string token_file;
   // False: a loopback caller is not an admin when there is no token file.
   bool loopback_admin = true;
@@ -56,6 +59,7 @@ struct ApiOptions {
   // `socket_users`, and closes the connection of any other user. A caller there is the admin
   // "socket", or has the role of the token that it shows.
   std::string socket;
+  // User ids.
   std::vector<std::uint32_t> socket_users;
   std::string version;                 // for AdminService.GetStatus
   Mode default_mode = Mode::kObserve;  // of clusters that an import creates
@@ -76,6 +80,7 @@ struct ApiOptions {
 };
 
 // The objects that the server uses. They outlive it.
+// References: the caller owns them. All must be started before the server.
 struct ApiDeps {
   Runtime& runtime;
   Follower& follower;

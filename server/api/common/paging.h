@@ -12,6 +12,7 @@
 
 namespace subak::api {
 
+// A position in a list; a value.
 struct Page {
   std::size_t size = 0;
   std::uint64_t after = 0;  // 0: from the start
@@ -19,6 +20,9 @@ struct Page {
 
 // Reads a page's size and token; 0 is the default size, and a larger size than the limit is cut to
 // it.
+// INVALID_ARGUMENT by `check`: a negative size, or a token that is not a number above 0. The result
+// is then not to be used. A token is not bound to a request: with other filters it is still
+// accepted.
 inline Page read_page(Check& check, std::int32_t size, const std::string& token) {
   Page page;
   check.number("page_size", size, 0, INT32_MAX);
@@ -34,9 +38,12 @@ inline Page read_page(Check& check, std::int32_t size, const std::string& token)
 }
 
 // Counts the rows and bytes of a page. add() returns false if the row just added is the last.
+// Threads: one.
 class PageMeter {
  public:
   explicit PageMeter(const Page& page) : left_(page.size) {}
+  // `row_bytes`: the serialized size. The row is always part of the page, so a page has a row even
+  // if that row alone is too large. Do not call it after it returned false.
   bool add(std::size_t row_bytes) {
     bytes_ += row_bytes;
     return --left_ > 0 && bytes_ < limits::kMaxPageBytes;

@@ -9,6 +9,7 @@
 
 namespace subak::api {
 
+// The engine compares the content: the same id with another content is refused.
 struct RequestFingerprint {
   std::string request_id;
   std::uint64_t content = 0;  // 0: no request id
@@ -16,6 +17,8 @@ struct RequestFingerprint {
 
 // Computes the identity of `in`. The messages have no maps, so their bytes are their fields in the
 // order of the field numbers.
+// Requests of different methods differ, since the message's full name counts too. A field at its
+// default counts as absent. `Request` has a field request_id.
 template <class Request>
 RequestFingerprint fingerprint_of(const Request& in) {
   if (in.request_id().empty()) return {};

@@ -20,18 +20,24 @@
 namespace subak::api {
 
 // True if no review has different answers under `a` and `b`. Cheap enough for each batch.
+// Accounts are compared by identity: Views share what did not change.
 bool is_same_admission_snapshot(const View& a, const View& b);
 
 // Returns a complete copy in parts of about limits::kAdmissionSnapshotPartBytes. The View has
 // accounts and clusters.
+// The first part `begins` and has the rules, the last is `complete`. All have the View's sequence.
 std::vector<v1::StaticResponse> admission_snapshot_parts(const View& view,
                                                          const AdmissionConfig& config);
 
 // The copy as one message, written and read. At most limits::kMaxAdmissionSnapshotBytes are read.
+// The error has field "copy" for bytes that are no message, are too many, or are not complete; else
+// it names the field.
 std::string admission_snapshot_bytes(const View& view, const AdmissionConfig& config);
 Result<AdmissionBasis> read_admission_snapshot(std::string_view bytes);
 
 // Assembles the parts of a copy.
+// A part of another sequence, or a second beginning, refuses the copy. Memory: at most
+// limits::kMaxAdmissionSnapshotBytes of parts.
 class AdmissionSnapshotAssembler {
  public:
   // Returns the copy once `part` completes it. An error names the field and refuses the whole copy.
@@ -39,6 +45,7 @@ class AdmissionSnapshotAssembler {
   Result<std::optional<AdmissionBasis>> take(const v1::StaticResponse& part);
 
  private:
+  // Checks the part against those before it, and merges it.
   std::optional<Error> add(const v1::StaticResponse& part);
 
   v1::StaticResponse whole_;

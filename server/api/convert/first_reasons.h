@@ -16,11 +16,14 @@ namespace subak::api {
 // them. A page examines at most `most_nodes` nodes. Threads: the follower's.
 class FirstReasons {
  public:
+  // `engine` outlives it. One object serves one page: the state must not change meanwhile.
   FirstReasons(const Engine& engine, std::size_t most_nodes)
       : engine_(engine), most_nodes_(most_nodes) {}
 
   // Returns the job's first reason. nullptr: the page has used up its work, or the job does not
   // wait.
+  // `position`: in the queue, from 1; 0: unknown. The pointer is valid as long as this object. A
+  // cached answer is still given after the work is used up.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
     if (!is_waiting(row.state)) return of_crowd(row);
     const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";

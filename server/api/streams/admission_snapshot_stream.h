@@ -20,17 +20,22 @@ namespace subak::api {
 using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
 
 // One Static stream.
+// It holds at most two copies: the one that is being sent and the newest.
 class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
  public:
+  // Both outlive the stream.
   AdmissionSnapshotStream(StreamSet& set, class AdmissionSnapshotHub& hub);
   // Queues the newest copy. It is sent at once, or after the copy that is being sent.
+  // Replaces a copy that has not begun to be sent. Threads: any.
   void offer(std::shared_ptr<const AdmissionSnapshot> copy);
   // True if the stream is still sending this copy.
+  // Or if this copy is the next. Threads: any.
   bool holds(const AdmissionSnapshot* copy);
 
  private:
   void drained() override;
   void ended() override;
+  // Queues all parts of the next copy, if there is one. Threads: any.
   void send();
 
   AdmissionSnapshotHub& hub_;
@@ -46,14 +51,23 @@ class AdmissionSnapshotHub {
   // `config` outlives it.
   AdmissionSnapshotHub(Follower& follower, const AdmissionConfig& config)
       : follower_(follower), config_(config) {}
+  // The hub keeps the stream alive until remove(), which the stream calls when it is over. add()
+  // sends nothing: call ask() after it.
   void add(const std::shared_ptr<AdmissionSnapshotStream>& stream);
   void remove(const AdmissionSnapshotStream* stream);
+  // It compares the batch's View with the last one (is_same_admission_snapshot()). A change leads
+  // to one read, however many streams are open. A read that was refused is repeated with the next
+  // batch.
   void on_durable(const Released& batch);  // as WatchHub::on_durable
   // Requests a read that sends a copy. False: the queue of reads is full.
+  // Or the follower has stopped. A read that is queued already counts as asked.
   bool ask();
 
  private:
+  // On the follower's thread: makes the copy and offers it to all streams.
   void send(const Engine& engine);
+  // At most limits::kMaxAdmissionSnapshots copies stay in memory. Streams that hold an older one
+  // end with RESOURCE_EXHAUSTED.
   void end_slowest(const std::vector<std::shared_ptr<AdmissionSnapshotStream>>& streams);
 
   Follower& follower_;

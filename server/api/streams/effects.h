@@ -12,11 +12,19 @@
 
 namespace subak::api {
 
+// An effect may arrive more than once: a launcher must accept a repetition. Each message has the
+// epoch of the leader, so that a launcher can drop those of an earlier leader. The stream ends
+// - with RESOURCE_EXHAUSTED if the launcher reads too slowly (limits::kMaxEffectBacklog);
+// - with UNAVAILABLE if the service stops.
+// The launcher then connects again and gets all effects that still hold.
 class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
  public:
   // `store` has the epoch under which effects are sent. It outlives the stream.
+  // `set` and `launchers` outlive it too. `cluster`: its name, under which the stream counts in
+  // `launchers` from start() to its end.
   EffectsWriter(StreamSet& set, Observers& launchers, const Store& store, std::string cluster);
   // Call after begin(). The stream ends with UNAVAILABLE if the runtime does not run.
+  // Subscribes to the cluster's effects. `runtime` outlives the stream.
   void start(Runtime& runtime, ClusterId cluster);
 
  private:

@@ -24,19 +24,24 @@ namespace subak::api {
 
 // The clusters that open Observe or Effects streams follow now, counted by the name that each
 // stream gave (empty: the only cluster). Threads: any.
+// Streams of one service, or launchers: one object for each kind.
 class Observers {
  public:
+  // Each begin() is followed by one end() with the same name.
   void begin(const std::string& cluster);
   void end(const std::string& cluster);
+  // Returns the counts; a reserved cluster has one more.
   std::map<std::string, std::size_t> read() const;
   // True if a stream follows this cluster. `alone`: it is the only cluster, which needs no name.
   bool any(const std::string& cluster, bool alone) const;
   // Marks the cluster as followed by an edge of this service as long as it runs.
+  // Call before the server starts. It cannot be undone.
   void reserve(const std::string& cluster);
   // True if an edge of this service follows the named cluster; `alone` as above.
   bool ours(const std::string& cluster, bool alone) const;
 
-  // Returns a number for a new session, greater than any returned before and any in `view`.
+  // Returns a number for a new session, greater than any in `view` and any returned before.
+  // Sessions order the lists of one cluster: the engine refuses events of an older one.
   std::uint64_t next_session(const View& view);
   // Counts an event that was refused because another session is newer.
   void count_stale() { ++stale_; }
@@ -51,15 +56,27 @@ class Observers {
 };
 
 // The refusal of an Observe or Effects stream for a cluster that an edge of this service follows.
+// kPrecondition, field "cluster".
 Error follows_itself(const std::string& cluster);
 
+// The protocol, see v1::ObserveRequest:
+// - sequences rise; the stream's first event names the cluster, and later ones the same or none;
+// - list_begin starts a session, and its acknowledgement has the session's number;
+// - the first event may name a session that an earlier stream began.
+// A breach ends the stream with INVALID_ARGUMENT. An event that is refused for its content does
+// not: its acknowledgement has the error. An event is acknowledged once its facts are durable, in
+// the order of the sequences. At most limits::kMaxObserveInFlight wait for that.
 class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
                             public Closable,
                             public std::enable_shared_from_this<ObserveStream> {
  public:
+  // All three outlive the stream. `actor`: the caller, as the audit log shows it.
   ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime, std::string actor);
   // Call once. A refusal ends the stream before it reads anything.
+  // `ready`: OK, or why this replica takes no events; it becomes the status.
   void begin(const Admission& admission, const grpc::Status& ready);
+  // Only the first close counts. Events that were read are still decided; their acknowledgements
+  // are lost. Threads: any.
   void close(const grpc::Status& status) override;
 
   void OnReadDone(bool ok) override;
@@ -68,6 +85,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   void OnDone() override;
 
  private:
+  // An event that was read and not acknowledged yet.
   struct Pending {
     std::uint64_t sequence = 0;
     std::uint64_t session = 0;  // that this event begins
@@ -77,11 +95,16 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
 
   void take_event();                          // handles the event just read
   std::optional<grpc::Status> check_order();  // a breach of protocol ends the stream
+  // Fails if the event names a session other than the stream's.
   void check_session(Check& check);
   void submit();  // posts input_, or tries again soon
+  // Records the answer to the event. The loop's thread, or the reading thread for an event that was
+  // refused here.
   void settle(std::uint64_t sequence, std::optional<Error> error);
+  // Reads the next event, unless one is open, too many are pending, or the stream ends.
   void read_more();
   void advance();  // acknowledges; finishes once all is acknowledged
+  // Moves the answers of the oldest settled events into `ack`, with the session that began.
   void collect_locked(v1::ObserveResponse* ack) SUBAK_REQUIRES(mutex_);
 
   StreamSet& set_;
@@ -99,6 +122,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   };
   Incoming incoming_;
 
+  // Guards what both gRPC's threads and the loop use.
   Mutex mutex_;
   std::deque<Pending> pending_ SUBAK_GUARDED_BY(mutex_);  // by sequence
   // Where the stream is.

@@ -20,42 +20,53 @@
 namespace subak::api {
 
 // An admitted caller, or the status of the refusal.
+// Without a caller `refusal` is not OK.
 struct Admission {
   std::optional<Caller> caller;
   Role least = Role::kViewer;  // role that the call needs
   grpc::Status refusal;
 };
 
+// Limits count per kind. The order is that of the names in refusals.
 enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
 
 // A stream that ends when the service ends.
 class Closable {
  public:
   virtual ~Closable() = default;
+  // Ends the stream with this status. It returns at once, and the stream goes away later. Threads:
+  // any, several at once.
   virtual void close(const grpc::Status& status) = 0;
 };
 
 // The open streams. Threads: any.
 class StreamSet {
  public:
+  // `auth` outlives the set.
   explicit StreamSet(const Authenticator& auth) : auth_(auth) {}
   // Adds a stream. OK, or the admission's refusal, "the service is stopping", or RESOURCE_EXHAUSTED
   // at limits::kMaxStreamsPerCaller or kMaxStreams of this kind. A refused stream is not kept.
   grpc::Status add(const std::shared_ptr<Closable>& stream, StreamKind kind,
                    const Admission& admission);
+  // Forgets a stream that is over; without effect for one that it does not have.
   void remove(const std::shared_ptr<Closable>& stream);
+  // Ends all streams with UNAVAILABLE and refuses every later add().
   void close_all();
   // Call after the tokens were read again. Ends the streams of removed tokens with UNAUTHENTICATED,
   // and those whose role no longer suffices with PERMISSION_DENIED.
+  // Calls close() without holding the lock.
   void check_rights();
 
  private:
+  // The caller as it was admitted, and the role that its stream needs.
   struct Owner {
     StreamKind kind;
     Caller caller;
     Role least;
   };
+  // OK, or why the caller would not be admitted now.
   grpc::Status refusal_of(const Owner& owner) const;
+  // OK, or RESOURCE_EXHAUSTED with the limit and its number.
   grpc::Status limit_reached(StreamKind kind, const std::string& actor) SUBAK_REQUIRES(mutex_);
 
   const Authenticator& auth_;
@@ -67,9 +78,11 @@ class StreamSet {
 };
 
 // Counts the memory of all streams of one kind. Threads: any.
+// Approximate: protobuf's SpaceUsedLong() and the size of queue entries.
 class StreamBytes {
  public:
   // Wraps a message for any number of streams. It counts once, until the last of them releases it.
+  // It may outlive this object.
   template <class Message>
   std::shared_ptr<const Message> keep(Message message) {
     const std::size_t bytes = message.SpaceUsedLong();
@@ -82,6 +95,7 @@ class StreamBytes {
   }
   void add(std::size_t bytes) { *used_ += bytes; }
   void remove(std::size_t bytes) { *used_ -= bytes; }
+  // In bytes.
   std::size_t used() const { return *used_; }
 
  private:
@@ -91,16 +105,21 @@ class StreamBytes {
 // The writing side of a stream. gRPC owns a reactor until OnDone. begin() makes the writer keep
 // itself alive until then. Afterwards push() and close() have no effect for callers that still hold
 // it.
+// Threads: push(), backlog(), idle() and close() from any thread. gRPC calls the On... methods on
+// its own threads, one at a time for writes. A subclass is created with std::make_shared.
 template <class Message>
 class QueueWriter : public grpc::ServerWriteReactor<Message>,
                     public Closable,
                     public std::enable_shared_from_this<QueueWriter<Message>> {
  public:
   // `bytes`, if not null, counts the memory of the queue itself.
+  // `most`: messages that may wait, without the one being written. `set` and `bytes` outlive the
+  // writer.
   QueueWriter(StreamSet& set, std::size_t most, StreamBytes* bytes = nullptr)
       : set_(set), most_(most), bytes_(bytes) {}
 
   // Call once, from the method's handler. False: the stream has ended with the refusal.
+  // The refusal is that of StreamSet::add().
   bool begin(StreamKind kind, const Admission& admission) {
     self_ = this->shared_from_this();
     const grpc::Status status = set_.add(self_, kind, admission);
@@ -109,6 +128,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   }
   // Queues a message. One message too many ends the stream with RESOURCE_EXHAUSTED. False: the
   // stream has ended.
+  // A shared message is not copied, so many streams can send one.
   bool push(Message message) { return push(std::make_shared<const Message>(std::move(message))); }
   bool push(std::shared_ptr<const Message> message) {
     bool overflow = false;
@@ -145,6 +165,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     }
     this->Finish(status_);
   }
+  // True if nothing waits or is being written, and the stream has not ended.
   bool idle() {
     const MutexLock lock(mutex_);
     return !closing_ && !writing_ && queue_.empty();
@@ -179,8 +200,10 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
 
  protected:
   // Called on a gRPC thread when every queued message was written. Push more if there is more.
+  // It may run at the same time as a push() by another thread.
   virtual void drained() {}
   // Called when the stream is over.
+  // Once, on a gRPC thread, before the set forgets the stream.
   virtual void ended() {}
 
  private:
@@ -191,6 +214,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     writing_ = true;
     this->StartWrite(current_.get());
   }
+  // Adds this many queue entries to `bytes_`, or removes them.
   void count(std::ptrdiff_t entries) SUBAK_REQUIRES(mutex_) {
     if (bytes_ == nullptr) return;
     const std::size_t bytes = sizeof(current_) * static_cast<std::size_t>(std::abs(entries));
