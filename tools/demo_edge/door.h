@@ -1,5 +1,7 @@
 // The present address of the service. A thread that calls the service waits here while it is down,
 // and repeats a lost call.
+// The demo kills and restarts the service. The ports then change, and a caller must not use the old
+// ones.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -18,17 +20,22 @@
 
 namespace subak::demo {
 
+// Since 1970, by the system clock.
 std::int64_t wall_ms();
+// CLOCK_BOOTTIME: it goes on while the machine sleeps.
 std::int64_t boot_ms();  // of a clock that is never set
 
 // Threads: any.
 class Door {
  public:
+  // Valid as long as a caller holds it; its service may be gone.
   struct Link {
     Ports ports;
     std::shared_ptr<grpc::Channel> channel;
   };
+  // Wakes all callers that wait. It opens a plaintext channel lazily, so no error comes from here.
   void open(const Ports& ports);
+  // Callers of wait() wait from now on; calls under way go on.
   void close();
   // Closes for good: wait() returns at once from now on.
   void shut();
@@ -36,8 +43,13 @@ class Door {
   std::optional<Link> wait();
 
   // Makes one gRPC call, repeated while the service is away. `fn(stub, context)` makes it.
+  // `fn` takes a Service::Stub& and a grpc::ClientContext*, and must be repeatable. It gets new
+  // ones each time, with a deadline of 20 s. Repeated are UNAVAILABLE, CANCELLED,
+  // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNKNOWN and INTERNAL, up to 200 times and 50 ms apart.
+  // CANCELLED without a call: shut() was called.
   template <class Service, class Call>
   grpc::Status call(Call fn);
+  // Of all calls so far.
   int repeats() const { return repeats_; }
 
  private:

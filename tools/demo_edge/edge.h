@@ -22,7 +22,9 @@ namespace subak::demo {
 
 // One pod, or one attempt of a rank of an API job. `order` counts all events at the edge, so that
 // "before" is exact even within a millisecond.
+// Times are wall clock in ms.
 struct Pod {
+  // Its uid; of an API job "JOB/RANK/ATTEMPT".
   std::string key;
   v1::PodRecord record;  // uid is empty for API jobs
   std::string job;       // as in its effect; empty while gated
@@ -33,6 +35,7 @@ struct Pod {
   std::int64_t hold_end_ms = 0;  // of an API job, by the steady clock; 0: the hold has no end
   bool started = false;          // of an API job: its binding was acknowledged
   bool running = false;
+  // The service has acknowledged the end, or the refusal of a repeated report of it.
   bool end_acknowledged = false;
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
   bool from_api() const { return record.uid().empty(); }
@@ -49,6 +52,7 @@ struct Pace {
 
 class Edge {
  public:
+  // Since the start. A pod counts once, however often its effect comes.
   struct Counts {
     int gated = 0;   // pods stored with Subak's gate
     int placed = 0;  // pods that got a node by an effect
@@ -60,38 +64,53 @@ class Edge {
     std::int64_t stalled_ms = 0;  // how long this machine stopped the edge's clock
   };
 
+  // The address outlives the edge. `nodes`: reported with each list, all ready.
   Edge(Door& door, std::vector<v1::NodeSpec> nodes, Pace pace = {})
       : door_(door), nodes_(std::move(nodes)), pace_(pace) {}
+  // Call shut() of the address before: the threads may wait there.
   ~Edge() { stop(); }
+  // Call once, with the door open or not.
   void start();
+  // Joins. Reports that wait in the outbox are written first if the stream holds.
   void stop();
 
   // Stores a created pod.
+  // A record with the uid of an earlier one replaces it, and counts again.
   void store(const v1::PodRecord& record);
   // Sets how long the pods of this job run, instead of a few seconds.
+  // In ms, from its running on. It does not change pods that run already.
   void set_duration(const std::string& job, std::int64_t ms);
   // Sets the time limit of this API job; a pod has its own. Pods run for a part of it, by their
   // job's name.
+  // `ms`: the limit. They run for 60 to 90 percent of it.
   void set_limit(const std::string& job, std::int64_t ms);
   // Waits until the service has acknowledged this many complete lists.
+  // False: it took longer than `timeout_ms`. Lists count from the edge's start.
   bool wait_lists(int lists, std::int64_t timeout_ms);
 
   Counts counts() const;
   // True if no pod lives and no report waits for an acknowledgement.
+  // Also true before the first pod.
   bool idle() const;
+  // Returns copies, by key.
   std::vector<Pod> pods() const;
   const std::vector<v1::NodeSpec>& nodes() const { return nodes_; }
   // Returns faults: refused events, senseless effects.
   std::vector<std::string> complaints() const;
 
  private:
+  // What a pod does next, 100 ms after its gate opened (kBind), 150 ms later (kRun), and at its
+  // end.
   enum class Step { kBind, kRun, kEnd };
   using Due = std::pair<std::string, Step>;
 
   // edge_streams.cc
+  // One thread each, until the address is shut(). They open their stream again when it breaks.
   void observe_loop();
   void write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveResponse>& stream);
   void effects_loop();
+  // Handles refusals: of a binding, the pod ends; of a late report, nothing; any other is a
+  // complaint.
   void on_ack(const v1::ObserveResponse& ack);
   void pause_unless_stopping();
 
@@ -107,11 +126,15 @@ class Edge {
   static v1::ObserveRequest gone_event(const Pod& pod);
 
   // edge.cc
+  // Runs steps that are due. A timer that is more than 2 s late counts as a stall of the machine.
   void timer_loop();
   void on_effect(const v1::Effect& effect);
+  // All from here on with mutex_ held, but for timer_loop() and on_effect(), which take it.
   void open_gate(const v1::Effect& effect, const v1::EffectPod& place);
+  // Ends the pod. Any cause but a cancellation is a complaint.
   void evict(const v1::Effect& effect, const v1::EffectPod& place);
   void plan(const Pod& pod, Step step, std::int64_t at_ms);
+  // An API pod whose hold has ended by now does not bind.
   void run_step(const std::string& key, Step step);
   void end_pod(Pod& pod, v1::Cause cause);
   void answer_start(const std::string& key, const std::string& refused);

@@ -10,10 +10,13 @@
 
 namespace subak::demo {
 
+// The cluster's name in the configuration of deploy/demo. Product names are the values of the label
+// nvidia.com/gpu.product.
 inline constexpr char kCluster[] = "demo";
 inline constexpr char kH100[] = "NVIDIA-H100-80GB-HBM3";
 inline constexpr char kGb200[] = "NVIDIA-GB200";
 inline constexpr char kA100[] = "NVIDIA-A100-SXM4-80GB";
+// The rack's NVLink clique, as the label nvidia.com/gpu.clique has it: UUID and clique number.
 inline constexpr char kClique[] = "5f1d7c1e-9d0e-4d4e-8f6a-1b7f0c2a9e11.1";
 inline constexpr int kRackNodes = 18;
 inline constexpr int kRackGpusPerNode = 4;
@@ -25,16 +28,20 @@ inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 // - 2 nodes of 8 A100 cut into MIG slices (per GPU two 1g.10gb, one 2g.20gb, one 3g.40gb).
 std::vector<v1::NodeSpec> demo_fleet();
 
+// `account` is also the payer of pods in namespace `ns`.
 struct Team {
   std::string account, ns;
   std::vector<std::string> users;
+  // As in Account.shares, among siblings.
   std::int64_t shares;
   std::int64_t limit_gpus;  // 0: none
   double norm;              // its part of the whole tree, by shares
 };
+// Three teams; lives as long as the program.
 const std::vector<Team>& teams();
 
 // Returns the tree as UpdateAccount calls, parents first.
+// Each creates its account if it is missing, and has a request id. So they can be sent again.
 std::vector<v1::UpdateAccountRequest> demo_accounts();
 
 }  // namespace subak::demo

@@ -9,15 +9,20 @@
 
 namespace subak::demo {
 
+// Blocks both signals for the thread that creates it. A child process must unblock them (Process
+// does). Only the first signal counts.
 class Interrupt {
  public:
   // `then` is called once, on a thread of its own, when a signal comes.
+  // It is also called once if the object is destroyed without a signal.
   explicit Interrupt(std::function<void()> then);
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
+  // Joins its thread.
   ~Interrupt();
 
   // Waits; returns false as soon as a signal has come.
+  // True after `ms` without one. Threads: any.
   bool wait(int ms);
   bool came() const;
 

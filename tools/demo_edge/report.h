@@ -15,6 +15,7 @@ struct Restart {
 };
 
 // Prints the table. True if every check holds.
+// On stdout. Figures that are no check do not change the result.
 bool report(const Story& story, const Books& books, const std::vector<ShareLine>& shares,
             const Restart& restart, const Checks& checks);
 

@@ -14,14 +14,18 @@ struct HttpAnswer {
 };
 
 // Threads: one caller each.
+// Owns a curl handle, so connections are reused. Call curl_global_init() before.
 class WebhookClient {
  public:
+  // The address outlives it. `ca_file`: PEM, read at each connection; it may appear later.
   WebhookClient(Door& door, std::string ca_file);
   ~WebhookClient();
   WebhookClient(const WebhookClient&) = delete;
   WebhookClient& operator=(const WebhookClient&) = delete;
 
   // Posts a review, repeated while the service is away.
+  // To /mutate/demo, each try with a timeout of 10 s, up to 400 tries 50 ms apart. An HTTP error is
+  // an answer and not repeated. status 0: no try succeeded, or shut() was called.
   HttpAnswer post(const std::string& body);
   int repeats() const { return repeats_; }
 
@@ -34,6 +38,7 @@ class WebhookClient {
 };
 
 // A review's answer as a kube-apiserver reads it.
+// `message` is that of a refusal, for the user.
 struct Verdict {
   bool allowed = false;
   long code = 0;  // of a refusal
@@ -41,6 +46,7 @@ struct Verdict {
   nlohmann::json patch;  // empty array: none
 };
 // Reads the answer. An unreadable one has allowed false and code 0.
+// `uid`: the review's. An answer to another one counts as unreadable.
 Verdict read_verdict(const HttpAnswer& answer, const std::string& uid);
 
 }  // namespace subak::demo
