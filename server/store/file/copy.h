@@ -17,11 +17,16 @@ namespace subak {
 // `wanted` is called between parts; false ends the copy with an error. After an error there is no
 // `to`. Refused if the disk of `to` would have less than `spare_bytes` left. Commits to `from` go
 // on, but its log grows until the copy is done. Threads: any; a connection of its own.
+// Each part has 2048 pages. `from` is opened for reading only. Refusals are kPrecondition: `to`
+// exists already, its folder is missing, the disk lacks room, or SQLite failed (field
+// "store.copy").
 std::optional<Error> copy_store(const std::string& from, const std::string& to,
                                 const std::function<bool()>& wanted,
                                 std::int64_t spare_bytes = limits::kSpareDiskBytes);
 
 // Makes this file and its folder's entry durable.
+// By fsync(2) of both. kPrecondition: names what could not be synced, and the system's reason.
+// Blocks as long as the disk takes.
 std::optional<Error> sync_file(const std::string& path);
 
 }  // namespace subak

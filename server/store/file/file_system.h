@@ -13,6 +13,8 @@ namespace subak {
 std::uint32_t file_system_of(const std::string& path);
 // Refuses network file systems: their locks are not those of one machine, and their sync depends on
 // another machine.
+// `kind`: of file_system_of(). Known are NFS, SMB, 9P, AFS, Coda, Ceph and Lustre. An unknown kind
+// passes. So does FUSE, under which anything can lie.
 std::optional<Error> check_file_system(const std::string& path, std::uint32_t kind);
 
 }  // namespace subak

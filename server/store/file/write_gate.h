@@ -1,10 +1,13 @@
 // Admits one writer at a time, commits before background work.
+// It is a priority lock of two classes. Commits have no order among each other. Background work
+// waits while any commit waits, and may wait forever under unbroken commits. Threads: any.
 #pragma once
 
 #include "threads/mutex.h"
 
 namespace subak {
 
+// Outlives its turns.
 class WriteGate {
  public:
   enum class Who { kCommit, kBackground };
@@ -12,6 +15,7 @@ class WriteGate {
   // Holds the gate while it lives.
   class Turn {
    public:
+    // Blocks until the turn has come. Not recursive: one thread holds one turn at a time.
     Turn(WriteGate& gate, Who who) : gate_(gate) { gate_.enter(who); }
     ~Turn() { gate_.leave(); }
     Turn(const Turn&) = delete;
@@ -22,6 +26,7 @@ class WriteGate {
   };
 
  private:
+  // Takes the gate when it is free, background work only if no commit waits.
   void enter(Who who) {
     MutexLock lock(mutex_);
     if (who == Who::kCommit) {
@@ -41,6 +46,7 @@ class WriteGate {
     free_.notify_all();
   }
 
+  // Held for the bookkeeping alone, never during a turn.
   Mutex mutex_;
   CondVar free_;
   int commits_waiting_ SUBAK_GUARDED_BY(mutex_) = 0;

@@ -12,9 +12,11 @@
 namespace subak {
 
 // The last fact that stays: by its number, or the last one at or before a time (UTC).
+// Milliseconds since 1970.
 struct UntilTime {
   TimeMs time_ms = 0;
 };
+// A number is that of the last fact that stays, from 1.
 using Until = std::variant<std::uint64_t, UntilTime>;
 
 // The facts that stay and those left out.
@@ -32,6 +34,8 @@ struct Cut {
 
 // Reads all facts and finds the cut. Refused, with field `until`: a number or time beyond the last
 // fact, or before the first.
+// kInvalid; an empty store is refused too. Other errors are the reader's. Time and memory: one
+// replay of the facts that stay. Facts that are left out are only counted.
 Result<Cut> find_cut(StoreReader& reader, const Until& until);
 
 }  // namespace subak

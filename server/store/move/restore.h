@@ -10,6 +10,7 @@
 
 namespace subak {
 
+// `from` and `state` may be links; the file that `state` points to is replaced.
 struct RestoreOptions {
   std::string from;              // a backup, or the file of a service that is stopped
   std::string state;             // the file that subakd gets as --state
@@ -25,6 +26,7 @@ struct Restored {
 };
 
 // Adds to an error about a damaged backup that another backup helps.
+// Other errors pass unchanged.
 Error of_backup(Error error);
 
 // Copies, verifies the copy, and only then puts it in place; durable on return. Makes the folder
@@ -38,6 +40,9 @@ Error of_backup(Error error);
 //
 // With `until` the store is rebuilt from the facts that stay, by their numbers, with their rows of
 // ledger and audit log. Its state is proved to be the fold of these facts.
+// `from` is never changed. The work lies in STATE.restoring, which needs room for the copy (twice
+// with `until`). A broken run leaves it, and the next one removes it. Errors name `from`, not the
+// copy. kNotFound: `from` is missing or empty. kExists: there is a store and no `force`.
 Result<Restored> restore_store(const RestoreOptions& options);
 
 }  // namespace subak

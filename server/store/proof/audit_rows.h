@@ -16,10 +16,13 @@ namespace subak {
 // is a fact of its own, with its actor). `thing` identifies the edited object. The caller fills in
 // seq and time, and `before` if the fact lacks it: then that is what the last edit of the thing
 // left.
+// `before` and `after` are text for people, records in the form of core/text.h. An empty `after`
+// means that the object was removed, or that the row has no new state.
 struct AuditRow {
   std::string thing;
   AuditEntry entry;
 };
+// Refused edits and stops by Subak itself have a row too; a stop then has no actor.
 std::optional<AuditRow> audit_row(const fact::Body& body);
 
 // An operator's acceptance that all facts after `until`, which a replica knew up to `known`, are
@@ -32,6 +35,8 @@ struct LossAccepted {
   std::string reason;
 };
 // Returns the message, cut to the longest that is allowed.
+// At most limits::kMaxMessageBytes with the note about the cut. The numbers come first, so that
+// they always stay.
 std::string loss_message(const LossAccepted& loss);
 // Returns the acceptance in a fact; nullopt: the fact is not one.
 std::optional<LossAccepted> loss_accepted(const fact::Body& body);
@@ -49,16 +54,21 @@ auto audit_texts(Row& row) {
                     &e.before, &e.after, &e.error,   &e.request_id};
 }
 // Sets `before` from the last edit of the same thing, if the fact lacks it.
+// Also sets `subject` if the fact lacks it. What the fact has stays.
 void take_before(AuditRow& row, std::string subject, std::string after);
 
+// Writes into the transaction of its connection. Threads: those of the connection.
 class AuditWriter {
  public:
   // `seed`: start of the checksums.
+  // Before the first insert(). `db` outlives the writer. False: ask db.error().
   bool prepare(Connection& db, std::uint32_t seed);
   // Writes a row. `ord`: counts the rows from 1. False: ask the connection; or the thing's last row
   // is damaged.
+  // Number and time are those of `fact`.
   bool insert(std::uint64_t ord, const Fact& fact, AuditRow row);
   // Returns the row that insert() found damaged.
+  // As the number of its fact; nullopt: the last insert() found none.
   std::optional<std::uint64_t> damaged() const { return damaged_; }
 
  private:
@@ -75,9 +85,12 @@ inline constexpr std::string_view kAuditColumns =
     "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
 // Reads a row; nullopt: its checksum is wrong.
 std::optional<AuditRow> read_audit_row(const Statement& query, std::uint32_t seed);
+// Of the present row, without a check.
 std::uint64_t audit_ord(const Statement& query);
 
 // True if the query selects the entry.
+// Times are from_ms <= t < to_ms. A subject selects itself and, as a path, all below it ("a"
+// selects "a.b" and "a/u"). Empty filters select all.
 bool wants(const AuditQuery& query, const AuditEntry& entry);
 
 }  // namespace subak

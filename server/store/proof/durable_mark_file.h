@@ -12,6 +12,7 @@
 
 namespace subak {
 
+// Compared with what the database has under `seq`.
 struct MarkedFact {
   std::uint64_t seq = 0;  // 0: none
   TimeMs time_ms = 0;
@@ -23,12 +24,16 @@ struct MarkedFact {
 
 // Returns the checksum of number, time, kind and body: another fact under the same number has
 // another one.
+// A fact that cannot be encoded has a sum by number, time and kind alone.
 std::uint32_t sum_of_marked(const Fact& fact);
 
 // Writes the file; durable on return. The old file is replaced as a whole, or stays. Its folder
 // must exist.
+// Errors as of write_whole_file(). Blocks for two syncs.
 std::optional<Error> write_durable_mark_file(const std::string& path, const MarkedFact& known);
 // Reads the file. Without a file: no fact. An error: its checksum is wrong, or it is unreadable.
+// The text is that of text_of(), readable for people. Any other byte, also an added line, is an
+// error. An operator may remove the file: the replica then accepts what the database has.
 Result<MarkedFact> read_durable_mark_file(const std::string& path);
 
 }  // namespace subak

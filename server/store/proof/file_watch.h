@@ -13,12 +13,16 @@ namespace subak {
 
 class FileWatch {
  public:
+  // `lock` outlives it and watches already (StoreLock::watch()).
   explicit FileWatch(const StoreLock& lock) : lock_(lock) {}
+  // Ends the thread and joins. Not from `lost`.
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
   // Starts the thread. It calls `lost` once on the watch's thread and then ends.
+  // Call it once. Without a lost file nothing is called. A file that is away for less than a second
+  // may go unnoticed.
   void start(std::function<void(const Error&)> lost);
 
  private:

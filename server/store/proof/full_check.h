@@ -11,15 +11,19 @@
 
 namespace subak {
 
+// It proves what check_content() does. It uses a connection for reading and the lowest priority.
+// Without success `sound` stays false, and readers go on without the indexes.
 class FullCheck {
  public:
   // `sound` becomes true when the whole store was proved; damage is logged with its place. Nothing
   // is written.
   explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
+  // Stops the check within about a millisecond of work, and joins. `sound` stays as it is.
   ~FullCheck();
   FullCheck(const FullCheck&) = delete;
   FullCheck& operator=(const FullCheck&) = delete;
 
+  // Starts the thread; once. `path`: the store's file. It returns at once; results are only logged.
   void start(const std::string& path);
   void wait();  // until it is done
 

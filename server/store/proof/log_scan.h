@@ -17,6 +17,8 @@ namespace subak {
 //  - a log whose store is empty.
 // The error names the frame and its place in the file. Frames of an earlier use of the log behind
 // its end do not count. No process may have the store open.
+// Source of the format: https://www.sqlite.org/fileformat.html, 4. It changes nothing. Time: one
+// reading of the log.
 std::optional<Error> check_log(const std::string& path);
 
 }  // namespace subak

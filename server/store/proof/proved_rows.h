@@ -1,5 +1,8 @@
 // Reads rows with proof: each has its checksum, and none is missing. The reader holds a transaction
 // (ReadTransaction), so that the head belongs to the rows. Private to server/store.
+// All four readers work alike. find() comes first, and its error is that of the statement or of the
+// head. Then next() returns the rows. `db` outlives the reader. Damage is a says_damage() error
+// that names table and row.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +19,14 @@ namespace subak {
 // One consistent snapshot for several statements.
 class ReadTransaction {
  public:
+  // Deferred: the snapshot is that of the first read. Only one at a time per connection.
   explicit ReadTransaction(Connection& db) : db_(db), ok_(db.exec("BEGIN")) {}
   ~ReadTransaction() {
     if (ok_) db_.exec("COMMIT");
   }
   ReadTransaction(const ReadTransaction&) = delete;
   ReadTransaction& operator=(const ReadTransaction&) = delete;
+  // False: ask the connection; the reads would not be of one snapshot.
   bool ok() const { return ok_; }
 
  private:
@@ -35,16 +40,20 @@ class FactRows {
   FactRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
   // Finds the facts after `after`, at most `most`. Their checksums continue from `anchor`; without
   // it, from the row of `after`.
+  // `anchor`: of CheckpointMark. `most` cut short, the end is not compared with the head.
   std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
                             std::uint64_t most);
   bool next();
   const std::optional<Error>& error() const { return error_; }
+  // Columns of the present row, valid until next().
   const Statement& row() const { return rows_; }  // seq, time_ms, kind, body
   std::uint64_t seq() const { return last_; }
+  // The checksum of the present row, from which the next one continues.
   std::uint32_t sum() const { return sum_; }
 
  private:
   bool fail(Error error);
+  // Compares with the head, once. Always false: there is no further row.
   bool at_end();
 
   Connection& db_;
@@ -58,6 +67,7 @@ class FactRows {
 };
 
 // All rows of the ledger after `after`, in order.
+// `ord` of the rows must rise by one, up to the head's count. So a row that was removed is noticed.
 class LedgerRows {
  public:
   LedgerRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
@@ -77,6 +87,7 @@ class LedgerRows {
 };
 
 // All rows of the audit log below `before`, newest first.
+// `ord` of the rows must fall by one, down to 1.
 class AuditRows {
  public:
   AuditRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
@@ -95,6 +106,8 @@ class AuditRows {
 };
 
 // The rows of the checkpoint in use, in order.
+// A wrong, missing or extra row is damage of the checkpoint alone: the facts can replace it
+// (damaged_checkpoint()). With mark.seq 0 there are no rows.
 class CheckpointRows {
  public:
   CheckpointRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}

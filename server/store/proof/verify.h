@@ -11,6 +11,7 @@
 namespace subak {
 
 // The state as of a fact, by Engine::digest().
+// Two engines with equal marks have equal state, as far as the digest tells.
 struct StateMark {
   std::uint64_t seq = 0;
   std::array<std::uint64_t, 2> digest{};
@@ -35,10 +36,13 @@ struct StoreReport {
 //  - and at the end the same state as a start, which reads the checkpoint and later facts;
 //  - the ledger's rows are those of the facts.
 // No process may write to it meanwhile. Cost: three readings of all facts.
+// `live`: a mark of the running service; its fact must be in the store. The store is opened for
+// reading. A wrong digest is kPrecondition; it does not count as says_damage().
 Result<StoreReport> verify_store(const std::string& path, const std::optional<StateMark>& live);
 
 // Writes the report's history into the store (table meta), so that later damage is detected that
 // leaves the file readable. It stays valid while facts are added.
+// `report`: of verify_store() for the same file, before anything was added.
 std::optional<Error> note_history(const std::string& path, const StoreReport& report);
 
 }  // namespace subak
