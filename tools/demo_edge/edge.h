@@ -69,7 +69,7 @@ class Edge {
       : door_(door), nodes_(std::move(nodes)), pace_(pace) {}
   // Call shut() of the address before: the threads may wait there.
   ~Edge() { stop(); }
-  // Call once, with the door open or not.
+  // Call once. The service may still be away: the threads then wait for it.
   void start();
   // Joins. Reports that wait in the outbox are written first if the stream holds.
   void stop();
