@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// Memory: one copy of the state in its durable form, until it is written.
 class Checkpointer {
  public:
   struct Options {
@@ -25,6 +26,7 @@ class Checkpointer {
     // Called after each attempt to write one, on the writing thread; an error: it was not written.
     std::function<void(std::uint64_t seq, const std::optional<Error>& error)> on_written;
   };
+  // `store` outlives it. on_written must be set.
   Checkpointer(Options options, Store& store);
   ~Checkpointer() { wait(); }
   Checkpointer(const Checkpointer&) = delete;
@@ -33,6 +35,8 @@ class Checkpointer {
   // The newest checkpoint in the store at a start: its last fact, and how many facts it has.
   void found(std::uint64_t seq, std::uint64_t size);
   // The last fact of the newest checkpoint, written or in progress.
+  // 0: none yet. A checkpoint whose write failed counts too, so the next comes after `every` more
+  // facts.
   std::uint64_t seq() const { return seq_; }
   // True if enough facts have come since the newest one: `every`, and half as many as that has.
   // False while one is copied or written.
@@ -41,11 +45,14 @@ class Checkpointer {
   // beside the checkpoint. Requires that no copy of the engine is in progress.
   void begin(Engine& engine, std::string told);
   bool is_copying() const { return copy_.has_value(); }
-  // Copies the next slice. After the last one, a thread writes the checkpoint. Requires is_copying().
+  // Copies the next slice. After the last one, a thread writes the checkpoint. Requires
+  // is_copying().
   void copy_slice(Engine& engine);
   // Copies all slices that are left, if any.
+  // As copy_slice(), it waits for an older write first.
   void finish_copy(Engine& engine);
   // Waits until the checkpoint in progress is written.
+  // Threads: that of begin().
   void wait();
 
  private:
@@ -55,6 +62,7 @@ class Checkpointer {
     std::string told;
     std::optional<Error> error;  // a fact that cannot be stored
   };
+  // Writes checkpoint and calibration, then calls on_written. A failed calibration is only logged.
   void write(const Copy& copy);
 
   Options options_;

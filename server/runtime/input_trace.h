@@ -18,7 +18,10 @@ namespace subak {
 // crash. Threads: the loop's (RuntimeOptions::record).
 class InputTrace {
  public:
+  // Renames the older files and begins a new one, so that a file is one run at most. A folder that
+  // is missing fails at the first append(), with a log line.
   explicit InputTrace(std::string path, std::size_t file_bytes = limits::kTraceFileBytes);
+  // Writes one line. Files are changed before a line that would not fit.
   void append(const Input& input);
 
  private:

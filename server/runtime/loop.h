@@ -17,57 +17,88 @@
 namespace subak {
 
 // A batch: facts that wait to be durable, and the replies and effects that wait for them.
+// One turn fills it; later turns may add to it until the store is free.
 struct Batch {
   std::shared_ptr<std::vector<Fact>> facts = std::make_shared<std::vector<Fact>>();
+  // At most one of `one` and `all` is set. Both may be empty: no caller waits.
   struct Completion {
     ReplyFn one;
     RepliesFn all;
     std::vector<Reply> replies;
   };
   std::vector<Completion> completions;
+  // Effects by stream, in the order of the decisions.
   std::vector<std::pair<std::shared_ptr<EffectStream>, std::vector<Effect>>> deliveries;
   Released released;
   bool empty() const { return facts->empty() && completions.empty() && deliveries.empty(); }
 };
 
+// The state machine of one batch: filling, at the store, durable, released. The store works on one
+// batch while the loop fills the next. Nothing of a batch leaves before it is durable: no reply, no
+// effect, no View.
 struct Runtime::Impl {
+  // `s` and `c` outlive it. It starts nothing.
   Impl(RuntimeOptions o, Store& s, const Clock& c)
       : options(std::move(o)), store(s), clock(c), shared(options.most_waiting) {}
 
+  // Before start(), by the thread that starts. recover() reads checkpoint and facts into the
+  // engine.
   Result<Recovered> recover(const std::function<void(const Fact&)>& saw);
   Result<Recovered> follow(const std::function<void(const Fact&)>& saw);
+  // By the standby's thread, until start(). `facts` follow those that the engine has.
   void followed(std::vector<Fact> facts, const KnownAs& known_as);
+  // Returns the View with the names that the leader is known by in the clusters.
   std::shared_ptr<const View> followed_view() const;
+  // Releases facts of another leader: they are durable already.
   void show(std::vector<Fact> facts);
+  // See runtime.h. start() returns once the first batch (in::Restarted) is durable.
   Result<Recovered> start();
   void start_threads();
   void stop();
   void stop_threads();
+  // Any thread. False: not accepting, or the mailbox is full; it counts as refused.
   bool post(Mail mail);
+  // For tests without threads (RuntimeOptions::stepped).
   void step();
   void commit();
 
   // The loop.
   void run();
+  // Sleeps until there is work, at most patience().
   bool wait();                                  // false: the end
   bool collect() SUBAK_REQUIRES(shared.mutex);  // false: the end
+  // One round: fills a batch, hands it over if the store is free, releases the durable one.
   void turn();
+  // Applies posts, at most limits::kMaxBatchInputs in a batch, and a Tick if one is due.
   void fill();
   void take_mail(Mail& mail);
+  // Lets waiting posts go first, for a bounded number of turns.
   void tick_if_due();
+  // Gives the input the turn's time, records it, and decides it. Facts and effects go into the
+  // filling batch.
   Reply apply(Input input);
+  // As apply(); the new time counts from the next input on.
   Reply accept_clock(Input input);
+  // The stream begins with the outstanding effects of its cluster.
   void subscribe(Mail& mail);
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
+  // Runs a scheduling pass, if one is due and the options let passes run by themselves.
   void pass_if_due();
   void hand_over();
+  // In stepped mode commit() takes the facts.
   void give_to_store(std::shared_ptr<const std::vector<Fact>> facts);
+  // True for each digest_every-th batch, if it can be compared.
   bool wants_digest(const std::vector<Fact>& facts) const;
+  // on_durable first, then the View, effects and replies, in this order. So a caller with a reply
+  // finds its effect in the View.
   void release(Batch& batch);
   void committed(StoreThread::Done done);  // store thread
+  // Looks at the clocks, once per turn.
   void stamp();
+  // Applies in::ClockWrong once when the clock turns out to be behind.
   void say_clock_wrong();
   ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
+  // Logs a change of the judgement.
   void tell_clock(const ClockStatus& before) const;
   DurationMs patience() const;  // the longest wait
   bool can_fill() const;

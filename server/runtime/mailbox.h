@@ -13,6 +13,7 @@
 namespace subak {
 
 // One post: an input, a group of inputs with one completion, or a new effect stream.
+// Without `stream` it has at least one input.
 struct Mail {
   std::vector<Input> inputs;
   ReplyFn done;        // of a single input
@@ -25,13 +26,17 @@ struct Mail {
 // Threads: put() any; the rest the loop's. The caller's mutex guards it.
 class Mailbox {
  public:
+  // `most`: inputs; a new stream counts as none.
   explicit Mailbox(std::size_t most) : most_(most) {}
   // Adds a post. False: no room.
+  // A group goes in as a whole or not at all.
   bool put(Mail mail);
   bool empty() const { return mails_.empty(); }
+  // Returns the number of inputs, taken ones included.
   std::size_t waiting() const { return waiting_; }
   // Moves all posts to the end of `out`.
   void take(std::deque<Mail>& out);
+  // Makes room: so many inputs that were taken are applied.
   void applied(std::size_t inputs) { waiting_ -= inputs; }
 
  private:

@@ -13,15 +13,19 @@
 
 namespace subak {
 
+// It has no queue: the loop gives the next batch after `done`.
 class StoreThread {
  public:
   // The result for a batch.
+  // An error is final: the store's state is unknown, and the process ends.
   struct Done {
     std::optional<Error> error;
+    // Duration of the commit in microseconds; 0 without facts.
     std::int64_t commit_us = 0;
     std::int64_t owned_until_ms = INT64_MAX;  // Store::owned_until_ms() after it
   };
   // `done` runs on the store thread after each batch.
+  // `store` and `clock` outlive it.
   StoreThread(Store& store, const Clock& clock, std::function<void(Done)> done);
   ~StoreThread();  // finishes the batch in flight
   StoreThread(const StoreThread&) = delete;
@@ -29,8 +33,10 @@ class StoreThread {
 
   // Gives a batch to the store; at most one at a time. A batch without facts needs no commit. It is
   // durable once it is its turn and this process still owns the store.
+  // Returns at once. Threads: the loop's. Asserts that no batch waits.
   void commit(std::shared_ptr<const std::vector<Fact>> facts);
   // Commits one batch on the calling thread.
+  // Also for stepped tests. Blocks as long as the store does.
   static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);
 
  private:

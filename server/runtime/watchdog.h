@@ -16,11 +16,14 @@
 namespace subak {
 
 // The detection alone, without a thread.
+// Threads: one.
 class StallDetector {
  public:
   explicit StallDetector(DurationMs patience_ms) : patience_ms_(patience_ms) {}
   // Returns true if nothing was released for longer than the patience although there was work all
   // the time.
+  // `now_ms`: a monotonic clock. Progress is any batch released since the last call, or a moment
+  // without work. The first call never says true.
   bool stalled(const RuntimeStats& stats, DurationMs now_ms);
 
  private:
@@ -30,16 +33,21 @@ class StallDetector {
   bool working_ = false;
 };
 
+// It looks ten times per patience.
 class Watchdog {
  public:
   // `stats` is called by the watchdog's thread (Runtime::stats). `clock` outlives the watchdog.
+  // Starts its thread. `patience_ms`: how long work may wait without a released batch.
   Watchdog(std::function<RuntimeStats()> stats, const Clock& clock,
            DurationMs patience_ms = limits::kWatchdogPatienceMs);
+  // Joins. `stats` is not called afterwards.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
   // Threads: any.
+  // True from the detection until the loop makes progress. stalls() counts detections since the
+  // start.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
   std::uint64_t stalls() const { return stalls_.load(std::memory_order_relaxed); }
 

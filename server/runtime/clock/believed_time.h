@@ -44,20 +44,27 @@ struct ClockStatus {
 std::string why_not_ready(const ClockStatus& status);
 
 // Threads: none.
+// Reads no clock: the caller passes readings. All times are in ms.
 class BelievedTime {
  public:
   // Starts. `last_ms`: time of the last fact; 0: there is none, and any wall clock is believed.
+  // May be called again, for example after facts of another leader. Forgets all earlier judgements.
   void start(TimeMs last_ms, ClockReading now);
   // Reads the clocks and returns the time, never before that of an earlier call.
+  // Readings must come in order of boot_ms.
   TimeMs look(ClockReading now);
   // Returns the time without using the wall clock.
+  // The time of the last look, carried on by the boot clock.
   TimeMs at(std::int64_t boot_ms) const;
   // Believes the wall clock from now on, whatever it shows.
+  // The result still does not go back: it is at least that of the last look.
   TimeMs accept(ClockReading now);
+  // As of the last look.
   const ClockStatus& status() const { return status_; }
 
  private:
   ClockState judge(ClockReading now) const;
+  // Moves the anchor at most every limits::kClockAnchorMs.
   void believe(ClockReading now);
   TimeMs advance(ClockReading now);
 

@@ -1,4 +1,5 @@
-// Time as a parameter, and the real clock. Of the service's files, only server/runtime/clock/clock.cc reads a clock.
+// Time as a parameter, and the real clock. Of the service's files, only
+// server/runtime/clock/clock.cc reads a clock.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ class Clock {
   virtual std::int64_t boot_ms() const { return monotonic_ms(); }
 };
 
+// CLOCK_REALTIME, CLOCK_MONOTONIC and CLOCK_BOOTTIME of Linux.
 class SystemClock final : public Clock {
  public:
   TimeMs wall_ms() const override;

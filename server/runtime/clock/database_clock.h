@@ -12,6 +12,7 @@
 namespace subak {
 
 // The database's time at a moment between two readings of the boot-time clock.
+// The boot clock before the request was sent, and after the answer came.
 struct ClockSample {
   TimeMs wall_ms = 0;
   std::int64_t began_ms = 0, ended_ms = 0;
@@ -30,10 +31,13 @@ class DatabaseClock final : public Clock {
   explicit DatabaseClock(const Clock& machine) : machine_(machine) {}
   // Takes a sample. One that took longer than limits::kClockSampleMs is not used unless it is the
   // first. Then time may be behind by as much until the next sample. A step is logged.
+  // The database's time is taken to be of the middle of the sample, as in Cristian's algorithm
+  // (Distributed Computing 3, 1989). The error is at most half its duration.
   void take(const ClockSample& sample);
   // Returns nothing before the first sample.
   std::optional<DatabaseClockStatus> status() const;
 
+  // The database's time now, by the last sample. May step with each sample, in either direction.
   TimeMs wall_ms() const override;
   std::int64_t monotonic_us() const override { return machine_.monotonic_us(); }
   std::int64_t boot_ms() const override { return machine_.boot_ms(); }
