@@ -12,6 +12,7 @@
 namespace subak::codec {
 
 // Returns the durable form of the records.
+// Asserts that it fits limits::kMaxFactBytes, as limits::kMaxCalibrationStarts ensures.
 std::string encode_calibration(const CalibrationRecord& record);
 // Reads the records. An error means malformed bytes, or fields that only a newer program knows.
 // StartCalibration::from judges the values.

@@ -38,6 +38,7 @@ struct VariantOf<Body> {
 };
 
 // Encodes and decodes the bodies of one variant.
+// Kinds are append-only: a kind's number is its place, and it is stored.
 template <class Body>
 class Format {
  public:
@@ -66,6 +67,7 @@ class Format {
   // Appends the body's bytes to `out` and returns the oldest version that can read them. nullopt:
   // no version can, and `out` is unchanged. The bytes are then more than limits::kMaxFactBytes, or
   // an enum has an undefined value.
+  // A body is not limited while it is encoded: `out` may grow beyond the limit for a moment.
   [[nodiscard]] std::optional<std::uint32_t> encode(const Body& body, std::string& out) const {
     const std::size_t start = out.size();
     WireWriter writer{out};
@@ -79,6 +81,7 @@ class Format {
   }
 
   // Says why a store of this version refuses the body that encode() got.
+  // kInvalid for a body that is too large, else kPrecondition.
   Error refusal(const Body& body, std::uint32_t version) const {
     const auto [name, bytes] = std::visit(
         [](const auto& record) { return std::pair(record.kName, stored_bytes(record)); }, body);
@@ -118,6 +121,7 @@ class Format {
 
  private:
   // Reads one kind. The stream ends with the body.
+  // Static tables: one decoder for each kind.
   using Decoder = Result<Body> (*)(CodedInputStream&, std::uint32_t);
 
   // Names what a reader of this version knows, for errors.

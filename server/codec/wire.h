@@ -1,5 +1,7 @@
 // The field visitors behind server/codec/codec.h, and for any other record with fields(v). They
 // write protobuf's wire format without its message classes. Threads: plain values, pure functions.
+// Format: https://protobuf.dev/programming-guides/encoding. Defaults (0, empty) are not written, as
+// in proto3. Lists of numbers do not occur, so there is no packed form.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -27,12 +29,14 @@ using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
 // Types that are one varint on the wire: ids, and with them numbers, booleans and enums.
+// IsScalar has one varint each, with no length.
 template <class T>
 concept IsId = IsSmallId<T> || std::same_as<T, JobId>;
 template <class T>
 concept IsScalar = std::integral<T> || std::is_enum_v<T> || IsId<T>;
 
 // Appends a varint: 7 bits a byte, the lowest first.
+// At most 10 bytes.
 inline void put_varint(std::string& out, std::uint64_t value) {
   std::uint8_t buffer[10];
   const std::uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, buffer);
@@ -81,11 +85,15 @@ bool from_varint(std::uint64_t raw, T& value) {
 
 // Writes fields in one pass. A nested record follows a length of one byte, which grows if that was
 // too small. `needs` becomes the oldest version that can read the bytes.
+// `out` grows at its end. The writer never fails: `unknown` and `needs` are read after it.
 struct WireWriter {
   std::string& out;
   std::uint32_t needs = 1;
+  // The bytes must then not be stored.
   bool unknown = false;  // an enum had an undefined value
 
+  // Called by fields(v) for each member. A field at its default writes nothing and needs no
+  // version.
   template <class T>
   void operator()(FieldNumber field, std::string_view, const T& value) {
     const std::size_t before = out.size();
@@ -99,6 +107,7 @@ struct WireWriter {
   }
 
  private:
+  // An empty nested record is left out, but an empty record of a list is kept: its place counts.
   template <class T>
   void write(int number, const T& value) {
     if constexpr (std::same_as<T, std::string>) {
@@ -121,6 +130,7 @@ struct WireWriter {
     put_varint(out, raw);
   }
 
+  // -0.0 is written, since its bits are not 0.
   void put_double(int number, double value) {
     const auto bits = std::bit_cast<std::uint64_t>(value);
     if (bits == 0) return;
@@ -185,6 +195,8 @@ void zero(T& record) {
 // Fills the one field whose tag was just read, as a program does that knows `version` and older
 // ones. It refuses a field or value of a newer version, because the next checkpoint would lose it.
 // After a failure `error` says why, `field` where ("spec.mode") and `got` what.
+// `in` has a limit, and no bytes behind it are read. Memory: never more than the bytes can hold.
+// The same field may come again: scalars take the last, lists append.
 struct WireReader {
   CodedInputStream& in;
   std::uint32_t version = 1;
@@ -196,6 +208,7 @@ struct WireReader {
   std::string field = {};
   std::string got = {};
 
+  // Called by fields(v) for each member; acts on the one whose tag was read.
   template <class T>
   void operator()(FieldNumber number, std::string_view name, T& value) {
     if (found || WireFormatLite::GetTagFieldNumber(tag) != number.number) return;
@@ -208,6 +221,8 @@ struct WireReader {
   }
 
   // Reads fields up to the limit that is set. Call zero() on the record first.
+  // False: see `error`, or the bytes end in the middle of a field. After false the record is not to
+  // be used.
   template <class T>
   bool read_record(T& record) {
     while ((tag = in.ReadTag()) != 0) {
