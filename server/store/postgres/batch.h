@@ -23,25 +23,32 @@ struct LastEdit {
 using LastEdits = std::map<std::string, LastEdit>;
 
 // Returns the things that these facts edit and whose last edit must be known, each once.
+// Sorted. Facts that are no edit have none.
 std::vector<std::string> edited_things(std::span<const Fact> facts);
 
 // The position of a store before or after a batch.
+// A store without facts has facts_sum = seed.
 struct Position {
   Head head;
   std::uint32_t version = 1;  // of the facts
 };
 
+// Holds copies of all values, so that the same batch can be sent again after a lost answer.
 class Batch {
  public:
   // Makes the batch. `seed`: start of the checksums. `known`: the newest fact version that this
   // program knows. Refuses a fact that no start could read again, or of a version that the store
   // was not finalized to.
+  // `facts` follow `before` without a gap and have consecutive numbers. `last`: for each of
+  // edited_things(), if it was edited before. An error names "store.fact N FIELD".
   static Result<Batch> make(std::span<const Fact> facts, const Position& before, std::uint32_t seed,
                             std::uint32_t known, LastEdits last);
 
+  // The position once the batch is durable.
   const Position& after() const { return after_; }
   // Returns the parameters of kSql. The statement's one row says that it was done; no row: another
   // process leads.
+  // `epoch`: of this process's lead. The statement rolls back if fewer rows were stored than given.
   Parameters parameters(std::int64_t epoch) const;
   static const std::string kSql;
 

@@ -18,9 +18,12 @@
 namespace subak::postgres {
 
 // Keeps the latest confirmation of several threads.
+// `began_ms`: before the heartbeat was sent. It never goes back.
 void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
 // The heartbeat thread, with a connection of its own. Threads: any.
+// A database that does not answer is no news: it tries again each limits::kHeartbeatMs. Only a row
+// that names another holder ends it.
 class Heartbeat {
  public:
   struct Of {
@@ -36,7 +39,9 @@ class Heartbeat {
     std::function<void(const ClockSample&)> on_time;
   };
   // The referents of `of` outlive it.
+  // Starts the thread; the first heartbeat is sent at once.
   explicit Heartbeat(Of of);
+  // Joins. A statement under way is waited for. Not from `lost`.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
@@ -46,6 +51,7 @@ class Heartbeat {
 
  private:
   void run();
+  // Sends one heartbeat. An error: another process leads.
   std::optional<Error> look(PgConnection& db, const std::string& said);
 
   const Of of_;

@@ -20,6 +20,8 @@ inline constexpr char kIfLeading[] =
     "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) ";
 
 // Makes the rows if they are missing. Two processes may do so at once.
+// Adds columns that a database of an older version lacks. A role that may not create tables needs
+// the rows to exist.
 std::optional<Error> make_lead(PgConnection& db);
 
 // The result of a look at the rows. A lead without a holder is free.
@@ -28,9 +30,11 @@ struct LeadershipSeen {
   std::int64_t beats = 0;
   TimeMs time_ms = 0;  // the database's clock
 };
+// One statement. The clock is that of the read, not of the begin of a transaction.
 Result<LeadershipSeen> look_at_lead(PgConnection& db);
 
 // Watches whether a process leads. Threads: one.
+// Times are those of the boot clock, in ms. It calls no database.
 class LeadershipWatch {
  public:
   // Call before each look. After a pause of half of limits::kLeaderSilentMs between looks the
@@ -73,6 +77,7 @@ struct Raised {
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
                  const LeadershipSeen& seen);
 // Raises the epoch of the present leader, on a new connection. kOther: another process leads.
+// As take_lead(), it retries while the row is locked, at most limits::kLeadTries times.
 Raised raise_own(PgConnection& db, const std::string& holder);
 // Sends a heartbeat with `said` for other replicas (empty: the row keeps its text). It has no
 // effect if the epoch is not, or no longer, this process's. No process that waits for silence takes
@@ -81,14 +86,17 @@ Raised raise_own(PgConnection& db, const std::string& holder);
 PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said);
 inline constexpr int kTimeOfHeartbeat = 1;
 // Gives the lead up; no effect if another process leads.
+// A failure is ignored: the others then wait for silence.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
 // Leadership::known_as as the heartbeat row has it: lines of cluster, tab and user. A name with
 // either is left out.
 std::string known_as_text(const KnownAs& known_as);
+// Lines without a tab are skipped.
 KnownAs read_known_as(std::string_view text);
 // `want` of the error of a former leader; see says_other_leads().
 inline constexpr char kWantOneLeader[] = "want one leader: this process ends";
 // Returns a description of the leader; and the error of a former leader.
+// "unknown" if the row cannot be read.
 std::string leader_of(PgConnection& db);
 Error leads_by_now(const std::string& holder);
 

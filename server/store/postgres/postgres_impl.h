@@ -25,6 +25,7 @@ namespace subak::postgres {
 class PostgresStore final : public SharedStore {
  public:
   // `options` has a clock.
+  // It connects to nothing before open().
   PostgresStore(Address address, PostgresOptions options);
   ~PostgresStore() override { give_up_lead(); }
   // Connects; call it first.
@@ -57,16 +58,20 @@ class PostgresStore final : public SharedStore {
     kAgain,    // none of it is there
     kUnknown,  // it may be there
   };
+  // Checks the settings that a durable commit needs, and with `replicated` the standbys.
   std::optional<Error> check_server();
+  // Only logs: a role that may also change or delete rows does not stop a start.
   void check_role();
   // Refuses a store with facts of a version that this program does not know. A store without tables
   // is good.
   std::optional<Error> check_version();
+  // Checks that the lead's epoch is not below that of the last fact; else its row was altered.
   std::optional<Error> check_epoch();
   // Looks once at the rows. True: by all looks so far, the lead is free.
   Result<bool> look(LeadershipSeen& seen);
   // True if this process took the lead.
   Result<bool> take(const LeadershipSeen& seen);
+  // After the lead was taken: migrates, makes the first rows, and reads the position.
   std::optional<Error> prepare();
   std::optional<Error> found();
   std::optional<Error> load();
@@ -76,12 +81,15 @@ class PostgresStore final : public SharedStore {
   // under a new epoch: resolve() says what became of `batch_.sent`.
   template <class F>
   std::optional<Error> insist(F&& attempt);
+  // kDone: the batch is there. kAgain: it is not, and may be sent under the new epoch.
   Outcome resolve();
   Outcome try_commit(std::span<const Fact> facts);
+  // Confirms the lead for a batch without facts.
   Outcome beat();
   // Interprets a statement that failed or broke.
   Outcome judge(const PgResult& result, std::string_view what);
   Outcome last_edits(std::span<const Fact> facts, LastEdits& out);
+  // The outcome if another process leads: its error is final.
   Outcome lost();
 
   const Clock& clock() const { return *options_.clock; }

@@ -17,11 +17,15 @@ namespace subak::postgres {
 class PostgresReader final : public StoreReader {
  public:
   // `fact_version`: the newest that this program knows.
+  // Connects at once. `address` is copied. Errors: no server (says_away()), or a store without a
+  // uuid.
   static Result<std::unique_ptr<StoreReader>> open(const Address& address,
                                                    std::uint32_t fact_version);
   PostgresReader(Address address, std::uint32_t fact_version)
       : address_(std::move(address)), fact_version_(fact_version) {}
 
+  // Refuses a store that was finalized to a newer version (says_newer()). The sink may have got
+  // facts when an error comes.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;

@@ -18,6 +18,8 @@ namespace subak::postgres {
 // Returns the first damage, or an error if `wanted` returns false on the way. It checks facts,
 // ledger, audit log, and the fact that the checkpoint was made of. A start proves the checkpoint's
 // own rows. `seed`: start of the checksums. `fact_version`: the newest that this program knows.
+// `wanted` is called for each page of limits::kDatabasePageRows. `db` is the caller's, and no
+// transaction is open: facts committed later are not read.
 std::optional<Error> prove_rows(PgConnection& db, std::uint32_t seed, std::uint32_t fact_version,
                                 const std::function<bool()>& wanted);
 
@@ -25,7 +27,10 @@ std::optional<Error> prove_rows(PgConnection& db, std::uint32_t seed, std::uint3
 // proved before the start. The log has the result.
 class Proof {
  public:
+  // Ends the proof at the next page, and joins.
   ~Proof();
+  // Does nothing if it has started. Returns at once. A database that is away is a warning, damage
+  // an error in the log.
   void start(const Address& address, std::uint32_t seed, std::uint32_t fact_version);
   void wait();  // until it is done
 

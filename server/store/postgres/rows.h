@@ -20,6 +20,7 @@ inline constexpr char kLedgerColumns[] =
 inline constexpr char kAuditColumns[] =
     "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
 // Read a row; nullopt: its checksum is wrong.
+// `row` counts from 0.
 std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int row, std::uint32_t seed);
 std::optional<AuditRow> audit_entry(const PgResult& rows, int row, std::uint32_t seed);
 
@@ -30,12 +31,15 @@ inline constexpr std::string_view kWantOlder =
     "want fact version ";  // start of that error's `want`
 
 // The error for a row with a wrong checksum.
+// All are says_damage() errors with field "store". `how` completes "row N of table T is".
 Error damaged(std::string_view table, std::uint64_t which, std::string_view how = "altered");
 Error damaged_meta(std::string_view key, std::string_view how = "missing");
 
 // Returns a value of `meta`; nullopt: there is none.
+// A wrong checksum is damage.
 Result<std::optional<std::string>> read_meta(PgConnection& db, std::string_view key);
 // Derives the head from the last fact; of an empty store it is the seed.
+// Its row is not proved here: prove_rows() and recover() do that.
 Result<Head> read_head(PgConnection& db, std::uint32_t seed);
 
 // The checkpoint in use, as a row of `meta`.
@@ -44,6 +48,7 @@ struct Checkpoint {
   std::uint64_t facts = 0, parts = 0;
   std::uint32_t sum = 0;     // of the last fact of the checkpoint
   std::uint32_t anchor = 0;  // of fact `seq`
+  // The five numbers in decimal, separated by blanks, in the order of the members.
   std::string text() const;
 };
 // `seed`: the anchor if there is no checkpoint.
@@ -60,8 +65,10 @@ struct KeptRow {
   std::uint32_t kind = 0;
   std::string_view body;
 };
+// A body is at most limits::kMaxFactBytes.
 void append_kept(std::string& part, const KeptRow& row);
 // Removes one row from the front; nullopt: it is incomplete.
+// The body points into what `part` showed. An empty part is incomplete too.
 std::optional<KeptRow> next_kept(std::string_view& part);
 
 }  // namespace subak::postgres
