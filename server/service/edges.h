@@ -17,6 +17,7 @@ namespace subak {
 // Returns the clusters with an edge; an empty name: the only cluster there is.
 std::vector<std::string> own_edges(const Config& config);
 
+// `cluster` as the configuration has it.
 struct NamedEdge {
   std::string cluster;
   std::unique_ptr<Edge> edge;
@@ -26,6 +27,7 @@ struct NamedEdge {
 // error names the cluster and the field of the file, or says that flags name none of several
 // clusters. `clock` outlives the edges; credentials expire by it. Threads: the one that starts the
 // service.
+// `ports` are called on the edges' threads. A failure of one cluster makes no edge at all.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports, const Clock& clock);
 
@@ -37,6 +39,7 @@ Result<std::unique_ptr<PodLabel>> make_pod_label(const Config& config, const Clo
 std::string edge_warning(const std::string& cluster, const EdgeStats& stats);
 
 // For GetStatus and for the metrics page. Threads: any, once the edges are made.
+// One for each edge in trouble.
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges);
 std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges);
 

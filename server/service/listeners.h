@@ -19,6 +19,7 @@
 namespace subak {
 
 // Raises the limit of open files and divides the files; the log says if there are few.
+// The error is that of share_files().
 Result<ConnectionLimits> divide_files();
 // Returns the admission settings of the configuration.
 AdmissionConfig admission_of(const Config& config);
@@ -26,14 +27,18 @@ AdmissionConfig admission_of(const Config& config);
 // caller fills in the rest.
 WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
 // Opens the certificate pair and watches it: a new pair is taken over, or the log says why not.
+// `renew` is called by the store's watch before it looks at the files; see CertificateStore.
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
                                                             CertificateStore::Renew renew = {});
 // Make the listeners without starting them.
+// `route` answers on the listener's threads, or later. `webhook` outlives its listener. Requests
+// for other host names than http_hosts and the machine's own are refused.
 std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
                                         HttpRoute route);
 std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,
                                            std::shared_ptr<CertificateStore> certificate,
                                            Webhook& webhook);
+// `serves`: the last probe's result.
 metrics::ListenerState listener_state(std::string name, const ConnectionStats& now, bool serves);
 
 }  // namespace subak

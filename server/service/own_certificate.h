@@ -18,19 +18,24 @@ class OwnCertificate {
  public:
   // `host`: of the webhook's address. `by_name`: clients reach it as the Service of its own
   // cluster, whose pods change their address. `now_ms`: the service's own time.
+  // `directory`: where the files lie; it is made if it is missing.
   OwnCertificate(std::string directory, std::string host, bool by_name,
                  std::function<TimeMs()> now_ms);
 
   // Makes missing files, and warns about a pair for another address.
+  // Errors are those of keep_self_signed(). `by_name` suppresses the warning.
   Result<CertificateFiles> begin();
   // Renews what is due, every limits::kOwnCaLookMs; in between it costs nothing.
+  // A failure is logged, and the pair in use stays.
   void look();
   // Returns when the pair changes to the next CA; 0: there is no next one.
+  // UTC.
   TimeMs change_ms() const { return change_ms_; }
   // Returns the warnings of `subak status`; empty if no action is required.
   std::vector<std::string> warnings() const;
 
  private:
+  // Makes or renews what is due now, and logs what it did.
   Result<SelfSigned> keep();
 
   const std::string directory_;

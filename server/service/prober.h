@@ -20,13 +20,17 @@
 namespace subak {
 
 // The judgement on one listener, without a thread.
+// Threads: one.
 class ProbeJudge {
  public:
   explicit ProbeJudge(DurationMs patience_ms) : patience_ms_(patience_ms) {}
   // Takes a probe's result. If no probe was possible, the judgement stays unchanged.
+  // `now_ms`: a monotonic clock. Only kShut counts as not accepting: a listener that is silent
+  // accepts.
   void take(const ProbeResult& result, DurationMs now_ms);
   bool serves() const { return serves_; }
   // True if it has accepted no connection for longer than the patience.
+  // Once true it stays true.
   bool dead() const { return dead_; }
 
  private:
@@ -36,6 +40,7 @@ class ProbeJudge {
 };
 
 // A listener with its probe.
+// `ask` blocks at most patience_ms and is called by one thread at a time.
 struct Probed {
   std::string name;
   std::function<ProbeResult(DurationMs patience_ms)> ask;
@@ -45,6 +50,8 @@ class Prober {
  public:
   // `dead` is called on the prober's thread with the name of a dead listener. `clock` outlives the
   // prober.
+  // `dead` may be empty: death is then only logged. It is called after each probe of a dead
+  // listener, so it must bear repetition. A probe may take limits::kProbeAnswerMs.
   Prober(std::vector<Probed> probed, const Clock& clock, std::function<void(const Error&)> dead,
          DurationMs every_ms = limits::kProbeEveryMs,
          DurationMs patience_ms = limits::kProbePatienceMs);
@@ -53,10 +60,12 @@ class Prober {
   Prober& operator=(const Prober&) = delete;
 
   // Probes all listeners once before the thread begins.
+  // Returns after these first probes. Call it once.
   void start();
   // Stops probing; waits for a probe in progress.
   void stop();
   // Returns the result of the last probe. Threads: any.
+  // `index`: in the list that the constructor got. False before start().
   bool serves(std::size_t index) const { return asked_[index].serves; }
 
  private:

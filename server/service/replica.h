@@ -26,11 +26,14 @@ class Replica {
 
   // Starts. An error says what refused the start; nothing runs then. An unreachable leader is no
   // error.
+  // kPrecondition or kInvalid: too few open files, an address that cannot be bound, a certificate
+  // that cannot be read. Reviews that come before the first copy are gated and not denied.
   std::optional<Error> start();
   // Returns "subakd ready webhook=10.0.0.7:9443 http=10.0.0.7:9445", as bound.
   std::string ports_text() const;
   // Does nothing: token and CA are read for each connection.
   std::optional<Error> reload() { return std::nullopt; }
+  // Idempotent. Reviews in flight are answered.
   void stop();
 
  private:

@@ -44,18 +44,24 @@ class Reviewer {
   // Reads the copy; the log says if it is unusable. `last_ms`: time of the last fact that this
   // replica knows, 0 for none. The wall clock alone is not believed when certificates are made.
   // `dead`: see Prober.
+  // A copy that cannot be read counts as none.
   void judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
                      std::function<void(const Error&)> dead);
   // Listens. Without a certificate in the configuration it makes its own, or renews it.
+  // Errors: a certificate that cannot be read or made, an address that cannot be bound. By a copy
+  // it also starts its own prober.
   std::optional<Error> start(const ListenerLimits& limiter);
   // Judges by the View of a runtime that has read the store from now on. After judge_by_copy() the
   // copy is also kept up to date.
+  // `runtime` has a View.
   void judge_by(const Runtime& runtime);
   // Ends the start: from now on the service's own prober checks the listener.
   void end_start();
+  // Idempotent. Reviews in flight are answered.
   void stop();
 
   // Records that the store was away during the start.
+  // Logs it once.
   void note_away();
   // Returns the basis until end_start(). nullopt: the process has started, or the store is not
   // shared.
@@ -68,6 +74,7 @@ class Reviewer {
   ProbeResult probe(DurationMs patience_ms) { return listening_.listener->probe(patience_ms); }
   ConnectionStats connections() const { return listening_.listener->connections(); }
   TimeMs certificate_end_ms() const { return listening_.certificate->expires_at_ms(); }
+  // 0 for a configured pair.
   TimeMs certificate_change_ms() const;
   // Returns the certificate's warnings for `subak status`.
   std::vector<std::string> warnings() const;

@@ -27,6 +27,7 @@ struct ServicePorts {
 };
 
 // True if SIGTERM or SIGINT is pending (main blocks both): a waiting start then ends.
+// By sigpending(2). Threads: any that blocks them.
 bool stop_asked();
 
 class Service {
@@ -38,12 +39,15 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   // Starts. An error says what refused the start; nothing runs then.
+  // Blocks until the service is ready, for a database as long as that is away. Call it once.
   std::optional<Error> start();
+  // After start().
   ServicePorts ports() const;
   std::string ports_text() const { return ports().text(); }
   // Reads the token file again. On an error the tokens stay unchanged.
   std::optional<Error> reload();
   // Accepts nothing new, answers open calls, makes everything durable, and writes a checkpoint.
+  // Idempotent, also after a failed start. Open unary calls get two seconds.
   void stop();
 
  private:

@@ -42,25 +42,39 @@ struct Service::Impl {
     };
   }
 
+  // In the order of service.h. Parts after an error are not made.
   std::optional<Error> start();
   std::optional<Error> start_http();
+  // Opens the store and makes follower, runtime and API, which are not started.
   std::optional<Error> open_file();
+  // As open_file(), for a database. It waits until the database is there; the webhook answers
+  // meanwhile.
   std::optional<Error> open_shared();
+  // `place`: the database, by which a copy of another one is refused.
   std::optional<Error> review_by_copy(const std::string& place);
   void make_runtime();
+  // Leads or follows, and starts the follower.
   std::optional<Error> begin();
+  // Starts the runtime and puts the configuration in.
   std::optional<Error> lead();
+  // On the standby's thread, after this process took the lead.
   std::optional<Error> take_over();
+  // Logs how this configuration differs from the one in force, and changes nothing.
   std::optional<Error> say_not_put_in();
+  // The runtime's figures for the watchdog: a wait for the database is no stall.
   RuntimeStats watched() const;
   void make_api();
   Result<std::vector<NamedEdge>> made_edges();
+  // Leader only. A standby makes them once, to refuse a wrong configuration at its start.
   std::optional<Error> start_edges();
   std::optional<Error> start_pod_label();
+  // Sets or removes the label that says who leads; later, on the label's own thread.
   void label_pod(bool leads);
+  // Blocks until the follower has answered a read, has failed, or a stop was asked.
   void await_first_read();
   void start_prober();
   std::vector<metrics::ListenerState> listeners() const;
+  // In the reverse order of the flow; parts that were not made are skipped.
   void stop();
   // On the loop's thread, for each durable batch.
   void released(const Released& batch);
