@@ -311,9 +311,10 @@ inline constexpr DurationMs kNextPairMs = 90 * kDayMs;
 inline constexpr DurationMs kLastPairMs = kDayMs;
 inline constexpr DurationMs kOwnCaLookMs = kHourMs;  // how often it checks what is due
 
-// Sockets. The start raises RLIMIT_NOFILE to kWantedFiles, or as far as the system allows. Below
-// the sum of kOwnFiles, all connections and the reserved ones, all connection limits shrink alike.
-// A start that could not hold kMinConnections of each kind is refused.
+// Sockets. The start raises RLIMIT_NOFILE to kWantedFiles, or as far as the system allows. The
+// files have to suffice for kOwnFiles, for all connections, and for each listener's reserved and
+// leaving ones. If they do not, all connection limits shrink by the same part. A start with room
+// for fewer than kMinConnections of a kind is refused.
 inline constexpr std::size_t kWantedFiles = 65'536;
 inline constexpr std::size_t kOwnFiles = 256;  // store, logs, certificates, gRPC's own
 inline constexpr std::size_t kMinConnections = 16;
