@@ -8,7 +8,7 @@
 // with any landmark L (forward decay: Cormode et al., ICDE 2009). A start, an end and a read are
 // O(1) each, and there is no sweep.
 //
-// error| <= 1e-12 x (highest rate so far x H); measured below 4e-14 at each of 10^6 random events
+// |error| <= 1e-12 x (highest rate so far x H); measured below 4e-14 at each of 10^6 random events
 // (tests/accounting/decay_test.cc). For an infinite half-life (h = 0 in DecayClock) u is the plain
 // integral, an integer.
 //
