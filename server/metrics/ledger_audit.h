@@ -61,7 +61,7 @@ class LedgerAudit {
   std::atomic<bool> stop_{false};
   mutable Mutex mutex_;
   CondVar wake_;
-  std::optional<std::int64_t> drift_;
+  std::optional<std::int64_t> drift_ SUBAK_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
