@@ -1,6 +1,6 @@
-// The edge's object cache of a cluster, as client-go's informer cache. It has an entry for each pod,
-// node and owner, as seen last, and the updates that the core has not got yet (outbox.h). It holds
-// the pods itself, and joins what the caches of other kinds say about them.
+// The edge's object cache of a cluster, as client-go's informer cache. It has an entry for each
+// pod, node and owner, as seen last, and the updates that the core has not got yet (outbox.h). It
+// holds the pods itself, and joins what the caches of other kinds say about them.
 //
 // An entry is small: the resource requests of a pod are sent and not kept. While the gate is
 // closed, the entry also has the data to open it. Reads no clock, does no I/O. Threads: none.
@@ -30,9 +30,13 @@
 
 namespace subak {
 
+// Times: TimeMs is the service's time (UTC), `monotonic_ms` a clock that never goes back. Updates
+// for the core go into outbox(), never directly to it.
 class ClusterCache {
  public:
   // `fatal_conditions` and `topology_labels`: as KubeNodeOptions.
+  // `extra`: resources that count as whole GPUs. `other_schedulers`: pods of these belong to
+  // another queue manager.
   ClusterCache(std::string cluster, ExtraGpuResources extra,
                std::vector<std::string> other_schedulers,
                std::vector<std::string> fatal_conditions = default_fatal_conditions(),
@@ -41,6 +45,8 @@ class ClusterCache {
   ClusterCache& operator=(const ClusterCache&) = delete;
 
   // Forgets what the core got. Call when a session begins.
+  // Drops all entries of pods, nodes and namespaces, so the next lists send them again. Owners
+  // stay: they are not sent.
   void forget_told();
 
   // The parts of other kinds: their lists and events go to them, but for those below.
@@ -62,9 +68,12 @@ class ClusterCache {
     pod_list_.begin();
     pod_list_ms_ = began_ms;
   }
+  // An event that is older than the entry is ignored. A pod without GPUs and gate gets no
+  // GpuPodEntry.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
   bool complete_pods(TimeMs heard_ms);
   void see_node(const WatchEvent& event, TimeMs now_ms);
+  // `collection`: one of kOwnerPaths.
   void see_owner(const WatchEvent& event, const std::string& collection);
   void complete_owners(const std::string& collection);
   // Takes a pod or an owner from the answer to a call. It only updates existing entries: the answer
@@ -107,16 +116,21 @@ class ClusterCache {
   void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
   void see_gpu_pod(const std::string& uid, PodEntry& entry, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
+  // True if the pod is kept back as an orphan until its owner is seen.
   bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
+  // Handles what a new, changed or deleted owner means for its pods.
   void take_in(const OwnerCache::Seen& owner);
+  // Puts the record into the outbox, unless the core has it already.
   void tell_pod(const std::string& uid, const PodRecord& record);
   void tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
                       const PodRecord& first);
   void leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record);
   void tell_if_gone(const std::string& gang_owner);
+  // Ends the pod: for the core, the counts and the marks.
   void drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock = {});
   bool may_have_pods(const std::string& node) const;
   TimeMs end_seen(const PodEntry& entry, TimeMs said_ms) const;
+  // Marks pods whose owner says something else about them now; they are read again.
   void outdate_pods_of(const OwnerCache::Seen& owner);
   void outdate_gangs(const std::vector<std::string>& gangs);
 

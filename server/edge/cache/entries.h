@@ -131,6 +131,7 @@ struct OwnerEntry {
 };
 
 // Reads the pod's index of an Indexed Job and its failures.
+// From its annotations; without them the entry stays at -1 and 0.
 void read_job_index(const Pod& pod, GpuPodEntry& gpu);
 
 }  // namespace subak

@@ -6,6 +6,8 @@
 
 namespace subak {
 
+// One object for each kind, for as long as the cache lives. Numbers rise by one a list, and wrap
+// after 2^32 of them.
 class ListRound {
  public:
   // A list begins: objects that it names get its number.
@@ -14,6 +16,7 @@ class ListRound {
   // Call once the list is complete. `going` of `all` objects were not named. False: more than half
   // would go, and this is the first list to say so. Then nothing goes: a server may answer from a
   // view that lags behind.
+  // True also when at most 8 objects would go. The second list in a row that says so is believed.
   bool believe(std::size_t going, std::size_t all) {
     constexpr std::size_t kFewObjects = 8;  // so many may go at once without a second list
     const bool many = going > kFewObjects && 2 * going > all;

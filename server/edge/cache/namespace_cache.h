@@ -15,11 +15,16 @@ class NamespaceCache {
  public:
   // Changes of labels go into the outbox, which outlives the cache.
   explicit NamespaceCache(Outbox& outbox) : outbox_(outbox) {}
+  // The next list sends all labels again. The caller clears the outbox.
   void clear() { entries_.clear(); }
 
+  // A list of all namespaces begins.
   void begin() { round_.begin(); }
+  // Takes an event of the list or of the watch. A namespace without the label, which never had it,
+  // costs no memory.
   void see(const WatchEvent& event);
   // Forgets the namespaces that the list did not name. False: see ListRound::believe().
+  // The core then gets an update without an account for each.
   bool complete();
 
  private:
@@ -27,6 +32,7 @@ class NamespaceCache {
     std::string account;
     std::uint32_t list = 0;
   };
+  // An empty account: no label.
   void tell(const std::string& ns, const std::string& account);
 
   Outbox& outbox_;

@@ -31,6 +31,8 @@ class NodeCache {
 
   void begin() { round_.begin(); }
   // Returns why the node could not be read; empty: it was.
+  // `now_ms`: a deleted node counts as gone at this time, or earlier if it was silent. It is closed
+  // for new pods before that, if a report of a pod may still come.
   std::string see(const WatchEvent& event, TimeMs now_ms);
   // Drops the nodes that the list did not name. `heard_ms`: when nodes were last known to be in the
   // state that was sent. `version`: of the list. False: see ListRound::believe().
@@ -42,8 +44,10 @@ class NodeCache {
   // status may be minutes old.
   const std::map<std::string, NodeSpec>& silent() const { return silent_; }
   // `renew_time`: of the node's lease; empty: there is none.
+  // Does nothing for a node that is not in silent(). A time that cannot be read counts as none.
   void see_lease(const std::string& node, std::string_view renew_time);
   // True if the cluster reports the node silent: its condition Ready is Unknown.
+  // False for an unknown node.
   bool is_silent(const std::string& node) const;
   // The last sign of life of the node before it last fell silent; 0: it did not, or is not known.
   TimeMs lost_ms(const std::string& node) const;
@@ -51,6 +55,7 @@ class NodeCache {
   // Watched leases: they show how far the clocks of nodes are behind the service's
   // (docs/design/0078).
   void begin_leases() { clocks_.begin_list(); }
+  // The time of the renewal is compared with the service's, see NodeClocks.
   void see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms);
   void complete_leases() { clocks_.end_list(); }
   const NodeClocks& clocks() const { return clocks_; }
@@ -66,6 +71,7 @@ class NodeCache {
     TimeMs lease_ms = 0;   // the last renewal of its lease, once that was read
     TimeMs lost_ms = 0;    // lost_ms()
   };
+  // Corrects the node's times by its clock, and sends it unless the core has the same.
   void tell(NodeSpec node);
   void drop(const std::string& name, TimeMs at_ms, std::uint64_t version);
 

@@ -21,8 +21,11 @@ class NodeClocks {
   void end_list() { listing_ = false; }
   // Takes a renewal: at `renewed_ms` by the node's clock, known at `now_ms` by the service's.
   // Returns true if off_ms() of the node changes.
+  // Renewals that arrive within two seconds of each other count as one sample. One that was known
+  // before, or is of a list, counts as none.
   bool renewed(const std::string& node, TimeMs renewed_ms, TimeMs now_ms,
                std::int64_t monotonic_ms);
+  // Its samples are dropped; a node of that name begins again.
   void forget(const std::string& node) { nodes_.erase(node); }
 
   // Returns how far the node's clock is behind; ahead: negative. nullopt: it has not renewed its
@@ -36,6 +39,7 @@ class NodeClocks {
 
  private:
   static constexpr std::size_t kSamples = 3;
+  // The last kSamples, as a ring.
   struct Node {
     TimeMs renewed_ms = 0;
     std::array<DurationMs, kSamples> samples{};

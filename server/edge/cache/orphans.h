@@ -1,5 +1,5 @@
-// Pods that the core does not know yet, because their owner was not seen. The owner may say how many
-// pods start together. Threads: none; the cache owns it.
+// Pods that the core does not know yet, because their owner was not seen. The owner may say how
+// many pods start together. Threads: none; the cache owns it.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@ namespace subak {
 
 class Orphans {
  public:
+  // Memory: one text for each pod, for limits::kOwnerMs at most.
   struct Orphan {
     std::string text;  // the pod, as JSON
     std::int64_t since_ms = 0;
@@ -20,14 +21,17 @@ class Orphans {
 
   // Adds a pod, or takes its newer text. `owners`: uids of owners, or "namespace/name" of a
   // LeaderWorkerSet, which it awaits if it is new.
+  // `since_ms`: monotonic. A known orphan keeps its time and its owners.
   void add(const std::string& uid, std::string text, std::int64_t since_ms,
            const std::vector<std::string>& owners);
   // Takes the pod out; nullopt: it is none.
   std::optional<Orphan> take(const std::string& uid);
   void forget(const std::string& uid) { entries_.erase(uid); }
   // Takes out the awaited owner, and returns the pods that awaited it.
+  // They stay orphans until take(). Pods that are none any more may be among them.
   std::vector<std::string> awaiting(const std::string& owner);
   // Returns the pods that have waited for this long.
+  // By uid. They stay orphans.
   std::vector<std::string> waiting_since(std::int64_t now_ms, std::int64_t at_least_ms) const;
   // Forgets the owners that only pods await that are no orphans any more.
   void forget_owners();

@@ -48,6 +48,7 @@ struct KeyHash {
 }  // namespace about
 
 // One update for the core, with the pod that a refusal would be about.
+// A value: it may be sent, dropped, or put back.
 struct News {
   in::Body body;
   std::string uid;  // of the pod; empty: it is about no pod
@@ -60,30 +61,41 @@ class Outbox {
   // The name of the cluster in each update.
   explicit Outbox(std::string cluster) : cluster_(std::move(cluster)) {}
   const std::string& cluster() const { return cluster_; }
+  // Also forgets which updates wait for an answer.
   void clear();
 
   // Adds an update, or replaces what waits for the same object.
+  // An end of the pod that waits already stays, and follows.
   void pod_seen(const std::string& uid, const PodRecord& record);
+  // Drops a waiting end of the node: it exists again.
   void node_seen(NodeSpec node);
-  // Adds what follows the last sight of the object: its end, or what else changed about it. `clock`:
-  // News::clock of that.
+  // Adds what follows the last sight of the object: its end, or what else changed about it.
+  // `clock`: News::clock of that.
+  // Replaces a change of the same object that waits. A waiting sight of a node is dropped, that of
+  // a pod is kept and sent before.
   void changed(const about::Key& key, in::Body body, std::string clock = {});
   // Adds the end of a node. It comes after all other updates, and once pods are known up to version
   // `after`: the ends of its pods count first.
+  // `after`: in the order of resource versions.
   void node_gone(const std::string& name, in::Body body, std::uint64_t after);
   // Adds an update that comes before all others and is not coalesced.
   void first(News news) { put_back_.push_back(std::move(news)); }
 
-  // Returns the next update; call put_back() if it could not be sent. `pods_version`: the version up
-  // to which the watch of pods has reported; 0: a list of pods is running. Versions of all kinds of
-  // objects are in one order (etcd's revision).
+  // Returns the next update; call put_back() if it could not be sent. `pods_version`: the version
+  // up to which the watch of pods has reported; 0: a list of pods is running. Versions of all kinds
+  // of objects are in one order (etcd's revision).
   static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
+  // First what was put back, then objects in the order of their first waiting update, then deleted
+  // nodes. nullopt: nothing may be sent now.
   std::optional<News> next(std::uint64_t pods_version);
+  // True if next() would return an update.
   bool has_next(std::uint64_t pods_version) const;
+  // It becomes the next one, and counts as not given out.
   void put_back(News news);
   // Call once the core has answered what next() gave of the pod and the consequences are known.
   void answered(const std::string& uid);
   // True if the core has answered every update of the pod.
+  // And none waits or was put back.
   bool is_answered(const std::string& uid) const;
   // True if an update of the pod waits.
   bool has_pod(const std::string& uid) const { return waiting_.contains(about::Pod{uid}); }

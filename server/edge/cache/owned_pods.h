@@ -1,5 +1,5 @@
-// How many pods each controller and each gang has, without ended ones. Threads: none; the cache owns
-// it.
+// How many pods each controller and each gang has, without ended ones. Threads: none; the cache
+// owns it.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@ namespace subak {
 
 class OwnedPods {
  public:
+  // Of one controller. Pods that ended do not count.
   struct Count {
     std::size_t pods = 0;
     std::size_t bound = 0;  // with a node and not being deleted
@@ -22,9 +23,11 @@ class OwnedPods {
 
   // Counts the pod, or no longer. Call remove() before the entry changes, and add() after. A pod
   // without a controller, or an ended one, counts nowhere.
+  // add() and remove() must see the same entry, else a count stays behind for ever.
   void add(const GpuPodEntry& pod);
   void remove(const GpuPodEntry& pod);
   Count of(const std::string& controller) const;  // its own, not those of controllers below it
+  // True if a pod of that gang is counted.
   bool has_gang(const std::string& gang_owner) const { return of_gang_.contains(gang_owner); }
 
   // Gangs that had pods and whose end was not sent, by GpuPodEntry::gang_owner.

@@ -46,6 +46,8 @@ struct CallAnswer {
 // Interprets an answer. `code`: the HTTP status; 0: the connection broke, or no answer came in
 // time. `retry_after`: the header, empty if there is none. A body that is not a Status becomes the
 // message.
+// A redirect (3xx) is kUnknown, with a message that says so. Only whole seconds of `retry_after`
+// count, at most limits::kMaxRetryAfterMs. A message of a failed call is never empty.
 CallAnswer read_answer(int code, std::string_view retry_after, std::string_view body);
 
 }  // namespace subak

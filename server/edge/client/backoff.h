@@ -13,6 +13,7 @@ namespace subak {
 class Backoff {
  public:
   // Returns the wait before the next attempt, and counts that.
+  // There is no jitter.
   DurationMs next() {
     const std::uint32_t doubled = std::min<std::uint32_t>(tries_++, 16);
     return std::min(limits::kEdgeRetryMs << doubled, limits::kMaxEdgeRetryMs);

@@ -29,6 +29,8 @@ struct ExecCredential {
 
 // Returns the value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM, empty for the
 // system's. It includes the cluster's address if the plugin asks for it.
+// One line of JSON with kind ExecCredential. It says that the plugin cannot ask a person. Requires
+// access.exec.
 std::string exec_info(const KubeAccess& access, std::string_view authority);
 
 // Reads a plugin's output. `field` names the plugin in errors: "users[ana].user.exec". kInvalid: no

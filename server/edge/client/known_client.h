@@ -19,9 +19,12 @@ class KnownClient final : public KubeApi {
   KnownClient(KubeAccess access, std::function<TimeMs()> wall_ms,
               std::function<void(const Error&)> tell);
 
+  // An answer kUnauthorized, also to a watch, makes the next turn renew the credential.
   bool call(KubeCall call, Answered answered) override;
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
   void stop(WatchId watch) override { client_.stop(watch); }
+  // Refreshes the credential, then runs the client's turn. Until the first credential it only
+  // sleeps, at most 50 ms. While a plugin runs a turn takes no longer than that.
   void turn(DurationMs most) override;
   void wake() override { client_.wake(); }
 

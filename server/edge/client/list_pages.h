@@ -38,6 +38,7 @@ class ListPages {
   // Returns the token of the page to ask for now, and drops it; empty: the first page.
   std::string take_next() { return std::exchange(next_, {}); }
   // Gives up the rest of the list.
+  // The tokens stay known until begin().
   void drop() { next_.clear(); }
 
  private:

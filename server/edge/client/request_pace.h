@@ -12,8 +12,10 @@
 namespace subak {
 
 // Lets at most `most` requests begin in any limits::kRequestWindowMs.
+// A sliding window. Memory: `most` times.
 class RequestPace {
  public:
+  // `most`: from 1.
   explicit RequestPace(std::size_t most) : most_(most) {}
 
   // Returns the time until the next request may begin; 0: now. `now_ms` is monotonic.
@@ -22,6 +24,7 @@ class RequestPace {
     return std::max<DurationMs>(begun_.front() + limits::kRequestWindowMs - now_ms, 0);
   }
   // A request begins now. Call it only where due_in() is 0.
+  // `now_ms` never goes back.
   void note(std::int64_t now_ms) {
     begun_.push_back(now_ms);
     if (begun_.size() > most_) begun_.pop_front();
