@@ -40,10 +40,13 @@ struct Field {
 using Fields = std::initializer_list<Field>;
 
 // Lines below this level are not written. Default: info.
+// For the whole process. Threads: any, also while others log.
 void set_level(LogLevel level);
 LogLevel level();
 
 // Writes one line unless its level is below the set one.
+// Blocks while stderr does. Lines of several threads never mix. A line break in a value is written
+// as an escape.
 void write(LogLevel level, std::string_view message, Fields fields);
 // As write(), at the level of their name.
 inline void debug(std::string_view message, Fields fields = {}) {

@@ -27,6 +27,7 @@ inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high
 std::size_t class_of(std::int32_t priority);
 
 // A placement that a job got in a durable batch. Its request must be looked up in the follower.
+// An attempt that started in the batch.
 struct Reservation {
   JobId job;
   TimeMs at_ms = 0;
@@ -34,6 +35,8 @@ struct Reservation {
 using Reservations = std::vector<Reservation>;
 
 // The instruments. Most counters begin at 0, so that increase() sees the first event.
+// A series, once it exists, stays until the process ends. Labels have closed vocabularies, so their
+// number is bounded.
 class Events {
  public:
   Events();
@@ -41,15 +44,18 @@ class Events {
   // --- reported by the runtime -------------------------------------------------------------------
   // Call on the loop's thread. Pass the result to look_up() on a thread that may read an engine
   // which has seen the batch.
+  // Counts commits, ends, overruns and refusals. A batch without facts counts nothing.
   Reservations durable(const Released& batch);
   // Counts the placements with their topology. nullptr: no engine was available, and they count
   // with an unknown topology.
+  // A hold that was only extended counts no second time.
   void look_up(const Reservations& reservations, const Engine* engine);
   // Counts a list that begins, and notes when the edge of its cluster was heard.
   void input(const Input& input);
   // Counts a scheduling pass that took so many microseconds.
   void pass(std::int64_t us);
   // Counts a job that started so long from its first start estimate. The follower reports it.
+  // As a difference in ms, early or late.
   void told_start(DurationMs error_ms);
   // --- reported by the webhook -------------------------------------------------------------------
   // Counts a decision that took so many microseconds. The names are those of Verdict and Because.
@@ -64,6 +70,7 @@ class Events {
   // only cluster. Times are those of the inputs.
   std::map<std::string, TimeMs> last_observed() const;
   // Returns all metrics in the text format.
+  // For Prometheus, version 0.0.4.
   std::string text() const;
   // Returns only what the webhook reported, which is all that a webhook-only replica has.
   std::string admission_text() const;

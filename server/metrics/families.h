@@ -17,9 +17,11 @@ namespace subak::metrics {
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
 // The families of one page, in the order in which they were begun.
+// It checks neither names nor that each sample occurs once.
 class Families {
  public:
   // Begins a family; its samples follow until the next family begins. `help` is one line.
+  // `name`: with the prefix subak_ and the unit. A counter's ends in _total.
   void counter(std::string_view name, std::string_view help);
   void gauge(std::string_view name, std::string_view help);
   // Adds a sample to the family that was begun last; there must be one. Label names are [a-z_]+,

@@ -20,6 +20,7 @@ class Surveyor {
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
   // Returns the figures of now, or the last ones if those are new enough. They are valid until the
   // next call. After a collection, counts in `events` how many waiting jobs moved back.
+  // Costs one look at each job that waits or holds GPUs, if it collects.
   const Survey& look(const Engine& engine);
 
  private:

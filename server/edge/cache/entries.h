@@ -131,7 +131,7 @@ struct OwnerEntry {
 };
 
 // Reads the pod's index of an Indexed Job and its failures.
-// From its annotations; without them the entry stays at -1 and 0.
+// Both come from annotations. Without them the index is -1, and there were 0 failures.
 void read_job_index(const Pod& pod, GpuPodEntry& gpu);
 
 }  // namespace subak

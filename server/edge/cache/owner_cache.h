@@ -1,5 +1,5 @@
-// The owners of pods as seen last: Jobs, JobSets and LeaderWorkerSets. Threads: none; the cache owns
-// it.
+// The owners of pods as seen last: Jobs, JobSets and LeaderWorkerSets. Threads: none; the cache
+// owns it.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// Entries outlive a session: nothing of an owner is sent to the core.
 class OwnerCache {
  public:
   // `extra` outlives the cache.
@@ -29,12 +30,16 @@ class OwnerCache {
     bool gone = false;
     bool outdates = false;  // it says something else about its gangs than before
   };
+  // A list of the collection begins.
   void begin(const std::string& collection) { ++lists_[collection]; }
+  // `collection`: one of kOwnerPaths. A deleted owner has `gone`. Versions are not compared: a
+  // watch sends them in order.
   Seen see(const WatchEvent& event, const std::string& collection);
   // Takes an owner from the answer to a call: it updates an existing entry, and belongs to no list.
   // nullopt: it is not known, or is older than the entry. The watch does not repeat newer versions.
   std::optional<Seen> see_answer(json::Value owner, const std::string& collection);
   // Forgets the owners of the collection that the list did not name.
+  // Every complete list is believed, see ListRound for others.
   void complete(const std::string& collection);
   // True if the collection had a complete list.
   bool is_known(std::string_view collection) const { return known_.contains(collection); }
@@ -48,6 +53,7 @@ class OwnerCache {
   std::vector<std::string> below(const std::string& uid) const;
 
  private:
+  // Fills `entry` from the object.
   void read(const WatchEvent& event, OwnerEntry& entry) const;
 
   const ExtraGpuResources& extra_;

@@ -9,8 +9,10 @@
 
 namespace subak {
 
+// Sets of uids in order, so that the work of a turn is the same in each run.
 class PodMarks {
  public:
+  // When a session begins.
   void clear();
   // The pod is gone. What has to be read again stays: the reader finds no such pod.
   void forget(const std::string& uid);

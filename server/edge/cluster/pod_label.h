@@ -19,6 +19,8 @@ namespace subak {
 // Keeps one call open at a time. It logs a failure and retries without end. Threads: any may call
 // start(), want() and stop(), one after the other. turn() and is_settled() belong to the label's
 // thread, or without start() to the caller.
+// Failures never stop the service. They are logged at each attempt, and backoff spaces the
+// attempts.
 class PodLabel {
  public:
   // `pod`: NAMESPACE/NAME. Until want() says otherwise the label is removed, as after a crash.
@@ -28,6 +30,7 @@ class PodLabel {
   PodLabel(const PodLabel&) = delete;
   PodLabel& operator=(const PodLabel&) = delete;
 
+  // Once. Without it the caller runs turn(), as tests do.
   void start();
   // Sets whether the pod shall have the label. Returns at once.
   void want(bool leads);
@@ -35,6 +38,7 @@ class PodLabel {
   void stop();
 
   // One round of the thread.
+  // Begins a call if one is due, and waits for answers, at most limits::kLoopMaxWaitMs.
   void turn();
   // True if the API server has accepted the wanted state.
   bool is_settled() const { return taken_ == wanted_; }

@@ -18,6 +18,7 @@
 namespace subak {
 
 // An Event to record.
+// Two with equal uid, reason and note are one Event.
 struct PodEvent {
   std::string api_version = "v1", kind = "Pod", ns, name, uid;  // the object that it is about
   std::string reason;                                           // "Released"
@@ -32,25 +33,32 @@ class EventRecorder {
   EventRecorder(KubeApi& api, std::function<TimeMs()> now_ms,
                 std::function<std::int64_t()> monotonic_ms);
 
+  // Queues it. With limits::kMaxWaitingEvents in the queue the oldest entry is dropped.
   void tell(PodEvent pod_event);
   // Queues a best-effort write (an annotation or condition) behind the Events. It may be dropped.
+  // Its answer is ignored.
   void write(KubeCall call);
   // Sends what the rate allows now. Call in each turn.
+  // After a pause it sends one second's worth at once.
   void turn();
   // Returns the time until turn() can send; limits::kLoopMaxWaitMs if the queue is empty.
   DurationMs due_in() const;
   // True if the queue is half full: much later Events would be dropped.
   bool is_crowded() const;
+  // Calls that were made, refused ones included.
   std::uint64_t sent() const { return sent_; }
   std::uint64_t untold() const { return untold_; }  // dropped because the queue was full
 
  private:
+  // One entry of the queue: an Event, or else a call.
   struct Line {
     std::optional<PodEvent> pod_event;
     KubeCall call;
     bool second = false;  // the first way (POST or PATCH) was wrong
   };
   void add(Line line);
+  // POST for an Event that was not sent before, else PATCH of its count. If the API server says
+  // that the other way is right, it is queued once more.
   void send(const PodEvent& pod_event, bool second);
 
   KubeApi& api_;

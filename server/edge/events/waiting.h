@@ -32,6 +32,7 @@ enum class WaitingPart : std::uint8_t {
 };
 
 // A waiting job with its reason and start estimate.
+// A copy: the page outlives the read.
 struct WaitingJob {
   JobId job;
   std::string uid;  // of its first pod, or of one beyond its gang's size
@@ -53,6 +54,8 @@ struct WaitingPage {
 };
 // Reads a page. It has only jobs of pods that have waited long enough by `now_ms`. Threads: that of
 // reads.
+// `after`: the last job of the page before; 0: from the start of the part. Its cost is bounded by
+// the size of a page.
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
                          const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms);
 
@@ -65,6 +68,7 @@ class Waiting {
   WaitingPart part() const { return part_; }
   JobId after() const { return after_; }
   // Records the news of the page, and continues after it.
+  // `now_ms`: the service's time, from which texts and times follow.
   void take(const WaitingPage& page, TimeMs now_ms);
   // Records at once that the pod waits until a user declares its gang's size.
   void take_unsized(const std::string& uid, TimeMs now_ms);
@@ -73,6 +77,7 @@ class Waiting {
   void put_off(const std::string& uid, const std::string& words, TimeMs now_ms);
   // Records that the pod's gate was opened.
   void released(const std::string& uid, TimeMs now_ms);
+  // Forgets what was recorded: all reasons count as news, as when a session begins.
   void forget();
 
  private:

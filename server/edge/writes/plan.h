@@ -37,6 +37,8 @@ inline constexpr std::string_view kMarkTakenBack = "taken-back";  // until its p
 inline constexpr std::string_view kMarkCancelled = "cancelled";   // until a user resumes it
 
 // One write to the API server.
+// It names what to write, not how: the writer reads versions and paths from the cache when it
+// begins.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
   std::string uid;             // of the pod, or of the suspended or resumed owner
@@ -48,6 +50,7 @@ struct KubeWrite {
 };
 
 // The newest effect of the core on one job. It names all its pods.
+// A newer effect replaces an older one of the job.
 struct Wanted {
   Effect effect;
   std::uint64_t order = 0;  // the effects' order of arrival
@@ -55,6 +58,7 @@ struct Wanted {
 using WantedJobs = std::map<JobId, Wanted>;
 
 // An object whose last write did not succeed.
+// Kept from the first write until one succeeds or the object is gone.
 struct Attempt {
   bool under_way = false;
   std::int64_t next_ms = 0;  // monotonic; not before
@@ -65,6 +69,8 @@ struct Attempt {
 using Attempts = std::map<std::string, Attempt>;  // by uid
 
 // The writes to begin now.
+// Jobs in `settled` may be forgotten: their pods have ended or are being deleted, or their gates
+// are open.
 struct Plan {
   std::vector<KubeWrite> writes;  // the most urgent first, at most as many as requested
   std::vector<JobId> settled;     // jobs without any write left
@@ -76,6 +82,10 @@ struct Plan {
 // that cannot be written now does not delay other pods. No pod is released to a node that `fence`
 // guards (pruned with these entries). An effect whose hold has ended by `now_ms` is ignored; the
 // core will withdraw it.
+// A pod is evicted only where its owner cannot be suspended instead. That is right for a gang which
+// cannot run without the pod, or if all bound pods of the owner are to end. An eviction never uses
+// up the last failure that its Job may have, if its pod is to come back. Cost: all pods that the
+// effects name, and all guarded and marked objects. `most`: writes at most.
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);

@@ -19,6 +19,8 @@ struct Rebuilt {
 // aside. Refused, with nothing changed: facts, ledger or audit log are damaged too. `version`: the
 // newest fact version that this program knows. The caller has the store's lock, and no process has
 // the store open.
+// Works in PATH.rebuilding, which needs room for the store. Reads the store once, or up to three
+// times if the checkpoint is damaged. Errors of the database have field "store.rebuild".
 Result<Rebuilt> drop_checkpoint(const std::string& path, std::uint32_t version);
 
 }  // namespace subak
