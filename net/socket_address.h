@@ -10,6 +10,7 @@
 namespace subak {
 
 // An address with its size, as for bind() and connect().
+// IPv4 or IPv6. `size` may grow or shrink with calls that fill it in (getsockname(2)).
 struct SocketAddress {
   sockaddr_storage bytes{};
   socklen_t size = 0;
@@ -18,6 +19,7 @@ struct SocketAddress {
 };
 
 // Returns the address. Nothing if `host` is not an IP address (IPv6 without brackets).
+// It asks no name server. `port` in the machine's own byte order.
 std::optional<SocketAddress> socket_address(const std::string& host, std::uint16_t port);
 
 }  // namespace subak
