@@ -88,7 +88,8 @@ class Holdings {
   MilliGpu total() const { return held_ + running_; }
   // By product. A product stays listed when nothing of it is left.
   std::span<const ProductLevel> levels() const { return levels_; }
-  // Adds to both amounts of one product; negative: less. Nothing ends that did not begin (asserted).
+  // Adds to both amounts of one product; negative: less. Nothing ends that did not begin
+  // (asserted).
   void change(ProductId product, MilliGpu held, MilliGpu running);
 
  private:

@@ -25,7 +25,8 @@ class AccountNames {
   // Returns the account that names "cluster/ns", else the one that names "ns"; none if no account
   // does.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
-  // Returns the account whose spec has exactly this name, "ns" or "cluster/ns"; none if no spec has.
+  // Returns the account whose spec has exactly this name, "ns" or "cluster/ns"; none if no spec
+  // has.
   AccountId owner_of(std::string_view name) const { return look_up(by_namespace_, name); }
   std::size_t live() const { return live_.size(); }  // live accounts
 

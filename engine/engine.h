@@ -112,16 +112,16 @@ class Engine {
   // Returns the input of make_forecast() at `t`, which is not before now(). Any thread may use it.
   // O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
-  // A copy in slices, so that other calls need not wait for all of it. begin_copy() fixes the state,
-  // in O(accounts + nodes + ended jobs) and one copy of the ids of jobs and requests, and drops a
-  // copy in progress. For a forecast at `t`, append the facts of the slices to its result, which
-  // has no run times: make_forecast() predicts them.
+  // A copy in slices, so that other calls need not wait for all of it. begin_copy() fixes the
+  // state, in O(accounts + nodes + ended jobs) and one copy of the ids of jobs and requests, and
+  // drops a copy in progress. For a forecast at `t`, append the facts of the slices to its result,
+  // which has no run times: make_forecast() predicts them.
   ForecastBasis begin_copy(CopyFor what, TimeMs t);
   // Passes on the next slice, about `most` facts. True: the copy is complete. apply() and evolve()
   // may come between the slices; the copy does not show their changes. Requires a copy in progress.
   bool copy_slice(std::size_t most, const std::function<void(Fact&&)>& sink);
-  // The timeline of the fleet from `t` on, which is not before now(): engine/answers/plan.h. O(jobs +
-  // nodes).
+  // The timeline of the fleet from `t` on, which is not before now(): engine/answers/plan.h. O(jobs
+  // + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // The first `most` jobs in the order in which the next pass would take them. To order n jobs
   // costs O(n log n), even for a small `most`.

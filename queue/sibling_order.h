@@ -22,7 +22,8 @@ class SiblingOrder {
  public:
   // Drops all siblings.
   void clear();
-  // Appends one to be filled in, with a higher id than the last one. Call rank() when all are there.
+  // Appends one to be filled in, with a higher id than the last one. Call rank() when all are
+  // there.
   Sibling& add() { return siblings_.emplace_back(); }
   // Computes all keys. The setup must outlive the siblings. O(n).
   void rank(const PassSetup& setup);

@@ -1,4 +1,5 @@
-// The timeline of the fleet (engine/answers/plan.h, docs/design/0055). Threads: none; pure functions.
+// The timeline of the fleet (engine/answers/plan.h, docs/design/0055). Threads: none; pure
+// functions.
 #pragma once
 
 #include "engine/answers/plan.h"

@@ -1,5 +1,5 @@
-// The facts of a state at one instant, passed on in slices while the state goes on. A checkpoint and
-// a forecast use it, so that reads need not wait for all of a large state. Threads: none.
+// The facts of a state at one instant, passed on in slices while the state goes on. A checkpoint
+// and a forecast use it, so that reads need not wait for all of a large state. Threads: none.
 #pragma once
 
 #include <cstddef>

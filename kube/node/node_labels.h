@@ -1,5 +1,5 @@
-// Reads numbers in labels of a node, and quotes a label or a resource. A part of kube/node/node_gpus.h.
-// Threads: pure functions.
+// Reads numbers in labels of a node, and quotes a label or a resource. A part of
+// kube/node/node_gpus.h. Threads: pure functions.
 #pragma once
 
 #include <cstdint>

@@ -114,8 +114,8 @@ struct Fleet::Impl {
   // replacement_nodes.cc: chooses again which nodes of the clique are reserved for replacements.
   void choose_replacements(DomainIndex domain);
   // whole_domains.cc. survey() computes the domain's figures again from its nodes. note_held()
-  // follows a change of the holds on a node. leave_to_gangs() chooses the domains of a kind that are
-  // left to gangs.
+  // follows a change of the holds on a node. leave_to_gangs() chooses the domains of a kind that
+  // are left to gangs.
   void survey(DomainIndex domain);
   void note_held(const NodeState& node, MilliGpu change);
   void leave_to_gangs(WholeDomains::Kind kind);

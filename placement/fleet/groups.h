@@ -138,7 +138,8 @@ class TopologyLevels {
   void count(const NodeSpec& spec, std::int64_t sign);
   // Takes the node out of its groups and, if it is present, puts it into those that it names.
   void move(NodeIndex i, NodeState& node, bool present);
-  // Makes the topology deeper, or less deep: moves all present nodes. O(nodes) if the depth changes.
+  // Makes the topology deeper, or less deep: moves all present nodes. O(nodes) if the depth
+  // changes.
   void set_depth(std::size_t depth, std::vector<Owned<NodeState>>& nodes);
 
   // Aborts unless the node is in one group of each level, and each of them in the next.

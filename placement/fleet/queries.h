@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// --- slots -----------------------------------------------------------------------------------------
+// --- slots ---------------------------------------------------------------------------------------
 // Returns the cost of slot `rank` of the request on `node`; 0 if the node was never seen. The
 // request must have the rank.
 MilliGpu slot_milligpu(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
@@ -24,7 +24,7 @@ PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId
 // True if the holds on the node are more than it has. False if it was never seen.
 bool over_allocated(const Fleet& fleet, NodeId node);
 
-// --- NVLink domains --------------------------------------------------------------------------------
+// --- NVLink domains ------------------------------------------------------------------------------
 // Returns the number of the NVLink domain that the node is wired to; a node by itself is one too.
 // 0: the node is not present.
 std::uint32_t wired_domain(const Fleet& fleet, NodeId node);

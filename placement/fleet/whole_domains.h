@@ -35,7 +35,8 @@ class WholeDomains {
 
   // Returns the domains left to gangs in the cluster, by product.
   std::vector<DomainIndex> left(ClusterId cluster) const;
-  // Returns the domains that would be left to gangs if those in `emptied` were empty too. Ascending.
+  // Returns the domains that would be left to gangs if those in `emptied` were empty too.
+  // Ascending.
   std::vector<DomainIndex> left_if_empty(const std::vector<DomainIndex>& emptied,
                                          const Domains& domains) const;
 

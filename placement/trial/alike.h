@@ -1,6 +1,6 @@
 // Searches that judge each state of a node's GPUs once: a fleet has few states. They look at nodes
-// one by one only where the live fleet's states do not describe them: nodes of an overlay, and those
-// that the gang has touched. Private to placement.
+// one by one only where the live fleet's states do not describe them: nodes of an overlay, and
+// those that the gang has touched. Private to placement.
 #pragma once
 
 #include <array>
@@ -22,8 +22,9 @@ struct Equals {
   NodeIndex one = 0;
 };
 
-// Iterates over the nodes of all Equals, by key, then by id: as a walk over all nodes that takes the
-// best one first. It opens a key's nodes only when it comes to them. Their sets must not change.
+// Iterates over the nodes of all Equals, by key, then by id: as a walk over all nodes that takes
+// the best one first. It opens a key's nodes only when it comes to them. Their sets must not
+// change.
 class BestFirst {
  public:
   explicit BestFirst(std::vector<Equals> of);

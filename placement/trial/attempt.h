@@ -1,5 +1,6 @@
 // One attempt at placing a gang: which nodes its pods may use, how many fit there, and the pods put
-// on trial. The ways of looking (placement/ways) are functions over a GangAttempt. Private to placement.
+// on trial. The ways of looking (placement/ways) are functions over a GangAttempt. Private to
+// placement.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +49,8 @@ class GangAttempt {
               const Scene& scene, const Terms& terms, bool by_state);
 
   const Query& query() const { return query_; }
-  // To look at, to undo and to sort. Pods come there by place() below alone: Trial::place() does not
-  // ask whether the node is eligible.
+  // To look at, to undo and to sort. Pods come there by place() below alone: Trial::place() does
+  // not ask whether the node is eligible.
   Trial& trial() { return trial_; }
   Workspace& memory() { return memory_; }
   const Room& room(NodeIndex i) const { return trial_.room(i); }

@@ -135,8 +135,9 @@ struct FreeRange {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
 };
 
-// Iterates over the domains of one bucket in the order of CpuAsk, from the weight `least` on. Leaves
-// out domains with less CPU than CpuAsk::milli. The bucket outlives the iteration, unchanged.
+// Iterates over the domains of one bucket in the order of CpuAsk, from the weight `least` on.
+// Leaves out domains with less CPU than CpuAsk::milli. The bucket outlives the iteration,
+// unchanged.
 class InOrder {
  public:
   InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {

@@ -11,15 +11,16 @@
 
 namespace subak {
 
-// Counts what remains of each clique beside the pods on trial. It finds a clique's whole nodes once,
-// when it is first asked for the clique: they depend on the snapshot alone.
+// Counts what remains of each clique beside the pods on trial. It finds a clique's whole nodes
+// once, when it is first asked for the clique: they depend on the snapshot alone.
 class SpareNodes {
  public:
   // Both outlive it.
   SpareNodes(const Query& query, const Trial& trial) : query_(query), trial_(trial) {}
 
   // True if `bounds.spare` whole nodes of the node's clique remain when the gang uses the node,
-  // beside the nodes that it uses already. True for a node without a clique. O(nodes of the clique).
+  // beside the nodes that it uses already. True for a node without a clique. O(nodes of the
+  // clique).
   bool enough_without(const Bounds& bounds, NodeIndex i);
 
  private:

@@ -59,8 +59,8 @@ class TrialRooms {
   std::vector<std::uint32_t> at_;  // by node, index + 1; 0 = none
 };
 
-// The pods of one gang that have a slot so far, in the order in which they came. A trial is a draft:
-// it reads the snapshot and writes only its own copies of rooms.
+// The pods of one gang that have a slot so far, in the order in which they came. A trial is a
+// draft: it reads the snapshot and writes only its own copies of rooms.
 //
 // Invariant: each pod on trial is consumed in its node's room, once. Every other rank has the empty
 // slot. So undo_to() brings back what was free before, and a node that was touched stays known.
@@ -93,7 +93,8 @@ class Trial {
   // By rank. A pod that is not on trial has an empty slot: without a node. Valid until the trial
   // changes.
   const std::vector<PodSlot>& slots() const { return slots_; }
-  // Returns the slots of the complete gang. Requires that all its pods are on trial; ends the trial.
+  // Returns the slots of the complete gang. Requires that all its pods are on trial; ends the
+  // trial.
   std::vector<PodSlot> take_slots();
   // True if no non-GPU pod takes resources that stay reserved beside free GPUs (Fleet::headroom).
   bool leaves_headroom(const Ignore& ignore) const;

@@ -27,8 +27,8 @@ namespace subak {
 // nodes to spare gets working ones if it can. True: take the slots from the trial. Call it once for
 // an attempt.
 bool place_gang(GangAttempt& a);
-// gang.cc: false only if the gang, of one segment, has no placement with a pod on the node. It looks
-// on the node and around it, whatever is free elsewhere. The trial is of no use then.
+// gang.cc: false only if the gang, of one segment, has no placement with a pod on the node. It
+// looks on the node and around it, whatever is free elsewhere. The trial is of no use then.
 bool could_start_at(GangAttempt& a, NodeIndex node);
 
 // gang.cc: all segments, each as near together as its topology says, or a balanced gang in `parts`
@@ -54,8 +54,8 @@ bool in_clique(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 bool exclusively(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 // With kRack. levels.cc: in one group of the level (0: racks), the tightest that holds it.
 bool in_group(GangAttempt& a, const Bounds& bounds, std::size_t level, const Runs& runs);
-// With kAny. anywhere.cc: close together if a wish failed; else on fragments; else on one node; else
-// spread.
+// With kAny. anywhere.cc: close together if a wish failed; else on fragments; else on one node;
+// else spread.
 bool anywhere(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 // fragments.cc: on nodes with holds alone, so that it breaks into no other node. Never for one pod.
 bool on_fragments(GangAttempt& a, const Bounds& bounds, const Runs& runs);

@@ -40,8 +40,8 @@ Result<std::vector<TraceJob>> read_trace(const std::string& path);
 // in .json), or "80x8" for 80 nodes of 8 GPUs ("80x8:H100" names their product).
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
 
-// Returns the nodes of a replay from kubectl's output (kube/node/node.h): their working whole GPUs, and
-// no taints, since pods of a trace tolerate none. It leaves out nodes without whole GPUs, with
+// Returns the nodes of a replay from kubectl's output (kube/node/node.h): their working whole GPUs,
+// and no taints, since pods of a trace tolerate none. It leaves out nodes without whole GPUs, with
 // shared ones, and nodes that take no work now (cordoned, not ready, not fit). Errors: as
 // read_kube_nodes(), or no node is left; the field names the node.
 Result<std::vector<NodeSpec>> nodes_to_replay(std::string_view json);

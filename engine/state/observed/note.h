@@ -1,5 +1,6 @@
-// Notes: ephemeral changes. Each records in Observed what an input showed and no fact needs to keep.
-// A restart loses them, and they decide nothing by themselves. Every change of the State is a fact.
+// Notes: ephemeral changes. Each records in Observed what an input showed and no fact needs to
+// keep. A restart loses them, and they decide nothing by themselves. Every change of the State is a
+// fact.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // What the edges of the clusters reported since this process started, and that no fact records:
 // lists in progress, early reports, non-GPU pods and unmanaged pods.
 //
-// It stands beside the State and is no part of it: no checkpoint, digest or forecast has it. After a
-// restart it is empty. Each edge then lists again, which rebuilds it.
+// It stands beside the State and is no part of it: no checkpoint, digest or forecast has it. After
+// a restart it is empty. Each edge then lists again, which rebuilds it.
 //
 // Two things change it. A note (note.h) records what an input showed. A fact makes it forget the
 // clusters and nodes that are gone, and follow pods that move to another rank.
