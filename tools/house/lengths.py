@@ -1,7 +1,8 @@
-"""Files of at most 500 lines, functions of at most 70.
+"""Files of at most 500 lines, functions of at most 70, lines of the product's headers of at most 100 columns.
 
 tools/house/long.txt lists what is longer, with its present length: that number may only go down, and
-an entry that is no longer needed must go.
+an entry that is no longer needed must go. The format keeps code within the columns, but wraps no comments, and
+headers are read as the manual. A line with one word that has no break may be longer.
 """
 
 import os
@@ -11,6 +12,7 @@ from source import FOLDERS
 
 FILE_LINES = 500
 FUNCTION_LINES = 70
+COLUMNS = 100
 _LIST = "tools/house/long.txt"
 _TYPE = re.compile(r"\b(?:class|struct|union|enum|namespace|extern)\b")
 _MARK = re.compile(r"[()\[\]{};]|^[ \t]*#[^\n]*", re.M)
@@ -50,6 +52,15 @@ def functions(code):
             head_start = mark.end()
 
 
+def wide_lines(tree):
+    """(path, line, columns) of each line of a product's header that is too long and could be broken."""
+    for path in (path for path in tree.product() if path.endswith(".h")):
+        for number, line in enumerate(tree.text(path).splitlines(), 1):
+            words = line.removeprefix("#include").strip(" /").split()
+            if len(line) > COLUMNS and len(words) > 1:
+                yield path, number, len(line)
+
+
 def _allowed(root):
     allowed = {}
     path = os.path.join(root, _LIST)
@@ -85,6 +96,8 @@ def run(tree):
             yield f"{key}: {lines} lines, at most {most}: split it"
         elif lines > allowed[key]:
             yield f"{key}: {lines} lines, was {allowed[key]}: it may only shrink"
+    for path, number, columns in wide_lines(tree):
+        yield f"{path}:{number}: {columns} columns, at most {COLUMNS}: wrap it"
     for key, lines in sorted(allowed.items()):
         if found.get(key, 0) < lines:
             now = found.get(key)

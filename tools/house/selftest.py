@@ -153,6 +153,17 @@ class Lengths(unittest.TestCase):
         stale = {"core/a.cc": "int x;\n", "tools/house/long.txt": "core/a.cc 600\n"}
         self.assertEqual(len(complaints("lengths", stale)), 1)
 
+    def test_columns_of_headers(self):
+        wide = "// " + "word " * 19 + "abc"  # 101 columns
+        found = complaints("lengths", {"core/a.h": f"#pragma once\n{wide}\n{wide[:-1]}\n"})
+        self.assertEqual(found, ["core/a.h:2: 101 columns, at most 100: wrap it"])
+        self.assertEqual(len(complaints("lengths", {"tools/demo_edge/a.h": f"int a;  {wide}\n"})), 1)
+        umlauts = "// " + "wörd " * 19 + "ab"  # 100 columns in 119 bytes
+        for line in (umlauts, "// https://" + "x" * 100, '#include "core/' + "x" * 100 + '.h"'):
+            self.assertEqual(complaints("lengths", {"core/a.h": line + "\n"}), [], line)
+        for path in ("core/a.cc", "tests/core/a.h"):
+            self.assertEqual(complaints("lengths", {path: wide + "\n"}), [], path)
+
 
 class Limits(unittest.TestCase):
     def test_unused(self):
