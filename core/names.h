@@ -1,23 +1,37 @@
 // Every name that Subak writes into a cluster, and NVIDIA's names that it reads, in one place. The
-// keys of a gang's wishes are in the table of model/gang_terms.h.
+// keys of a gang's wishes are in the table of model/gang_terms.h. Names are part of what users
+// write, so none is ever renamed. docs/workloads.md is the page for users;
+// tests/kube/workloads_page_test.cc checks that it has them all. Keys of pods may be labels or
+// annotations, of a pod or of its template. A key that is there as both must have one value.
 #pragma once
 
 #include <string_view>
 
 namespace subak::names {
 
+// Begins all keys of Subak. A key with it that is none of these gets a warning.
 inline constexpr std::string_view kPrefix = "subak.gpu/";
+// The scheduling gate of a pod (spec.schedulingGates). Only Subak removes it.
 inline constexpr std::string_view kGate = "subak.gpu/queue";
 // Label of a namespace: "true" makes Subak manage its pods, "warn" only reports what would be
 // refused.
 inline constexpr std::string_view kManaged = "subak.gpu/managed";
+// Who pays: an account's path, "ml.vision". On a pod it must lie at or below the namespace's
+// account. As a label of a namespace it counts if no account names the namespace.
 inline constexpr std::string_view kAccount = "subak.gpu/account";
+// The person, of A-Z a-z 0-9 . _ - @. A person can only name itself; templates may name anyone.
 inline constexpr std::string_view kUser = "subak.gpu/user";
+// The gang's name within its namespace.
 inline constexpr std::string_view kJob = "subak.gpu/job";
+// How many pods start together, "1" to "10000" (limits::kMaxPodsPerJob).
 inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
+// The pod's place in its gang, from "0".
 inline constexpr std::string_view kRank = "subak.gpu/rank";
+// A duration such as "30m" or "2d12h" (core/duration.h).
 inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
+// "low" (-1000), "normal" (0), "high" (1000), or a number of 32 bits.
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
+// Annotation that Subak writes: what the pod waits for, or where it goes. For people.
 inline constexpr std::string_view kStatus = "subak.gpu/status";
 // Annotation of a pod whose hold was released while its gate was closed, "JOB/ATTEMPT". Only a
 // newer attempt opens the gate.
@@ -25,23 +39,32 @@ inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";  // of a pod
 // Label of Subak's own pod, "true" while its process leads.
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
+// Annotation of an owner that Subak has suspended; its values are in server/edge/cluster/plan.h.
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
 // Label of a node: how many of its GPUs NVLink joins, those with neighbouring indexes ("1": none).
 inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-domain";
 
 // NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
+// Whole GPUs. Replicas of time-sliced GPUs too, unless the device plugin renames them to
+// kGpuShared.
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
 inline constexpr std::string_view kGpuShared = "nvidia.com/gpu.shared";
+// A slice's resource is this and its profile: "nvidia.com/mig-1g.10gb". kSharedSuffix follows the
+// name of a resource that is shared.
 inline constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kSharedSuffix = ".shared";
+// Labels of nodes by gpu-feature-discovery: the product's name, and the number of GPUs.
 inline constexpr std::string_view kLabelProduct = "nvidia.com/gpu.product";
 inline constexpr std::string_view kLabelCount = "nvidia.com/gpu.count";
+// The NVLink clique: cluster UUID and clique number, "UUID.N".
 inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
 inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
+// How many pods share a GPU.
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
 inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
 inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";
+// The state of NVIDIA's MIG manager on the node. While it changes the slices, the node is unfit.
 inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state";
 inline constexpr std::string_view kLabelDeployPlugin = "nvidia.com/gpu.deploy.device-plugin";
 inline constexpr std::string_view kLabelSharing = "nvidia.com/gpu.sharing-strategy";
