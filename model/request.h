@@ -1,5 +1,8 @@
 // A job's request to the fleet: pods in rank order, each with its Kubernetes constraints, and how
 // close together their GPUs must be. Plain records: they travel in inputs and facts.
+// Values of enums are durable: append only. Bounds of every text, list and number are in
+// model/bounds.h. Meanings are Kubernetes' (k8s.io/api core/v1) where a record has the name of a
+// type there.
 #pragma once
 
 #include <array>
@@ -27,6 +30,7 @@ struct EnumText<GpuKind> {
                                                          "fraction"};
 };
 
+// Of a node or a pod. Ordered by key, then value.
 struct Label {
   std::string key;
   std::string value;
@@ -64,6 +68,7 @@ struct AffinityTerm {
   friend bool operator==(const AffinityTerm&, const AffinityTerm&) = default;
 };
 
+// Matches a taint if effect and key match and, for Equal, the value too.
 struct Toleration {
   std::string key;  // empty with Exists: every taint
   std::string op;   // "" = Equal, or Exists
@@ -79,6 +84,7 @@ struct Toleration {
   friend bool operator==(const Toleration&, const Toleration&) = default;
 };
 
+// A node with a blocking taint takes only pods that tolerate it.
 struct Taint {
   std::string key;
   std::string value;
@@ -92,6 +98,7 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
+// Two pods on one node must not have the same port and protocol on the same address.
 struct HostPort {
   std::int32_t port = 0;
   std::string protocol;  // "" = TCP
@@ -118,12 +125,15 @@ struct ResourceCount {
 };
 
 // The resources that one pod takes from its node.
+// CPU and memory are its requests. node_selector and affinity must
+// both match the node.
 struct PodShape {
   GpuKind kind = GpuKind::kNone;
   std::int64_t gpus = 0;              // whole GPUs, replicas or slices per pod, by kind
   MilliGpu milligpu = 0;              // only kFraction: thousandths of one GPU, 1..999
   std::string profile;                // only kMig: "1g.10gb"
   std::vector<std::string> products;  // allowed GPU products; empty = any
+  // In thousandths of a CPU.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::vector<ResourceCount> extended;
@@ -172,6 +182,7 @@ struct GangRequest {
     v(1, "groups", groups);
     terms.request_fields(v);
   }
+  // Returns the number of ranks. O(groups).
   std::uint32_t pods() const {
     std::uint32_t n = 0;
     for (const PodGroup& g : groups) n += g.count;
