@@ -79,15 +79,24 @@ struct EnumText<Because> {
 };
 
 // An attempted way around the gate.
+// How a pod could see GPUs or leave the queue without Subak. Each is denied with 403 in mode
+// enforce, and counted in mode warn too.
 enum class Bypass : std::uint8_t {
   kNone,
+  // spec.nodeName is set: the scheduler and its gate would be skipped.
   kNodeName,
+  // NVIDIA_VISIBLE_DEVICES is set, or its volume mounts are used.
   kVisibleDevices,
+  // A host path of NVIDIA's devices is mounted.
   kHostPath,
+  // A privileged container sees every device of its node.
   kPrivileged,
+  // A runtime class of AdmissionConfig::gpu_runtime_classes, without a request for GPUs.
   kRuntimeClass,
   kGateMissing,  // a GPU pod reached /validate without Subak's gate
+  // An update removes Subak's gate.
   kGateRemoved,
+  // An update changes one of Subak's keys on a pod.
   kLabelsChanged,
 };
 template <>
@@ -122,11 +131,14 @@ struct Decision {
 // Decides before the first View: pods that request GPUs get the gate, with a warning, and
 // nothing is refused. A later View can open an unnecessary gate, but nothing could add a missing
 // one.
+// A pod that names its node cannot get a gate and passes with a warning. On kValidate nothing is
+// patched.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 
 // Decides by the mode of the object's namespace. `cluster` as in the path of the call, empty for
 // the only one. A cluster that the View lacks is judged by config.unknown_cluster.
+// Never kBadRequest: the caller answers what is no review.
 Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster,
                 Endpoint endpoint, const Review& review);
 

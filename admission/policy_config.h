@@ -36,8 +36,10 @@ struct EnumText<UnknownCluster> {
 // All of the pod policy that an operator may configure.
 struct AdmissionConfig {
   // Extended resources that are counted as whole GPUs.
+  // As "example.com/gpu".
   std::vector<std::string> extra_gpu_resources;
   // Schedulers whose pods count as another manager's where Subak observes.
+  // Names for spec.schedulerName. Where Subak enforces, such pods are denied.
   std::vector<std::string> other_schedulers{"kai-scheduler",   "volcano",
                                             "yunikorn",        "runai-scheduler",
                                             "koord-scheduler", "godel-scheduler"};

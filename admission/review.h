@@ -63,6 +63,7 @@ struct ReviewAnswer {
 };
 
 // Returns the AdmissionReview to send, one line of JSON.
+// `uid`: the review's. The patch is written in base64.
 std::string write_answer(std::string_view uid, const ReviewAnswer& answer);
 
 }  // namespace subak

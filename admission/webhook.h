@@ -29,6 +29,7 @@ struct AdmissionBasis {
 };
 
 // What a webhook needs. Each function may be called on all I/O threads at once.
+// `basis` and `now_ns` must be set.
 struct WebhookOptions {
   // Returns the newest basis; never blocks.
   std::function<AdmissionBasis()> basis;
@@ -55,8 +56,10 @@ struct WebhookCounters {
 // Answers the API server's calls. Only the counters change.
 class Webhook {
  public:
+  // What the functions of `options` refer to outlives the webhook.
   explicit Webhook(WebhookOptions options);
   // Returns the answer, by the table above. Threads: any, at once.
+  // The body of `request` needs kBodyPadding readable bytes behind it.
   HttpResponse handle(const HttpRequest& request);
   const WebhookCounters& counters() const { return counters_; }
 
