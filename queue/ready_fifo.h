@@ -43,8 +43,10 @@ class Fifo {
     std::uint32_t kind = 0;
     std::uint32_t at = 0;  // in the kind's heap
   };
+  // Begins again with the top of each kind's heap.
   void restart();
   std::uint32_t slot_of(Place place) const { return index_->kind(place.kind).by_age[place.at]; }
+  // True if the job of `a` comes after that of `b`, so that the heap has the oldest on top.
   bool later(Place a, Place b) const { return index_->older(slot_of(b), slot_of(a)); }
   void push(Place place);
   void pop();

@@ -75,6 +75,7 @@ class Index {
  public:
   explicit Index(CostOf cost_of) : cost_of_(std::move(cost_of)) {}
   // As of ReadyQueue. O(depth x log of the kinds).
+  // The job's leaf must be in the tree, and the job must be new.
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
   // Says that costs may have changed. O(1).
@@ -128,14 +129,19 @@ class Index {
   std::uint32_t kind_of(ShapeId shape);
   // Changes the cost of all jobs of the kind, and every sum that counts them.
   void recost(std::uint32_t kind, ShapeCost cost);
+  // Computes NodeSummary::least_next again, after a change of the node's kinds.
   void set_least_next(AccountId id);
+  // Frees the number of a kind without jobs.
   void release_kind(std::uint32_t number);
+  // Drops all tombstones of the heap and frees their slots. O(jobs of the kind).
   void compact(Kind& kind);
   // Updates the summaries of the nodes that were edited since the last sync(). False: nodes came or
   // went, or too many were edited; then all summaries must be made again.
   bool read_edits(const AccountTree& tree);
   void read_summary(const AccountNode& node);  // without its parent and children
+  // Moves a line with a new head to its position.
   void place_line(TreeNode& node, std::size_t at);
+  // Asserts that the sums of one node are those of its jobs.
   void check_node(AccountId id) const;
 
   JobTable jobs_;

@@ -36,22 +36,33 @@ class Walk {
   void begin(Index& index, const PassSetup& setup);
   // Returns the slot of the next job; kNoSlot if no job can start.
   std::uint32_t next();
+  // Returns the siblings with demand in their order, level by level from the root down. Empty under
+  // fifo.
   std::vector<ReadyQueue::Level> rank(AccountId leaf);
+  // The allocation of the leaf has changed in the tree: the nodes above it are compared again.
   void started(AccountId leaf);
   void block_shape(ShapeId shape) { blocks_.block_shape(shape); }
+  // Both do nothing for a job that does not wait.
   void block_job(JobId id);
   void block_line(JobId id);
+  // Blocks jobs at or below the account that cost at least this much.
   void block_account(AccountId id, MilliGpu milligpu);
   // Treats the job as started: skips it from now on, and adds its cost on its path.
   void take(std::uint32_t slot);
 
  private:
+  // Returns the next job at or below a node. `scope` is always the node's.
   NextJob next_of(AccountId id, Scope scope);
+  // The same of a child; `child` == `id` stands for the node's own jobs.
   NextJob next_of_child(AccountId id, AccountId child, Scope scope);
   NextJob own_next(AccountId id, Scope scope);
+  // Returns no job if the node must be computed in full.
   NextJob from_standing(AccountId id, Scope scope);
+  // Computes the node in full, and remembers the result.
   NextJob compare_children(AccountId id, Scope scope);
+  // Leaves a result for later passes, if it will stand for a while.
   void remember(AccountId id, Contenders& node, NextJob& next, std::size_t first);
+  // True if the child's next job is within quota at every level below the node.
   bool within_quota(AccountId id, AccountId child, const NextJob& next) const;
   ReadyQueue::Level level_at(AccountId id, Scope scope);
   void block_slot(std::uint32_t slot);

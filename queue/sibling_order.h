@@ -48,8 +48,11 @@ class SiblingOrder {
   bool settle(std::size_t at, MilliGpu cost, bool within_quota);
 
  private:
+  // Only the key of this sibling: targets stay.
   void compute_key(std::size_t at);
+  // Computes the targets, once per ranking.
   void know_targets();
+  // Restores the heap after one key changed. O(log n), and O(n) to find the sibling.
   void sift(std::size_t at);
 
   const PassSetup* setup_ = nullptr;

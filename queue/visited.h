@@ -24,6 +24,7 @@ class Visited {
     if (marks_.size() < accounts) marks_.resize(accounts);
   }
   // Returns nullptr if the pass has not visited the account. O(1).
+  // The pointer is valid until begin().
   T* find(AccountId id) { return found(id) ? values_[marks_[id.value].at].get() : nullptr; }
   const T* find(AccountId id) const {
     return found(id) ? values_[marks_[id.value].at].get() : nullptr;
