@@ -30,6 +30,7 @@ struct GpuState {
 
 struct NodeState;
 
+// References are valid until the next use(), which may move the entries.
 class GpuStates {
  public:
   const GpuState& operator[](StateIndex i) const { return entries_[i].state; }
@@ -39,6 +40,8 @@ class GpuStates {
   std::size_t known() const { return by_content_.size(); }
 
   // Returns the number of the node's state and counts one more node that uses it.
+  // Reads the node's GPUs, slices, product and NVLink. Of each domain inside the node it sorts the
+  // GPUs, so that nodes which differ only in their numbering share a state.
   StateIndex use(const NodeState& node);
   void drop(StateIndex i);  // counts one node less; 0: does nothing
 

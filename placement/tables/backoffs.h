@@ -13,11 +13,13 @@
 
 namespace subak {
 
+// A node is in it once for each rejected shape. It knows no times: the caller ends each back-off.
 class Backoffs {
  public:
   // Adds the node, or ends its back-off. Each returns false if that was so already.
   bool add(NodeIndex node, const PodShape& asked);
   bool end(NodeIndex node, const PodShape& asked);
+  // O(log of the nodes that rejected these pods).
   bool contains(NodeIndex node, const PodShape& asked) const;
   bool empty() const { return by_hash_.empty(); }
   // Returns the nodes that rejected pods as they are offered, ascending; nullptr: none. `hash` is

@@ -16,6 +16,7 @@
 
 namespace subak {
 
+// At most 65,535 products (ProductId's width); one more aborts. Callers bound them before.
 class Products {
  public:
   Products() : names_{std::string(kAnyProduct)}, by_name_{{std::string(kAnyProduct), {}}} {}

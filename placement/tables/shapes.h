@@ -74,10 +74,13 @@ struct Shape {
 };
 
 // Makes the shape of a request, without a hash and a serial.
+// It copies the request.
 std::unique_ptr<Shape> make_shape(ClusterId cluster, const GangRequest& request);
 // Returns the cost of one pod on any node; 0 if it depends on the node.
+// It depends on the node for slices and replicas, and is 0 for pods without GPUs.
 MilliGpu fixed_milligpu(const PodShape& pod);
 // Hashes every field.
+// Equal pods have equal hashes, within one process.
 std::uint64_t hash_of(const PodShape& pod);
 
 // The shapes in use. Each has one number, and each pair of cluster and request has at most one
@@ -117,6 +120,7 @@ class ShapeTable {
  private:
   friend class ShapeUse;
   void add_use(ShapeId id);
+  // The last use frees the number and logs it in gone().
   void drop_use(ShapeId id);
   ShapeId find(std::uint64_t hash, ClusterId cluster, const GangRequest& request) const;
   ShapeId new_number();

@@ -60,6 +60,7 @@ class Totals {
     must(rows_[row].nodes >= 0, "a product has no fewer than 0 nodes");
   }
   // A node of the row has the levels `now` and no longer `was`.
+  // Aborts if the sum would break the identity of NodeLevels.
   void replace(std::uint32_t row, const NodeLevels& was, const NodeLevels& now) {
     NodeLevels& sum = rows_[row].milligpu;
     sum.add(was, -1);

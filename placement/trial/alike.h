@@ -27,6 +27,7 @@ struct Equals {
 // change.
 class BestFirst {
  public:
+  // Keeps the sources. It orders them as a heap, so a walk that ends early costs O(sources).
   explicit BestFirst(std::vector<Equals> of);
   // Moves to the next node, at first to the first one. Returns false at the end.
   bool next();
