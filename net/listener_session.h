@@ -28,6 +28,7 @@ struct PaddedBody {
     std::size_t limit = 0;
     bool too_large = false;
   };
+  // As Beast's BodyReader. put() never fails: bytes beyond the limit are dropped and set too_large.
   class reader {
    public:
     template <bool isRequest, class Fields>
@@ -113,14 +114,17 @@ class Session : public SessionBase {
   void start() {
     on_strand([](Session& s) { s.begin(); });
   }
+  // Closes at once, without an answer.
   void kill() override {
     on_strand([](Session& s) { s.cut(); });
   }
+  // Acts only if the state is still that of `step`.
   void expire(std::uint64_t step) override {
     on_strand([step](Session& s) {
       if (s.step() == step) s.too_slow();
     });
   }
+  // Requests that were begun are answered, and then the connection closes.
   void stop() override {
     on_strand([](Session& s) {
       if (s.state_ == State::kIdle || s.state_ == State::kHandshake) s.cut();
@@ -138,6 +142,7 @@ class Session : public SessionBase {
                [self = self(), act = std::move(act)]() mutable { act(*self); });
   }
 
+  // The handshake counts as a state of its own, with the time-out for reads.
   void begin() {
     if constexpr (kTls) {
       stream_.async_handshake(asio::ssl::stream_base::server, [self = self()](ErrorCodeOf ec) {
@@ -192,6 +197,7 @@ class Session : public SessionBase {
     read();
   }
 
+  // The body's memory is that of the last request.
   void begin_request() {
     enter(State::kReading);
     parser_.emplace();
@@ -204,6 +210,7 @@ class Session : public SessionBase {
     continued_ = false;
   }
 
+  // The buffer grows only for long headers, which the parser bounds.
   void read() {
     if (begin_ == end_) begin_ = end_ = 0;
     if (begin_ > 0) {  // half a header: keep it, at the front
@@ -221,6 +228,7 @@ class Session : public SessionBase {
                             });
   }
 
+  // RFC 9110, section 10.1.1: the client waits for 100 before it sends the body.
   bool wants_continue() const {
     if (continued_ || !parser_->is_header_done()) return false;
     return boost::beast::iequals(field(http::field::expect), "100-continue");
@@ -235,6 +243,7 @@ class Session : public SessionBase {
     });
   }
 
+  // Answers 431 for headers that are too long, else 400, and closes.
   void protocol_error(ErrorCodeOf ec) {
     ++shared_.counters.bad_requests;
     keep_alive_ = false;
@@ -248,6 +257,8 @@ class Session : public SessionBase {
     respond(plain_text(status, what));
   }
 
+  // Calls the handler. An exception becomes 500. A body that was too large is answered 400 without
+  // a call.
   void handle() {
     const auto& message = parser_->get();
     keep_alive_ = message.keep_alive() && !shared_.stopping;
@@ -293,6 +304,7 @@ class Session : public SessionBase {
     };
   }
 
+  // Writes the answer, then reads the next request, or closes.
   void respond(const HttpResponse& response) {
     enter(State::kWriting);
     write_response(out_, response, keep_alive_, version_, head_);
@@ -323,6 +335,7 @@ class Session : public SessionBase {
     if (ignored) return;
     discard();
   }
+  // Until the peer closes, or the state's time-out ends it (kCloseMs).
   void discard() {
     socket().async_read_some(asio::buffer(in_), [self = self()](ErrorCodeOf ec, std::size_t) {
       if (!ec) self->discard();

@@ -24,6 +24,7 @@ using asio::ip::tcp;
 using ErrorCodeOf = boost::system::error_code;
 // The concrete executor halves the compile time and saves an indirection for each operation.
 using Executor = asio::io_context::executor_type;
+// Handlers of one connection never run at the same time.
 using Strand = asio::strand<Executor>;
 using Socket = asio::basic_stream_socket<tcp, Strand>;
 using TlsStream = asio::ssl::stream<Socket>;
