@@ -23,12 +23,15 @@ using google::protobuf::Duration;
 using google::protobuf::Timestamp;
 
 std::string amounts_text(const Amounts& amounts);  // "gpu=16"; "" for none
+// Replaces what `out` had. `flag` is named in the usage failure, as in the functions below.
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
 std::string gpus_text(std::int64_t milligpu);  // "16", "0.5"
 // Returns "12", or "12 (4 over)" if 4 of them no longer exist.
 std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
+// "0.5" is 500. Throws usage.
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);
 
+// Parts of a millisecond are cut off.
 TimeMs to_ms(const Timestamp& time);
 DurationMs to_ms(const Duration& duration);
 Timestamp to_timestamp(TimeMs ms);
@@ -47,9 +50,11 @@ std::string age_text(DurationMs ms);
 // - "2026-03-01 13:00" in the local zone, as times are shown;
 // - a day "2026-03-01", which begins at 00:00 UTC as in the ledger;
 // - "7d" for that long before `now`.
+// Throws usage with these forms.
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
 // As instant_of() for the future: "4h" is that long after `now`.
 Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
+// The wall clock.
 TimeMs now_ms();
 
 // Returns GPU-hours without separators: "1234.56".
@@ -62,6 +67,7 @@ std::string significant_text(double value);  // 4 significant digits, no exponen
 // Says why no start is promised by the job's time limit. `limit_distrusted` is set.
 std::string distrust_text(const v1::Job& job);
 
+// Lower case with "-" between words; "-" for UNSPECIFIED.
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);
