@@ -128,6 +128,9 @@ struct ListBegin {
     v(3, "known_as", known_as);
   }
 };
+// The list is complete: pods and nodes that it did not name are gone, and scheduling begins. The
+// end of such a pod is the last time that its cluster was heard of before the list, if that is
+// known. Refused as kPrecondition if no list was begun.
 struct ListComplete {
   static constexpr std::string_view kName = "list_complete";
   std::string cluster;
@@ -136,6 +139,8 @@ struct ListComplete {
     v(1, "cluster", cluster);
   }
 };
+// A node exists or changed. Refused as kInvalid if its values cannot be, and as kPrecondition in a
+// cluster whose nodes were imported: only a list replaces those.
 struct NodeSeen {
   static constexpr std::string_view kName = "node_seen";
   std::string cluster;
@@ -146,7 +151,8 @@ struct NodeSeen {
     v(2, "node", node);
   }
 };
-// Pods on the node that are not known to have ended end with it.
+// Pods on the node that are not known to have ended end with it. An unknown node changes nothing.
+// As NodeSeen it is refused in a cluster whose nodes were imported.
 struct NodeGone {
   static constexpr std::string_view kName = "node_gone";
   std::string cluster;
@@ -160,6 +166,13 @@ struct NodeGone {
     v(3, "at_ms", at_ms);
   }
 };
+// A pod exists or changed. A new one joins the queue if it has Subak's gate, is of no other manager
+// and its namespace is enforced. One without GPUs counts only once it is bound. The record of
+// a known pod may change until it is bound. Then only its node counts, and that it runs.
+// A record whose `ended` is set ends the pod as PodGone does.
+// A report that names a node not seen yet waits for the node. At most limits::kMaxEarlyPods of a
+// cluster wait, and pods without GPUs only take half of that. One more is refused as kNotFound.
+// Refused as kInvalid: no uid, namespace or name, or gang_size 0 without a gang.
 struct PodSeen {
   static constexpr std::string_view kName = "pod_seen";
   std::string cluster;
@@ -170,6 +183,10 @@ struct PodSeen {
     v(2, "pod", pod);
   }
 };
+// A pod was bound to a node. Another node than that of its hold is followed: the pod counts there
+// from now on. A report without uid and attempt may be a late one of an earlier hold, and moves no
+// bound pod. A node not seen yet: as for PodSeen. Refused as kNotFound for an unknown pod, as
+// kPrecondition for one that is gone, or waits and was never seen in the cluster.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   std::string cluster;
@@ -184,11 +201,14 @@ struct PodBound {
     v(4, "at_ms", at_ms);
   }
 };
+// The first container of a pod started. A pod that is only held is then bound too, to the node
+// of its hold. One that waits or already runs changes nothing. Refused as kNotFound for an
+// unknown pod.
 struct PodRunning {
   static constexpr std::string_view kName = "pod_running";
   std::string cluster;
   PodRef pod;
-  TimeMs at_ms = 0;
+  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -196,6 +216,9 @@ struct PodRunning {
     v(3, "at_ms", at_ms);
   }
 };
+// A pod has ended or was deleted: it is charged up to its end, and its place is free. A pod that is
+// unknown or has ended already changes nothing. After kRejected, where the node refused the pod,
+// the platform is charged for its time on the node. Its shape avoids the node for a while.
 struct PodGone {
   static constexpr std::string_view kName = "pod_gone";
   std::string cluster;
