@@ -50,8 +50,10 @@ class PgResult {
   PgResult& operator=(PgResult&& other) noexcept;
 
   explicit operator bool() const { return result_ != nullptr; }  // there is a result, good or not
-  bool ok() const;
+  bool ok() const;  // the statement succeeded, with rows or without
   int rows() const;
+  // Reads a binary integer of 1 to 8 bytes, not sign-extended: a negative one needs a BIGINT. NULL
+  // is 0.
   std::int64_t number(int row, int column) const;
   std::uint64_t unsigned_number(int row, int column) const {
     return static_cast<std::uint64_t>(number(row, column));
@@ -73,7 +75,9 @@ inline constexpr char kWantRights[] =
     "want a role with the service's rights: its tables' owner grants them by "
     "deploy/postgres/service_role.sql";
 
-// How a call ended that has no result.
+// How a call ended that has no result. kCut: the connection failed; also if the server
+// announced its end behind a result. kTooLate: nothing was transferred in time. kNo: the call was
+// answered, well or not.
 enum class Broken : std::uint8_t { kNo, kCut, kTooLate };
 
 class PgConnection {
@@ -83,20 +87,26 @@ class PgConnection {
   PgConnection(const PgConnection&) = delete;
   PgConnection& operator=(const PgConnection&) = delete;
 
-  // Closes an open connection, connects, and sets the session up.
+  // Closes an open connection, reads the password file, connects, and sets the session up. Commits
+  // are then durable (synchronous_commit), and a statement waits 0.5 s for a lock. The server ends
+  // a session that is idle in a transaction for 10 s, so a dead process does not keep locks. The
+  // wait for each host of the address is its connect_timeout. On an error the connection stays
+  // closed.
   std::optional<Error> open(const Address& address);
   void close();
   bool is_open() const { return connection_ != nullptr; }
   // Runs one statement, sent with its Sync, so it is a transaction of its own unless one was begun.
   // It fails if the connection transfers nothing for limits::kDatabaseReplyMs. A call that breaks
-  // closes the connection, and the outcome of the statement is then unknown.
+  // closes the connection, and the outcome of the statement is then unknown. On a closed connection
+  // there is no result.
   PgResult run(const char* sql, const Parameters& parameters = {});
   // Says why the last run() had no result.
   Broken broken() const { return broken_; }
   // True if the server warned during the last run(), as it does when it did not wait for a
   // synchronous standby.
   bool warned() const { return warned_; }
-  // Runs statements without results, separated by semicolons.
+  // Runs statements without results, separated by semicolons, as one transaction unless they say
+  // otherwise. Returns the first result that failed, or the last. As run() in time and breaks.
   PgResult script(const std::string& sql);
   // Returns the last failure with the server's message; `what` is the field ("store.commit"). After
   // a broken connection `want` is kWantServer, and for a missing right kWantRights.
