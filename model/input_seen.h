@@ -1,5 +1,8 @@
 // Inputs that report observations in a cluster. Part of model/input.h: include that header
 // instead.
+//
+// Each is refused as kNotFound if there is no such cluster, and as kConflict in another session
+// than the cluster's newest (Input::session). Other refusals are said below.
 #pragma once
 
 #include <cstdint>
@@ -111,7 +114,8 @@ namespace in {
 
 // A list of the cluster begins, and with it a session. Input::session is newer than the last one,
 // or kAnySession, which stands for the next number. Nothing is scheduled there until ListComplete.
-// Objects that the list has not named by then are gone.
+// Objects that the list has not named by then are gone. Refused as kPrecondition: another `uid`
+// than the stored one.
 struct ListBegin {
   static constexpr std::string_view kName = "list_begin";
   std::string cluster;
@@ -240,6 +244,8 @@ struct PodGone {
 //   - kEvictRefused: a disruption budget or a webhook does not let it end; the pod keeps its hold
 //     and is still to end
 // `words`: the cluster's own reason, for people to read; at most limits::kMaxRefusalBytes.
+// Refused as kInvalid for any other cause, and as kNotFound for an unknown pod. The first two have
+// no effect on a pod that is not held.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
@@ -261,6 +267,8 @@ struct PodRefused {
 // first `least` of each block must be present.
 // The input must follow the first pod. It has no effect on a gang that does not wait, or of which
 // no pod was seen. A repeated one applies to the pods that have not come yet.
+// Refused as kInvalid: no namespace or name, a group without GPUs, `least` or `each` out of range,
+// or another number of pods than the waiting gang has.
 struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
@@ -283,8 +291,8 @@ struct GangSeen {
 };
 
 // The owner of a gang's pods is gone or has ended, and so have the pods: none is created again. A
-// gang of this owner (PodRecord::owner, also with "+" and more behind it) that waits for pods is
-// done.
+// gang of this owner (PodRecord::owner, also with "+" and more behind it) that waits for pods,
+// and has none that lives, is done. Refused as kInvalid: no owner.
 struct GangGone {
   static constexpr std::string_view kName = "gang_gone";
   std::string cluster;
@@ -297,7 +305,8 @@ struct GangGone {
 };
 
 // A namespace exists or changed. The account of its label (core/names.h) counts if no account names
-// the namespace.
+// the namespace. Refused as kInvalid: no name. kExhausted: limits::kMaxLabelledNamespaces of the
+// cluster have the label. kPrecondition: the cluster's nodes were imported.
 struct NamespaceSeen {
   static constexpr std::string_view kName = "namespace_seen";
   std::string cluster;
@@ -314,7 +323,8 @@ struct NamespaceSeen {
 // Up to `at_ms` the edge has reported all events in the cluster. If a later list does not name a
 // pod that was not seen to end, the pod ended then. So downtime of the service is not charged. At
 // most one per limits::kSeenUntilEveryMs is stored. An edge that has sent one keeps sending them,
-// since its lists count too.
+// since its lists count too. Refused as kPrecondition before the list is complete, and in a
+// cluster whose nodes were imported.
 struct SeenUntil {
   static constexpr std::string_view kName = "seen_until";
   std::string cluster;
