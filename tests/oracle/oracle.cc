@@ -229,7 +229,7 @@ void Oracle::on(const fact::JobCreated& f) {
   j.name = f.name;
   j.owner = f.owner;
   j.gang = f.gang;
-  j.apart = f.replaced_alone && !f.gang;
+  j.runs_on = f.replaced_alone;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
   j.limit = f.time_limit_ms;
@@ -248,33 +248,14 @@ void Oracle::on(const fact::JobCreated& f) {
   jobs_.push_back(std::move(j));
 }
 
-bool Oracle::drains(AccountId leaf) {
-  const Account* a = leaf == kUnassigned ? nullptr : account(leaf);
-  while (a != nullptr && !a->spec.draining) a = a->parent ? account(a->parent) : nullptr;
-  return a != nullptr;
-}
-
-// A new job waits if its account drains. The rest of a Job that existed before is not new.
-void Oracle::judge_drain(const fact::JobCreated& f) {
-  const bool would = f.origin == JobOrigin::kPods && drains(f.leaf);
-  const std::string uid = f.owner.substr(0, f.owner.find('+'));
-  const bool before = std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& j) {
-    const bool its = j.owner == uid || j.owner.starts_with(uid + "+");
-    const bool gang = j.gang && j.name == f.name && j.id.cluster() == f.id.cluster() && its;
-    return gang && !uid.empty() && j.state != JobState::kDone && !j.awaits_resume;
-  });
-  if (f.awaits_resume && !would) wrong(name(f.id, 0) + " awaits what is not to come");
-  if (would && !f.awaits_resume && !before)
-    wrong(name(f.id, 0) + " is new where nothing new is taken");
-}
-
 void Oracle::on(const fact::PodAdded& f) {
   Job* const j = job(f.job);
   if (j->pods.size() <= f.rank) j->pods.resize(f.rank + 1);
   if (j->pods[f.rank].live) wrong(name(f.job, f.rank) + " comes where another pod is");
   const bool kept = j->pods[f.rank].expected && slot(f.job, f.rank) != nullptr;
   const PodShape& shape = kept ? j->pods[f.rank].shape : f.shape;
-  j->pods[f.rank] = {PodShape(shape), true, f.controlled, f.gate, !f.dispute.empty(), false};
+  j->pods[f.rank] = {PodShape(shape),    true,  f.controlled, f.gate,
+                     !f.dispute.empty(), false, f.order};
   j->until = 0;
   if (!f.bound) return;
   if (f.bound_at_ms > now_) wrong(name(f.job, f.rank) + " was bound later than now");
@@ -306,6 +287,7 @@ void Oracle::on(const fact::PodChanged& f) {
   }
   j->pods.at(f.rank).shape = f.shape;
   j->pods[f.rank].disputed = !f.dispute.empty();
+  j->pods[f.rank].order = f.order;
   if (j->state == JobState::kIncomplete || f.rank >= j->gang_size) return;
   join(*j);
   unreserve(f.job);  // its request has changed
@@ -450,16 +432,6 @@ const PodShape& Oracle::shape_of(const Job& j, std::uint32_t rank) const {
   std::size_t group = 0;
   while (rank >= j.request.groups[group].count) rank -= j.request.groups[group++].count;
   return j.request.groups[group].shape;
-}
-
-void Oracle::on(const fact::PodGone& f) {
-  const Slot* const s = slot(f.job, f.rank);
-  if (s != nullptr && f.cause == Cause::kRejected) {
-    turned_away(*s, shape_of(*job(f.job), f.rank));
-  }
-  close(f.job, f.rank, f.at_ms);
-  Job* const j = job(f.job);
-  if (f.rank < j->pods.size()) j->pods[f.rank].live = false;
 }
 
 void Oracle::on(const fact::PlaceLost& f) {

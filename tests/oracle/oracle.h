@@ -107,14 +107,16 @@ class Oracle {
     PodShape shape;
     bool live = false, controlled = false;
     PodGate gate = PodGate::kOpen;
-    bool disputed = false;  // it contradicts its gang
-    bool expected = false;  // no pod yet: one comes when those before it run
+    bool disputed = false;    // it contradicts its gang
+    bool expected = false;    // no pod yet: one comes when those before it run
+    std::uint32_t order = 0;  // 1 + its own rank in its gang; 0: not known
   };
   struct Job {
     JobId id;
     std::string name, owner;
     bool gang = false;
-    bool apart = false;  // one pod that its gang's start has left behind
+    bool runs_on =
+        false;  // a gang whose other pods stay when one goes; else: one pod apart from it
     AccountId leaf;
     JobState state = JobState::kIncomplete;
     JobOrigin origin = JobOrigin::kApi;

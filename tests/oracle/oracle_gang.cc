@@ -12,6 +12,19 @@ bool waits(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
 }
 
+// Segments follow ranks. So where they have to be together, each pod must know its rank, and no two
+// pods may have the same (docs/workloads.md). An expected pod has its rank already.
+template <class Pod>
+bool know_ranks(const GangRequest& r, const std::vector<Pod>& pods, std::uint32_t size) {
+  if (r.terms.segment == 0 || r.terms.prefer || size <= r.terms.segment) return true;
+  std::set<std::uint32_t> known;
+  for (std::size_t rank = 0; rank < std::min<std::size_t>(size, pods.size()); ++rank) {
+    const Pod& p = pods[rank];
+    if (p.live && (p.order == 0 || !known.insert(p.order).second)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Oracle::is_whole(const Job& j) {
@@ -32,7 +45,39 @@ std::size_t Oracle::live(const Job& j) {
 }
 
 // True for a pod that its gang's start left behind: it starts with the hold that it had.
-bool Oracle::keeps_place(const Job& j) const { return !in_pass_ && j.attempt == 0 && j.apart; }
+bool Oracle::keeps_place(const Job& j) const {
+  return !in_pass_ && j.attempt == 0 && j.runs_on && !j.gang;
+}
+
+bool Oracle::drains(AccountId leaf) {
+  const Account* a = leaf == kUnassigned ? nullptr : account(leaf);
+  while (a != nullptr && !a->spec.draining) a = a->parent ? account(a->parent) : nullptr;
+  return a != nullptr;
+}
+
+// A new job waits if its account drains. Two kinds of jobs are not new (docs/design/0024, "A drain
+// ends nothing"):
+// - The rest of an indexed Job that existed before. The owner's uid tells it.
+// - A pod apart from its gang, while the gang has its placement (docs/design/0073). Name and owner
+//   tell the gang, also if the owner is empty.
+void Oracle::judge_drain(const fact::JobCreated& f) {
+  const bool would = f.origin == JobOrigin::kPods && drains(f.leaf);
+  const bool apart = f.replaced_alone && !f.gang;
+  const std::string uid = f.owner.substr(0, f.owner.find('+'));
+  const bool before = std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& j) {
+    if (!j.gang || j.name != f.name || j.id.cluster() != f.id.cluster()) return false;
+    if (j.state == JobState::kDone || j.awaits_resume) return false;
+    const bool placed = j.state == JobState::kStarting || j.state == JobState::kRunning;
+    if (apart && placed && j.owner == f.owner) return true;
+    return !uid.empty() && (j.owner == uid || j.owner.starts_with(uid + "+"));
+  });
+  if (f.awaits_resume && !would) wrong(name(f.id) + " awaits what is not to come");
+  if (would && !f.awaits_resume && !before)
+    wrong(name(f.id) + " is new where nothing new is taken");
+  if (f.awaits_resume && apart && before && !uid.empty()) {
+    wrong(name(f.id) + " waits for a resume, and its gang was there");
+  }
+}
 
 void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
   if (options_.judge_order) judge_order(j);
@@ -46,6 +91,22 @@ void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
     }
   }
   if (j.origin == JobOrigin::kPods && !is_whole(j)) wrong(name(f.id) + " started in part");
+}
+
+// An expected pod goes only if its inferred gang runs on without it, and is expected no more. When
+// it comes it is a job of its own, or a member of the gang that waits again (docs/design/0073).
+void Oracle::on(const fact::PodGone& f) {
+  Job* const j = job(f.job);
+  const Slot* const s = slot(f.job, f.rank);
+  if (s != nullptr && f.cause == Cause::kRejected) turned_away(*s, shape_of(*j, f.rank));
+  close(f.job, f.rank, f.at_ms);
+  if (f.rank >= j->pods.size()) return;
+  const bool bound = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
+    return other.job == f.job && other.bound;
+  });
+  const bool runs_on = j->gang && j->runs_on && j->state == JobState::kStarting && bound;
+  if (j->pods[f.rank].expected && !runs_on) wrong(name(f.job) + " expects a pod no more");
+  j->pods[f.rank].live = j->pods[f.rank].expected = false;
 }
 
 void Oracle::on(const fact::PodSeated& f) {
@@ -174,7 +235,9 @@ void Oracle::judge_gangs() {
     if (j.origin != JobOrigin::kPods) continue;
     const bool agree =
         std::none_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.disputed; });
-    const bool whole = is_whole(j) && agree && j.leaf != kUnassigned && !j.awaits_resume;
+    const bool may =
+        j.leaf != kUnassigned && !j.awaits_resume && know_ranks(j.request, j.pods, j.gang_size);
+    const bool whole = is_whole(j) && agree && may;
     if (j.awaits_resume && waits(j.state) && !drains(j.leaf)) {
       wrong(name(j.id) + " awaits what has come");
     }

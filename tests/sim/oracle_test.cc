@@ -95,6 +95,65 @@ TEST(Oracle, SeesStartsBesideCliquesThatAreLeftToGangs) {
   EXPECT_GT(starts, 100u);
 }
 
+// Inputs as in tests/scenarios, with a cluster, an account and a node of 8 GPUs before them.
+std::vector<std::string> mistakes_in(const std::vector<std::string>& lines) {
+  const std::vector<std::string> before = {
+      "@0 set_cluster name=k8s mode=enforce",
+      "@0 set_account spec={path=ml shares=1 namespaces=[a]}",
+      "@0 list_begin cluster=k8s",
+      "@0 node_seen cluster=k8s node={name=n1 product=H100 gpus=8}",
+      "@0 list_complete cluster=k8s",
+  };
+  Oracle oracle({false, true});
+  Engine engine;
+  for (const auto* part : {&before, &lines}) {
+    for (const std::string& line : *part) {
+      const auto input = input_from_text(line);
+      EXPECT_TRUE(input.ok()) << line;
+      if (!input.ok()) continue;
+      const ApplyOutcome outcome = engine.apply(*input);
+      EXPECT_FALSE(outcome.reply.error) << line << "\n" << outcome.reply.error->message();
+      oracle.saw(*input, outcome);
+    }
+  }
+  oracle.compare(engine);
+  return oracle.mistakes();
+}
+
+std::string seen(const std::string& uid, const std::string& rest) {
+  return "pod_seen cluster=k8s pod={uid=" + uid + " ns=a name=" + uid +
+         " gang=g shape={kind=whole gpus=1} gated=true controlled=true replaced_alone=true " +
+         rest + "}";
+}
+
+TEST(Oracle, KnowsThatAPodApartFromItsGangIsNotNewInADrain) {
+  for (const std::string owner : {"", " owner=o"}) {
+    const auto mistakes = mistakes_in({
+        "@1000 " + seen("u1", "gang_size=2" + owner),
+        "@1000 " + seen("u2", "gang_size=2 rank=1" + owner),
+        "@1000 pass",
+        "@2000 pod_bound cluster=k8s pod={uid=u1} node=n1",
+        "@2000 set_account spec={path=ml shares=1 namespaces=[a] draining=true} reason=test",
+        "@601000 tick",
+    });
+    EXPECT_EQ(join(mistakes), "");
+  }
+}
+
+TEST(Oracle, KnowsThatAPodThatIsGoneIsNoLongerExpected) {
+  const auto mistakes = mistakes_in({
+      "@1000 " + seen("u1", "gang_size=2 owner=o"),
+      "@1000 gang_seen cluster=k8s ns=a gang=g owner=o groups=[{count=2 shape={kind=whole "
+      "gpus=1}}] least=1",
+      "@1000 pass",
+      "@2000 pod_bound cluster=k8s pod={uid=u1} node=n1",
+      "@1801000 tick",
+      "@1802000 pod_gone cluster=k8s pod={uid=u1} cause=failed",
+      "@1803000 " + seen("u2", "gang_size=2 owner=o"),
+  });
+  EXPECT_EQ(join(mistakes), "");
+}
+
 // The oracle must be able to say no: facts that are wrong in one way each.
 TEST(Oracle, NoticesWrongFacts) {
   const auto mistakes_with = [](auto spoil) {
