@@ -19,11 +19,11 @@ struct Exclusive {
 // True if no pod holds any of these GPUs, this gang included, and no gang reserves them.
 bool unused(const GangAttempt& a, NodeIndex i, GpuMask gpus) {
   const Query& q = a.query();
+  // Own pods of an earlier segment, and domains that are reserved for another gang.
+  if ((q.scene.room(i).whole & gpus) != (a.room(i).whole & gpus)) return false;
   if (q.scene.nothing_held) return true;
   const Load& load = q.scene.load(i);
   if ((load.gpus() & gpus) != 0 || load.loose != 0) return false;
-  // Own pods of an earlier segment, and domains that are reserved for another gang.
-  if ((q.scene.room(i).whole & gpus) != (a.room(i).whole & gpus)) return false;
   for (const Hold& h : load.holds) {
     if ((h.kept & gpus) != 0 || (gpus == kAllGpus && h.slot.milligpu > 0)) return false;
   }
