@@ -233,8 +233,9 @@ bool FreeFor::is_guess(NodeId node) const {
 }
 
 bool FreeFor::is_held(const std::vector<NodeId>& nodes) const {
-  return held_on(s_, nodes) > 0 || std::any_of(nodes.begin(), nodes.end(),
-                                               [&](NodeId node) { return !beside(node).empty(); });
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    return any(node, [](const state::Job&) { return true; });
+  });
 }
 
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes) {

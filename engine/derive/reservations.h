@@ -47,7 +47,8 @@ class FreeFor {
   bool any(NodeId node, const std::function<bool(const state::Job&)>& is) const;
   // True if one of these jobs has no trusted limit.
   bool is_guess(NodeId node) const;
-  // True if a GPU of the nodes is held, or a job elsewhere must end before.
+  // True if a job holds something of the nodes, also without a GPU, or a job elsewhere must end
+  // before.
   bool is_held(const std::vector<NodeId>& nodes) const;
 
  private:
