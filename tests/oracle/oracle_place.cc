@@ -25,6 +25,52 @@ bool could_serve(const NodeSpec& n, const GangRequest& gang) {
   });
 }
 
+using Names = std::set<std::string>;
+
+// The NVLink domains of a pod's GPUs. Whole GPUs of a node with several domains are in those of
+// their indexes; all else is in one domain of its node, or of its clique.
+Names domains_of(const NodeSpec& n, const PodSlot& s) {
+  if (s.milligpu == 0) return {};
+  if (!n.clique.empty()) return {n.clique};
+  const std::string at = "#" + std::to_string(s.node.value);
+  if (n.gpus_per_domain < 2 || s.gpu_mask == 0) return {at};
+  Names out;
+  for (std::int64_t gpu = 0; gpu < 64; ++gpu) {
+    if ((s.gpu_mask >> gpu & 1) != 0)
+      out.insert(at + "/" + std::to_string(gpu / n.gpus_per_domain));
+  }
+  return out;
+}
+
+// Each N pods in rank order have the topology (docs/workloads.md). The last may be fewer.
+bool has_segments_together(const GangRequest& r, const std::vector<PodSlot>& slots,
+                           const std::vector<Names>& domains) {
+  for (std::size_t first = 0; r.terms.segment > 0 && first < slots.size(); first += r.terms.segment) {
+    Names all;
+    std::set<NodeId> nodes;
+    for (std::size_t rank = first; rank < std::min(first + r.terms.segment, slots.size()); ++rank) {
+      if (slots[rank].milligpu == 0) continue;
+      nodes.insert(slots[rank].node);
+      all.insert(domains[rank].begin(), domains[rank].end());
+    }
+    if (r.terms.topology == Topology::kNode && nodes.size() > 1) return false;
+    if (wants_nvlink(r) && all.size() > 1) return false;
+  }
+  return true;
+}
+
+// The parts of a balanced gang, one in each domain, differ by one pod or one segment at most
+// (GangRequest::balanced). A smaller last segment counts like the others.
+bool is_even(const GangRequest& r, const std::vector<Names>& domains) {
+  std::map<std::string, std::size_t> units;
+  for (std::size_t first = 0; first < domains.size(); first += std::max(r.terms.segment, 1u)) {
+    for (const std::string& domain : domains[first]) ++units[domain];
+  }
+  std::set<std::size_t> sizes;
+  for (const auto& [domain, size] : units) sizes.insert(size);
+  return sizes.empty() || *sizes.rbegin() - *sizes.begin() <= 1;
+}
+
 }  // namespace
 
 void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
@@ -137,33 +183,36 @@ void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
   }
 }
 
-// Checks jobs of one shape; others may name a product for each.
+// Checks segments and balance of all jobs, the rest of jobs of one shape; others may name a product
+// for each.
 void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
-  if (j.request.groups.size() != 1 || j.request.groups[0].shape.kind == GpuKind::kNone) return;
+  std::vector<Names> domains;
+  for (const PodSlot& s : f.slots) domains.push_back(domains_of(node(s.node)->spec, s));
+  const GangRequest& r = j.request;
+  if (!r.terms.prefer && !has_segments_together(r, f.slots, domains))
+    wrong(name(f.id, 0) + " has a segment that is not together");
+  if (r.terms.balanced && !r.terms.prefer && !is_even(r, domains))
+    wrong(name(f.id, 0) + " is balanced, and its parts are not even");
+  if (r.groups.size() != 1 || r.groups[0].shape.kind == GpuKind::kNone) return;
   const bool nvlink =
-      !j.request.terms.prefer && (j.request.terms.topology == Topology::kNvlink ||
-                                  j.request.terms.topology == Topology::kNvlinkExclusive);
-  std::set<std::string> products, domains;
-  for (const PodSlot& s : f.slots) {
-    const NodeSpec& n = node(s.node)->spec;
+      !r.terms.prefer && (r.terms.topology == Topology::kNvlink || r.terms.topology == Topology::kNvlinkExclusive);
+  std::set<std::string> products;
+  Names all;
+  for (std::size_t rank = 0; rank < f.slots.size(); ++rank) {
+    const NodeSpec& n = node(f.slots[rank].node)->spec;
     products.insert(n.product);
-    const bool whole = n.gpus_per_domain < 2 || s.gpu_mask == 0 || !n.clique.empty();
-    const std::string at = n.clique.empty() ? "#" + std::to_string(s.node.value) : n.clique;
-    for (std::int64_t gpu = 0; gpu < 64; ++gpu) {
-      const bool mine = whole ? gpu == 0 : (s.gpu_mask >> gpu & 1) != 0;
-      if (mine) domains.insert(at + (whole ? "" : "/" + std::to_string(gpu / n.gpus_per_domain)));
-    }
+    all.merge(domains[rank]);
     const bool none = n.product == "NVIDIA-L40S" || (n.gpus_per_domain == 1 && n.clique.empty());
     if (nvlink && none) wrong(name(f.id, 0) + " has no NVLink");
   }
-  if (products.size() > 1 && !j.request.terms.mixed_products)
-    wrong(name(f.id, 0) + " got several products");
-  const bool one_node = !j.request.terms.prefer && j.request.terms.topology == Topology::kNode;
+  if (products.size() > 1 && !r.terms.mixed_products) wrong(name(f.id, 0) + " got several products");
+  if (r.terms.segment > 0) return;
+  const bool one_node = !r.terms.prefer && r.terms.topology == Topology::kNode;
   if (one_node && std::any_of(f.slots.begin(), f.slots.end(),
                               [&](const PodSlot& s) { return s.node != f.slots.front().node; })) {
     wrong(name(f.id, 0) + " is on several nodes");
   }
-  if (nvlink && !j.request.terms.balanced && domains.size() > 1)
+  if (nvlink && !r.terms.balanced && all.size() > 1)
     wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 

@@ -149,7 +149,18 @@ void Oracle::on(const fact::Reserved& f) {
   const fact::Reserved* const before = reservation(f.job);
   if (!in_pass_) wrong("a reservation changes outside a pass");
   if (f.nodes.empty()) {
-    if (before == nullptr) wrong(name(f.job) + " gives up what it has not");
+    if (before == nullptr) return wrong(name(f.job) + " gives up what it has not");
+    // A reservation waits for all holders of its nodes, also for a pod without GPUs, whose CPU the
+    // job may need (engine/derive/reservations.h). It is given up if nothing is left to wait for
+    // (docs/design/0043).
+    const bool held = std::any_of(slots_.begin(), slots_.end(),
+                                  [&](const Slot& s) { return keeps(*before, s.at.node); });
+    const bool open = std::all_of(before->nodes.begin(), before->nodes.end(),
+                                  [this](const auto& k) { return is_open(k.node); });
+    const TimeMs start = std::max(before->start_ms, now_);
+    const bool stands = before->estimated || free_at(*before, before->start_ms).most <= start;
+    if (f.cause == ReserveCause::kNoPlace && held && open && stands && is_in_time(*before))
+      wrong(name(f.job) + " gives up nodes that it can wait for");
     return unreserve(f.job);
   }
   const Job* const j = job(f.job);
@@ -221,7 +232,7 @@ void Oracle::judge_promises() {
     std::set<JobId> beside = too_many_beside(r, r.start_ms);
     beside.merge(keepers_beside(r));
     const bool held = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
-      return (keeps(r, s.at.node) || beside.contains(s.job)) && s.at.milligpu > 0;
+      return keeps(r, s.at.node) || (beside.contains(s.job) && s.at.milligpu > 0);
     });
     if (!held) wrong(name(r.job) + " has its nodes for itself and does not start");
   }

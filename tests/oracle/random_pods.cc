@@ -55,6 +55,16 @@ in::Body RandomWorld::gang_seen() {
       least};
 }
 
+// Most segments do not divide the gang, and some are larger than it.
+void RandomWorld::add_segments(PodRecord& pod) {
+  constexpr Topology kWishes[] = {Topology::kAny, Topology::kAny, Topology::kNvlink,
+                                  Topology::kNvlinkExclusive, Topology::kNode};
+  pod.terms.segment = static_cast<std::uint32_t>(rng_.between(1, pod.gang_size + 1));
+  pod.terms.topology = kWishes[rng_.below(std::size(kWishes))];
+  pod.terms.prefer = rng_.percent(20);
+  pod.terms.balanced = may_balance(pod.terms.topology, pod.terms.segment) && rng_.percent(40);
+}
+
 in::Body RandomWorld::new_pod() {
   constexpr std::size_t kRemembered = 8;
   const auto next = [this] {
@@ -82,6 +92,7 @@ in::Body RandomWorld::new_pod() {
     seen.pod.replaced_alone = serial_ % 3 == 0;
     seen.pod.size_of_owner = serial_ % 2 == 0;
   }
+  if (!options_.plain && seen.pod.gang_size > 1 && rng_.percent(25)) add_segments(seen.pod);
   seen.pod.gated = !rng_.percent(3);
   seen.pod.controlled = rng_.percent(70);
   if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
@@ -94,6 +105,7 @@ in::Body RandomWorld::new_pod() {
     seen.pod.uid = "uid-" + std::to_string(++serial_);
     unfinished_.push_back(seen);
     if (seen.pod.gang_size > 1 && rng_.percent(3)) disagree(unfinished_.back().pod);
+    if (seen.pod.terms.segment > 0 && rng_.percent(3)) unfinished_.back().pod.rank = -1;
   }
   return next();
 }

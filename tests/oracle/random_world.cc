@@ -236,7 +236,8 @@ in::Body RandomWorld::submit() {
     if (linked && rng_.percent(30)) job.request.terms.spare = 1;
   }
   job.request.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
-  if (options_.beside && rng_.percent(40)) add_launcher(job.request);
+  const bool led = options_.beside ? rng_.percent(40) : !options_.plain && rng_.percent(10);
+  if (led) add_launcher(job.request);
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
   job.held = rng_.percent(4);
   job.time_limit_ms = some_limit();

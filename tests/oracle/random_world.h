@@ -66,6 +66,7 @@ class RandomWorld {
   // random_pods.cc: what pods do
   in::Body new_pod();
   void disagree(PodRecord& pod);
+  void add_segments(PodRecord& pod);
   in::Body gang_seen();
   in::Body changed_pod();
   in::Body light_pod();
