@@ -157,9 +157,15 @@ void Oracle::on(const fact::Reserved& f) {
                                   [&](const Slot& s) { return keeps(*before, s.at.node); });
     const bool open = std::all_of(before->nodes.begin(), before->nodes.end(),
                                   [this](const auto& k) { return is_open(k.node); });
+    const TimeMs free = free_at(*before, before->start_ms).most;
     const TimeMs start = std::max(before->start_ms, now_);
-    const bool stands = before->estimated || free_at(*before, before->start_ms).most <= start;
-    if (f.cause == ReserveCause::kNoPlace && held && open && stands && is_in_time(*before))
+    const DurationMs length = length_of(*job(f.job));
+    const bool drained =
+        std::any_of(before->nodes.begin(), before->nodes.end(), [&](const auto& k) {
+          return is_drained_before(*node(k.node), std::max(start, free), length);
+        });
+    const bool stands = (before->estimated || free <= start) && !drained;
+    if (f.cause == ReserveCause::kNoPlace && held && open && stands)
       wrong(name(f.job) + " gives up nodes that it can wait for");
     return unreserve(f.job);
   }
