@@ -1,5 +1,5 @@
-// The wishes of a gang in API messages. Each field of a wish has the wish's name, so these functions
-// go over kWishes (model/gang_terms.h) and name none. Threads: pure functions.
+// The wishes of a gang in API messages. Each field of a wish has the wish's name, so these
+// functions go over kWishes (model/gang_terms.h) and name none. Threads: pure functions.
 #pragma once
 
 #include "model/gang_terms.h"

@@ -1,6 +1,6 @@
-// Tells users what happens to their pods and jobs: Events on pods and owners, and the status of pods
-// that wait. It chooses the words and the moments; EventRecorder sends, and Waiting remembers what
-// was said of jobs that wait.
+// Tells users what happens to their pods and jobs: Events on pods and owners, and the status of
+// pods that wait. It chooses the words and the moments; EventRecorder sends, and Waiting remembers
+// what was said of jobs that wait.
 //
 // It owns both, and the starts that were announced. Threads: the edge's.
 #pragma once

@@ -1,8 +1,8 @@
 // Makes the edge's writes to the API server, and handles refusals. A refusal is reported to the
 // core, logged, and told to users.
 //
-// It owns the Writer with the calls under way, and the counts of what was done and refused. Threads:
-// the edge's.
+// It owns the Writer with the calls under way, and the counts of what was done and refused.
+// Threads: the edge's.
 #pragma once
 
 #include <array>

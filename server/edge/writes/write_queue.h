@@ -1,5 +1,5 @@
-// The edge's next writes. They follow from the effects that the core wants, the fence and the object
-// cache, and are planned again when one of these changes (plan.h).
+// The edge's next writes. They follow from the effects that the core wants, the fence and the
+// object cache, and are planned again when one of these changes (plan.h).
 //
 // It owns the wanted effects, the fence and the planned writes. Reads no clock, does no I/O.
 // Threads: none.
