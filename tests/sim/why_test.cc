@@ -254,7 +254,7 @@ bool complete(Engine& engine, const JobRow& job, const Reason& reason) {
   return true;
 }
 
-// Whoever says otherwise than the gang goes, one after the other.
+// A pod that contradicts its gang, or has the rank of another pod, goes, one after the other.
 bool end_disputes(Engine& engine, const JobRow& job) {
   for (std::uint32_t i = 0; i < limits::kMaxPodsPerJob; ++i) {
     const auto why = engine.explain(job.id, engine.now());
@@ -263,7 +263,8 @@ bool end_disputes(Engine& engine, const JobRow& job) {
     const auto now = engine.job(job.id, true);
     const auto pod = std::find_if(now->pods.begin(), now->pods.end(), [&](const PodRow& p) {
       return !p.uid.empty() && p.state != PodState::kGone &&
-             detail.starts_with("pod " + p.name + " ");
+             (detail.starts_with("pod " + p.name + " ") ||
+              detail.starts_with("pods " + p.name + " and "));
     });
     if (pod == now->pods.end()) ADD_FAILURE() << detail << " names no pod of the job";
     if (pod == now->pods.end()) return false;
