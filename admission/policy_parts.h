@@ -79,10 +79,10 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
 // Returns `amount` for pods of this shape, of its product if it allows only one.
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
-// Returns what the accounts that pay for the pod could never allow, by accounting/entitlement.h;
-// payer_of() must not refuse the pod. These are drains, and with `amounts` limits and borrow, the
-// user's own too. `what` names the requester in the message. A drain refuses no pod that has a
-// controller: it may replace one of an earlier job.
+// Returns what the accounts that pay for the pod could never allow, by
+// accounting/quota/entitlement.h; payer_of() must not refuse the pod. These are drains, and with
+// `amounts` limits and borrow, the user's own too. `what` names the requester in the message. A
+// drain refuses no pod that has a controller: it may replace one of an earlier job.
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts);
 

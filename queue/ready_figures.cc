@@ -1,6 +1,6 @@
 #include "queue/ready_figures.h"
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/must.h"
 
 namespace subak::ready {

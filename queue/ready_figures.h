@@ -52,7 +52,7 @@ class Figures {
   Changes changes(AccountId id) const {
     return {index_->summary(id).changes, setup_.tree->node(id).changes};
   }
-  // True if the account's quota would cover the job too (accounting/entitlement.h).
+  // True if the account's quota would cover the job too (accounting/quota/entitlement.h).
   bool covers(AccountId id, std::uint32_t slot) const;
 
   // Counts the job as allocated to its leaf and all accounts above it. O(depth); the first call

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "accounting/tree.h"
 #include "core/ids.h"
 #include "core/quantity.h"
@@ -36,11 +36,11 @@ struct AccountsView {
     AccountId id;
     AccountSpec spec;
     std::int64_t revision = 0;
-    // As accounting/entitlement.h reads them: by product. `quota` is the effective one.
+    // As accounting/quota/entitlement.h reads them: by product. `quota` is the effective one.
     std::vector<ProductDemand> quota, limit;
     // The most beyond its quota; none: no bound.
     std::optional<MilliGpu> borrow;
-    // For accounting/entitlement.h, with no GPUs held. Borrowed from this row.
+    // For accounting/quota/entitlement.h, with no GPUs held. Borrowed from this row.
     Rules rules() const;
   };
   // Live accounts, and users with rules of their own.

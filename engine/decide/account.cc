@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/decimal.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"

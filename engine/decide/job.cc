@@ -1,7 +1,7 @@
 // Decisions about requested jobs: submit, cancel, hold; and about ends and deadlines of jobs.
 #include <algorithm>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"

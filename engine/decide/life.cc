@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/stored_size.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"

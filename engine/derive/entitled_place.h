@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "engine/state/state.h"
 #include "placement/fleet/reserved_nodes.h"
 #include "placement/search/search.h"

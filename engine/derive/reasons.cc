@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"

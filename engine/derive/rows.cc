@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "accounting/fairtree.h"
+#include "accounting/fairtree/fairtree.h"
 #include "core/must.h"
 #include "engine/answers/view.h"
 #include "engine/derive/gang_reasons.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "accounting/fairtree.h"
+#include "accounting/fairtree/fairtree.h"
 #include "core/error.h"
 
 namespace subak::sim {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "accounting/fairtree.h"
+#include "accounting/fairtree/fairtree.h"
 
 namespace subak {
 namespace {

@@ -1,4 +1,4 @@
-#include "accounting/fairtree.h"
+#include "accounting/fairtree/fairtree.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "accounting/fairtree.h"
+#include "accounting/fairtree/fairtree.h"
 #include "accounting/order.h"
 
 namespace subak {

@@ -1,4 +1,4 @@
-#include "accounting/share_rows.h"
+#include "accounting/fairtree/share_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "random.h"
 #include "tree_fixture.h"
 

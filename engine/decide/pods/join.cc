@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
 

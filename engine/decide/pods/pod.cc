@@ -1,7 +1,7 @@
 // Decisions about pods that a cluster's edge has seen: they queue, bind, run and end.
 #include <algorithm>
 
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/stored_size.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "accounting/fairtree.h"
+#include "accounting/fairtree/fairtree.h"
 
 namespace subak {
 

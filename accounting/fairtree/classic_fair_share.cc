@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "accounting/decay.h"
-#include "accounting/fairtree.h"
-#include "accounting/share_rows.h"
+#include "accounting/fairtree/fairtree.h"
+#include "accounting/fairtree/share_rows.h"
 #include "core/must.h"
 
 namespace subak {

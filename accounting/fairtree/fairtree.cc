@@ -1,9 +1,9 @@
-#include "accounting/fairtree.h"
+#include "accounting/fairtree/fairtree.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "accounting/share_rows.h"
+#include "accounting/fairtree/share_rows.h"
 #include "core/must.h"
 
 namespace subak {

@@ -1,4 +1,4 @@
-#include "accounting/entitlement.h"
+#include "accounting/quota/entitlement.h"
 
 #include <algorithm>
 #include <map>
