@@ -110,6 +110,7 @@ void ReadyQueue::Pass::started(JobId id, AccountId leaf) {
 void ReadyQueue::Pass::block_shape(ShapeId shape) { walk_->block_shape(shape); }
 void ReadyQueue::Pass::block_job(JobId id) { walk_->block_job(id); }
 void ReadyQueue::Pass::block_line(JobId id) { walk_->block_line(id); }
+void ReadyQueue::Pass::line_borrows(JobId id, AccountId reach) { walk_->line_borrows(id, reach); }
 void ReadyQueue::Pass::block_account(AccountId node, MilliGpu milligpu) {
   walk_->block_account(node, milligpu);
 }

@@ -8,7 +8,8 @@
 // A child's next job is within quota if it is covered at the child, and at every node below it on
 // the job's path that has a quota. The first node without a quota (a user, say) is covered by the
 // quota above if that quota is configured there. A quota that is only the sum of the children's
-// belongs to the children that have it. Jobs of an account that also has children wait beside the
+// belongs to the children that have it. A pass that learns more of a job class, such as the product
+// that it would get, says line_borrows(). Jobs of an account that also has children wait beside the
 // children, like a user's: shares 1, no quota.
 //
 // Units: costs in milli-GPU, times in ms.
@@ -133,6 +134,11 @@ class ReadyQueue {
     void block_job(JobId id);
     // Skips all jobs of its leaf with its shape: the cause that stops one stops them all. O(depth).
     void block_line(JobId id);
+    // Says that jobs of its leaf with its shape are entitled only below the account `reach`, or
+    // nowhere (none). That is so if their quota does not cover the product that they can get
+    // (accounting/quota/entitlement.h). At accounts above they come among those that borrow.
+    // O(depth).
+    void line_borrows(JobId id, AccountId reach);
     // Skips jobs at or below this node that cost at least `milligpu` (a limit is reached).
     void block_account(AccountId node, MilliGpu milligpu);
 

@@ -12,6 +12,7 @@ void Blocks::AtNode::clear() {
   limit_version = 0;
   at_or_below = jobs = false;
   lines.clear();
+  borrowing.clear();
   cursors.clear();
 }
 
@@ -51,6 +52,26 @@ void Blocks::block_line(std::uint32_t slot) {
   lines.insert(std::upper_bound(lines.begin(), lines.end(), job.kind), job.kind);
   any_line_ = true;
   must(!none() && !allows(slot), "a blocked line is not taken");
+}
+
+void Blocks::line_borrows(std::uint32_t slot, std::uint32_t depth) {
+  const Slot& job = index_->jobs()[slot];
+  must(job.live, "a line that borrows has a job");
+  must(depth > 0, "a line that borrows is not within quota at the root");
+  auto& kinds = block_jobs_at(job.leaf).borrowing;
+  const std::pair known{job.kind, depth};
+  kinds.insert(std::upper_bound(kinds.begin(), kinds.end(), known), known);
+  any_line_ = true;
+  must(!none() && borrows_above(slot) == depth, "a line that borrows is known");
+}
+
+std::uint32_t Blocks::borrows_above(std::uint32_t slot) const {
+  const Slot& job = index_->jobs()[slot];
+  const AtNode* const leaf = nodes_.find(job.leaf);
+  if (leaf == nullptr) return 0;
+  const auto it = std::find_if(leaf->borrowing.begin(), leaf->borrowing.end(),
+                               [&](const auto& known) { return known.first == job.kind; });
+  return it == leaf->borrowing.end() ? 0 : it->second;
 }
 
 bool Blocks::block_account(AccountId id, MilliGpu milligpu) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -15,6 +16,8 @@
 namespace subak::ready {
 
 inline constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
+// Deeper than every account.
+inline constexpr std::uint32_t kNoDepth = std::numeric_limits<std::uint32_t>::max();
 
 // The blocks at a node and above it, as they bind the node's jobs.
 struct Scope {
@@ -40,11 +43,14 @@ class Blocks {
   bool block_job(std::uint32_t slot);
   // Blocks the line of the job: its leaf's jobs of its kind. O(depth).
   void block_line(std::uint32_t slot);
+  // Says that the line of the job is within quota at no account above this depth. It blocks
+  // nothing. Once for a line. O(depth).
+  void line_borrows(std::uint32_t slot, std::uint32_t depth);
   // Blocks the jobs at or below the node that cost at least `milligpu`. False: they were blocked
   // already. O(depth).
   bool block_account(AccountId id, MilliGpu milligpu);
 
-  // True if the pass has blocked nothing so far.
+  // True if the pass has blocked nothing so far, and no line borrows.
   bool none() const { return version_ == 0 && blocked_list_.empty() && !any_line_; }
   // Return the scope of the root, and of a node with the scope of its parent.
   Scope at_root() const { return below({kNoLimit, shape_version_}, kRootAccount); }
@@ -54,6 +60,8 @@ class Blocks {
   // True if a job, a line or an account is blocked below the node, or some of its own jobs are.
   // Then the kinds that wait there do not say whether a job could start.
   bool below_or_at(AccountId id) const;
+  // Returns the depth that line_borrows() gave the line of the job; 0: none.
+  std::uint32_t borrows_above(std::uint32_t slot) const;
   // True if the job, its line, its shape and its accounts are neither blocked nor held. O(depth).
   bool allows(std::uint32_t slot) const;
   // True if the pass blocks no shape of this kind, and its cost is below the limit.
@@ -82,7 +90,9 @@ class Blocks {
     bool at_or_below = false;          // a job, a line or an account is blocked here or below
     bool jobs = false;                 // some of its own jobs are
     std::vector<std::uint32_t> lines;  // blocked kinds of its own jobs, ascending
-    std::vector<Cursor> cursors;       // by kind
+    // Kinds of its own jobs with the depth that line_borrows() gave them, ascending.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> borrowing;
+    std::vector<Cursor> cursors;  // by kind
     void clear();
   };
 
@@ -101,7 +111,7 @@ class Blocks {
   std::vector<std::uint64_t> blocked_kinds_;  // pass number, by kind
   std::vector<bool> blocked_jobs_;            // by slot
   std::vector<std::uint32_t> blocked_list_;   // the slots among them, to clear them
-  bool any_line_ = false;                     // a line is blocked
+  bool any_line_ = false;                     // a line is blocked, or borrows
   Visited<AtNode> nodes_;
 };
 

@@ -52,6 +52,8 @@ class Figures {
   Changes changes(AccountId id) const {
     return {index_->summary(id).changes, setup_.tree->node(id).changes};
   }
+  // Returns the number of accounts above it.
+  std::uint32_t depth(AccountId id) const { return setup_.tree->node(id).depth; }
   // True if the account's quota would cover the job too (accounting/quota/entitlement.h).
   bool covers(AccountId id, std::uint32_t slot) const;
 

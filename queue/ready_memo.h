@@ -24,6 +24,8 @@ struct NextJob {
   MilliGpu cost = 0;
   // It is the next job up to this instant, if nothing changes at or below the node.
   TimeMs until = kForever;
+  // It is within quota at no account above this depth, as Blocks::line_borrows() says.
+  std::uint32_t within_from_depth = 0;
 };
 
 // What passes found with nothing blocked. The keys of a node's children change slowly with time. So

@@ -53,7 +53,9 @@ NextJob Walk::own_next(AccountId id, Scope scope) {
     return {index_->node(id).lines.front().head, summary.own_quota, summary.least_next, kForever};
   }
   const OpenJob first = blocks_.first_open(id, scope);
-  return {first.slot, summary.own_quota, first.cost, kForever};
+  NextJob next{first.slot, summary.own_quota, first.cost, kForever};
+  if (first.slot != kNoSlot) next.within_from_depth = blocks_.borrows_above(first.slot);
+  return next;
 }
 
 // Returns no job if the node must be computed in full.
@@ -104,6 +106,7 @@ void Walk::remember(AccountId id, Contenders& node, NextJob& next, std::size_t f
 // True if the child's next job is within quota at every level below the node. A quota covers
 // everything below it that has no quota of its own; a sum of quotas does not.
 bool Walk::within_quota(AccountId id, AccountId child, const NextJob& next) const {
+  if (figures_.depth(id) < next.within_from_depth) return false;
   if (child == id || index_->summary(child).quota == 0) return index_->summary(id).own_quota;
   must(next.slot != kNoSlot, "only a job can be within quota");
   return next.within_quota && figures_.covers(child, next.slot);
@@ -164,6 +167,13 @@ void Walk::block_line(JobId id) {
   const std::uint32_t slot = index_->jobs().find(id);
   if (slot == kNoSlot) return;
   blocks_.block_line(slot);
+  candidates_.touch_path(index_->jobs()[slot].leaf);
+}
+
+void Walk::line_borrows(JobId id, AccountId reach) {
+  const std::uint32_t slot = index_->jobs().find(id);
+  must(slot != kNoSlot, "a job that would borrow waits");
+  blocks_.line_borrows(slot, reach ? figures_.depth(reach) : kNoDepth);
   candidates_.touch_path(index_->jobs()[slot].leaf);
 }
 

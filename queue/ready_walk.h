@@ -45,6 +45,7 @@ class Walk {
   // Both do nothing for a job that does not wait.
   void block_job(JobId id);
   void block_line(JobId id);
+  void line_borrows(JobId id, AccountId reach);
   // Blocks jobs at or below the account that cost at least this much.
   void block_account(AccountId id, MilliGpu milligpu);
   // Treats the job as started: skips it from now on, and adds its cost on its path.

@@ -94,6 +94,39 @@ TEST_F(ReadyFixture, ASumOfQuotasBelongsToTheChildrenThatHaveThem) {
   EXPECT_EQ(p.next(), JobId(1));  // d counts as over: its 8 GPUs are not for d.other
 }
 
+TEST_F(ReadyFixture, ALineThatBorrowsComesAmongThoseThatBorrow) {
+  const AccountId d = set({"d", 1, 64'000});
+  set({"d.a", 1, 32'000});
+  set({"d.b"});
+  set({"e", 1, 64'000});
+  add(1, "d.a");
+  add(2, "d.b");
+  add(3, "e");
+  auto p = pass();
+  EXPECT_EQ(p.next(), JobId(1));
+  p.line_borrows(JobId(1), d);  // within quota only below d
+  EXPECT_EQ(p.next(), JobId(3));
+  start(p, JobId(3));
+  EXPECT_EQ(p.next(), JobId(1));  // below d it still comes before d.b
+  start(p, JobId(1));
+  EXPECT_EQ(p.next(), JobId(2));
+}
+
+TEST_F(ReadyFixture, ALineThatBorrowsAtItsOwnAccountIsWithinQuotaNowhere) {
+  set({"d", 1, 64'000});
+  set({"d.a", 1, 32'000});
+  set({"d.b", 1, 32'000});
+  set({"e"});
+  add(1, "d.a");
+  add(2, "d.a", 5);  // of the same line
+  add(3, "d.b");
+  auto p = pass();
+  EXPECT_EQ(p.next(), JobId(1));
+  p.line_borrows(JobId(1), AccountId());
+  EXPECT_EQ(p.next(), JobId(3));
+  EXPECT_EQ(drain(p), (Numbers{3, 1, 2}));
+}
+
 TEST_F(ReadyFixture, OnlyUsersOfTheHighestClassTakePart) {
   set({"t"});
   set({"t/a"});
