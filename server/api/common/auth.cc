@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -158,8 +159,12 @@ std::optional<Caller> Authenticator::caller(std::string_view authorization,
     if (!loopback_admin_) return std::nullopt;
     return Caller{Role::kAdmin, "", "loopback", {}};
   }
-  constexpr std::string_view kBearer = "Bearer ";
-  if (!authorization.starts_with(kBearer)) return std::nullopt;
+  constexpr std::string_view kBearer = "bearer ";
+  const std::string_view scheme = authorization.substr(0, kBearer.size());
+  const bool bearer =
+      std::equal(scheme.begin(), scheme.end(), kBearer.begin(), kBearer.end(),
+                 [](unsigned char got, char want) { return std::tolower(got) == want; });
+  if (!bearer) return std::nullopt;
   const std::string_view secret = authorization.substr(kBearer.size());
   if (secret.empty() || secret.size() > limits::kMaxTokenBytes) return std::nullopt;
   const std::shared_ptr<const Tokens> known = tokens();

@@ -84,6 +84,19 @@ TEST_F(ApiAuthTest, NobodyCallsWithoutAToken) {
   EXPECT_EQ(observe->Finish().error_code(), grpc::UNAUTHENTICATED);
 }
 
+TEST_F(ApiAuthTest, TheSchemeIsInAnyCase) {
+  start_tls();
+  token_ = "admin-token-01234";
+  for (const char* scheme : {"Bearer ", "bearer ", "BEARER "}) {
+    scheme_ = scheme;
+    EXPECT_TRUE(read().ok()) << scheme;
+  }
+  for (const char* scheme : {"Basic ", "Bearer", ""}) {
+    scheme_ = scheme;
+    EXPECT_EQ(read().error_code(), grpc::UNAUTHENTICATED) << scheme;
+  }
+}
+
 TEST_F(ApiAuthTest, TheOwnProbeNeedsNeitherTlsNorToken) {
   start_tls();
   const ProbeResult result = api_->probe(60'000);
