@@ -52,8 +52,8 @@ struct AccountSpec {
   ProductAmounts limit;     // most GPUs at once; empty: none
   std::string borrow;       // most above quota, all products together: "8", "gpu=8", "none" = 0;
                             // empty: unlimited. Acts as a limit of quota + borrow on the allocation
-  std::string lend;         // most that others may borrow, in the same form; empty: unlimited.
-                            // Checked and kept; nothing acts on it before reclaim exists
+  std::string lend;         // most of the unused quota that others may use, in the same form, at
+                            // most the quota; empty: unlimited (accounting/unlent_quota.h)
   std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
   bool held = false;                    // account hold: no job of the account starts
   bool draining = false;                // account drain: running jobs end, no new job is accepted
@@ -209,6 +209,11 @@ inline void AccountMeters::set_surplus_rate(const DecayClock& clock, MilliGpu ra
   must(surplus_.rate() == rate, "the surplus has the rate that was set");
 }
 
+// `borrow` and `lend` of a spec, as parsed. None: unlimited.
+struct Lending {
+  std::optional<MilliGpu> borrow, lend;
+};
+
 // One node with its state. Ids index a dense vector; children are ordered by id. Jobs may sit at
 // any node, also at an account that has users. The fields that a pass reads of every sibling come
 // first, in a cache line of their own. The meters follow, each in its own line.
@@ -222,7 +227,7 @@ struct alignas(64) AccountNode {
   alignas(64) AccountMeters meters;
   // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  std::optional<MilliGpu> borrow;   // as parsed; none: unlimited
+  Lending lending;
   std::vector<AccountId> children;  // live ones, by id
   AccountSpec spec;
   std::int64_t revision = 0;

@@ -21,6 +21,13 @@ inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amount
   return it == amounts.end() ? 0 : it->second;
 }
 
+// Returns the sum of all amounts.
+inline MilliGpu sum_of(std::span<const std::pair<ProductId, MilliGpu>> amounts) {
+  MilliGpu sum = 0;
+  for (const auto& [product, amount] : amounts) sum += amount;
+  return sum;
+}
+
 // Allocation of one product at one node, split by what it is.
 struct ProductLevel {
   ProductId product;

@@ -160,9 +160,11 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
   node.spec = spec;
   node.revision = revision;
   node.limit = sorted(limit);
-  node.borrow = parse_borrow(spec.borrow, "borrow").value();
+  node.lending = {parse_borrow(spec.borrow, "borrow").value(),
+                  parse_borrow(spec.lend, "lend").value()};
   refresh_quota(&node, spec.quota.empty() ? quota_of_children(*this, node) : sorted(quota), now);
   edited_.push_back(id);
+  quota_sums_.edited(nodes_, id);
   must(find(spec.path) == id, "an account is found by its path");
 }
 
@@ -230,6 +232,7 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   parent.children.erase(std::lower_bound(parent.children.begin(), parent.children.end(), id));
   if (parent.spec.quota.empty()) refresh_quota(&parent, quota_of_children(*this, parent), now);
   edited_.push_back(id);
+  quota_sums_.edited(nodes_, id);
   must(!find(node.spec.path) && id_for(node.spec.path) == id, "a path keeps its number");
 }
 
@@ -280,6 +283,7 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
     must(node.meters.usage_rate() == node.alloc(), "what is held is metered");
     id = node.parent;
   }
+  if (delta != 0) quota_sums_.changed(nodes_, leaf, product);
 }
 
 void AccountTree::restore_meters(AccountId id, const AccountMeters::State& meters) {
@@ -314,6 +318,7 @@ void AccountTree::check_invariants() const {
     check_account(*this, node);
   }
   assert(live == names_.live() && live == node(kRootAccount).below);
+  quota_sums_.check(nodes_);
 }
 
 }  // namespace subak

@@ -32,6 +32,7 @@
 #include "accounting/account.h"
 #include "accounting/account_names.h"
 #include "accounting/decay.h"
+#include "accounting/quota_sums.h"
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
@@ -119,6 +120,10 @@ class AccountTree {
   // if an end was reported late. Usage is exact then too; surplus changes as of that last change.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
+  // Sums about the quota of other accounts. Their functions read nodes().
+  const QuotaSums& quota_sums() const { return quota_sums_; }
+  const std::vector<AccountNode>& nodes() const { return nodes_; }  // by id, with gaps
+
   // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
   // `t` must not be before the node's last change. To read many nodes at one instant, pass a
   // DecayInstant (clock().at(t)): then each read costs a few ns.
@@ -178,6 +183,7 @@ class AccountTree {
   std::vector<AccountNode> nodes_;  // index = id
   AccountNames names_;
   std::vector<AccountId> edited_;  // as edited_since() tells
+  QuotaSums quota_sums_;
 };
 
 }  // namespace subak

@@ -162,7 +162,14 @@ std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
   if (auto error = check_amounts(spec.quota, "quota")) return error;
   if (auto error = check_amounts(spec.limit, "limit")) return error;
   if (auto borrow = parse_borrow(spec.borrow, "borrow"); !borrow) return borrow.error();
-  if (auto lend = parse_borrow(spec.lend, "lend"); !lend) return lend.error();
+  const auto lend = parse_borrow(spec.lend, "lend");
+  if (!lend) return lend.error();
+  MilliGpu quota = 0;
+  for (const ProductAmount& amount : spec.quota) quota += amount.milligpu;
+  if (*lend && !spec.quota.empty() && **lend > quota) {
+    return invalid("lend", spec.lend,
+                   "want at most the account's quota, " + format_milligpu(quota) + " GPUs");
+  }
   return check_namespaces(*this, spec);
 }
 

@@ -9,12 +9,6 @@
 namespace subak {
 namespace {
 
-MilliGpu sum_of(std::span<const ProductDemand> amounts) {
-  MilliGpu sum = 0;
-  for (const auto& [product, amount] : amounts) sum += amount;
-  return sum;
-}
-
 MilliGpu held_of(const Rules& rules, ProductId product) {
   if (product == kOfAny) return rules.alloc;
   const auto it = std::find_if(rules.levels.begin(), rules.levels.end(),
@@ -169,11 +163,33 @@ std::optional<Binding> first_binding(const Rules& rules, std::span<const Product
   return first;
 }
 
+std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
+                              const std::function<MilliGpu(ProductId)>& idle_of) {
+  for (const UnlentQuota& quota : tree.quota_sums().unlent()) {
+    const ProductId product = quota.product();
+    const MilliGpu need = product == kOfAny ? demand.total() : amount_of(demand.amounts, product);
+    if (need == 0 || quota.total() == 0) continue;
+    const MilliGpu idle = idle_of(product);
+    const MilliGpu then = quota.total_with(tree.nodes(), demand.leaf, demand.amounts);
+    const MilliGpu missing = then - (idle - need);
+    const MilliGpu missing_before = std::max<MilliGpu>(0, quota.total() - idle);
+    const MilliGpu taken = missing - missing_before;
+    if (taken <= 0) continue;
+    must(taken <= need, "a demand takes no more than it asks for");
+    Binding binding{BindingKind::kLend, quota.largest(tree.nodes()), product, need, need - taken};
+    binding.used = idle;
+    binding.most = quota.total();
+    binding.any_product = product == kOfAny;
+    return binding;
+  }
+  return std::nullopt;
+}
+
 Rules rules_of(const AccountNode& node) {
   return {node.id,
           node.quota,
           node.limit,
-          node.borrow,
+          node.lending.borrow,
           node.spec.held,
           node.spec.draining,
           node.holdings.levels(),
@@ -195,24 +211,54 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand) {
          0;
 }
 
-bool within_quota(const AccountTree& tree, const Demand& demand) {
+namespace {
+
+// From the leaf up, without the root.
+using Path = std::vector<AccountId>;
+
+// Checks the accounts of the path below index `top`. Returns 0 if the demand is within quota at all
+// of them, else the index above the one where it is not.
+std::size_t beyond_quota_at(const AccountTree& tree, const Path& path, std::size_t top,
+                            const Demand& demand) {
   bool above_speaks = false;  // an account without quota below needs none
-  bool spoken_for = false;
-  std::vector<AccountId> path;
+  for (std::size_t i = top; i-- > 0;) {
+    const AccountNode& node = tree.node(path[i]);
+    if (node.quota_total == 0) return above_speaks ? 0 : i + 1;
+    if (!covers(node, demand.amounts)) return i + 1;
+    above_speaks = !node.spec.quota.empty();
+  }
+  return above_speaks ? 0 : 1;
+}
+
+// True if quotas of any product would cover GPUs that other accounts own by name.
+bool takes_named(const AccountTree& tree, const Demand& demand,
+                 std::span<const ProductDemand> installed) {
+  return std::any_of(demand.amounts.begin(), demand.amounts.end(), [&](const ProductDemand& more) {
+    const MilliGpu promised = tree.quota_sums().promised_by_name(more.first);
+    if (promised == 0) return false;
+    const NamedQuota& quota = *tree.quota_sums().named(more.first);
+    const MilliGpu added = quota.more_of_any(tree.nodes(), demand.leaf, more.second);
+    return added > 0 && quota.of_any() + added + promised > amount_of(installed, more.first);
+  });
+}
+
+}  // namespace
+
+AccountId reach(const AccountTree& tree, const Demand& demand,
+                std::span<const ProductDemand> installed) {
+  Path path;
   for (AccountId id = demand.leaf; id && id != kRootAccount; id = tree.node(id).parent) {
     path.push_back(id);
   }
-  for (std::size_t i = path.size(); i-- > 0 && !spoken_for;) {
-    const AccountNode& node = tree.node(path[i]);
-    if (node.quota_total == 0) {
-      if (!above_speaks) return false;
-      spoken_for = true;
-    } else if (!covers(node, demand.amounts)) {
-      return false;
-    }
-    above_speaks = !node.spec.quota.empty();
+  std::size_t top = path.size();
+  while (top > 0) {
+    std::size_t beyond = beyond_quota_at(tree, path, top, demand);
+    if (beyond == 0 && top == path.size() && takes_named(tree, demand, installed)) beyond = top;
+    if (beyond == 0) return top == path.size() ? kRootAccount : path[top];
+    must(beyond <= top, "the reach ends at or below where it was sought");
+    top = beyond - 1;
   }
-  return spoken_for || above_speaks;
+  return AccountId();
 }
 
 std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_view path,

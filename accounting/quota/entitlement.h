@@ -8,18 +8,20 @@
 //   limit   allocation + demand > limit, over all products or of one
 //   borrow  the part that no quota covers, uncovered(allocation + demand), > borrow. It is counted
 //           by product (accounting/amounts.h): GPUs of one product are no quota of another
+//   lend    fewer GPUs would be idle than accounts do not lend of their unused quota; unlent()
 //
 // A demand whose product is not known yet (ProductId none) is checked against the rules that bind
 // it on any product: limits over all, and quota of all products + borrow. So a rule that binds it
 // binds it on every product.
 //
-// The quota guarantees are here too: within_quota() of a demand, overpromised() of an edit.
+// The quota guarantees are here too: reach() of a demand, overpromised() of an edit.
 //
 // Units: milli-GPU.
 // Errors: none; the leaf is in the tree (asserted).
 // Threads: pure functions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -47,17 +49,18 @@ enum class Asking {
 };
 
 // The rules of the list at the top.
-enum class BindingKind { kHold, kDrain, kLimit, kBorrow };
+enum class BindingKind { kHold, kDrain, kLimit, kBorrow, kLend };
 
 // One rule that binds a demand, with its figures.
 struct Binding {
   BindingKind kind = BindingKind::kLimit;
-  AccountId subject;   // the node whose rule it is
-  ProductId product;   // the rule's; none: over all products
-  MilliGpu need = 0;   // the part of the demand that the rule counts
-  MilliGpu have = 0;   // the part of that which the rule leaves now; >= 0
-  MilliGpu used = 0;   // the amount that counts already; for borrow: the borrowed amount
-  MilliGpu most = 0;   // the most that the rule allows; for borrow: beyond quota
+  AccountId subject;  // the node whose rule it is; for lend, one of the accounts that do not lend
+  ProductId product;  // the rule's; none: over all products
+  MilliGpu need = 0;  // the part of the demand that the rule counts
+  MilliGpu have = 0;  // the part of that which the rule leaves now; >= 0
+  MilliGpu used = 0;  // the amount that counts already; for borrow: the borrowed amount
+  MilliGpu most =
+      0;  // the most that the rule allows; for borrow: beyond quota; lend: what is not lent
   bool never = false;  // even with nothing else held
   // Binds any other demand of this size below the subject too, of any product.
   bool any_product = false;
@@ -86,6 +89,13 @@ std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Ask
 // Returns the first of them, without computing the rest. Allocates nothing if no rule binds.
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
 
+// Checks what accounts do not lend (accounting/unlent_quota.h). `idle_of` returns the idle GPUs of
+// a product; of kOfAny: of all. Returns a binding if the demand would leave fewer idle GPUs than
+// are not lent, unless it is itself what they are idle for. What is missing already, because nodes
+// were lost or a quota was raised, stops no job. O(depth) for each named product.
+std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
+                              const std::function<MilliGpu(ProductId)>& idle_of);
+
 // Returns the nearest account from `leaf` up that drains; none: new work is allowed.
 AccountId draining(const AccountTree& tree, AccountId leaf);
 
@@ -93,12 +103,28 @@ AccountId draining(const AccountTree& tree, AccountId leaf);
 // uncovered() says (accounting/amounts.h). Of a demand without a product only the sum is checked:
 // it must fit into the quotas of all products together, and no product may borrow already.
 bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
-// True if the demand would be within quota, beside current holds. The account just below the root
-// must cover it (covers()), and each account below it on the path that has a quota. The first
-// account without one (a user, say) is covered by the quota above it if that quota is configured
-// there. A quota that is only the sum of the children's belongs to the children that have it. The
-// order of the queue walks its paths by the same rule (queue/ready.h), and asks covers() too.
-bool within_quota(const AccountTree& tree, const Demand& demand);
+// Returns how far the demand is entitled: the highest account below which it would be within quota
+// at every account on its path, beside current holds. The root: against all accounts. Another
+// account: only against its siblings below that account, which is beyond quota itself. None: it
+// would borrow at its own account.
+//
+// An account must cover it (covers()) if it has a quota. The first account without one (a user,
+// say) is covered by the quota above it if that quota is configured there. A quota that is only the
+// sum of the children's belongs to the children that have it.
+//
+// Named quota beats any: where a product is named, quotas of any product cover together at most
+// what is installed of it less all quotas by name (accounting/named_quota.h). Beyond that the
+// demand is not entitled against all accounts. `installed` has the installed amount of each product
+// of the demand that quota_sums().promised_by_name(). A demand without a product passes this rule:
+// the answer comes with its placement.
+AccountId reach(const AccountTree& tree, const Demand& demand,
+                std::span<const ProductDemand> installed);
+// True if the reach is the root. The order of the queue walks its paths by the same rule but for
+// named quota (queue/ready.h), and asks covers() too.
+inline bool within_quota(const AccountTree& tree, const Demand& demand,
+                         std::span<const ProductDemand> installed) {
+  return reach(tree, demand, installed) == kRootAccount;
+}
 
 // An account promises its children more than its own quota can hold.
 struct Overpromise {

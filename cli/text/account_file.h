@@ -6,7 +6,7 @@
 //       quota: gpu=16            # as --quota
 //       limit: none
 //       borrow: unlimited
-//       lend: 8                  # stored, but has no effect yet
+//       lend: 8
 //       namespaces: [team-a, prod/team-b]
 //       held: false
 //       time-limits: enforced

@@ -12,6 +12,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/pass_walk.h"
 #include "engine/decide/reservations.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/reservations.h"
@@ -19,13 +20,6 @@
 
 namespace subak::decide {
 namespace {
-
-// The version of the fleet for which cached results hold; never 0. For one shape they may hold
-// longer.
-std::uint64_t freed_point(const Decision& d) { return d.s.fleet().freed_version() + 1; }
-std::uint64_t freed_point(const Decision& d, ShapeId shape) {
-  return d.s.fleet().freed_version(shape) + 1;
-}
 
 using derive::amounts_of;
 using Found = derive::EntitledPlace;
@@ -112,19 +106,6 @@ bool start_reserved(Decision& d) {
 
 // --- the walk ------------------------------------------------------------------------------------
 
-// True if the shape is known to have no placement. The result is of the snapshot of that version.
-bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
-  must(shape.value < blocked.size(), "the cache has room for every shape");
-  const PassMemory::Blocked& known = blocked[shape.value];
-  return known.at == freed_point(d, shape) && known.serial == d.s.fleet().shapes().serial(shape);
-}
-
-void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
-  if (!is_blocked(d, blocked, shape)) {
-    blocked[shape.value] = {d.s.fleet().shapes().serial(shape), freed_point(d, shape)};
-  }
-}
-
 // True if a shape had no placement in this walk, which began at version `begun`, and may have one
 // now. A start takes GPUs and frees what was reserved beside them for non-GPU pods
 // (Fleet::set_gpu_headroom).
@@ -138,168 +119,9 @@ bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, st
   });
 }
 
-// The work of one pass. Counts bound it, never the clock.
-struct Work {
-  std::size_t starts = 0, checks = 0;
-  bool enough() const {
-    return starts >= limits::kMaxStartsPerPass || checks >= limits::kMaxFitChecksPerPass;
-  }
-};
-
-// One walk down the account tree. Only shapes that have a placement outside the reserved nodes take
-// part. The order compares accounts by their next jobs, so it must not depend on earlier searches.
-class Walk {
- public:
-  // It searches for placements outside `reserved_nodes`, which must outlive the walk. `blocked`:
-  // its cached results. `reserved`: shapes that take part in any case.
-  Walk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
-       PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {})
-      : d_(d),
-        reserved_nodes_(reserved_nodes),
-        memory_(memory),
-        blocked_(blocked),
-        reserved_(std::move(reserved)),
-        pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
-              d.s.now()) {
-    for (const ShapeId shape : unknown_shapes()) {
-      if (has_place(shape)) {
-        open_.push_back(shape);
-      } else {
-        no_place(shape);
-      }
-    }
-    const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
-                                  d.s.reserved_nodes().version()};
-    if (memory.blocked_by_rule_at != point) memory.blocked_by_rule.clear();
-    memory.blocked_by_rule_at = point;
-    for (const PassMemory::BlockedByRule& rule : memory.blocked_by_rule) apply(rule);
-  }
-
-  std::optional<JobId> next() { return pass_.next(); }
-  void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
-  void no_place(ShapeId shape) {
-    note_blocked(d_, blocked_, shape);
-    pass_.block_shape(shape);
-  }
-  // A start takes GPUs from other shapes, and each shape that is asked in its turn costs a walk
-  // through the order. So when one shape has no placement, the others are tried until one has.
-  void block_others(Work& work) {
-    for (; !open_.empty() && !work.enough(); open_.pop_back()) {
-      const ShapeId shape = open_.back();
-      if (is_blocked(d_, blocked_, shape)) continue;
-      ++work.checks;
-      if (has_place(shape)) return;
-      no_place(shape);
-    }
-  }
-  // Call it for a job without a placement. True if it would have one on nodes that are drained
-  // before its end, `end_ms`. It is then passed over, and jobs like it with shorter limits may
-  // start there.
-  bool skip_if_drained(const state::Job& job, TimeMs end_ms,
-                       derive::ReservedUntil& reserved_until) {
-    if (d_.s.nodes().planned_drains().empty()) return false;
-    const FleetView undrained(d_.s.fleet(), reserved_until.beside_drains(end_ms));
-    if (!d_.search.find(undrained, job.shape, job.id)) return false;
-    skip_drained(job, end_ms);
-    return true;
-  }
-  // After a number of jobs the whole shape is passed over.
-  void skip_drained(const state::Job& job, TimeMs end_ms) {
-    TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
-    must(known.jobs < limits::kMaxFillLooks, "a shape is passed over once");
-    known.end_ms = std::min(known.end_ms, end_ms);
-    if (++known.jobs < limits::kMaxFillLooks) {
-      pass_.block_job(job.id);
-    } else {
-      pass_.block_shape(job.shape);
-    }
-  }
-  // True if a job like it that ends no later had no placement: it has none either.
-  bool is_too_late(ShapeId shape, TimeMs end_ms) const {
-    const auto known = too_late_.find(shape);
-    return known != too_late_.end() && end_ms >= known->second.end_ms;
-  }
-  std::set<ShapeId> too_late() const {
-    std::set<ShapeId> shapes;
-    for (const auto& [shape, known] : too_late_) shapes.insert(shape);
-    return shapes;
-  }
-  void skip_line(JobId id) { pass_.block_line(id); }
-  void skip_job(JobId id) { pass_.block_job(id); }
-  // A rule that stops one job of a leaf with a shape stops its whole job class.
-  void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
-  // True if a rule stops the job on any placement. Records the rule.
-  bool block_if_stopped(const state::Job& job) {
-    const auto binding = derive::stopped(d_.s, job, Asking::kAmounts);
-    if (!binding) return false;
-    if (binding->any_product) {
-      block_by_rule({JobId(), 0, binding->subject, binding->need});
-    } else {
-      block_line_by_rule(job.id);
-    }
-    return true;
-  }
-
- private:
-  void block_by_rule(const PassMemory::BlockedByRule& rule) {
-    must(bool(rule.account) != bool(rule.line), "a rule stops a job class or an account");
-    memory_.blocked_by_rule.push_back(rule);
-    apply(rule);
-  }
-  void apply(const PassMemory::BlockedByRule& rule) {
-    if (rule.account) return pass_.block_account(rule.account, rule.least);
-    const bool waits = d_.s.jobs().ready().contains(rule.line);
-    if (waits && serial_of(rule.line) == rule.serial) pass_.block_line(rule.line);
-  }
-  std::uint64_t serial_of(JobId id) const {
-    return d_.s.fleet().shapes().serial(d_.s.jobs().at(id).shape);
-  }
-  // The shapes not known to lack a placement, in an order that depends only on the state. The
-  // others are blocked. If there are more than one pass could start, the newest shapes are asked in
-  // their turn.
-  std::vector<ShapeId> unknown_shapes() {
-    std::vector<std::pair<JobId, ShapeId>> unknown;
-    for (const ShapeId shape : d_.s.jobs().ready().waiting_shapes()) {
-      if (!d_.s.clusters().at(d_.s.fleet().cluster_of(shape)).synced ||
-          (is_blocked(d_, blocked_, shape) && !reserved_.contains(shape))) {
-        pass_.block_shape(shape);
-      } else {
-        unknown.emplace_back(*d_.s.jobs().ready().oldest(shape), shape);
-      }
-    }
-    if (unknown.size() > limits::kMaxStartsPerPass) {
-      const auto end = unknown.begin() + limits::kMaxStartsPerPass;
-      std::nth_element(unknown.begin(), end, unknown.end());
-      unknown.erase(end, unknown.end());
-    }
-    std::sort(unknown.begin(), unknown.end());
-    std::vector<ShapeId> out;
-    for (const auto& [oldest, shape] : unknown) out.push_back(shape);
-    return out;
-  }
-  bool has_place(ShapeId shape) {
-    return reserved_.contains(shape) ||
-           d_.search.find(FleetView(d_.s.fleet(), reserved_nodes_), shape, JobId());
-  }
-
-  Decision& d_;
-  const ReservedNodes& reserved_nodes_;
-  PassMemory& memory_;
-  PassMemory::BlockedShapes& blocked_;
-  const std::set<ShapeId> reserved_;
-  std::vector<ShapeId> open_;  // those with a placement when the walk began
-  struct TooLate {
-    TimeMs end_ms = 0;     // the earliest of their ends
-    std::size_t jobs = 0;  // the number of jobs
-  };
-  std::map<ShapeId, TooLate> too_late_;
-  const TargetShareRule rule_;
-  ReadyQueue::Pass pass_;
-};
-
 // Tries to start the next job in the order. False: it cannot start, and the walk knows which others
 // cannot.
-bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Walk& walk,
+bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, PassWalk& walk,
                Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
@@ -313,6 +135,7 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Wal
   Found found = find_entitled(d, job, reserved_until.from(end_ms));
   must(!found.placement || !found.blocked_by_rule, "no rule refuses the placement that is used");
   if (found.placement) {
+    if (walk.wait_to_borrow(job, *found.placement)) return false;
     start(d, id, *std::move(found.placement));
     walk.started(id, leaf);
     return true;
@@ -335,7 +158,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kFirm);
   const ReservedNodes firm = reserved_until.beside_drains(0);
   const std::uint64_t begun = freed_point(d);
-  Walk walk(d, firm, memory, memory.blocked_for_all);
+  PassWalk walk(d, firm, memory, memory.blocked_for_all);
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next || !derive::is_within_quota(d.s, d.s.jobs().at(*next))) break;
@@ -351,7 +174,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);
     } else if (!found.placement ||
-               !within_quota(d.s.tree(), {leaf, amounts_of(d.s, *found.placement)})) {
+               !derive::is_within_quota(d.s, leaf, amounts_of(d.s, *found.placement))) {
       walk.skip_line(*next);
     } else {
       start(d, *next, *std::move(found.placement));
@@ -383,8 +206,14 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
     const state::Job& job = d.s.jobs().at(*next);
     if (derive::stopped(d.s, job, Asking::kAmounts)) {
       walk.block_line(*next);
-    } else if (d.s.clusters().reservation_of(*next) != nullptr || reserve(d, job, memory)) {
+      continue;
+    }
+    const bool has_own = d.s.clusters().reservation_of(*next) != nullptr;
+    const Reserving made = has_own ? Reserving::kMade : reserve(d, job, memory);
+    if (made == Reserving::kMade) {
       walk.block_job(*next);
+    } else if (made == Reserving::kStopped) {
+      walk.block_line(*next);
     } else {
       walk.block_shape(job.shape);
     }
@@ -399,7 +228,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
   if (reserved_until.last() <= d.s.now()) return;
   const ReservedNodes nothing;
   const std::uint64_t begun = freed_point(d);
-  Walk walk(d, nothing, memory, memory.blocked_for_fill);
+  PassWalk walk(d, nothing, memory, memory.blocked_for_fill);
   for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
     const auto next = walk.next();
     if (!next) return;
@@ -442,7 +271,7 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
   const std::uint64_t begun = freed_point(d);
-  Walk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));
+  PassWalk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next) {

@@ -127,7 +127,9 @@ bool give_up_stopped(Decision& d) {
   // The newest of those that are too many go first.
   for (auto it = made.rbegin(); it != made.rend(); ++it) {
     const Reservation& r = *it;
-    if (derive::stopped(d.s, d.s.jobs().at(r.job), Asking::kStart)) {
+    const state::Job& job = d.s.jobs().at(r.job);
+    if (derive::stopped(d.s, job, Asking::kStart) ||
+        derive::stopped_on(d.s, job, r.nodes, Asking::kStart)) {
       give_up(d, r, ReserveCause::kAccount);
     } else if (reservations(d, r.job.cluster()).size() > most_reservations(d.s.policy())) {
       give_up(d, r, ReserveCause::kPolicy);
@@ -149,11 +151,14 @@ bool mend(Decision& d, PassMemory& memory) {
     if (in_time && is_before_drains(d, r) && (known_open || derive::all_open(d.s, r.nodes)))
       continue;
     const ReserveCause cause = cause_of_delay(d, r);
-    auto start = best_start(d, d.s.jobs().at(r.job));
-    if (start) {
-      move(d, r, *std::move(start), cause);
-    } else {
+    const state::Job& job = d.s.jobs().at(r.job);
+    auto start = best_start(d, job);
+    if (!start) {
       give_up(d, r, ReserveCause::kNoPlace);
+    } else if (derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts)) {
+      give_up(d, r, ReserveCause::kAccount);
+    } else {
+      move(d, r, *std::move(start), cause);
     }
     any = true;
   }
@@ -161,21 +166,26 @@ bool mend(Decision& d, PassMemory& memory) {
   return any;
 }
 
-bool reserve(Decision& d, const state::Job& job, PassMemory& memory) {
+Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory) {
   must(d.s.clusters().reservation_of(job.id) == nullptr, "a job has one reservation");
   const auto& theirs = reservations(d, job.id.cluster());
   const auto is_small = [](const Reservation& r) { return r.nodes.size() == 1; };
   const bool any_small = std::any_of(theirs.begin(), theirs.end(), is_small);
   if (!may_reserve(d, job.id.cluster()) || !has_waited(d, job) || has_its_part(d, job))
-    return false;
-  if (any_small && d.s.fleet().request(job.shape).pods() == 1) return false;
+    return Reserving::kNothing;
+  if (any_small && d.s.fleet().request(job.shape).pods() == 1) return Reserving::kNothing;
   if (memory.refused_at != point_of(d)) memory.refused.clear();
   memory.refused_at = point_of(d);
-  if (!memory.refused.insert(job.id).second || !d.search.fits_empty_fleet(job.shape)) return false;
+  if (!memory.refused.insert(job.id).second || !d.search.fits_empty_fleet(job.shape))
+    return Reserving::kNothing;
   auto start = best_start(d, job);
-  if (!start || (any_small && start->nodes.size() == 1)) return false;
+  if (!start || (any_small && start->nodes.size() == 1)) return Reserving::kNothing;
+  if (derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts)) return Reserving::kStopped;
+  // Nothing that ends would help: the nodes are free, and the job has no placement there.
+  if (!derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) return Reserving::kNothing;
   const auto is_estimated = [](const Reservation& r) { return r.estimated; };
-  if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated)) return false;
+  if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated))
+    return Reserving::kNothing;
   const Reservation made{job.id,
                          std::move(start->nodes),
                          start->start_ms,
@@ -185,7 +195,7 @@ bool reserve(Decision& d, const state::Job& job, PassMemory& memory) {
                          0};
   d.emit(made.as_fact());
   must(theirs.size() <= d.s.policy().reserve_jobs, "reservations are bounded by the policy");
-  return true;
+  return Reserving::kMade;
 }
 
 void choose_estimates(Decision& d) {

@@ -27,6 +27,12 @@ bool give_up_stopped(Decision& d);
 // Chooses again for reservations whose nodes will not be free in time, or have a node that is gone
 // or closed. True if there was one.
 bool mend(Decision& d, PassMemory& memory);
+// The result of reserve().
+enum class Reserving {
+  kMade,
+  kStopped,  // a rule of its accounts refuses the product of the nodes
+  kNothing,  // it may have none, or there are no nodes for it
+};
 // Reserves nodes for a job that had no placement in its turn, if it has waited and the limits allow
 // it:
 //   - of a cluster, at most Policy::reserve_jobs; while other accounts' jobs wait, half of them for
@@ -34,8 +40,7 @@ bool mend(Decision& d, PassMemory& memory);
 //   - at most one for a job that fits one node: it rarely waits long, and would take the node from
 //     gangs
 //   - at most one whose start is an estimate, since no other job may use its nodes meanwhile
-// True if the job has a reservation now.
-bool reserve(Decision& d, const state::Job& job, PassMemory& memory);
+Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory);
 // Before the jobs have their turn: replaces an estimate by a promise, or by nodes with less to wait
 // for. These are mostly nodes that were just released.
 void choose_estimates(Decision& d);

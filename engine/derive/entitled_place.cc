@@ -15,16 +15,49 @@ ProductDemand least_demand(const State& s, const state::Job& job) {
 
 }  // namespace
 
+std::optional<Binding> first_rule(const State& s, AccountId leaf,
+                                  const std::vector<ProductDemand>& amounts, Asking asking) {
+  if (auto binding = first_binding(s.tree(), {leaf, amounts}, asking)) return binding;
+  if (s.tree().quota_sums().unlent().empty()) return std::nullopt;
+  return unlent(s.tree(), {leaf, amounts},
+                [&](ProductId product) { return s.fleet().totals_of(product).idle; });
+}
+
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking) {
   must(job.leaf != kUnassigned, "a queued job has an account");
-  const ProductDemand least = least_demand(s, job);
-  return first_binding(s.tree(), {job.leaf, {&least, 1}}, asking);
+  return first_rule(s, job.leaf, {least_demand(s, job)}, asking);
+}
+
+std::optional<Binding> stopped_on(const State& s, const state::Job& job,
+                                  const std::vector<NodeId>& nodes, Asking asking) {
+  must(!nodes.empty() && job.leaf != kUnassigned, "a queued job with nodes has an account");
+  const ProductId product = s.fleet().product_of(nodes.front());
+  const bool one = std::all_of(nodes.begin(), nodes.end(),
+                               [&](NodeId node) { return s.fleet().product_of(node) == product; });
+  if (!one) return std::nullopt;
+  return first_rule(s, job.leaf, {{product, state::least_milligpu(s.fleet(), job)}}, asking);
+}
+
+AccountId reach_of(const State& s, const state::Job& job) {
+  must(bool(job.shape), "a queued job has one request");
+  return reach_of(s, job.leaf, {least_demand(s, job)});
 }
 
 bool is_within_quota(const State& s, const state::Job& job) {
-  must(bool(job.shape), "a queued job has one request");
-  const ProductDemand least = least_demand(s, job);
-  return within_quota(s.tree(), {job.leaf, {&least, 1}});
+  return reach_of(s, job) == kRootAccount;
+}
+
+AccountId reach_of(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts) {
+  std::vector<ProductDemand> installed;
+  for (const auto& [product, amount] : amounts) {
+    if (s.tree().quota_sums().promised_by_name(product) == 0) continue;
+    installed.emplace_back(product, s.fleet().totals_of(product).installed);
+  }
+  return reach(s.tree(), {leaf, amounts}, installed);
+}
+
+bool is_within_quota(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts) {
+  return reach_of(s, leaf, amounts) == kRootAccount;
 }
 
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement) {
@@ -38,25 +71,68 @@ std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement
 
 namespace {
 
-EntitledPlace find_in(const State& s, Search& search, const FleetView& fleet_view,
-                      const state::Job& job) {
-  EntitledPlace found;
-  found.placement = search.find(fleet_view, job.shape, job.id);
+// True if the job may choose among products, and a quota names some of them.
+bool chooses_product(const State& s, const state::Job& job) {
+  return s.tree().quota_sums().names_products() &&
+         !state::only_product(s.fleet(), s.fleet().request(job.shape));
+}
+
+bool leaves_promised(const State& s, const std::vector<ProductDemand>& amounts) {
+  return std::all_of(amounts.begin(), amounts.end(), [&](const ProductDemand& more) {
+    const MilliGpu unused = s.tree().quota_sums().unused_by_name(more.first);
+    return unused == 0 || s.fleet().totals_of(more.first).idle - more.second >= unused;
+  });
+}
+
+bool borrows_at_most(const State& s, const state::Job& job,
+                     const std::vector<ProductDemand>& amounts, Borrowing most) {
+  switch (most) {
+    case Borrowing::kNone:
+      return is_within_quota(s, job.leaf, amounts);
+    case Borrowing::kUnpromised:
+      return leaves_promised(s, amounts);
+    case Borrowing::kPromised:
+      break;
+  }
+  return true;
+}
+
+// Goes on to the next best product while a rule refuses the product of the best one, or the job
+// borrows too much there. `found` has the best placement of all.
+EntitledPlace find_borrowing(const State& s, Search& search, const FleetView& fleet_view,
+                             const state::Job& job, EntitledPlace found, Borrowing most) {
   std::vector<ProductId> blocked_products;
   while (found.placement) {
     const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
-    const auto binding = first_binding(s.tree(), {job.leaf, amounts}, Asking::kAmounts);
-    if (!binding) return {std::move(found.placement), std::nullopt};
+    const auto binding = first_rule(s, job.leaf, amounts, Asking::kAmounts);
+    if (!binding && borrows_at_most(s, job, amounts, most)) {
+      return {std::move(found.placement), std::nullopt};
+    }
     found.placement.reset();
-    if (!found.blocked_by_rule) found.blocked_by_rule = binding;
-    if (binding->any_product) return found;
+    if (binding && !found.blocked_by_rule) found.blocked_by_rule = binding;
+    if (binding && binding->any_product) return found;
     for (const auto& [product, amount] : amounts) {
-      if (!binding->product || binding->product == product) blocked_products.push_back(product);
+      if (!binding || !binding->product || binding->product == product) {
+        blocked_products.push_back(product);
+      }
     }
     must(!blocked_products.empty(), "a rule of one product leaves others to try");
     found.placement = search.find(fleet_view, job.shape, job.id, blocked_products);
   }
   return found;
+}
+
+EntitledPlace find_in(const State& s, Search& search, const FleetView& fleet_view,
+                      const state::Job& job) {
+  EntitledPlace best;
+  best.placement = search.find(fleet_view, job.shape, job.id);
+  if (best.placement && chooses_product(s, job)) {
+    for (const Borrowing most : {Borrowing::kNone, Borrowing::kUnpromised}) {
+      EntitledPlace found = find_borrowing(s, search, fleet_view, job, best, most);
+      if (found.placement) return found;
+    }
+  }
+  return find_borrowing(s, search, fleet_view, job, std::move(best), Borrowing::kPromised);
 }
 
 // Nodes that the job may not use before a certain time, and nodes that are tried last.

@@ -22,17 +22,39 @@ struct EntitledPlace {
   bool refused = false;
 };
 
+// What an untyped job does to quota if it starts on a product, best first.
+enum class Borrowing {
+  kNone,        // its quota covers it there
+  kUnpromised,  // it borrows, and leaves as much idle as quotas by name promise and do not use
+  kPromised,    // it borrows GPUs that another account owns by name
+};
+
 // Finds the best placement for the job in the present fleet, without nodes reserved for others. If
-// a rule of its accounts refuses the product of the best one, the next best product is tried. Nodes
-// on which the cluster's scheduler refused the job, or others with the same pods, are tried last
-// (docs/design/0072).
+// a rule of its accounts refuses the product of the best one, the next best product is tried. A job
+// that may use several products, some of them named by a quota, takes one with the least Borrowing
+// on which it fits (docs/design/0083). Nodes on which the cluster's scheduler refused the job, or
+// others with the same pods, are tried last (docs/design/0072).
 EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job);
 // The rule that stops the queued job on any placement, checked for the least that it can cost.
 // nullopt: none.
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking);
+// The first rule that stops jobs of `leaf` from starting now with these GPUs by product: one of its
+// accounts (kStart or kAmounts), or the `lend` of others.
+std::optional<Binding> first_rule(const State& s, AccountId leaf,
+                                  const std::vector<ProductDemand>& amounts, Asking asking);
 // True if the queued job would be within quota if it started now, for the least that it can cost.
 bool is_within_quota(const State& s, const state::Job& job);
+// The same for the queued job on these nodes, if they are of one product; nullopt if they are not.
+std::optional<Binding> stopped_on(const State& s, const state::Job& job,
+                                  const std::vector<NodeId>& nodes, Asking asking);
+// Returns how far jobs of `leaf` would be entitled to these GPUs by product, as a placement has
+// them: reach() of accounting/quota/entitlement.h.
+AccountId reach_of(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts);
+// The same for the least that the queued job can cost.
+AccountId reach_of(const State& s, const state::Job& job);
+// True if that is the root: they are within the quota of `leaf` and of all accounts above it.
+bool is_within_quota(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts);
 // The GPUs of the placement, by product.
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);
 

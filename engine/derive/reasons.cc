@@ -42,6 +42,15 @@ Reason reason_of(const State& s, const Binding& b) {
   if (b.kind == BindingKind::kHold) {
     return reason(ReasonToken::kOnHold, path, "account " + path + " is held");
   }
+  if (b.kind == BindingKind::kLend) {
+    Reason r = reason(ReasonToken::kWaitingForQuota, path,
+                      gpus_of(s, b.used, b.product) + " are idle, and " + format_milligpu(b.most) +
+                          " of them stay idle for accounts that do " + "not lend them, as " + path +
+                          "; the job needs " + format_milligpu(b.need));
+    r.need = b.need;
+    r.have = b.have;
+    return r;
+  }
   Reason r = reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota, path,
                     "account " + path + (b.kind == BindingKind::kBorrow ? " borrows " : " holds ") +
                         format_milligpu(b.used) + " of " +
@@ -90,6 +99,8 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
   for (const Binding& b : bindings(s.tree(), {job.leaf, {&demand, 1}}, Asking::kStart)) {
     out.push_back(reason_of(s, b));
   }
+  const auto first = first_rule(s, job.leaf, {demand}, Asking::kStart);
+  if (first && first->kind == BindingKind::kLend) out.push_back(reason_of(s, *first));
 }
 
 // Adds the rule that refuses the placement that the job would get.
@@ -154,8 +165,7 @@ ReservedUntil kept_from(const State& s, const Places& places, const state::Job& 
   ReservedUntil firm(s, ReservedUntil::Part::kFirm);
   const EntitledPlace found = find_entitled(s, places.search, firm.beside_drains(end_ms), job);
   if (!found.placement) return firm;
-  const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
-  return within_quota(s.tree(), {job.leaf, amounts}) ? firm : reserved;
+  return is_within_quota(s, job.leaf, amounts_of(s, *found.placement)) ? firm : reserved;
 }
 
 // Set if the job fits only on nodes that are drained before it would end.

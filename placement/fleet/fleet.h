@@ -151,6 +151,9 @@ class Fleet {
   void restore_books(NodeId id, const NodeBooks& books, TimeMs as_of);
   NodeLevels levels(NodeId id) const;         // as of its last change; zeros if never seen
   std::vector<ProductTotals> totals() const;  // by cluster, then product
+  // Returns the sum of the totals of one product in all clusters; none: of all products. O(rows of
+  // totals()).
+  NodeLevels totals_of(ProductId product) const;
   // Differs after every change of totals(), and of largest_node_gpus() (placement/fleet/views.h).
   std::uint64_t totals_version() const;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,22 @@ class Totals {
   }
   // Differs after every change of a row.
   std::uint64_t version() const { return version_; }
+
+  // Returns the sum of the product's rows in all clusters. O(rows).
+  NodeLevels of(std::string_view product) const {
+    NodeLevels sum;
+    for (const ProductTotals& row : rows_) {
+      if (row.product == product) sum.add(row.milligpu, 1);
+    }
+    return sum;
+  }
+
+  // Returns the sum of all rows. O(rows).
+  NodeLevels of_all() const {
+    NodeLevels sum;
+    for (const ProductTotals& row : rows_) sum.add(row.milligpu, 1);
+    return sum;
+  }
 
   // Returns the rows that have nodes or allocations, by cluster, then product.
   std::vector<ProductTotals> rows() const {

@@ -157,8 +157,13 @@ class WithinQuotaTest : public EntitlementTest {
  protected:
   bool within(AccountId leaf, ProductId product, MilliGpu amount) {
     const Amounts amounts{{product, amount}};
-    return within_quota(tree, {leaf, amounts});
+    return within_quota(tree, {leaf, amounts}, installed);
   }
+  AccountId reaches(AccountId leaf, ProductId product, MilliGpu amount) {
+    const Amounts amounts{{product, amount}};
+    return reach(tree, {leaf, amounts}, installed);
+  }
+  Amounts installed{{h100, 8000}, {a100, 8000}};
 };
 
 TEST_F(WithinQuotaTest, NobodyIsWhoHasNone) { EXPECT_FALSE(within(ana, h100, 1000)); }
@@ -190,6 +195,67 @@ TEST_F(WithinQuotaTest, ByProductWhereItIsKnown) {
   EXPECT_FALSE(within(ana, h100, 3000));
   EXPECT_TRUE(within(ana, any, 3000));  // only the sum is known
   EXPECT_FALSE(within(ana, any, 5000));
+}
+
+TEST_F(WithinQuotaTest, TheReachEndsBelowTheFirstAccountThatIsBeyond) {
+  set_quota(ml, {{any, 8000}});
+  set_quota(a, {{any, 4000}});
+  set_quota(b, {{any, 4000}});
+  EXPECT_EQ(reaches(ana, h100, 4000), kRootAccount);
+  EXPECT_EQ(reaches(ana, h100, 4001), AccountId());
+  tree.hold(b, h100, 6000, now);  // b has borrowed 2 of a's
+  EXPECT_EQ(reaches(ana, h100, 2000), kRootAccount);
+  EXPECT_EQ(reaches(ana, h100, 4000), ml);  // only against b
+  EXPECT_EQ(reaches(b, h100, 1000), AccountId());
+}
+
+TEST_F(WithinQuotaTest, AUserOfATeamWithoutQuotaReachesNothingBelowAFullDepartment) {
+  set_quota(ml, {{any, 4000}});
+  EXPECT_EQ(reaches(ana, h100, 4000), kRootAccount);
+  tree.hold(b, h100, 1000, now);
+  EXPECT_EQ(reaches(ana, h100, 4000), AccountId());
+}
+
+TEST_F(WithinQuotaTest, QuotaOfAnyCoversNoGpuThatAnotherQuotaNames) {
+  const AccountId bio = add("bio");
+  set_quota(bio, {{h100, 4000}});
+  set_quota(ml, {{any, 8000}});
+  installed = {{h100, 4000}, {a100, 8000}};
+  EXPECT_EQ(reaches(ana, h100, 1000), AccountId());  // no quota below ml
+  EXPECT_TRUE(within(ana, a100, 8000));
+  EXPECT_TRUE(within(ana, any, 8000));  // its product is not known yet
+  EXPECT_TRUE(within(bio, h100, 4000));
+  installed = {{h100, 6000}};
+  EXPECT_TRUE(within(ana, h100, 2000));
+  EXPECT_FALSE(within(ana, h100, 2001));
+  tree.hold(b, h100, 1500, now);  // of ml too
+  EXPECT_TRUE(within(ana, h100, 500));
+  EXPECT_FALSE(within(ana, h100, 501));
+}
+
+TEST_F(WithinQuotaTest, QuotasOfAnyShareWhatNobodyNames) {
+  const AccountId bio = add("bio"), law = add("law");
+  set_quota(bio, {{h100, 4000}});
+  set_quota(ml, {{any, 8000}});
+  set_quota(law, {{any, 8000}});
+  EXPECT_TRUE(within(law, h100, 3000));
+  tree.hold(ana, h100, 2000, now);
+  EXPECT_FALSE(within(law, h100, 3000));
+  EXPECT_TRUE(within(law, h100, 2000));
+  tree.hold(bio, h100, 4000, now);  // its own
+  EXPECT_TRUE(within(law, h100, 2000));
+  set_quota(bio, {});  // nothing is named any more
+  EXPECT_TRUE(within(law, h100, 8000));
+}
+
+TEST_F(WithinQuotaTest, AnAccountUsesItsNamedQuotaFirst) {
+  set_quota(ml, {{any, 4000}, {h100, 4000}});
+  set_quota(a, {{h100, 4000}});
+  installed = {{h100, 4000}};
+  EXPECT_TRUE(within(b, h100, 1000));  // ml's own, whichever child uses it
+  EXPECT_TRUE(within(ana, h100, 4000));
+  tree.hold(ana, h100, 4000, now);
+  EXPECT_FALSE(within(ana, h100, 1000));
 }
 
 class OverpromisedTest : public EntitlementTest {

@@ -21,7 +21,7 @@ constexpr char kFileForm[] =
     "  - {path: ml.vision, shares: 3, quota: gpu=16, borrow: unlimited, lend: 8,\n"
     "     namespaces: [team-a], held: false, draining: false,\n"
     "     time-limits: enforced}\n"
-    "A field that is left out stays as it is. lend has no effect yet.\n";
+    "A field that is left out stays as it is.\n";
 
 using Accounts = std::map<std::string, v1::Account>;
 

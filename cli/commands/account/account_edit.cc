@@ -75,7 +75,7 @@ void add_set(Command account) {
   c.option("--borrow", o->borrow,
            "the most GPUs that it may hold above its quota, none or unlimited", "GPUS");
   c.option("--lend", o->lend,
-           "has no effect yet: the most of its quota that others may use, none or unlimited",
+           "the most of its unused quota that others may use, none or unlimited",
            "GPUS");
   c.option("--namespaces", o->namespaces, "the full list of its Kubernetes namespaces, or none",
            "A,B,CLUSTER/C");

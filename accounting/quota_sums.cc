@@ -1,0 +1,58 @@
+#include "accounting/quota_sums.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace subak {
+namespace {
+
+// In any order: each call carries what it changes up to the root.
+template <class Sums>
+Sums made(Sums sums, const QuotaSums::Nodes& nodes) {
+  for (const AccountNode& node : nodes) {
+    if (node.id) sums.refresh(nodes, node.id);
+  }
+  return sums;
+}
+
+}  // namespace
+
+const NamedQuota* QuotaSums::named(ProductId product) const {
+  const auto it = std::find_if(named_.begin(), named_.end(),
+                               [&](const NamedQuota& q) { return q.product() == product; });
+  return it == named_.end() ? nullptr : &*it;
+}
+
+void QuotaSums::edited(const Nodes& nodes, AccountId id) {
+  const AccountNode& node = nodes[id.value];
+  for (NamedQuota& quota : named_) quota.refresh(nodes, id);
+  for (UnlentQuota& quota : unlent_) quota.refresh(nodes, id);
+  for (const auto& [product, amount] : node.quota) {
+    if (product == kOfAny || named(product) != nullptr) continue;
+    named_.push_back(made(NamedQuota(product), nodes));
+    if (!unlent_.empty()) unlent_.push_back(made(UnlentQuota(product), nodes));
+  }
+  if (!node.lending.lend || !unlent_.empty()) return;
+  unlent_.push_back(made(UnlentQuota(kOfAny), nodes));
+  for (const NamedQuota& quota : named_) {
+    unlent_.push_back(made(UnlentQuota(quota.product()), nodes));
+  }
+}
+
+void QuotaSums::changed(const Nodes& nodes, AccountId leaf, ProductId product) {
+  for (NamedQuota& quota : named_) {
+    if (quota.product() == product) quota.refresh(nodes, leaf);
+  }
+  for (UnlentQuota& quota : unlent_) {
+    if (quota.product() == product || quota.product() == kOfAny) quota.refresh(nodes, leaf);
+  }
+}
+
+void QuotaSums::check(const Nodes& nodes) const {
+  for (const NamedQuota& quota : named_) assert(quota == made(NamedQuota(quota.product()), nodes));
+  for (const UnlentQuota& quota : unlent_) {
+    assert(quota.total() == made(UnlentQuota(quota.product()), nodes).total());
+  }
+}
+
+}  // namespace subak

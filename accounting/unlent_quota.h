@@ -1,0 +1,53 @@
+// What accounts do not lend. An account with a `lend` lends at most that much of its unused quota.
+// As many GPUs as it does not lend stay idle for it, and no job that would borrow them starts.
+//
+//   unlent   the larger of its own, max(0, unused quota - lend), and the sum of its children's
+//
+// One object counts GPUs of one product, where quota names it, or of all products together.
+//
+// Units: milli-GPU. Errors: none. Threads: none; QuotaSums owns them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "accounting/account.h"
+#include "accounting/amounts.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// The sums for one product; kOfAny: for all of them together.
+class UnlentQuota {
+ public:
+  using Nodes = std::vector<AccountNode>;  // by id, as the tree has them
+
+  explicit UnlentQuota(ProductId product) : product_(product) {}
+  ProductId product() const { return product_; }
+
+  // Reads the account again, and those above it: its quota or `lend` changed, or what it holds.
+  // O(depth).
+  void refresh(const Nodes& nodes, AccountId id);
+  // Returns what all accounts together do not lend.
+  MilliGpu total() const { return total_; }
+  // Returns what that would be if jobs of `leaf` held these amounts too. O(depth).
+  MilliGpu total_with(const Nodes& nodes, AccountId leaf,
+                      std::span<const ProductDemand> more) const;
+  // Returns an account whose own `lend` counts: at each account it goes on with the child that has
+  // most. None if the total is 0. O(depth x children).
+  AccountId largest(const Nodes& nodes) const;
+
+ private:
+  struct Row {
+    MilliGpu unlent = 0, below = 0;  // the second: the sum of its children's
+  };
+  MilliGpu own(const AccountNode& node, std::span<const ProductDemand> more) const;
+  Row row(AccountId id) const { return id.value < rows_.size() ? rows_[id.value] : Row(); }
+
+  ProductId product_;
+  std::vector<Row> rows_;  // by account id; those that are missing are zero
+  MilliGpu total_ = 0;
+};
+
+}  // namespace subak

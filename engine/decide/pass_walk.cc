@@ -1,0 +1,162 @@
+#include "engine/decide/pass_walk.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "engine/derive/entitled_place.h"
+
+namespace subak::decide {
+
+std::uint64_t freed_point(const Decision& d) { return d.s.fleet().freed_version() + 1; }
+std::uint64_t freed_point(const Decision& d, ShapeId shape) {
+  return d.s.fleet().freed_version(shape) + 1;
+}
+
+bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
+  must(shape.value < blocked.size(), "the cache has room for every shape");
+  const PassMemory::Blocked& known = blocked[shape.value];
+  return known.at == freed_point(d, shape) && known.serial == d.s.fleet().shapes().serial(shape);
+}
+
+void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
+  if (!is_blocked(d, blocked, shape)) {
+    blocked[shape.value] = {d.s.fleet().shapes().serial(shape), freed_point(d, shape)};
+  }
+}
+
+PassWalk::PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
+                   PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved)
+    : d_(d),
+      reserved_nodes_(reserved_nodes),
+      memory_(memory),
+      blocked_(blocked),
+      reserved_(std::move(reserved)),
+      pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
+            d.s.now()) {
+  for (const ShapeId shape : unknown_shapes()) {
+    if (has_place(shape)) {
+      open_.push_back(shape);
+    } else {
+      no_place(shape);
+    }
+  }
+  const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
+                                d.s.reserved_nodes().version()};
+  if (memory.blocked_by_rule_at != point) memory.blocked_by_rule.clear();
+  memory.blocked_by_rule_at = point;
+  for (const PassMemory::BlockedByRule& rule : memory.blocked_by_rule) apply(rule);
+}
+
+void PassWalk::no_place(ShapeId shape) {
+  note_blocked(d_, blocked_, shape);
+  pass_.block_shape(shape);
+}
+
+void PassWalk::block_others(Work& work) {
+  for (; !open_.empty() && !work.enough(); open_.pop_back()) {
+    const ShapeId shape = open_.back();
+    if (is_blocked(d_, blocked_, shape)) continue;
+    ++work.checks;
+    if (has_place(shape)) return;
+    no_place(shape);
+  }
+}
+
+bool PassWalk::skip_if_drained(const state::Job& job, TimeMs end_ms,
+                               derive::ReservedUntil& reserved_until) {
+  if (d_.s.nodes().planned_drains().empty()) return false;
+  const FleetView undrained(d_.s.fleet(), reserved_until.beside_drains(end_ms));
+  if (!d_.search.find(undrained, job.shape, job.id)) return false;
+  skip_drained(job, end_ms);
+  return true;
+}
+
+void PassWalk::skip_drained(const state::Job& job, TimeMs end_ms) {
+  TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
+  must(known.jobs < limits::kMaxFillLooks, "a shape is passed over once");
+  known.end_ms = std::min(known.end_ms, end_ms);
+  if (++known.jobs < limits::kMaxFillLooks) {
+    pass_.block_job(job.id);
+  } else {
+    pass_.block_shape(job.shape);
+  }
+}
+
+bool PassWalk::is_too_late(ShapeId shape, TimeMs end_ms) const {
+  const auto known = too_late_.find(shape);
+  return known != too_late_.end() && end_ms >= known->second.end_ms;
+}
+
+std::set<ShapeId> PassWalk::too_late() const {
+  std::set<ShapeId> shapes;
+  for (const auto& [shape, known] : too_late_) shapes.insert(shape);
+  return shapes;
+}
+
+bool PassWalk::wait_to_borrow(const state::Job& job, const Placement& placement) {
+  if (!d_.s.tree().quota_sums().names_products() || borrowing_.contains({job.leaf, job.shape}))
+    return false;
+  if (d_.s.policy().order != OrderPolicy::kTargetShare) return false;
+  const AccountId reach = derive::reach_of(d_.s, job.leaf, derive::amounts_of(d_.s, placement));
+  const auto depth = [&](AccountId id) {
+    return id ? d_.s.tree().node(id).depth : std::numeric_limits<std::uint32_t>::max();
+  };
+  if (depth(reach) <= depth(derive::reach_of(d_.s, job))) return false;
+  borrowing_.emplace(job.leaf, job.shape);
+  pass_.line_borrows(job.id, reach);
+  return true;
+}
+
+bool PassWalk::block_if_stopped(const state::Job& job) {
+  const auto binding = derive::stopped(d_.s, job, Asking::kAmounts);
+  if (!binding) return false;
+  // `lend` binds others than its own account.
+  if (binding->any_product && binding->kind != BindingKind::kLend) {
+    block_by_rule({JobId(), 0, binding->subject, binding->need});
+  } else {
+    block_line_by_rule(job.id);
+  }
+  return true;
+}
+
+void PassWalk::block_by_rule(const PassMemory::BlockedByRule& rule) {
+  must(bool(rule.account) != bool(rule.line), "a rule stops a job class or an account");
+  memory_.blocked_by_rule.push_back(rule);
+  apply(rule);
+}
+
+void PassWalk::apply(const PassMemory::BlockedByRule& rule) {
+  if (rule.account) return pass_.block_account(rule.account, rule.least);
+  const bool waits = d_.s.jobs().ready().contains(rule.line);
+  if (waits && serial_of(rule.line) == rule.serial) pass_.block_line(rule.line);
+}
+
+std::vector<ShapeId> PassWalk::unknown_shapes() {
+  std::vector<std::pair<JobId, ShapeId>> unknown;
+  for (const ShapeId shape : d_.s.jobs().ready().waiting_shapes()) {
+    if (!d_.s.clusters().at(d_.s.fleet().cluster_of(shape)).synced ||
+        (is_blocked(d_, blocked_, shape) && !reserved_.contains(shape))) {
+      pass_.block_shape(shape);
+    } else {
+      unknown.emplace_back(*d_.s.jobs().ready().oldest(shape), shape);
+    }
+  }
+  if (unknown.size() > limits::kMaxStartsPerPass) {
+    const auto end = unknown.begin() + limits::kMaxStartsPerPass;
+    std::nth_element(unknown.begin(), end, unknown.end());
+    unknown.erase(end, unknown.end());
+  }
+  std::sort(unknown.begin(), unknown.end());
+  std::vector<ShapeId> out;
+  for (const auto& [oldest, shape] : unknown) out.push_back(shape);
+  return out;
+}
+
+bool PassWalk::has_place(ShapeId shape) {
+  return reserved_.contains(shape) ||
+         d_.search.find(FleetView(d_.s.fleet(), reserved_nodes_), shape, JobId());
+}
+
+}  // namespace subak::decide
