@@ -275,7 +275,8 @@ void Oracle::on(const fact::JobMoved& f) {
 
 void Oracle::join(Job& j) {
   j.request.groups.clear();
-  for (std::uint32_t rank = 0; rank < j.gang_size; ++rank) {
+  const std::size_t ranks = std::min<std::size_t>(j.gang_size, j.pods.size());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
     j.request.groups.push_back({1, j.pods[rank].shape});
   }
 }

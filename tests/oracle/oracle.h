@@ -57,6 +57,7 @@ class Oracle {
   std::size_t fills() const { return fills_; }  // starts on nodes reserved for another job
 
  private:
+  friend class OracleQuota;
   struct Step {  // of a rate
     TimeMs t = 0;
     MilliGpu level = 0;

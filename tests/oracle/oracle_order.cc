@@ -6,6 +6,7 @@
 
 #include "core/decimal.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_quota.h"
 
 namespace subak::sim {
 namespace {
@@ -18,12 +19,6 @@ bool near(long double a, long double b) {
 }
 
 std::string shown(long double v) { return std::to_string(static_cast<double>(v)); }
-
-MilliGpu cost(const GangRequest& request) {
-  MilliGpu sum = 0;
-  for (const PodGroup& g : request.groups) sum += g.count * g.shape.gpus * kMilliPerGpu;
-  return sum;
-}
 
 }  // namespace
 
@@ -144,7 +139,7 @@ bool Oracle::allowed(const Job& j, const std::string& product) const {
     const MilliGpu then = uncovered(a->id, with);
     if (then > most && then != uncovered(a->id, held(a->id, {}))) return false;
   }
-  return true;
+  return OracleQuota(*this).leaves_unlent(j, product);
 }
 
 // True if only placement and limits could keep it from starting.
@@ -169,19 +164,15 @@ bool Oracle::may_start(const Job& j) const {
 // For a job that could use several products only the sum is checked.
 bool Oracle::covers(AccountId id, const Job& j) const {
   if (allocated(id, false) + cost(j.request) > quota(id)) return false;
-  ProductAmount more;
-  for (const PodGroup& g : j.request.groups) {
-    if (g.shape.kind == GpuKind::kNone) continue;
-    if (g.shape.products.size() != 1) more.milligpu = -1;
-    if (more.milligpu == 0) more.product = g.shape.products[0];
-  }
-  more.milligpu = more.milligpu < 0 ? 0 : cost(j.request);
+  const std::string product = only_product(j.request);
+  const ProductAmount more{product, product.empty() ? 0 : cost(j.request)};
   return uncovered(id, held(id, more)) == 0;
 }
 
 std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {
   std::vector<Candidate> all;
   const bool own_quota = !account(id)->spec.quota.empty();
+  const OracleQuota quota(*this);
   const auto earlier = [](const Job& a, const Job& b) {
     return std::tuple(-a.priority, a.submit, a.id) < std::tuple(-b.priority, b.submit, b.id);
   };
@@ -192,6 +183,9 @@ std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {
   for (const Job& j : jobs_) {
     if (j.leaf == id && may_start(j) && (!own.choice.job || earlier(j, *own.choice.job))) {
       own.choice = {&j, own_quota};
+      // Which product it gets, and so its place in the order, is not judged then.
+      own.choice.close =
+          quota.names_products() && only_product(j.request).empty() && !quota.covered_somewhere(j);
     }
   }
   long double own_usage = own.choice.job ? usage(id) : 0;
@@ -207,8 +201,11 @@ std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {
     c.by_class = child.spec.user;
     c.shares = static_cast<long double>(child.spec.shares);
     c.alloc = static_cast<long double>(allocated(child.id, false));
-    c.quota = static_cast<long double>(quota(child.id));
-    const bool within = c.quota > 0 && covers(child.id, *choice.job) && choice.within;
+    c.quota = static_cast<long double>(this->quota(child.id));
+    const std::string product = only_product(choice.job->request);
+    const bool named =
+        id == kRootAccount && !product.empty() && quota.takes_named(*choice.job, product);
+    const bool within = c.quota > 0 && covers(child.id, *choice.job) && choice.within && !named;
     c.band = within && policy_.order == OrderPolicy::kTargetShare ? 0 : c.shares > 0 ? 1 : 2;
     c.v = policy_.order == OrderPolicy::kTargetShare ? sort_surplus(child.id) : usage(child.id);
     c.choice = {choice.job, c.quota == 0 ? own_quota : within, choice.close};
@@ -294,6 +291,10 @@ void Oracle::judge_order(const Job& chosen) {
     }
     return;
   }
+  // True if the first keys are quotients of different numbers: rounding may tell equal ones apart.
+  const auto by_quotients = [](const Candidate& a, const Candidate& b) {
+    return a.band == 1 && (a.alloc != b.alloc || a.shares != b.shares);
+  };
   std::vector<AccountId> path;
   for (const Account* a = account(chosen.leaf); a; a = account(a->parent)) path.push_back(a->id);
   std::reverse(path.begin(), path.end());
@@ -310,7 +311,7 @@ void Oracle::judge_order(const Job& chosen) {
       const bool first_close = c.band == mine->band && near(c.first, mine->first);
       const bool ahead = c.band < mine->band || (!first_close && c.first < mine->first) ||
                          (first_close && !near(c.second, mine->second) && c.second < mine->second &&
-                          c.first == mine->first);
+                          c.first == mine->first && !by_quotients(c, *mine));
       if (ahead) {
         wrong(who + " " + text_of(*mine) + " was started before " +
               text::job_id_text(c.choice.job->id) + " " + text_of(c));

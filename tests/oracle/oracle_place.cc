@@ -45,7 +45,8 @@ Names domains_of(const NodeSpec& n, const PodSlot& s) {
 // Each N pods in rank order have the topology (docs/workloads.md). The last may be fewer.
 bool has_segments_together(const GangRequest& r, const std::vector<PodSlot>& slots,
                            const std::vector<Names>& domains) {
-  for (std::size_t first = 0; r.terms.segment > 0 && first < slots.size(); first += r.terms.segment) {
+  for (std::size_t first = 0; r.terms.segment > 0 && first < slots.size();
+       first += r.terms.segment) {
     Names all;
     std::set<NodeId> nodes;
     for (std::size_t rank = first; rank < std::min(first + r.terms.segment, slots.size()); ++rank) {
@@ -194,8 +195,8 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
   if (r.terms.balanced && !r.terms.prefer && !is_even(r, domains))
     wrong(name(f.id, 0) + " is balanced, and its parts are not even");
   if (r.groups.size() != 1 || r.groups[0].shape.kind == GpuKind::kNone) return;
-  const bool nvlink =
-      !r.terms.prefer && (r.terms.topology == Topology::kNvlink || r.terms.topology == Topology::kNvlinkExclusive);
+  const bool nvlink = !r.terms.prefer && (r.terms.topology == Topology::kNvlink ||
+                                          r.terms.topology == Topology::kNvlinkExclusive);
   std::set<std::string> products;
   Names all;
   for (std::size_t rank = 0; rank < f.slots.size(); ++rank) {
@@ -205,7 +206,8 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
     const bool none = n.product == "NVIDIA-L40S" || (n.gpus_per_domain == 1 && n.clique.empty());
     if (nvlink && none) wrong(name(f.id, 0) + " has no NVLink");
   }
-  if (products.size() > 1 && !r.terms.mixed_products) wrong(name(f.id, 0) + " got several products");
+  if (products.size() > 1 && !r.terms.mixed_products)
+    wrong(name(f.id, 0) + " got several products");
   if (r.terms.segment > 0) return;
   const bool one_node = !r.terms.prefer && r.terms.topology == Topology::kNode;
   if (one_node && std::any_of(f.slots.begin(), f.slots.end(),

@@ -203,6 +203,7 @@ in::Body RandomWorld::edit_account() {
   if (rng_.percent(40)) set.spec.quota = gpus(8);
   if (rng_.percent(20)) set.spec.limit = gpus(20);
   if (rng_.percent(10)) set.spec.borrow = rng_.percent(30) ? "none" : "6";
+  if (rng_.percent(10)) set.spec.lend = rng_.percent(50) ? "none" : "2";
   set.spec.held = rng_.percent(5);
   set.spec.draining = rng_.percent(4);
   if (rng_.percent(20)) set.spec.time_limits = static_cast<TimeLimits>(1 + rng_.below(2));

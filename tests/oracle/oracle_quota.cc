@@ -1,0 +1,141 @@
+#include "tests/oracle/oracle_quota.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/decimal.h"
+
+namespace subak::sim {
+namespace {
+
+MilliGpu amount(const ProductAmounts& list, const std::string& product) {
+  for (const ProductAmount& a : list) {
+    if (a.product == product) return a.milligpu;
+  }
+  return 0;
+}
+
+}  // namespace
+
+MilliGpu cost(const GangRequest& request) {
+  MilliGpu sum = 0;
+  for (const PodGroup& g : request.groups) sum += g.count * g.shape.gpus * kMilliPerGpu;
+  return sum;
+}
+
+std::string only_product(const GangRequest& request) {
+  std::string product;
+  for (const PodGroup& g : request.groups) {
+    if (g.shape.kind == GpuKind::kNone) continue;
+    if (g.shape.products.size() != 1) return "";
+    if (product.empty()) product = g.shape.products[0];
+  }
+  return product;
+}
+
+MilliGpu OracleQuota::named(AccountId id, const std::string& product) const {
+  MilliGpu below = 0;
+  for (const Oracle::Account& a : o_.accounts_) {
+    if (a.live && a.parent == id) below += named(a.id, product);
+  }
+  return std::max(amount(o_.account(id)->spec.quota, product), below);
+}
+
+MilliGpu OracleQuota::held_by_name(AccountId id, const std::string& product, AccountId leaf,
+                                   MilliGpu more) const {
+  MilliGpu children = 0;
+  for (const Oracle::Account& a : o_.accounts_) {
+    if (a.live && a.parent == id) children += held_by_name(a.id, product, leaf, more);
+  }
+  const MilliGpu holds = amount(o_.held(id, {}), product) + (o_.below(leaf, id) ? more : 0);
+  return std::max(std::min(amount(o_.account(id)->spec.quota, product), holds), children);
+}
+
+MilliGpu OracleQuota::unlent(AccountId id, const std::string& product, AccountId leaf,
+                             const ProductAmount& more) const {
+  const Oracle::Account& a = *o_.account(id);
+  MilliGpu children = 0;
+  for (const Oracle::Account& child : o_.accounts_) {
+    if (child.live && child.parent == id) children += unlent(child.id, product, leaf, more);
+  }
+  if (a.spec.lend.empty() || id == kRootAccount) return children;
+  const MilliGpu lend =
+      a.spec.lend == "none" ? 0 : parse_amounts(a.spec.lend, "").value()[0].milligpu;
+  const ProductAmounts holds = o_.held(id, o_.below(leaf, id) ? more : ProductAmount());
+  MilliGpu used = 0;
+  for (const ProductAmount& h : holds) used += product == kAnyProduct ? h.milligpu : 0;
+  used = product == kAnyProduct ? used - o_.uncovered(id, holds) : amount(holds, product);
+  const MilliGpu all = product == kAnyProduct ? o_.quota(id) : amount(o_.quota_list(a), product);
+  return std::max({MilliGpu{0}, all - std::min(all, used) - lend, children});
+}
+
+MilliGpu OracleQuota::idle(const std::string& product) const {
+  MilliGpu sum = 0;
+  for (const Oracle::Node& n : o_.nodes_) {
+    const bool usable =
+        n.there && n.spec.ready && n.spec.unfit.empty() && !n.spec.unschedulable && !n.drained;
+    if (!usable || (product != kAnyProduct && n.spec.product != product)) continue;
+    MilliGpu free = (n.spec.gpus - n.spec.unhealthy_gpus) * kMilliPerGpu;
+    for (const Oracle::Slot& s : o_.slots_) {
+      if (s.at.node == n.id) free -= s.at.milligpu;
+    }
+    sum += std::max<MilliGpu>(0, free);
+  }
+  return sum;
+}
+
+bool OracleQuota::leaves_unlent(const Oracle::Job& j, const std::string& product) const {
+  const ProductAmount more{product, cost(j.request)};
+  for (const std::string& of : {std::string(kAnyProduct), product}) {
+    const MilliGpu before = unlent(kRootAccount, of, j.leaf, {}) - idle(of);
+    const MilliGpu then = unlent(kRootAccount, of, j.leaf, more) - idle(of) + more.milligpu;
+    if (then > std::max<MilliGpu>(0, before) && unlent(kRootAccount, of, j.leaf, {}) > 0)
+      return false;
+  }
+  return true;
+}
+
+bool OracleQuota::takes_named(const Oracle::Job& j, const std::string& product) const {
+  MilliGpu installed = 0, promised = 0, before = 0, then = 0;
+  for (const Oracle::Node& n : o_.nodes_) {
+    if (n.there && n.spec.product == product) installed += n.spec.gpus * kMilliPerGpu;
+  }
+  for (const Oracle::Account& a : o_.accounts_) {
+    if (!a.live || a.parent != kRootAccount) continue;
+    promised += named(a.id, product);
+    const auto of_any = [&](MilliGpu more) {
+      const MilliGpu holds =
+          amount(o_.held(a.id, {}), product) + (o_.below(j.leaf, a.id) ? more : 0);
+      return std::min(amount(o_.quota_list(a), kAnyProduct),
+                      holds - held_by_name(a.id, product, j.leaf, more));
+    };
+    before += of_any(0);
+    then += of_any(cost(j.request));
+  }
+  return promised > 0 && then > before && then + promised > installed;
+}
+
+bool OracleQuota::covered_somewhere(const Oracle::Job& j) const {
+  std::set<std::string> products;
+  for (const Oracle::Node& n : o_.nodes_) products.insert(n.spec.product);
+  return std::any_of(products.begin(), products.end(), [&](const std::string& product) {
+    if (!o_.fits(j, product) || !o_.allowed(j, product) || takes_named(j, product)) return false;
+    bool below_speaks = true;  // until an account with quota is met
+    for (const Oracle::Account* a = o_.account(j.leaf); a->parent; a = o_.account(a->parent)) {
+      if (o_.quota(a->id) == 0) continue;
+      if (below_speaks && a->spec.quota.empty()) return false;
+      below_speaks = false;
+      if (o_.uncovered(a->id, o_.held(a->id, {product, cost(j.request)})) > 0) return false;
+    }
+    return !below_speaks;
+  });
+}
+
+bool OracleQuota::names_products() const {
+  return std::any_of(o_.accounts_.begin(), o_.accounts_.end(), [](const Oracle::Account& a) {
+    return std::any_of(a.spec.quota.begin(), a.spec.quota.end(),
+                       [](const ProductAmount& q) { return q.product != kAnyProduct; });
+  });
+}
+
+}  // namespace subak::sim

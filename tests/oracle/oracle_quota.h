@@ -1,0 +1,45 @@
+// The oracle's view of quota: who owns GPUs by name, what is not lent, and where quota covers a job.
+// Sums by recursion over its own accounts and slots. Threads: none.
+#pragma once
+
+#include <string>
+
+#include "tests/oracle/oracle.h"
+
+namespace subak::sim {
+
+// Milli-GPU of a gang of whole GPUs.
+MilliGpu cost(const GangRequest& request);
+// The product that the job names, the first if it names one for each pod; empty: it may choose.
+std::string only_product(const GangRequest& request);
+
+class OracleQuota {
+ public:
+  explicit OracleQuota(const Oracle& oracle) : o_(oracle) {}
+
+  bool names_products() const;
+  // True if the job would use quota of any product for GPUs that quotas name.
+  bool takes_named(const Oracle::Job& j, const std::string& product) const;
+  // True if it fits on a product where quota covers it on its whole path.
+  bool covered_somewhere(const Oracle::Job& j) const;
+  // True if as much stays idle as others do not lend, unless the job only uses what is idle for it,
+  // or takes no more than is missing already.
+  bool leaves_unlent(const Oracle::Job& j, const std::string& product) const;
+
+ private:
+  // What is promised by name at or below the account, and the part of it that is held. `more`: with
+  // that much more in the hands of `leaf`.
+  MilliGpu named(AccountId id, const std::string& product) const;
+  MilliGpu held_by_name(AccountId id, const std::string& product, AccountId leaf,
+                        MilliGpu more) const;
+  // What the account and those below it do not lend of a product (kAnyProduct: of all together) if
+  // `leaf` had `more`.
+  MilliGpu unlent(AccountId id, const std::string& product, AccountId leaf,
+                  const ProductAmount& more) const;
+  // Idle GPUs of a product, or of all, on nodes that take work.
+  MilliGpu idle(const std::string& product) const;
+
+  const Oracle& o_;
+};
+
+}  // namespace subak::sim
