@@ -50,10 +50,12 @@ struct World {
     }
     apply(import);
   }
-  void account(const std::string& path) {
+  void account(const std::string& path, ProductAmounts quota = {}, const char* lend = "") {
     in::SetAccount set;
     set.spec.path = path;
     set.spec.shares = 1;
+    set.spec.quota = std::move(quota);
+    set.spec.lend = lend;
     set.reason = "bench";
     apply(set);
   }
@@ -165,12 +167,20 @@ void queue_of_a_million(std::uint32_t kept) {
 }
 
 // `queues` accounts of `each` jobs of one GPU; all of them fit, as in the measurement of Kueue that
-// stands beside it. Decisions are the passes alone; the whole life of each job goes to stderr.
-void drain(const char* name, int queues, int each, double kueue_per_s) {
+// stands beside it. Decisions are the passes alone; the whole life of each job goes to stderr. With
+// `quotas` each account has quota for 2 GPUs, every tenth by the product's name, and lends 1.
+void drain(const char* name, int queues, int each, double kueue_per_s, bool quotas = false) {
   World world;
   const int jobs = queues * each;
   world.fleet(jobs / 8 + 1, 8);
-  for (int q = 0; q < queues; ++q) world.account("q" + std::to_string(q));
+  for (int q = 0; q < queues; ++q) {
+    const std::string product = q % 10 == 0 ? "NVIDIA-H100-80GB-HBM3" : kAnyProduct;
+    if (quotas) {
+      world.account("q" + std::to_string(q), {{product, 2 * kMilliPerGpu}}, "1");
+    } else {
+      world.account("q" + std::to_string(q));
+    }
+  }
   const bench::Stopwatch life;
   for (int i = 0; i < jobs; ++i) world.submit("q" + std::to_string(i % queues), 1, 1);
   std::vector<JobId> started;
@@ -261,6 +271,7 @@ int main() {
   subak::forecast("forecast_50k_kept_s", 12'500, 16, 1);
   subak::drain("drain_30x500_per_s", 30, 500, 8400);
   subak::drain("drain_1000_fair_per_s", 1000, 4, 1130);
+  subak::drain("drain_1000_quotas_per_s", 1000, 4, 1130, true);
   subak::queue_of_a_million(0);
   subak::queue_of_a_million(16);
 }
