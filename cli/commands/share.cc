@@ -42,6 +42,7 @@ Table share_table(const v1::ListSharesResponse& answer, bool csv) {
                {"Running", kRight},
                {"Queued", kRight},
                {"Quota", kRight, Room::kWide},
+               {"Borrowed", kRight, Room::kWide},
                {"QueuedJobs", kRight, Room::kWide},
                {"ShareFactor", kRight, Room::kWide},
                {"Surplus", kRight, Room::kWide},
@@ -56,9 +57,9 @@ Table share_table(const v1::ListSharesResponse& answer, bool csv) {
                r.has_fairshare() ? fixed_text(r.fairshare(), digits) : "", usage(r.level_fs()),
                r.rank() > 0 ? std::to_string(r.rank()) : "", gpus_text(r.held_milligpu()),
                gpus_text(r.running_milligpu()), gpus_text(r.queued_milligpu()),
-               gpus_text(r.quota_milligpu()), std::to_string(r.queued_jobs()),
-               fixed_text(r.share_factor(), digits), whole(r.surplus_gpu_seconds()),
-               gpu_hours_text(r.usage_total())});
+               gpus_text(r.quota_milligpu()), gpus_text(r.borrowed_milligpu()),
+               std::to_string(r.queued_jobs()), fixed_text(r.share_factor(), digits),
+               whole(r.surplus_gpu_seconds()), gpu_hours_text(r.usage_total())});
   }
   return table;
 }

@@ -25,6 +25,12 @@
 
 namespace subak {
 
+// The mode of a cluster, and of its namespaces with a mode of their own, by name.
+struct ClusterModes {
+  Mode mode = Mode::kObserve;
+  std::vector<NamespaceMode> namespaces;
+};
+
 // The answer to the caller of an input. If the input is refused, `error` is set and the only fact
 // is EditRefused.
 struct Reply {
@@ -39,6 +45,8 @@ struct Reply {
   // The account before and after the edit, for the diff. DeleteAccount sets only the first.
   std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
+  // SetCluster: after the edit; with `validate_only` as it would be. Not of a repeated request.
+  std::optional<ClusterModes> modes;
   // Sentences for the caller about a request that was accepted.
   std::vector<std::string> warnings;
   // The request id is known, and this is the reply of its first use. There are no facts.
@@ -144,6 +152,8 @@ struct AccountRow {
   // `held` is on its way to a pod, `running` is bound. `queued` is the least cost of waiting jobs
   // at or below it.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
+  // The part of `held` and `running` that its quota does not cover.
+  MilliGpu borrowed = 0;
   std::size_t jobs_queued = 0;
 };
 

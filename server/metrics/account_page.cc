@@ -161,6 +161,8 @@ void write_amounts(AccountText& out, const Engine& engine) {
   out.gauge("subak_account_queued_milligpu", "The least that the waiting jobs need.",
             [](R r) { return r.queued; });
   out.gauge("subak_account_quota_milligpu", "Guaranteed.", [](R r) { return r.quota; });
+  out.gauge("subak_account_borrowed_milligpu", "Held or running beyond the account's quota.",
+            [](R r) { return r.borrowed; });
   out.limits(engine);
 }
 

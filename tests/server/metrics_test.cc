@@ -148,6 +148,7 @@ TEST_F(PageTest, StateAndAccounts) {
                            "subak_jobs_pending{account=\"ml\"} 1\n",
                            "subak_account_running_milligpu{account=\"ml\"} 8000\n",
                            "subak_account_queued_milligpu{account=\"ml\"} 16000\n",
+                           "subak_account_borrowed_milligpu{account=\"ml\"} 8000\n",
                            "subak_account_limit_milligpu{account=\"ml\",product=\"gpu\"} 24000\n",
                            "subak_account_limited_milligpu{account=\"ml\",product=\"gpu\"} 8000\n",
                            "subak_account_limit_milligpu{account=\"ml\",product=\"H100\"} 32000\n",

@@ -148,6 +148,7 @@ void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out
   out->set_queued_milligpu(row.queued);
   out->set_queued_jobs(static_cast<std::int64_t>(row.jobs_queued));
   out->set_quota_milligpu(row.quota);
+  out->set_borrowed_milligpu(row.borrowed);
 }
 
 }  // namespace subak::api
