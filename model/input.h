@@ -39,7 +39,8 @@ struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
   std::string name;
   Mode mode = Mode::kObserve;
-  // Namespaces with a mode of their own, in any order.
+  // Namespaces with a mode of their own, in any order. With `merge` they are put over those that the
+  // cluster has, else they replace them.
   std::vector<NamespaceMode> namespaces;
   std::string reason;
   bool validate_only = false;
@@ -47,6 +48,12 @@ struct SetCluster {
   bool must_exist = false;
   // A cluster that this one replaces: it is removed if it never had a node or a job. Empty: none.
   std::string replaces{};
+  // Changes only what the input names: two edits at once do not undo each other.
+  bool merge = false;
+  // With `merge`: a cluster that exists has its mode still; only a new one has `mode`.
+  bool same_mode = false;
+  // With `merge`: these namespaces have no mode of their own any more.
+  std::vector<std::string> as_cluster{};
   template <class V>
   void fields(V& v) {
     v(1, "name", name);
@@ -56,6 +63,9 @@ struct SetCluster {
     v(5, "validate_only", validate_only);
     v(6, "must_exist", must_exist);
     v(7, "replaces", replaces);
+    v(8, "merge", merge);
+    v(9, "same_mode", same_mode);
+    v(10, "as_cluster", as_cluster);
   }
 };
 

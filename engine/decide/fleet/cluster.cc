@@ -61,6 +61,26 @@ Error no_cluster(const std::string& name) {
   return {ErrorCode::kNotFound, "cluster", name, "there is no such cluster"};
 }
 
+namespace {
+
+// The namespaces with a mode of their own after the edit, by name. `old` may be null.
+std::vector<NamespaceMode> modes_after(const in::SetCluster& i, const state::Cluster* old) {
+  std::vector<NamespaceMode> modes;
+  if (i.merge && old != nullptr) modes = old->namespaces;
+  std::erase_if(modes, [&](const NamespaceMode& m) {
+    return std::any_of(i.namespaces.begin(), i.namespaces.end(),
+                       [&](const NamespaceMode& now) { return now.ns == m.ns; });
+  });
+  modes.insert(modes.end(), i.namespaces.begin(), i.namespaces.end());
+  std::erase_if(modes, [&](const NamespaceMode& m) {
+    return std::find(i.as_cluster.begin(), i.as_cluster.end(), m.ns) != i.as_cluster.end();
+  });
+  std::sort(modes.begin(), modes.end(), [](const auto& a, const auto& b) { return a.ns < b.ns; });
+  return modes;
+}
+
+}  // namespace
+
 void decide(Decision& d, const in::SetCluster& i) {
   if (!is_cluster_name(i.name)) {
     return d.refuse({ErrorCode::kInvalid, "cluster", i.name,
@@ -74,10 +94,16 @@ void decide(Decision& d, const in::SetCluster& i) {
                      "want at most " + std::to_string(limits::kMaxClusters) + " clusters"},
                     i.name);
   }
-  std::vector<NamespaceMode> namespaces = i.namespaces;
-  std::sort(namespaces.begin(), namespaces.end(),
-            [](const auto& a, const auto& b) { return a.ns < b.ns; });
-  if (old && old->mode == i.mode && old->namespaces == namespaces) return;
+  std::vector<NamespaceMode> namespaces = modes_after(i, old);
+  if (namespaces.size() > limits::kMaxNamespaceModes) {
+    return d.refuse({ErrorCode::kExhausted, "namespaces", std::to_string(namespaces.size()),
+                     "want at most " + std::to_string(limits::kMaxNamespaceModes) +
+                         " namespaces with a mode of their own"},
+                    i.name);
+  }
+  const Mode mode = i.merge && i.same_mode && old != nullptr ? old->mode : i.mode;
+  d.out.reply.modes = ClusterModes{mode, namespaces};
+  if (old && old->mode == mode && old->namespaces == namespaces) return;
   const ClusterId id = old ? old->id : d.s.clusters().next_id();
   if (!id) {
     return d.refuse({ErrorCode::kExhausted, "cluster", i.name,
@@ -85,7 +111,7 @@ void decide(Decision& d, const in::SetCluster& i) {
                     i.name);
   }
   if (i.validate_only) return;
-  d.emit(fact::ClusterSet{id, i.name, i.mode, std::move(namespaces), d.stamp(i.reason)});
+  d.emit(fact::ClusterSet{id, i.name, mode, std::move(namespaces), d.stamp(i.reason)});
   must(d.s.clusters().find(i.name) == &d.s.clusters().at(id), "a cluster is found by its name");
   adopt_running(d, d.s.clusters().at(id));
   if (old == nullptr && !i.replaces.empty()) replace_unused(d, i.replaces, i.name);

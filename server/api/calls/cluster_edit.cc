@@ -11,27 +11,30 @@
 namespace subak::api {
 namespace {
 
-// Returns the exceptions of `old` with the requested ones put over them.
-std::vector<NamespaceMode> merge_modes(Check& check, const v1::UpdateClusterRequest& in,
-                                       std::vector<NamespaceMode> modes) {
+// Reads the namespaces whose mode the request changes.
+void get_modes(Check& check, const v1::UpdateClusterRequest& in, in::SetCluster& body) {
   check.number("namespaces", in.namespaces_size(), 0,
                static_cast<std::int64_t>(limits::kMaxNamespaceModes));
   for (int i = 0; i < in.namespaces_size() && check.ok(); ++i) {
     const auto scope = check.in("namespaces", i);
     const std::string ns = check.name("namespace", in.namespaces(i).namespace_(), true);
     const int mode = check.enum_value("mode", in.namespaces(i).mode(), v1::MODE_ENFORCE);
-    std::erase_if(modes, [&](const NamespaceMode& m) { return m.ns == ns; });
-    if (mode > 0) modes.push_back({ns, static_cast<Mode>(mode - 1)});
+    // The last one of a name counts.
+    std::erase_if(body.namespaces, [&](const NamespaceMode& m) { return m.ns == ns; });
+    std::erase(body.as_cluster, ns);
+    if (mode > 0) {
+      body.namespaces.push_back({ns, static_cast<Mode>(mode - 1)});
+    } else {
+      body.as_cluster.push_back(ns);
+    }
   }
-  std::sort(modes.begin(), modes.end(), [](const auto& a, const auto& b) { return a.ns < b.ns; });
-  return modes;
 }
 
-void put_cluster(const in::SetCluster& set, v1::Cluster* out) {
+void put_modes(const std::string& name, const ClusterModes& modes, v1::Cluster* out) {
   ClusterView shown;
-  shown.name = set.name;
-  shown.mode = set.mode;
-  shown.namespaces = set.namespaces;
+  shown.name = name;
+  shown.mode = modes.mode;
+  shown.namespaces = modes.namespaces;
   put(shown, out);
 }
 
@@ -68,9 +71,9 @@ in::ImportNodes get_import(Check& check, const v1::ImportNodesRequest& in) {
   return body;
 }
 
-bool enforces(const in::SetCluster& set) {
-  return set.mode == Mode::kEnforce ||
-         std::any_of(set.namespaces.begin(), set.namespaces.end(),
+bool enforces(const ClusterModes& modes) {
+  return modes.mode == Mode::kEnforce ||
+         std::any_of(modes.namespaces.begin(), modes.namespaces.end(),
                      [](const NamespaceMode& m) { return m.mode == Mode::kEnforce; });
 }
 
@@ -110,19 +113,25 @@ ClusterService::Reactor* ClusterService::UpdateCluster(Context* context,
   const ClusterView* old = body.name.empty() ? nullptr : view->cluster(body.name);
   body.must_exist = !in->allow_missing();
   if (old == nullptr) body.replaces = placeholder();
-  body.mode = mode > 0 ? static_cast<Mode>(mode - 1)
-                       : (old != nullptr ? old->mode : shared_.options.default_mode);
-  body.namespaces =
-      merge_modes(check, *in, old != nullptr ? old->namespaces : std::vector<NamespaceMode>());
+  body.merge = true;
+  body.same_mode = mode == 0;
+  body.mode = mode > 0 ? static_cast<Mode>(mode - 1) : shared_.options.default_mode;
+  get_modes(check, *in, body);
   if (!check.ok()) return call.fail(check.error());
-  const bool alone = view->clusters->size() == 1;
-  const bool blind = enforces(body) && !observers_.any(body.name, alone);
-  return call.post(body, fingerprint_of(*in), [out, body, blind](const Reply& reply) {
-    out->set_repeated_request(reply.repeated);
-    for (const std::string& warning : reply.warnings) out->add_warnings(warning);
-    if (blind) out->add_warnings(no_edge(body.name));
-    put_cluster(body, out->mutable_cluster());
-  });
+  const bool unseen = !observers_.any(body.name, view->clusters->size() == 1);
+  return call.post(body, fingerprint_of(*in),
+                   [this, out, name = body.name, unseen](const Reply& reply) {
+                     out->set_repeated_request(reply.repeated);
+                     for (const std::string& warning : reply.warnings) out->add_warnings(warning);
+                     ClusterModes modes;
+                     if (reply.modes) {
+                       modes = *reply.modes;
+                     } else if (const ClusterView* now = shared_.runtime.view()->cluster(name)) {
+                       modes = {now->mode, now->namespaces};
+                     }
+                     if (unseen && enforces(modes)) out->add_warnings(no_edge(name));
+                     put_modes(name, modes, out->mutable_cluster());
+                   });
 }
 
 ClusterService::Reactor* ClusterService::DeleteCluster(Context* context,

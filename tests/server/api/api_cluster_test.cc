@@ -97,6 +97,27 @@ TEST_F(ApiClusterTest, ModesAreSetOneByOne) {
   EXPECT_EQ(bad_field(update(in)), "name");
 }
 
+TEST_F(ApiClusterTest, AnEditChangesOnlyWhatItNames) {
+  ASSERT_TRUE(make("east", v1::MODE_WARN).ok());
+  v1::UpdateClusterRequest in;
+  in.set_name("east");
+  in.set_reason("rollout");
+  for (const char* ns : {"b", "a"}) {
+    in.mutable_namespaces()->Clear();
+    in.add_namespaces()->set_namespace_(ns);
+    in.mutable_namespaces(0)->set_mode(v1::MODE_OBSERVE);
+    ASSERT_TRUE(update(in).ok());
+  }
+  ASSERT_EQ(updated_.cluster().namespaces_size(), 2) << "the answer has what was there before";
+  EXPECT_EQ(updated_.cluster().namespaces(0).namespace_(), "a");
+  EXPECT_EQ(updated_.cluster().mode(), v1::MODE_WARN);
+  in.mutable_namespaces(0)->set_mode(v1::MODE_UNSPECIFIED);
+  in.set_validate_only(true);
+  ASSERT_TRUE(update(in).ok());
+  EXPECT_EQ(updated_.cluster().namespaces_size(), 1);
+  ASSERT_EQ(list()[0].namespaces_size(), 2) << "a check changes nothing";
+}
+
 TEST_F(ApiClusterTest, AnUnusedDefaultGivesWay) {
   finalize();
   ASSERT_TRUE(make("default", v1::MODE_OBSERVE).ok());

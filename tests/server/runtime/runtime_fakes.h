@@ -155,7 +155,9 @@ inline Reply call(Runtime& runtime, in::Body body) {
   std::promise<Reply> reply;
   auto got = reply.get_future();
   if (!runtime.post(input(std::move(body)), [&](const Reply& r) { reply.set_value(r); })) {
-    return Reply{Error{ErrorCode::kExhausted, "mailbox", "", ""}, {}, {}, 0, {}, {}, {}, false};
+    Reply full;
+    full.error = Error{ErrorCode::kExhausted, "mailbox", "", ""};
+    return full;
   }
   return got.get();
 }
