@@ -39,8 +39,8 @@ struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
   std::string name;
   Mode mode = Mode::kObserve;
-  // Namespaces with a mode of their own, in any order. With `merge` they are put over those that the
-  // cluster has, else they replace them.
+  // Namespaces with a mode of their own, in any order. With `merge` they are put over those that
+  // the cluster has, else they replace them.
   std::vector<NamespaceMode> namespaces;
   std::string reason;
   bool validate_only = false;

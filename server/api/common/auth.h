@@ -78,9 +78,9 @@ class Authenticator {
   // file, so not on the loop's thread.
   std::optional<Error> load();
   // Returns the caller of an "authorization" value from `peer` (gRPC's name of it), or nothing for
-  // a missing or unknown token. Its run time does not depend on the known tokens.
-  // The scheme is "Bearer " in any case (RFC 7235, 2.1), with one blank. A caller on the Unix socket ("unix:...") needs
-  // no token, but has the role of a token that it shows.
+  // a missing or unknown token. Its run time does not depend on the known tokens. The scheme is
+  // "Bearer " in any case (RFC 7235, 2.1), with one blank. A caller on the Unix socket ("unix:...")
+  // needs no token, but has the role of a token that it shows.
   std::optional<Caller> caller(std::string_view authorization, std::string_view peer) const;
   // Tells whether `caller` would still be admitted where `least` is required. kLess: the token is
   // known, with a lesser role.

@@ -109,7 +109,7 @@ class ApiTest : public testing::Test {
   }
   void prepare(grpc::ClientContext& context) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    if (!token_.empty()) context.AddMetadata("authorization", scheme_ + token_);
+    if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
   }
 
   // What the trailer says about the field; empty if there is no BadRequest.
@@ -192,7 +192,6 @@ class ApiTest : public testing::Test {
   std::mutex denials_mutex_;
   std::vector<ApiDenial> denials_;
   std::string token_;
-  std::string scheme_ = "Bearer ";
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::AccountService::Stub> accounts_;
   std::unique_ptr<v1::JobService::Stub> jobs_;
