@@ -33,6 +33,7 @@ constexpr std::array kOwnRows{
     Row{"actor", "", 0, kName},
     Row{"affinity", "", 0, kTerms},
     Row{"ahead_ms", "", 0, limits::kMaxTimeMs},
+    Row{"as_cluster", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"at_ms", "", 0, limits::kMaxTimeMs},
     Row{"attempt", "", 0, kMost32},
     Row{"borrow", "", 0, kName},

@@ -62,7 +62,8 @@ struct PassMemory {
   std::uint64_t reserved_at = 0;
   Point open_at;            // all reserved nodes were open
   StartsPoint pulled_at;    // no promised start could be earlier
-  std::set<JobId> refused;  // no nodes can be reserved for them
+  // Jobs for which no nodes can be reserved, with the serial of their shape.
+  std::set<std::pair<JobId, std::uint64_t>> refused;
   StartsPoint refused_at;
 };
 

@@ -176,13 +176,17 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory) {
   if (any_small && d.s.fleet().request(job.shape).pods() == 1) return Reserving::kNothing;
   if (memory.refused_at != point_of(d)) memory.refused.clear();
   memory.refused_at = point_of(d);
-  if (!memory.refused.insert(job.id).second || !d.search.fits_empty_fleet(job.shape))
+  const std::pair asked{job.id, d.s.fleet().shapes().serial(job.shape)};
+  if (!memory.refused.insert(asked).second || !d.search.fits_empty_fleet(job.shape))
     return Reserving::kNothing;
   auto start = best_start(d, job);
   if (!start || (any_small && start->nodes.size() == 1)) return Reserving::kNothing;
-  if (derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts)) return Reserving::kStopped;
-  // Nothing that ends would help: the nodes are free, and the job has no placement there.
-  if (!derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) return Reserving::kNothing;
+  const bool stopped = derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts).has_value();
+  // If the nodes are free, nothing that ends would help: the job has no placement there.
+  if (stopped || !derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) {
+    memory.refused.erase(asked);  // a start may change either
+    return stopped ? Reserving::kStopped : Reserving::kNothing;
+  }
   const auto is_estimated = [](const Reservation& r) { return r.estimated; };
   if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated))
     return Reserving::kNothing;

@@ -44,9 +44,9 @@ Reason reason_of(const State& s, const Binding& b) {
   }
   if (b.kind == BindingKind::kLend) {
     Reason r = reason(ReasonToken::kWaitingForQuota, path,
-                      gpus_of(s, b.used, b.product) + " are idle, and " + format_milligpu(b.most) +
-                          " of them stay idle for accounts that do " + "not lend them, as " + path +
-                          "; the job needs " + format_milligpu(b.need));
+                      gpus_of(s, b.used, b.product) + " are idle; accounts such as " + path +
+                          " do not lend " + format_milligpu(b.most) +
+                          " of their quota; the job needs " + format_milligpu(b.need));
     r.need = b.need;
     r.have = b.have;
     return r;

@@ -131,6 +131,7 @@ bool free_account(Engine& engine, const std::string& subject) {
   set.spec.held = set.spec.draining = false;
   set.spec.limit.clear();
   set.spec.borrow.clear();
+  set.spec.lend.clear();
   set.reason = "test";
   return apply(engine, set);
 }
@@ -212,6 +213,7 @@ bool add_nodes(Engine& engine, const JobRow& job) {
 // All ranks of the gang get a pod.
 bool complete(Engine& engine, const JobRow& job, const Reason& reason) {
   if (!reason.blockers.empty()) return false;  // a gate that is gone does not come back
+  if (job.gang_size == 1) return false;  // a pod that its gang left behind: its owner's affair
   const auto slash = job.name.find('/');
   const std::string ns = job.name.substr(0, slash), gang = job.name.substr(slash + 1);
   const auto view = engine.view();
