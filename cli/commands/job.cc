@@ -169,7 +169,7 @@ Until until_of(v1::JobState state) {
   if (state == v1::JOB_STATE_INCOMPLETE)
     return {"waits", "; done unless a pod of it comes by then"};
   if (state == v1::JOB_STATE_PAUSED) return {"paused", "; queued again then"};
-  return {"place kept", "; its pods must be bound by then"};
+  return {"held", "; its pods must be bound by then"};
 }
 
 void print_job(Session& s, const v1::Job& j) {

@@ -152,7 +152,7 @@ struct AccountRow {
   // `held` is on its way to a pod, `running` is bound. `queued` is the least cost of waiting jobs
   // at or below it.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
-  // The part of `held` and `running` that its quota does not cover.
+  // The part of `held` and `running` that its quota does not cover; 0 for a user without quota.
   MilliGpu borrowed = 0;
   std::size_t jobs_queued = 0;
 };

@@ -191,7 +191,8 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     row.held = node.holdings.held();
     row.running = node.holdings.running();
     row.quota = node.quota_total;
-    row.borrowed = node.meters.surplus_rate();
+    // A user without quota of its own uses its account's.
+    if (!node.spec.user || node.quota_total > 0) row.borrowed = node.meters.surplus_rate();
     row.queued = s.jobs().ready().queued_milligpu(id);
     row.jobs_queued = s.jobs().ready().queued_jobs(id);
     out.push_back(std::move(row));

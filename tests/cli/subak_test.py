@@ -240,7 +240,7 @@ class Commands(unittest.TestCase):
         self.environment["SUBAK_USER"] = "nobody-here"
         self.assertIn("no jobs of user nobody-here", self.ok("job", "list", "--me"))
         del self.environment["SUBAK_USER"]
-        self.assertRegex(self.ok("job", "get", first), r"place kept: +until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET")
+        self.assertRegex(self.ok("job", "get", first), r"held: +until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET")
         self.assertRegex(self.ok("why", first), r"held until \d{4}-")
 
     def test_the_queue_as_it_would_be(self):
