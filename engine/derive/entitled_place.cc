@@ -16,7 +16,7 @@ ProductDemand least_demand(const State& s, const state::Job& job) {
 }  // namespace
 
 std::optional<Binding> first_rule(const State& s, AccountId leaf,
-                                  const std::vector<ProductDemand>& amounts, Asking asking) {
+                                  std::span<const ProductDemand> amounts, Asking asking) {
   if (auto binding = first_binding(s.tree(), {leaf, amounts}, asking)) return binding;
   if (s.tree().quota_sums().unlent().empty()) return std::nullopt;
   return unlent(s.tree(), {leaf, amounts},
@@ -25,7 +25,8 @@ std::optional<Binding> first_rule(const State& s, AccountId leaf,
 
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking) {
   must(job.leaf != kUnassigned, "a queued job has an account");
-  return first_rule(s, job.leaf, {least_demand(s, job)}, asking);
+  const ProductDemand least = least_demand(s, job);
+  return first_rule(s, job.leaf, {&least, 1}, asking);
 }
 
 std::optional<Binding> stopped_on(const State& s, const state::Job& job,
@@ -35,19 +36,21 @@ std::optional<Binding> stopped_on(const State& s, const state::Job& job,
   const bool one = std::all_of(nodes.begin(), nodes.end(),
                                [&](NodeId node) { return s.fleet().product_of(node) == product; });
   if (!one) return std::nullopt;
-  return first_rule(s, job.leaf, {{product, state::least_milligpu(s.fleet(), job)}}, asking);
+  const ProductDemand least{product, state::least_milligpu(s.fleet(), job)};
+  return first_rule(s, job.leaf, {&least, 1}, asking);
 }
 
 AccountId reach_of(const State& s, const state::Job& job) {
   must(bool(job.shape), "a queued job has one request");
-  return reach_of(s, job.leaf, {least_demand(s, job)});
+  const ProductDemand least = least_demand(s, job);
+  return reach_of(s, job.leaf, {&least, 1});
 }
 
 bool is_within_quota(const State& s, const state::Job& job) {
   return reach_of(s, job) == kRootAccount;
 }
 
-AccountId reach_of(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts) {
+AccountId reach_of(const State& s, AccountId leaf, std::span<const ProductDemand> amounts) {
   std::vector<ProductDemand> installed;
   for (const auto& [product, amount] : amounts) {
     if (s.tree().quota_sums().promised_by_name(product) == 0) continue;
@@ -56,7 +59,7 @@ AccountId reach_of(const State& s, AccountId leaf, const std::vector<ProductDema
   return reach(s.tree(), {leaf, amounts}, installed);
 }
 
-bool is_within_quota(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts) {
+bool is_within_quota(const State& s, AccountId leaf, std::span<const ProductDemand> amounts) {
   return reach_of(s, leaf, amounts) == kRootAccount;
 }
 
@@ -77,15 +80,15 @@ bool chooses_product(const State& s, const state::Job& job) {
          !state::only_product(s.fleet(), s.fleet().request(job.shape));
 }
 
-bool leaves_promised(const State& s, const std::vector<ProductDemand>& amounts) {
+bool leaves_promised(const State& s, std::span<const ProductDemand> amounts) {
   return std::all_of(amounts.begin(), amounts.end(), [&](const ProductDemand& more) {
     const MilliGpu unused = s.tree().quota_sums().unused_by_name(more.first);
     return unused == 0 || s.fleet().totals_of(more.first).idle - more.second >= unused;
   });
 }
 
-bool borrows_at_most(const State& s, const state::Job& job,
-                     const std::vector<ProductDemand>& amounts, Borrowing most) {
+bool borrows_at_most(const State& s, const state::Job& job, std::span<const ProductDemand> amounts,
+                     Borrowing most) {
   switch (most) {
     case Borrowing::kNone:
       return is_within_quota(s, job.leaf, amounts);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "accounting/quota/entitlement.h"
@@ -42,7 +43,7 @@ std::optional<Binding> stopped(const State& s, const state::Job& job, Asking ask
 // The first rule that stops jobs of `leaf` from starting now with these GPUs by product: one of its
 // accounts (kStart or kAmounts), or the `lend` of others.
 std::optional<Binding> first_rule(const State& s, AccountId leaf,
-                                  const std::vector<ProductDemand>& amounts, Asking asking);
+                                  std::span<const ProductDemand> amounts, Asking asking);
 // True if the queued job would be within quota if it started now, for the least that it can cost.
 bool is_within_quota(const State& s, const state::Job& job);
 // The same for the queued job on these nodes, if they are of one product; nullopt if they are not.
@@ -50,11 +51,11 @@ std::optional<Binding> stopped_on(const State& s, const state::Job& job,
                                   const std::vector<NodeId>& nodes, Asking asking);
 // Returns how far jobs of `leaf` would be entitled to these GPUs by product, as a placement has
 // them: reach() of accounting/quota/entitlement.h.
-AccountId reach_of(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts);
+AccountId reach_of(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
 // The same for the least that the queued job can cost.
 AccountId reach_of(const State& s, const state::Job& job);
 // True if that is the root: they are within the quota of `leaf` and of all accounts above it.
-bool is_within_quota(const State& s, AccountId leaf, const std::vector<ProductDemand>& amounts);
+bool is_within_quota(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
 // The GPUs of the placement, by product.
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);
 

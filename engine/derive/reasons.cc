@@ -99,7 +99,7 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
   for (const Binding& b : bindings(s.tree(), {job.leaf, {&demand, 1}}, Asking::kStart)) {
     out.push_back(reason_of(s, b));
   }
-  const auto first = first_rule(s, job.leaf, {demand}, Asking::kStart);
+  const auto first = first_rule(s, job.leaf, {&demand, 1}, Asking::kStart);
   if (first && first->kind == BindingKind::kLend) out.push_back(reason_of(s, *first));
 }
 
