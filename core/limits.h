@@ -399,7 +399,7 @@ inline constexpr std::size_t kMaxDenialsRemembered = 4096;  // more in that time
 // The clock. A larger step against the boot-time clock while the service runs is ignored: time
 // continues by the monotonic clock.
 inline constexpr DurationMs kMaxClockStepMs = 5 * kMinuteMs;
-// Steps are measured from the wall clock this long ago
+// How long one reading of the wall clock is the base from which later steps are measured.
 inline constexpr DurationMs kClockAnchorMs = kHourMs;
 // At a start, ahead of the last fact: beyond it the service is not ready until the clock is
 // accepted (`admin accept-clock`).

@@ -54,7 +54,7 @@ std::optional<Binding> stopped_on(const State& s, const state::Job& job,
 AccountId reach_of(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
 // The same for the least that the queued job can cost.
 AccountId reach_of(const State& s, const state::Job& job);
-// True if that is the root: they are within the quota of `leaf` and of all accounts above it.
+// True if that reach is the root: the quotas of `leaf` and of all accounts above it cover them.
 bool is_within_quota(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
 // The GPUs of the placement, by product.
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);
