@@ -29,7 +29,9 @@ class BlockSet {
     using pointer = const T*;
     using reference = const T&;
 
+    // Makes the end of any set.
     const_iterator() = default;
+    // Not at the end. The value must not be changed through its set.
     const T& operator*() const { return *at_; }
     const T* operator->() const { return at_; }
     const_iterator& operator++() {
@@ -112,6 +114,7 @@ class BlockSet {
   // Ascending.
   const_iterator begin() const { return iterator_at(0, 0); }
   const_iterator end() const { return {}; }
+  // The number of values. O(1).
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 

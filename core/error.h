@@ -29,8 +29,11 @@ std::string_view to_string(ErrorCode code);
 // `want` what would be accepted. Each may be empty if it does not apply.
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
+  // The path of the offending field: "quota.gpu". Empty: the error is not about one field.
   std::string field;
+  // Its value as given, perhaps shortened. Empty: there was none, or it does not apply.
   std::string got;
+  // What would be accepted ("want ..."), or the cause: a phrase for people.
   std::string want;
 
   // Returns one line, "quota.gpu: was "-3", want a number of GPUs >= 0", cut as core/cut.h says.

@@ -53,6 +53,7 @@ class FlatIndex {
     if (last) --used_;
     --size_;
   }
+  // The number of entries. O(1).
   std::size_t size() const { return size_; }
 
  private:

@@ -15,6 +15,7 @@ namespace subak {
 template <class Tag, class Rep>
 struct Id {
   using rep = Rep;
+  // 0: none.
   Rep value = 0;
 
   constexpr Id() = default;
@@ -46,7 +47,9 @@ struct JobId {
   // `sequence` must fit 48 bits.
   constexpr JobId(ClusterId cluster, std::uint64_t sequence)
       : value(std::uint64_t{cluster.value} << 48 | sequence) {}
+  // The cluster that the job belongs to; never changes.
   constexpr ClusterId cluster() const { return ClusterId(static_cast<std::uint16_t>(value >> 48)); }
+  // The number of the job in its cluster, from 1; 0 only for no job.
   constexpr std::uint64_t sequence() const { return value & 0xffff'ffff'ffffULL; }
   constexpr explicit operator bool() const { return value != 0; }
   friend constexpr auto operator<=>(JobId, JobId) = default;

@@ -36,7 +36,8 @@ inline constexpr std::string_view kStatus = "subak.gpu/status";
 // Annotation of a pod whose hold was released while its gate was closed, "JOB/ATTEMPT". Only a
 // newer attempt opens the gate.
 inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
-inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";  // of a pod
+// The type of the pod condition that Subak writes.
+inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";
 // Label of Subak's own pod, "true" while its process leads.
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
 // Annotation of an owner that Subak has suspended; its values are in server/edge/cluster/plan.h.
@@ -49,6 +50,7 @@ inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
 // Whole GPUs. Replicas of time-sliced GPUs too, unless the device plugin renames them to
 // kGpuShared.
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
+// Replicas of time-sliced GPUs, if the device plugin renames them.
 inline constexpr std::string_view kGpuShared = "nvidia.com/gpu.shared";
 // A slice's resource is this and its profile: "nvidia.com/mig-1g.10gb". kSharedSuffix follows the
 // name of a resource that is shared.
@@ -59,21 +61,32 @@ inline constexpr std::string_view kLabelProduct = "nvidia.com/gpu.product";
 inline constexpr std::string_view kLabelCount = "nvidia.com/gpu.count";
 // The NVLink clique: cluster UUID and clique number, "UUID.N".
 inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
+// When feature discovery last looked. The engine drops it, since it changes without a change of the
+// node.
 inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
 // How many pods share a GPU.
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
+// Whether the GPUs can be cut into slices.
 inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
+// How slices are named as resources: "none", "single" or "mixed".
 inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";
 // The state of NVIDIA's MIG manager on the node. While it changes the slices, the node is unfit.
 inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state";
+// The gpu-operator's switch of its device plugin on the node.
 inline constexpr std::string_view kLabelDeployPlugin = "nvidia.com/gpu.deploy.device-plugin";
+// How the GPUs are shared: "time-slicing", "mps" or "none".
 inline constexpr std::string_view kLabelSharing = "nvidia.com/gpu.sharing-strategy";
 
 // Labels of Google's node pools; pods select pools by them. Its device plugin offers slices and
 // shared GPUs as nvidia.com/gpu.
+
+// The card, in Google's spelling: "nvidia-l4".
 inline constexpr std::string_view kGkeAccelerator = "cloud.google.com/gke-accelerator";
+// How many cards a node of the pool has.
 inline constexpr std::string_view kGkeCount = "cloud.google.com/gke-accelerator-count";
+// The MIG profile of the pool's slices.
 inline constexpr std::string_view kGkePartition = "cloud.google.com/gke-gpu-partition-size";
+// How many pods share a GPU, and by which means.
 inline constexpr std::string_view kGkeClients = "cloud.google.com/gke-max-shared-clients-per-gpu";
 inline constexpr std::string_view kGkeSharing = "cloud.google.com/gke-gpu-sharing-strategy";
 

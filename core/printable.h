@@ -14,6 +14,7 @@ namespace subak {
 
 // One character of a text, or one byte that is not UTF-8.
 struct Piece {
+  // The length of the piece in the text, 1 to 4.
   std::size_t bytes = 0;
   // True if the piece needs no escape.
   bool printable = false;

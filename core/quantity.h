@@ -54,6 +54,7 @@ class GpuTime {
   }
   // Returns the GPU-hours, rounded: for display, never for sums.
   constexpr double gpu_hours() const { return static_cast<double>(raw_) / 3.6e9; }
+  // The exact amount, for ratios. Not a stored form: it needs 128 bits.
   constexpr Raw raw() const { return raw_; }  // milli-GPU x ms
   constexpr bool is_zero() const { return raw_ == 0; }
 
@@ -77,7 +78,9 @@ class GpuTime {
 
 // A GPU amount of one product, as people and facts write it; product "gpu" means any product.
 struct ProductAmount {
+  // As NodeSpec::product names it, or kAnyProduct.
   std::string product;
+  // In thousandths of a GPU; never negative in a quota or limit.
   MilliGpu milligpu = 0;
 
   template <class V>

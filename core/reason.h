@@ -19,25 +19,44 @@ namespace subak {
 // The names are the API's (WaitReason.token), so none is ever renamed. Values are durable: append
 // only. The order of declaration has no meaning; kReasonOrder is the order of display.
 enum class ReasonToken : std::uint8_t {
-  kNext,                     // nothing binds: the next pass starts the job
-  kOnHold,                   // the job or its account is on hold
-  kGangIncomplete,           // fewer pods seen than the gang needs
-  kWaitingForNodes,          // its cluster's list is not complete
-  kMisconfigured,            // can never start as written
-  kNoMatchingFlavor,         // no node has the requested product, labels or tolerated taints
-  kExceedsFleet,             // even the empty fleet could not hold it
-  kExceedsMaxQuota,          // more than a limit on its path allows at all
-  kWaitingForQuota,          // a limit on its path is reached now
-  kWaitingForCapacity,       // not enough free GPUs of the kind
-  kTopologyPlacementFailed,  // enough free GPUs, but not as close together as requested
-  kMigGeometry,              // enough free memory units, but no slice of the profile
-  kNodeResources,            // GPUs are free, CPU, memory, pod slots or host ports are not
-  kNodeConditions,           // matching nodes are not ready, cordoned or drained
-  kReservedForOther,         // free GPUs are reserved for a job that has waited longest
-  kOutranked,                // other jobs come first in the fair-share order and take the rest
-  kPendingEvaluation,        // not evaluated yet: a pass is due
-  kUnschedulable,            // the cluster's scheduler could not use the chosen nodes
-  kBeyondGangSize,           // a pod that its gang has no rank for
+  // Nothing binds: the next pass starts the job.
+  kNext,
+  // The job or its account is on hold, or the account drains.
+  kOnHold,
+  // Fewer pods were seen than the gang needs.
+  kGangIncomplete,
+  // The list of its cluster is not complete.
+  kWaitingForNodes,
+  // The job can never start as it is written.
+  kMisconfigured,
+  // No node has the requested product and labels, with taints that the job tolerates.
+  kNoMatchingFlavor,
+  // Even the empty fleet could not hold it.
+  kExceedsFleet,
+  // It asks for more than a limit on its path ever allows.
+  kExceedsMaxQuota,
+  // A limit on its path is reached now.
+  kWaitingForQuota,
+  // Not enough GPUs or slices of the kind are free.
+  kWaitingForCapacity,
+  // Enough GPUs are free, but not as close together as requested.
+  kTopologyPlacementFailed,
+  // Enough memory units are free, but no slice of the profile.
+  kMigGeometry,
+  // GPUs are free; CPU, memory, pod slots, host ports or another resource are not.
+  kNodeResources,
+  // Matching nodes are not ready, cordoned or drained.
+  kNodeConditions,
+  // Free GPUs are reserved for a job that has waited longest.
+  kReservedForOther,
+  // Other jobs come first in the fair-share order and take the rest.
+  kOutranked,
+  // The job was not evaluated yet: a pass is due.
+  kPendingEvaluation,
+  // The cluster's scheduler could not use the chosen nodes.
+  kUnschedulable,
+  // A pod of the job has no rank, since its gang has enough pods.
+  kBeyondGangSize,
 };
 
 template <>

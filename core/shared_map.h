@@ -20,6 +20,8 @@
 
 namespace subak {
 
+// The map. A fresh one is empty. A copy shares all buckets with the original and costs kBuckets
+// pointers.
 template <class T>
 class SharedMap {
  public:
@@ -35,6 +37,7 @@ class SharedMap {
     const auto it = place(*bucket, key);
     return it == bucket->end() || it->first != key ? nullptr : it->second.get();
   }
+  // The number of keys. O(1).
   std::size_t size() const { return size_; }
 
   // Returns a version with these entries set, or removed if the value is null. Of one key the last

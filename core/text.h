@@ -76,8 +76,11 @@ void write_string(std::string& out, std::string_view value);
 // (kInvalid), and every later call does nothing.
 class Reader {
  public:
+  // Begins at the first character; reads nothing yet.
   explicit Reader(std::string_view text) : rest_(text) {}
+  // True until the first mistake.
   bool ok() const { return !error_; }
+  // The first mistake. None: everything was in order so far.
   const std::optional<Error>& error() const { return error_; }
   // Keeps this error, unless an earlier one is kept.
   void fail(std::string_view field, std::string_view got, std::string_view want);
@@ -116,7 +119,9 @@ void read_value(Reader& in, std::string_view field, T& value);
 // Field visitor that appends "name=value" for each field that differs from its default, with spaces
 // between them.
 struct FieldWriter {
+  // The text to append to, owned by the caller.
   std::string& out;
+  // True until the first field is written, so that no space comes before it.
   bool first = true;
   template <class T>
   void operator()(int, std::string_view name, const T& value) {
@@ -141,8 +146,11 @@ struct NumberZeroer {
 // Field visitor that fills the one field whose name was read. Afterwards `found` says whether the
 // record has that field.
 struct FieldReader {
+  // The text behind the name and its '='.
   Reader& in;
+  // The name that was read.
   std::string_view name;
+  // True once the visitor has come to that field.
   bool found = false;
   template <class T>
   void operator()(int, std::string_view field, T& value) {

@@ -17,7 +17,9 @@ namespace subak {
 // number is of version 1; a later one is written v(in_version<2>(3), "nodes", nodes). A visitor
 // that ignores versions takes an int.
 struct FieldNumber {
+  // The number in the record; 0 is no valid number.
   int number = 0;
+  // The version that introduced it, from 1.
   std::uint32_t version = 1;
   constexpr FieldNumber(int n) : number(n) {}  // NOLINT: implicit on purpose
   constexpr FieldNumber(int n, std::uint32_t v) : number(n), version(v) {}
