@@ -31,7 +31,9 @@ namespace subak {
 // A mutex. Lock it with a MutexLock.
 class SUBAK_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
+  // Waits until no other thread holds it. Not recursive: a thread that holds it must not call this.
   void lock() SUBAK_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
+  // The calling thread must hold it.
   void unlock() SUBAK_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
 
  private:
@@ -42,13 +44,17 @@ class SUBAK_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
 // Holds a mutex from its construction to its destruction. unlock() and lock() interrupt that.
 class SUBAK_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
+  // Locks the mutex, which must outlive this object.
   explicit MutexLock(Mutex& mutex) SUBAK_THREAD_ATTRIBUTE(acquire_capability(mutex))
       : lock_(mutex.mutex_) {}
   ~MutexLock() SUBAK_THREAD_ATTRIBUTE(release_capability()) = default;
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
+  // Releases the mutex before the end of the block. It must be held; else std::system_error is
+  // thrown.
   void unlock() SUBAK_THREAD_ATTRIBUTE(release_capability()) { lock_.unlock(); }
+  // Takes the mutex again after unlock().
   void lock() SUBAK_THREAD_ATTRIBUTE(acquire_capability()) { lock_.lock(); }
 
  private:
@@ -76,7 +82,9 @@ class CondVar {
   void wait_for(MutexLock& lock, std::chrono::duration<Rep, Period> most) {
     wake_.wait_for(lock.lock_, most);
   }
+  // Wakes one waiting thread, if there is one. The mutex need not be held.
   void notify_one() { wake_.notify_one(); }
+  // Wakes all waiting threads.
   void notify_all() { wake_.notify_all(); }
 
  private:
