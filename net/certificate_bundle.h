@@ -16,6 +16,7 @@ constexpr DurationMs kClockSlackMs = kHourMs;
 
 // A server pair and the certificate of the CA that signed it, all in PEM.
 struct CertificateBundle {
+  // The key belongs to `cert_pem`. The CA has no key here: it was discarded.
   std::string ca_pem, cert_pem, key_pem;
 };
 

@@ -19,16 +19,21 @@ namespace subak {
 // Paths of the files of a certificate.
 struct CertificateFiles {
   // PEM, leaf first, then its chain.
+  // The file with the certificate.
   std::string cert;
-  std::string key;  // PEM
+  // The file with the key of that certificate, PEM, without a password.
+  std::string key;
   // PEM for the webhook's caBundle; empty if another CA signs.
   std::string ca;
 };
 
 // A certificate and the matching key, as PEM.
 struct TlsMaterial {
+  // The complete file: the leaf and the chain behind it.
   std::string cert_pem;
+  // The private key; never written to a log.
   std::string key_pem;
+  // The end of the leaf's validity (notAfter). The chain may end earlier.
   TimeMs expires_at_ms = 0;
 };
 
@@ -42,7 +47,9 @@ Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& ke
 // then the old pair stays, and `on_error` is called once for each change of the files.
 class CertificateStore {
  public:
+  // Called with the error of a pair that could not be used. May be empty.
   using OnError = std::function<void(const Error&)>;
+  // May create or replace the files. May be empty: other programs do.
   using Renew = std::function<void()>;
   // Reads the pair for the first time; errors as load_tls(). `renew`, if not empty, is called by
   // each poll before it reads the files; it may create them.
@@ -56,6 +63,7 @@ class CertificateStore {
   std::shared_ptr<const TlsMaterial> current() const;
   // Returns when the pair in use expires. Threads: any.
   TimeMs expires_at_ms() const { return expires_at_ms_; }
+  // The paths as given to open(). Threads: any.
   const CertificateFiles& files() const { return files_; }
 
  private:
@@ -70,11 +78,14 @@ class CertificateStore {
     friend bool operator==(const Stamps&, const Stamps&) = default;
   };
   CertificateStore(CertificateFiles files, OnError on_error, Renew renew);
+  // Never fails: a file that cannot be examined counts as missing.
   static Stamp stamp_of(const std::string& file);
 
+  // The first three never change after open().
   CertificateFiles files_;
   OnError on_error_;
   Renew renew_;
+  // The files as of the last poll; only the polling thread uses it.
   Stamps seen_;
   mutable Mutex mutex_;
   std::shared_ptr<const TlsMaterial> current_ SUBAK_GUARDED_BY(mutex_);

@@ -22,6 +22,7 @@ namespace subak {
 // The address of a connection. IPv4 in its mapped form; all zero if it is not an IP address.
 struct Peer {
   std::array<std::uint8_t, 16> address{};
+  // In the machine's own byte order; 0 if it is not an IP address.
   std::uint16_t port = 0;
   auto operator<=>(const Peer&) const = default;
 };
@@ -30,6 +31,7 @@ Peer peer_of(const sockaddr& address);
 
 // How many connections a listener holds at once, the reserved ones not counted.
 struct ListenerLimits {
+  // From all addresses together.
   std::size_t all = limits::kMaxHttpConnections;
   // From one address.
   std::size_t per_peer = limits::kMaxHttpConnectionsPerPeer;
@@ -37,7 +39,9 @@ struct ListenerLimits {
 
 // A copy of the counts of one listener, for the metrics page. Counters run since its start.
 struct ConnectionStats {
+  // `open` counts reserved and closing connections too, so it may exceed `limit`.
   std::size_t open = 0, limit = 0;
+  // As in LimiterCounters.
   std::uint64_t accepted = 0, refused = 0, evicted = 0;
 };
 
@@ -57,10 +61,14 @@ class ConnectionLimiter {
  public:
   // The answer to a new connection.
   enum class Answer {
-    kAdmitted,  // let in
-    kReserved,  // let in: an expected probe
-    kPeerFull,  // its address holds as many as it may
-    kFull,      // all slots are in use, or all reserved ones for a probe
+    // Let in.
+    kAdmitted,
+    // Let in as an expected probe, in a reserved slot.
+    kReserved,
+    // Not let in: its address holds as many as it may.
+    kPeerFull,
+    // Not let in: all slots are in use, or all reserved ones for a probe.
+    kFull,
   };
 
   // True if the connection was let in, so that left() must be called for it.
@@ -68,6 +76,7 @@ class ConnectionLimiter {
     return answer == Answer::kAdmitted || answer == Answer::kReserved;
   }
 
+  // The limits stay for the life of the object. No connection is open yet.
   explicit ConnectionLimiter(ListenerLimits limits) : limits_(limits) {}
 
   // Admits and counts the connection, or returns why not.
@@ -89,6 +98,7 @@ class ConnectionLimiter {
   // Stops expecting it; true if it has come.
   bool forget(const Peer& own);
 
+  // The counters may be read at any time, without a lock.
   const LimiterCounters& counters() const { return counters_; }
   // Returns the number of connections that have not ended: admitted, reserved and closing ones.
   std::size_t open() const;

@@ -36,8 +36,10 @@ namespace subak {
 // A complete request. It points into the connection's buffers and is invalid after the handler
 // returns.
 struct HttpRequest {
-  std::string_view method;  // "POST"
-  std::string_view target;  // "/mutate/c1?timeout=5s"
+  // The method as received: "POST".
+  std::string_view method;
+  // The path with its query: "/mutate/c1?timeout=5s".
+  std::string_view target;
   // Followed by kBodyPadding readable bytes (admission/review.h).
   std::span<const char> body;
   // The Host header as received; empty: there was none.
@@ -46,8 +48,11 @@ struct HttpRequest {
 
 // An answer. The listener adds Content-Type, Content-Length and Connection.
 struct HttpResponse {
+  // An HTTP status code.
   int status = 200;
+  // The value of Content-Type.
   std::string content_type = "application/json";
+  // Empty is allowed. Not sent for a HEAD request.
   std::string body;
   // Further headers, whole lines: "\r\nName: value" each.
   std::string headers = {};
@@ -65,18 +70,24 @@ using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 
 // What a listener listens on, and its limits. Durations in ms.
 struct ListenerOptions {
-  std::string host = "127.0.0.1";  // an address, not a name
-  std::uint16_t port = 0;          // 0: the system chooses
+  // An IP address, not a name. A wildcard listens on all addresses.
+  std::string host = "127.0.0.1";
+  // 0: the system chooses, and Listener::port() tells.
+  std::uint16_t port = 0;
   // Threads that serve requests, beside the one that accepts; at least 1.
   int threads = 1;
   // The name of its threads in top; at most 15 characters.
   const char* thread_name = "http";
   // The certificate to serve with; nullptr: plain HTTP.
   std::shared_ptr<CertificateStore> tls;
+  // A request with a longer body is answered 400 without a call of the handler.
   std::size_t max_body_bytes = limits::kMaxReviewBytes;
+  // Connections at once, without reserved ones: of all addresses, and of one.
   std::size_t max_connections = limits::kMaxHttpConnections;
   std::size_t max_per_peer = limits::kMaxHttpConnectionsPerPeer;
+  // How long a connection may wait between two requests.
   DurationMs idle_ms = limits::kHttpIdleMs;
+  // How long the handshake, reading a request or writing an answer may take.
   DurationMs read_ms = limits::kHttpReadMs;
   // How long an AsyncHttpHandler may take to answer.
   DurationMs answer_ms = limits::kHttpAnswerMs;
@@ -90,6 +101,8 @@ struct ListenerOptions {
 
 // Counts since the start. Threads: any.
 struct ListenerCounters {
+  // Complete requests; states that lasted too long; requests answered 400 or 431; failed
+  // handshakes.
   std::atomic<std::uint64_t> requests{0}, timeouts{0}, bad_requests{0}, tls_failures{0};
 };
 
@@ -110,6 +123,7 @@ class Listener {
   std::uint16_t port() const;
   // Stops accepting, closes idle connections, answers requests in flight, then ends the threads.
   void stop();
+  // Valid for the life of the listener. Threads: any.
   const ListenerCounters& counters() const;
   // Returns the counts of its connections now.
   ConnectionStats connections() const;

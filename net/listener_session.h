@@ -23,9 +23,13 @@ constexpr std::size_t kReadBytes = 17u << 10;
 // A body that stores at most `limit` bytes, counts the rest, and always has readable bytes behind
 // it.
 struct PaddedBody {
+  // The body of one request.
   struct value_type {
+    // The bytes, without the rest of a body that is too large.
     std::string data;
+    // The most bytes to store; set before the first byte.
     std::size_t limit = 0;
+    // The body had more bytes than `limit`.
     bool too_large = false;
   };
   // As Beast's BodyReader. put() never fails: bytes beyond the limit are dropped and set too_large.
@@ -33,11 +37,13 @@ struct PaddedBody {
    public:
     template <bool isRequest, class Fields>
     reader(http::header<isRequest, Fields>&, value_type& body) : body_(body) {}
+    // `length`: the Content-Length, if there is one. At most kFirstBodyBytes are reserved for it.
     void init(const boost::optional<std::uint64_t>& length, ErrorCodeOf& ec) {
       ec = {};
       if (length) body_.data.reserve(std::min<std::size_t>(*length, kFirstBodyBytes) + kPadding);
     }
     template <class Buffers>
+    // Returns the number of bytes consumed: always all of them.
     std::size_t put(const Buffers& buffers, ErrorCodeOf& ec) {
       ec = {};
       std::size_t bytes = 0;
@@ -50,6 +56,7 @@ struct PaddedBody {
       }
       return bytes;
     }
+    // Makes the bytes behind the body readable, as HttpRequest::body promises.
     void finish(ErrorCodeOf& ec) {
       ec = {};
       body_.data.reserve(body_.data.size() + kPadding);
@@ -104,6 +111,8 @@ class Session : public SessionBase {
  public:
   static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
 
+  // `from`: the peer. `how`: what the limiter answered, which must have let it in. `args`: those of
+  // the stream.
   template <class... Args>
   Session(Shared& shared, const Peer& from, ConnectionLimiter::Answer how, Args&&... args)
       : SessionBase(shared, from, how), stream_(std::forward<Args>(args)...) {
@@ -132,6 +141,7 @@ class Session : public SessionBase {
   }
 
  private:
+  // An owner for the next pending operation.
   std::shared_ptr<Session> self() {
     return std::static_pointer_cast<Session>(this->shared_from_this());
   }
@@ -174,6 +184,7 @@ class Session : public SessionBase {
     respond(plain_text(503, "no answer in time; try again\n"));
   }
 
+  // The TCP socket, below TLS if there is TLS.
   Socket& socket() {
     if constexpr (kTls) {
       return stream_.next_layer();
@@ -234,6 +245,7 @@ class Session : public SessionBase {
     return boost::beast::iequals(field(http::field::expect), "100-continue");
   }
 
+  // Sends the interim answer once for a request, then reads its body.
   void send_continue() {
     continued_ = true;
     out_ = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -286,6 +298,7 @@ class Session : public SessionBase {
     }
   }
 
+  // A header of the request in progress; empty if it is absent. Valid until the answer is written.
   std::string_view field(http::field name) const {
     const auto& message = parser_->get();
     const auto it = message.find(name);
@@ -329,6 +342,7 @@ class Session : public SessionBase {
     }
   }
 
+  // Closes the sending side only, so that the peer sees the end of the answer.
   void drain() {
     ErrorCodeOf ignored;
     socket().shutdown(tcp::socket::shutdown_send, ignored);

@@ -67,7 +67,9 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   // True if it is the peer's turn, so closing the connection loses no answer.
   bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
 
+  // The other end of the connection.
   const Peer peer;
+  // How the limiter let it in: kAdmitted or kReserved.
   const ConnectionLimiter::Answer entered;
   // It was told to close, to make room. Under Shared::mutex.
   bool evicted = false;
@@ -76,10 +78,13 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   // Changes the state; its age begins at 0.
   void enter(State state);
 
+  // Outlives all sessions.
   Shared& shared_;
+  // Only the strand writes it.
   std::atomic<State> state_ = State::kHandshake;
 
  private:
+  // The step of the last change of the state.
   std::atomic<std::uint64_t> step_{0};
   // How long it has been in this state.
   std::atomic<DurationMs> age_ms_{0};
@@ -92,18 +97,22 @@ struct Shared {
   explicit Shared(ListenerOptions o)
       : options(std::move(o)), limiter({options.max_connections, options.max_per_peer}) {}
 
+  // As given to the Listener.
   const ListenerOptions options;
   // One of the two; set before the first connection, constant from then on.
   HttpHandler handler;
   AsyncHttpHandler async_handler;
+  // Written by any thread.
   ListenerCounters counters;
   ConnectionLimiter limiter;
   // The last SessionBase::step() that was given.
   std::atomic<std::uint64_t> steps{0};
+  // begin_stop() sets it, once. No new request is begun after that.
   std::atomic<bool> stopping{false};
   // The time since the stop began. Only the control thread uses it.
   DurationMs stopping_ms = 0;
 
+  // Guards `sessions` and SessionBase::evicted.
   Mutex mutex;
   std::list<SessionBase*> sessions SUBAK_GUARDED_BY(mutex);
   // Accepts, checks time-outs and changes certificates: never behind a request.

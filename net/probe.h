@@ -15,13 +15,18 @@ namespace subak {
 // What a probe found.
 struct ProbeResult {
   enum class Kind {
+    // The listener let the probe in and answered.
     kServes,
-    kSilent,    // let in, but the answer was late or wrong
-    kShut,      // not let in: the listener accepts no more
-    kNotAsked,  // no socket or port was free: nothing is known
+    // Let in, but the answer was late or wrong.
+    kSilent,
+    // Not let in: the listener accepts no more.
+    kShut,
+    // No socket or port was free, so nothing is known.
+    kNotAsked,
   };
   Kind kind = Kind::kServes;
-  std::string detail;  // why, unless it serves
+  // Why, as text for people. Empty if it serves.
+  std::string detail;
 };
 
 // Connects to the listener of `limiter` as an expected connection, and lets `ask` talk over the

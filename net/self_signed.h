@@ -21,13 +21,20 @@ namespace subak {
 struct SelfSigned {
   // The step that was due.
   enum class Did : std::uint8_t {
+    // Nothing was due.
     kNothing,
-    kMade,       // a first pair, or a new one for a broken or ended pair: not trusted yet
-    kAnnounced,  // ca.crt holds the next CA too
-    kChanged,    // the pair is the next CA's
-    kForgot,     // dropped an ended CA from ca.crt
+    // A first pair, or a new one for a broken or ended pair. Clients do not trust it yet.
+    kMade,
+    // ca.crt holds the next CA too.
+    kAnnounced,
+    // The pair is now the next CA's.
+    kChanged,
+    // ca.crt no longer holds a CA that has ended.
+    kForgot,
   };
+  // The paths of the pair in use and of ca.crt.
   CertificateFiles files;
+  // At most one step a call.
   Did did = Did::kNothing;
   // When the pair changes to the next CA: by then clients must trust both certificates of ca.crt.
   // 0: there is no next CA.

@@ -12,9 +12,12 @@ namespace subak {
 // An address with its size, as for bind() and connect().
 // IPv4 or IPv6. `size` may grow or shrink with calls that fill it in (getsockname(2)).
 struct SocketAddress {
+  // The address in network byte order; its first bytes name the family.
   sockaddr_storage bytes{};
+  // The bytes in use, for the calls that want a length.
   socklen_t size = 0;
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
+  // AF_INET or AF_INET6.
   int family() const { return bytes.ss_family; }
 };
 
