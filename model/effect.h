@@ -35,18 +35,22 @@ struct EnumText<EffectKind> {
 
 // One pod of an effect, with everything an edge needs to act on it.
 struct EffectPod {
+  // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
   // Uid and "namespace/name" of the pod; both are empty for API jobs.
   std::string uid;
   std::string name;
   // The name of the node in its cluster.
+  // Empty if the pod has no hold now, and in Effect::keep_closed.
   std::string node;
+  // The form of its GPUs, from the shape that the pod asked for.
   GpuKind kind = GpuKind::kNone;
   // Whole GPUs, replicas or slices, by `kind`.
   std::int64_t gpus = 0;
   // The MIG profile, for kMig only.
   std::string profile;
   // As in PodSlot.
+  // Both are 0 if the pod has no hold now.
   std::uint64_t gpu_mask = 0;
   MilliGpu milligpu = 0;
   template <class V>
@@ -66,14 +70,19 @@ struct EffectPod {
 
 // One command, with all pods of the job that it concerns. Plain record.
 struct Effect {
+  // What the edge does with `pods`.
   EffectKind kind = EffectKind::kOpenGate;
+  // The cluster of the job, so the edge that has to act.
   ClusterId cluster;
+  // Never 0. A job has at most one effect at a time.
   JobId job;
+  // The job's current or last attempt, from 1; 0: none has started yet.
   std::uint32_t attempt = 0;
   // When the hold is released. Only for kOpenGate.
   TimeMs until_ms = 0;
   // Why the pods must end. Only for kEvict.
   Cause cause = Cause::kNone;
+  // By rank. For kOpenGate only pods with a hold that are not bound yet. Empty for kKeepClosed.
   std::vector<EffectPod> pods;
   // The cluster's current session; 0 if none follows it. An edge of an older session does not act.
   std::uint64_t session = 0;

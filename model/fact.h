@@ -56,8 +56,11 @@ namespace fact {
 // now are adopted by JobAdopted facts after it.
 struct ClusterSet {
   static constexpr std::string_view kName = "cluster_set";
+  // Never 0. A new cluster gets an id that no earlier one had.
   ClusterId id;
+  // A DNS label. No two clusters have the same one.
   std::string name;
+  // The mode of all namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
   // Modes that differ from `mode`, sorted by namespace.
   std::vector<NamespaceMode> namespaces;
@@ -78,7 +81,9 @@ struct ClusterSet {
 struct ClusterSynced {
   static constexpr std::string_view kName = "cluster_synced";
   ClusterId id;
+  // False: an edge must list the cluster, or its list is not complete yet.
   bool synced = false;
+  // True: the nodes were imported, and no edge reports them.
   bool owned = false;
   // The newest session (docs/design/0031); 0: no list ever began.
   std::uint64_t session = 0;
@@ -98,8 +103,10 @@ struct ClusterSynced {
 // said of this node.
 struct NodeSet {
   static constexpr std::string_view kName = "node_set";
+  // Never 0, and never used for another node.
   NodeId id;
   ClusterId cluster;
+  // As the edge or the import reported it, with the fields that only the engine sets.
   NodeSpec spec;
   bool drained = false;
   // Of an import or a drain; empty if a watch reported the node.
@@ -148,6 +155,7 @@ struct PolicySet {
 // parent, which its path names.
 struct AccountSet {
   static constexpr std::string_view kName = "account_set";
+  // Never 0. The engine assigns it with the first settings of the account.
   AccountId id;
   AccountSpec spec;
   // One more than the last revision of this id.
@@ -256,6 +264,7 @@ struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
   NodeId node;
   TimeMs as_of_ms = 0;
+  // Sums up to `as_of_ms`. The parts are those of NodeLevels (placement/tables/totals.h).
   StoredGpuTime installed, allocated, idle, stranded, unusable, overcommitted;
   template <class V>
   void fields(V& v) {
@@ -288,6 +297,7 @@ struct ClockAccepted {
   static constexpr std::string_view kName = "clock_accepted";
   // The engine's time before the edit.
   TimeMs before_ms = 0;
+  // Never less than `before_ms`.
   TimeMs after_ms = 0;
   EditStamp edit;
   template <class V>
@@ -352,6 +362,7 @@ struct NodeLoad {
 struct ClusterSeen {
   static constexpr std::string_view kName = "cluster_seen";
   ClusterId id;
+  // The first list that says it sets it; an import of nodes clears it.
   std::string uid;
   TimeMs until_ms = 0;
   template <class V>
@@ -398,6 +409,7 @@ struct TimeLeapt {
   static constexpr std::string_view kName = "time_leapt";
   TimeMs from_ms = 0;
   TimeMs to_ms = 0;
+  // Both in checkpoints only. 0: the fact is of the leap itself, and `row` is empty.
   std::uint64_t charged = 0;
   LedgerRow row;
   template <class V>

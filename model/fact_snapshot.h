@@ -19,13 +19,16 @@ namespace subak {
 // The stored form of a GpuTime (core/quantity.h): whole GPU-seconds, and the rest in milli-GPU x
 // ms.
 struct StoredGpuTime {
+  // Whole GPU-seconds, which may be negative in a correction.
   std::int64_t gpu_seconds = 0;
+  // What is left below one GPU-second, in milli-GPU x ms: GpuTime::rest() of core/quantity.h.
   std::int64_t rest = 0;
   template <class V>
   void fields(V& v) {
     v(1, "gpu_seconds", gpu_seconds);
     v(2, "rest", rest);
   }
+  // Converts without loss: of(t).get() == t.
   static StoredGpuTime of(GpuTime t) { return {t.gpu_seconds(), t.rest()}; }
   GpuTime get() const { return GpuTime::from_parts(gpu_seconds, rest); }
   friend bool operator==(const StoredGpuTime&, const StoredGpuTime&) = default;
@@ -38,10 +41,13 @@ struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
   // The stored form of DecayedMeter::State (accounting/decay.h), which explains each field.
   struct Meter {
+    // The accumulator, relative to the landmark `shift`. Both only with a finite half-life.
     double a = 0;
     std::int64_t shift = 0;
+    // The rate now, and the highest rate so far, in milli-GPU.
     MilliGpu rate = 0;
     MilliGpu peak_rate = 0;
+    // The plain integral up to `since_ms`. Both only with an infinite half-life.
     StoredGpuTime whole;
     TimeMs since_ms = 0;
     template <class V>
@@ -55,8 +61,11 @@ struct MetersSnapshot {
     }
     friend bool operator==(const Meter&, const Meter&) = default;
   };
+  // Each account has one such fact. So has a removed one: if it is created again, its meters go on.
   AccountId account;
+  // The three meters of AccountMeters (accounting/account.h), which explains each.
   Meter usage, surplus, adjustment;
+  // Usage without decay, and the time up to which it is summed.
   StoredGpuTime usage_total;
   TimeMs usage_as_of_ms = 0;
   template <class V>
@@ -73,11 +82,14 @@ struct MetersSnapshot {
 // One sum of the ledger: of all rows with this payer, holder, state and product, or of one node.
 struct LedgerSnapshot {
   static constexpr std::string_view kName = "ledger_kept";
+  // Who paid for the rows and whose jobs they were; both are 0 in the sum of a node.
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
+  // The GPU product of the rows, as NodeSpec::product names it.
   std::string product;
   // Set: the sum of one node, and the fields above do not count.
   NodeId node;
+  // The exact sum of the amounts of these rows.
   StoredGpuTime amount;
   // How many rows the ledger has ever had. Set in the first of these facts only.
   std::uint64_t rows = 0;
@@ -97,6 +109,7 @@ struct LedgerSnapshot {
 // Requests that changed nothing are remembered too, so a repetition gets the same reply.
 struct RequestSnapshot {
   static constexpr std::string_view kName = "request_kept";
+  // As the caller sent it. Never empty.
   std::string request_id;
   // When the request was decided. It is forgotten limits::kRequestIdLifeMs later.
   TimeMs at_ms = 0;
@@ -106,6 +119,7 @@ struct RequestSnapshot {
   std::int64_t revision = 0;
   // The caller. With `method` and `request_id` it is the key.
   std::string actor;
+  // The call that the id was used with. The same id may be used with another method.
   Method method = Method::kNone;
   // The digest of the request, as in EditStamp.
   std::uint64_t content = 0;

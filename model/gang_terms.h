@@ -27,12 +27,18 @@
 namespace subak {
 
 // How close together the GPUs of the gang must be (key subak.gpu/topology).
+// Values are durable: append only.
 enum class Topology : std::uint8_t {
-  kAny,              // anywhere
-  kNode,             // all pods of the gang (or segment) on one node
-  kNvlink,           // inside one NVLink domain: half node, node or clique
-  kNvlinkExclusive,  // as kNvlink, and no other job uses that domain meanwhile
-  kRack,             // inside one rack or clique
+  // The nodes may be anywhere in the cluster.
+  kAny,
+  // All pods of the gang, or of a segment, are on one node.
+  kNode,
+  // Inside one NVLink domain: half a node, a node or a clique.
+  kNvlink,
+  // As kNvlink, and no other job uses that domain meanwhile.
+  kNvlinkExclusive,
+  // Inside one rack or clique.
+  kRack,
 };
 template <>
 struct EnumText<Topology> {
@@ -52,10 +58,14 @@ constexpr bool may_spare(Topology topology, std::uint32_t segment) {
 
 // The wishes of one gang. Each is a bool, a uint32 or the topology, and its zero means: no wish.
 struct GangTerms {
+  // What the GPUs share. With `segment` it holds for each segment instead of for the gang.
   Topology topology = Topology::kAny;
-  bool prefer = false;          // topology is a wish: falls back to kAny
-  std::uint32_t segment = 0;    // each N consecutive pods share one domain; 0 = all pods do
-  bool mixed_products = false;  // it may have GPUs of several products
+  // The topology is only a wish: if it cannot be met, the gang starts as with kAny.
+  bool prefer = false;
+  // Each `segment` consecutive pods share one domain. 0: all pods of the gang do.
+  std::uint32_t segment = 0;
+  // The gang may have GPUs of several products. False: all its GPUs are of one product.
+  bool mixed_products = false;
   // The gang is split over as few NVLink domains as possible, one part in each. Part sizes differ
   // by one pod, or one segment, at most. For kNvlink, and for segments of kAny.
   bool balanced = false;
@@ -79,26 +89,34 @@ struct GangTerms {
 
 // What a wish needs beside it. `met` is nullptr if it needs nothing.
 struct WishNeeds {
+  // Returns true if the gang's topology and segment allow the wish.
   bool (*met)(Topology topology, std::uint32_t segment) = nullptr;
-  std::string_view in_key = {};      // what a refused key of a pod should be
-  std::string_view in_request = {};  // what a refused field of a request should be
+  // What a refused key of a pod should be, for the error's "want ...".
+  std::string_view in_key = {};
+  // What a refused field of a request should be, likewise.
+  std::string_view in_request = {};
 };
 
 // One row: a wish whose value is a T. Texts are literals.
 template <class T>
 struct Wish {
+  // The member of GangTerms that holds the wish. Each member has one row.
   T GangTerms::*member = nullptr;
   // Its name in records and messages. The key of a pod and the flag of `subak job submit` are made
   // from it: "mixed_products", "subak.gpu/mixed-products", "--mixed-products".
   std::string_view field = {};
   // Empty: it has no key and flag of its own. (`prefer` is a part of the topology's.)
   std::string_view key = {};
-  FieldNumber in_request = 0;  // its durable number in a GangRequest
-  FieldNumber in_pod = 0;      // its durable number in a PodRecord; in the same order
-  std::string_view help = {};  // of the flag
+  // Its durable number in a GangRequest.
+  FieldNumber in_request = 0;
+  // Its durable number in a PodRecord. Both numbers rise in the same order over the rows (agree()).
+  FieldNumber in_pod = 0;
+  // The help text of the flag, without a final period.
+  std::string_view help = {};
   // How a sentence about a gang goes on if it has the wish; "#" stands for the number.
   std::string_view says = {};
-  std::string_view brief = {};  // its name in tables; empty: flag()
+  // Its name in tables. Empty: flag() is the name.
+  std::string_view brief = {};
 
   // Only of numbers: the range of the key's value and what it counts.
   std::uint32_t least = 0;
@@ -109,14 +127,17 @@ struct Wish {
   std::string_view at_most_pods = {};
 
   WishNeeds needs = {};
-  std::size_t place = 0;  // its index in kWishes, which sets it
+  // Its index in kWishes. Only placed() sets it.
+  std::size_t place = 0;
 
   // "mixed-products", of the flag --mixed-products.
   constexpr std::string_view flag() const { return key.substr(names::kPrefix.size()); }
+  // The name for a column of a table.
   constexpr std::string_view short_name() const { return brief.empty() ? flag() : brief; }
 };
 
 namespace wish_table {
+// Returns the rows as a tuple, each with its index in `place`.
 template <class... T>
 constexpr std::tuple<Wish<T>...> placed(Wish<T>... rows) {
   std::size_t place = 0;
@@ -199,7 +220,9 @@ inline constexpr auto kWishes = wish_table::placed(
         .help = "its pods use a ComputeDomain; few such jobs share an NVLink domain",
         .says = ", with a ComputeDomain",
     });
+// The number of rows of kWishes.
 inline constexpr std::size_t kWishCount = std::tuple_size_v<decltype(kWishes)>;
+// The upper end of a range of numbers that has no end: all wishes from First on.
 inline constexpr int kLastWishNumber = std::numeric_limits<int>::max();
 
 // Calls f(row) for each row, in the order of kWishes.
@@ -243,6 +266,7 @@ constexpr bool agree() {
 }
 static_assert(agree());
 
+// Calls f for row I of kWishes if its number in a PodRecord is from First to Last.
 template <std::size_t I, int First, int Last, class F>
 constexpr void visit_between(F& f) {
   constexpr int kNumber = std::get<I>(kWishes).in_pod;

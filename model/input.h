@@ -37,7 +37,9 @@ namespace in {
 // all ids are used.
 struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
+  // A DNS label, which names the cluster in all later inputs.
   std::string name;
+  // The mode of the namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
   // Namespaces with a mode of their own, in any order. With `merge` they are put over those that
   // the cluster has, else they replace them.
@@ -75,8 +77,11 @@ struct SetCluster {
 // first.
 struct DeleteCluster {
   static constexpr std::string_view kName = "delete_cluster";
+  // The cluster to remove.
   std::string name;
+  // For the audit log, as in each request.
   std::string reason;
+  // True: only the reply says what would happen, as in each request that has this field.
   bool validate_only = false;
   template <class V>
   void fields(V& v) {
@@ -93,6 +98,7 @@ struct DeleteCluster {
 struct ImportNodes {
   static constexpr std::string_view kName = "import_nodes";
   std::string cluster;
+  // The complete fleet, in any order. Empty: the cluster has no nodes.
   std::vector<NodeSpec> nodes;
   std::string reason;
   bool validate_only = false;
@@ -113,7 +119,9 @@ struct ImportNodes {
 struct DrainNode {
   static constexpr std::string_view kName = "drain_node";
   std::string cluster;
+  // The name of the node in its cluster.
   std::string node;
+  // True: drain it. False: end its drain, also one that is only planned.
   bool drained = false;
   std::string reason;
   // 0, or a past time: from now on.
@@ -146,6 +154,7 @@ struct SetPolicy {
 // The fields of an account that an edit leaves as they are. An account that the edit creates has
 // the defaults in them.
 struct UnchangedFields {
+  // Each is named like the field of AccountSpec that it protects.
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
   template <class V>
@@ -170,7 +179,9 @@ struct UnchangedFields {
 // too many product names.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
+  // `path` says which account. Its parent must exist.
   AccountSpec spec;
+  // The revision that the caller has seen. 0: any.
   std::int64_t revision = 0;
   std::string reason;
   bool validate_only = false;
@@ -197,7 +208,9 @@ struct SetAccount {
 // children, GPUs or jobs.
 struct DeleteAccount {
   static constexpr std::string_view kName = "delete_account";
+  // The account to remove: "ml.vision", or "ml.vision/ana" for a user.
   std::string path;
+  // The revision that the caller has seen. 0: any.
   std::int64_t revision = 0;
   std::string reason;
   bool validate_only = false;
@@ -217,12 +230,17 @@ struct DeleteAccount {
 // limits::kMaxQueuedJobs.
 struct SubmitJob {
   static constexpr std::string_view kName = "submit_job";
+  // The job starts in this cluster only.
   std::string cluster;
+  // The path of the account that pays.
   std::string account;
   // A user below the account, created on first use; empty: the account itself.
   std::string user;
+  // Free text for people. Names need not be unique.
   std::string name;
+  // All pods of the job. It never changes later.
   GangRequest request;
+  // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
   // 0: no time limit.
   DurationMs time_limit_ms = 0;
@@ -277,6 +295,7 @@ struct HoldJob {
 // kInvalid: older than the version in force, or newer than known_fact_version().
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
+  // The fact version (model/fact_version.h) to which the store is raised.
   std::uint32_t version = 0;
   std::string reason;
   bool validate_only = false;

@@ -22,41 +22,65 @@ namespace subak {
 // One pod as an edge sees it. A gated GPU pod joins the queue. A pod bound without Subak is
 // foreign.
 struct PodRecord {
+  // Of the pod in Kubernetes. Unique over time: a pod created again has another one.
   std::string uid;
+  // The names of its namespace and of the pod in it.
   std::string ns;
   std::string name;
-  std::string account;          // label subak.gpu/account; empty: the namespace decides
-  std::string user;             // label subak.gpu/user
-  std::string gang;             // name of its gang inside the namespace; empty: the pod alone
-  std::uint32_t gang_size = 1;  // 0: it is of a gang of unknown size
+  // The account of label subak.gpu/account. Empty: the namespace decides.
+  std::string account;
+  // The user of label subak.gpu/user. Empty: the account itself.
+  std::string user;
+  // The name of its gang inside the namespace. Empty: the pod is a job alone.
+  std::string gang;
+  // How many pods start together. 0: it is of a gang of unknown size.
+  std::uint32_t gang_size = 1;
   // Its position among its gang's pods: its completion or worker index, or any number that grows
   // with it. The gang's ranks follow this order. -1: not known; it comes behind the others, in
   // order of arrival.
   std::int32_t rank = -1;
+  // What the pod takes from its node, with the constraints of its spec.
   PodShape shape;
-  GangTerms terms = {};  // of its gang
+  // The wishes of its gang, as the pod's own keys say them.
+  GangTerms terms = {};
+  // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
+  // 0: no time limit.
   DurationMs time_limit_ms = 0;
-  bool gated = false;          // has Subak's gate
-  bool controlled = false;     // has a controller that would replace it
-  bool other_manager = false;  // of another queue manager: charged, never queued
-  std::string node;            // spec.nodeName, empty while unbound
+  // It has Subak's scheduling gate.
+  bool gated = false;
+  // It has a controller that would replace it.
+  bool controlled = false;
+  // Another queue manager admits it: Subak charges it and never queues it.
+  bool other_manager = false;
+  // spec.nodeName. Empty: the pod is not bound.
+  std::string node;
+  // Its phase is Running.
   bool running = false;
-  TimeMs bound_at_ms = 0;      // 0: the time of the input
-  Cause ended = Cause::kNone;  // why it has ended; kNone: it has not
-  TimeMs ended_at_ms = 0;      // 0: the time of the input
-  TimeMs created_at_ms = 0;  // its job waits since then; 0 or later than the input: since the input
+  // When it was bound, by the reporter's clock. 0: at the time of the input.
+  TimeMs bound_at_ms = 0;
+  // Why it has ended. kNone: it has not.
+  Cause ended = Cause::kNone;
+  // When it ended, by the reporter's clock. 0: at the time of the input.
+  TimeMs ended_at_ms = 0;
+  // Its job waits since then. 0, or later than the input: since the input.
+  TimeMs created_at_ms = 0;
   // Uid of the controller that recreates its pods. With the name it identifies a gang. For a single
   // pod it finds the job that a replacement belongs to. Empty: it has no controller, or Subak's own
   // label names the gang.
   std::string owner{};
-  bool foreign_gates = false;  // has scheduling gates of others
-  std::string let_go_to{};     // the node that Subak's opened gate names; empty: it is closed
-  TimeMs running_at_ms = 0;    // when its first container started; 0: not known
+  // It has scheduling gates of others, beside Subak's or without it.
+  bool foreign_gates = false;
+  // The node that the pod's affinity pins it to, as Subak's opened gate leaves it. Empty: Subak's
+  // gate is closed, or no single node is named.
+  std::string let_go_to{};
+  // When its first container started, by the reporter's clock. 0: not known.
+  TimeMs running_at_ms = 0;
   // The gang is only inferred, not declared. When a pod is lost the others run on, and a pod that
   // comes after the start becomes a job of its own.
   bool replaced_alone = false;
-  bool size_of_owner = false;  // gang_size is the owner's current size: the newest counts
+  // `gang_size` is the present size of its owner, which may change: the newest report counts.
+  bool size_of_owner = false;
   // A number that no field of its own has is for a wish (model/gang_terms.h).
   template <class V>
   void fields(V& v) {
@@ -96,10 +120,13 @@ struct PodRecord {
 // Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher created for an API
 // job.
 struct PodRef {
+  // Empty for a pod of an API job.
   std::string uid;
+  // Both only of a pod of an API job. 0: `uid` names the pod.
   JobId job;
   std::uint32_t rank = 0;
-  std::uint32_t attempt = 0;  // the attempt that the pod was created for; 0: the current one
+  // The attempt that the pod was created for. 0: the current one.
+  std::uint32_t attempt = 0;
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -160,6 +187,7 @@ struct NodeSeen {
 struct NodeGone {
   static constexpr std::string_view kName = "node_gone";
   std::string cluster;
+  // The name of the node in its cluster.
   std::string node;
   // When it went or was last heard; 0: at the input's time; never later.
   TimeMs at_ms = 0;
@@ -195,8 +223,10 @@ struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   std::string cluster;
   PodRef pod;
+  // The name of the node that the pod is on.
   std::string node;
-  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
+  // When it was bound, by the reporter's clock. 0, or later than the input: the time of the input.
+  TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -212,7 +242,8 @@ struct PodRunning {
   static constexpr std::string_view kName = "pod_running";
   std::string cluster;
   PodRef pod;
-  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
+  // When it started, by the reporter's clock. 0, or later than the input: the time of the input.
+  TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -227,7 +258,9 @@ struct PodGone {
   static constexpr std::string_view kName = "pod_gone";
   std::string cluster;
   PodRef pod;
-  TimeMs ended_at_ms = 0;  // 0: the time of the input
+  // When it ended, by the reporter's clock. 0: the time of the input.
+  TimeMs ended_at_ms = 0;
+  // Why it ended. kNone: the reporter does not know.
   Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {
@@ -250,6 +283,7 @@ struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
   PodRef pod;
+  // One of the three above.
   Cause cause = Cause::kNone;
   std::string words{};
   template <class V>
@@ -273,11 +307,15 @@ struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
   std::string ns;
-  std::string gang;  // as in PodRecord
+  // The gang's name and owner as its pods have them (PodRecord).
+  std::string gang;
   std::string owner;
+  // All pods of the gang, those that were seen included.
   std::vector<PodGroup> groups;
-  std::uint32_t least = 0;  // from 1
-  std::uint32_t each = 0;   // divides the number of pods; 0: one block of all
+  // From 1, at most the number of pods, or `each` if that is set.
+  std::uint32_t least = 0;
+  // A divisor of the number of pods. 0: all pods are one block.
+  std::uint32_t each = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -296,6 +334,7 @@ struct GangSeen {
 struct GangGone {
   static constexpr std::string_view kName = "gang_gone";
   std::string cluster;
+  // As PodRecord::owner, never empty.
   std::string owner;
   template <class V>
   void fields(V& v) {
@@ -311,7 +350,8 @@ struct NamespaceSeen {
   static constexpr std::string_view kName = "namespace_seen";
   std::string cluster;
   std::string ns;
-  std::string account;  // empty: it has no account label, or is deleted
+  // The account of its label. Empty: it has no such label, or the namespace is deleted.
+  std::string account;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -328,7 +368,8 @@ struct NamespaceSeen {
 struct SeenUntil {
   static constexpr std::string_view kName = "seen_until";
   std::string cluster;
-  TimeMs at_ms = 0;  // 0: the time of the input; never later than that
+  // By the reporter's clock. 0, or later than the input: the time of the input.
+  TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);

@@ -29,12 +29,19 @@ namespace subak {
 
 // Values are durable: append only.
 enum class JobState : std::uint8_t {
-  kIncomplete,  // a gang of which some pods have not been seen
-  kQueued,      // waits for its turn
-  kPaused,      // waits for a person
-  kStarting,    // has a hold; not all pods are bound
-  kRunning,     // all pods bound
-  kEnding,      // its pods are asked to end; they keep their holds until they end
+  // A gang of which some pods have not been seen.
+  kIncomplete,
+  // Waits for its turn.
+  kQueued,
+  // Does not start until a person releases it, or until the end of a pause that Subak set.
+  kPaused,
+  // Has a hold for each rank; not all pods are bound.
+  kStarting,
+  // All pods are bound. They need not run yet.
+  kRunning,
+  // Its pods are asked to end. They keep their holds until they end.
+  kEnding,
+  // Has ended. It holds nothing and never changes again.
   kDone,
 };
 template <>
@@ -45,10 +52,14 @@ struct EnumText<JobState> {
 
 // How a job came to be. Values are durable: append only.
 enum class JobOrigin : std::uint8_t {
-  kApi,      // submitted over the API
-  kPods,     // made of pods with Subak's gate
-  kForeign,  // found running, never admitted
-  kAdopted   // running when its cluster went to enforce; now its account's own
+  // Submitted over the API. A launcher creates its pods.
+  kApi,
+  // Made of pods with Subak's gate.
+  kPods,
+  // Found running, never admitted.
+  kForeign,
+  // Ran when its cluster went to enforce. It is now its account's own job.
+  kAdopted
 };
 template <>
 struct EnumText<JobOrigin> {
@@ -58,23 +69,40 @@ struct EnumText<JobOrigin> {
 // Why a pod, an attempt or a job ended, or is asked to end. The decision, the effect, the event,
 // the metric and the history all use this cause. Values are durable: append only.
 enum class Cause : std::uint8_t {
-  kNone,            // it has not ended, or the cause is unknown
-  kFinished,        // by itself, with success
-  kFailed,          // by itself, with failure
-  kCancelled,       // by a person
-  kExpired,         // not bound in time
-  kPreempted,       // for another job
-  kNodeLost,        // its node disappeared
-  kNodeDrained,     // a person took its node out of use, and the node disappeared
-  kRejected,        // by its node, before it ran
-  kUnschedulable,   // the cluster's scheduler found no node, or another pod is there
-  kReleaseRefused,  // its gate could not be opened
-  kMemberLost,      // another pod of its gang ended without success
-  kVanished,        // the pod disappeared, and its end was not seen
-  kTimeLimit,       // it reached its time limit
-  kBudget,          // its account's budget is spent
-  kMisconfigured,   // it can never start as written
-  kEvictRefused,    // only for a pod that must end but may not; nothing ends with it
+  // It has not ended, or the cause is unknown.
+  kNone,
+  // It ended by itself, with success.
+  kFinished,
+  // It ended by itself, with failure.
+  kFailed,
+  // A person ended it.
+  kCancelled,
+  // It was not bound before the end of its hold.
+  kExpired,
+  // It was evicted for another job.
+  kPreempted,
+  // Its node disappeared.
+  kNodeLost,
+  // A person took its node out of use, and the node disappeared.
+  kNodeDrained,
+  // Its node rejected it before it ran.
+  kRejected,
+  // The cluster's scheduler found no node, or another pod is on its GPUs.
+  kUnschedulable,
+  // Its gate could not be opened.
+  kReleaseRefused,
+  // Another pod of its gang ended without success.
+  kMemberLost,
+  // The pod disappeared, and its end was not seen.
+  kVanished,
+  // It reached its time limit.
+  kTimeLimit,
+  // The budget of its account is spent.
+  kBudget,
+  // It can never start as it is written.
+  kMisconfigured,
+  // Only of a pod that must end but may not. Nothing ends with this cause.
+  kEvictRefused,
 };
 template <>
 struct EnumText<Cause> {
@@ -101,10 +129,14 @@ bool comes_back(Cause cause);
 // The scheduling gates that keep a Kubernetes pod from its node. A pod can lose gates, but never
 // get one. Values are durable: append only.
 enum class PodGate : std::uint8_t {
-  kOpen = 0,     // none; also for pods that never had Subak's gate, and for a launcher's
-  kClosed = 1,   // Subak's gate
-  kForeign = 2,  // gates of others; Subak's is gone
-  kBoth = 3      // both: it stays gated even if Subak's gate opens
+  // No gates. Also of pods that never had Subak's gate, and of a launcher's pods.
+  kOpen = 0,
+  // Only Subak's gate.
+  kClosed = 1,
+  // Only gates of others: Subak's is gone.
+  kForeign = 2,
+  // Both kinds. The pod stays gated even if Subak's gate opens.
+  kBoth = 3
 };
 template <>
 struct EnumText<PodGate> {
@@ -123,11 +155,16 @@ constexpr PodGate gates_left(PodGate known, PodGate seen) {
 
 // Where a pod of a job is. Values are durable: append only.
 enum class PodState : std::uint8_t {
-  kWaiting,  // has no hold
-  kHeld,     // has a hold
-  kBound,    // bound to its node
-  kRunning,  // its containers run
-  kGone      // ended
+  // Has no hold.
+  kWaiting,
+  // Has a hold and is not bound.
+  kHeld,
+  // Is bound to its node; no container has started yet.
+  kBound,
+  // A container has started.
+  kRunning,
+  // Has ended. It holds nothing.
+  kGone
 };
 template <>
 struct EnumText<PodState> {

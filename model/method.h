@@ -18,6 +18,7 @@ enum class Method : std::uint8_t {
   kNone,
   kSetCluster,
   kImportNodes,
+  // The two directions of in::DrainNode, by `drained`.
   kDrainNode,
   kUndrainNode,
   kSetPolicy,
@@ -25,6 +26,7 @@ enum class Method : std::uint8_t {
   kDeleteAccount,
   kSubmitJob,
   kCancelJob,
+  // The two directions of in::HoldJob, by `held`.
   kHoldJob,
   kReleaseJob,
   kFinalize,

@@ -39,6 +39,7 @@ struct MigGeometry {
 
 // Returns the profile of this name; nullptr if the card has none. Resource names spell "+me" as
 // ".me": both are found.
+// The pointer is into `geometry`.
 const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name);
 
 // Returns the geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no
@@ -47,13 +48,16 @@ const MigGeometry* mig_geometry(std::string_view product);
 
 // Returns the cost of one slice of `profile` on `product`: memory units / card units x 1000. So a
 // card never adds up to more than 1000. nullopt for an unknown pair.
+// Rounded down. `product` may have a suffix "-MIG-..." or "-SHARED"; `profile` is as in MigSlices.
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
 // True if some card has slices of this name.
+// The name is one without "mig-". Both spellings of a suffix, "+me" and ".me", are found.
 bool is_mig_profile(std::string_view profile);
 
 // Lists the profiles of these products, each once. Messages suggest them instead of a profile that
 // no card has.
+// Products without MIG are left out. If none is left, the text asks for any profile that exists.
 std::string mig_profiles_text(const std::vector<std::string>& products);
 
 }  // namespace subak

@@ -17,6 +17,7 @@ namespace subak {
 struct MigSlices {
   // Without "mig-": "1g.10gb".
   std::string profile;
+  // Slices on the node, used or free.
   std::int64_t count = 0;
   template <class V>
   void fields(V& v) {
@@ -28,12 +29,14 @@ struct MigSlices {
 
 // The resources of a node that non-GPU pods take, in total. These pods belong to no job.
 struct NodeUse {
+  // Sums of the pods' requests, in thousandths of a CPU and in bytes.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   // Pod slots: one each.
   std::int64_t pods = 0;
   // Each name once, sorted.
   std::vector<ResourceCount> extended;
+  // The ports that these pods use on the node.
   std::vector<HostPort> host_ports;
   template <class V>
   void fields(V& v) {
@@ -48,8 +51,10 @@ struct NodeUse {
 
 // The CPU and memory of a node that are reserved from non-GPU pods for each free GPU.
 struct GpuHeadroom {
+  // Both for one free GPU, in thousandths of a CPU and in bytes. 0: nothing is reserved.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
+  // True if something is reserved. If false, non-GPU pods may use all of the node.
   bool any() const { return cpu_milli > 0 || memory_bytes > 0; }
   friend bool operator==(const GpuHeadroom&, const GpuHeadroom&) = default;
 };
@@ -58,6 +63,7 @@ struct GpuHeadroom {
 // (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways,
 // or cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.
 struct NodeSpec {
+  // The name of the node in its cluster. Never empty.
   std::string name;
   // As NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: no GPUs.
   std::string product;
@@ -79,13 +85,17 @@ struct NodeSpec {
   // How many GPUs of the node NVLink joins: 0 = all, 1 = none, 4 = each half of a box of 8.
   std::int64_t gpus_per_domain = 0;
   // Allocatable CPU, memory and pod slots. 0: not known, so they never rule the node out.
+  // Units: thousandths of a CPU, bytes, and pods.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;
   // Allocatable extended resources that are not GPUs.
   std::vector<ResourceCount> extended;
-  std::vector<Label> labels;  // sorted by key
+  // Sorted by key. Selectors and affinity are tested against them.
+  std::vector<Label> labels;
+  // In the order in which the node lists them.
   std::vector<Taint> taints;
+  // The node's condition Ready. On a node that is not ready Subak places nothing new.
   bool ready = true;
   // Cordoned (spec.unschedulable).
   bool unschedulable = false;
@@ -160,6 +170,7 @@ struct NodeSpec {
 
 // Where one pod of a gang is: its node, its GPUs there, and its cost.
 struct PodSlot {
+  // 0: the pod has no slot.
   NodeId node;
   // The indexes of its GPUs on the node, as bits. 0 for MIG slices and pods without GPU.
   std::uint64_t gpu_mask = 0;

@@ -17,9 +17,12 @@ namespace subak {
 
 // The rights of Subak in a cluster or namespace. Values are durable: append only.
 enum class Mode : std::uint8_t {
-  kObserve,  // writes nothing, charges every GPU pod
-  kWarn,     // adds admission warnings
-  kEnforce,  // gates, queues and places
+  // Subak writes nothing to the cluster and charges every GPU pod.
+  kObserve,
+  // As kObserve, and admission adds warnings.
+  kWarn,
+  // Subak gates, queues and places pods.
+  kEnforce,
 };
 template <>
 struct EnumText<Mode> {
@@ -28,7 +31,9 @@ struct EnumText<Mode> {
 
 // The mode of one namespace.
 struct NamespaceMode {
+  // The full name of the namespace.
   std::string ns;
+  // It replaces the cluster's mode for pods of this namespace.
   Mode mode = Mode::kObserve;
   template <class V>
   void fields(V& v) {

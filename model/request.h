@@ -17,12 +17,18 @@
 
 namespace subak {
 
+// How a pod asks for GPUs. A node offers its GPUs in one of these forms, or in several.
 enum class GpuKind : std::uint8_t {
-  kNone,      // no GPU: takes CPU, memory and a pod slot only
-  kWhole,     // nvidia.com/gpu
-  kShared,    // nvidia.com/gpu.shared: one replica of a time-sliced GPU
-  kMig,       // nvidia.com/mig-<profile>
-  kFraction,  // `milligpu` thousandths of one GPU (traces and API jobs)
+  // No GPU: the pod takes CPU, memory and a pod slot only.
+  kNone,
+  // Whole GPUs: nvidia.com/gpu.
+  kWhole,
+  // Replicas of time-sliced GPUs: nvidia.com/gpu.shared.
+  kShared,
+  // MIG slices of one profile: nvidia.com/mig-<profile>.
+  kMig,
+  // `milligpu` thousandths of one GPU. Only traces and API jobs ask for that.
+  kFraction,
 };
 template <>
 struct EnumText<GpuKind> {
@@ -32,6 +38,7 @@ struct EnumText<GpuKind> {
 
 // Of a node or a pod. Ordered by key, then value.
 struct Label {
+  // A label key with its prefix, or "metadata.name".
   std::string key;
   std::string value;
   template <class V>
@@ -46,7 +53,9 @@ struct Label {
 // "metadata.name" (matchFields) tests the node's name.
 struct Requirement {
   std::string key;
+  // One of the operators above, spelled as Kubernetes spells it.
   std::string op;
+  // Empty for Exists and DoesNotExist. One integer for Gt and Lt.
   std::vector<std::string> values;
   template <class V>
   void fields(V& v) {
@@ -70,10 +79,14 @@ struct AffinityTerm {
 
 // Matches a taint if effect and key match and, for Equal, the value too.
 struct Toleration {
-  std::string key;  // empty with Exists: every taint
-  std::string op;   // "" = Equal, or Exists
+  // Empty beside Exists: it matches every taint.
+  std::string key;
+  // "Equal" or "Exists". Empty: Equal.
+  std::string op;
+  // Compared only for Equal.
   std::string value;
-  std::string effect;  // empty: every effect
+  // Empty: it matches every effect.
+  std::string effect;
   template <class V>
   void fields(V& v) {
     v(1, "key", key);
@@ -88,7 +101,8 @@ struct Toleration {
 struct Taint {
   std::string key;
   std::string value;
-  std::string effect;  // NoSchedule, NoExecute, PreferNoSchedule (the last never blocks)
+  // NoSchedule, NoExecute or PreferNoSchedule. The last never blocks.
+  std::string effect;
   template <class V>
   void fields(V& v) {
     v(1, "key", key);
@@ -101,8 +115,10 @@ struct Taint {
 // Two pods on one node must not have the same port and protocol on the same address.
 struct HostPort {
   std::int32_t port = 0;
-  std::string protocol;  // "" = TCP
-  std::string host_ip;   // "" = 0.0.0.0, which clashes with every address
+  // "TCP", "UDP" or "SCTP". Empty: TCP.
+  std::string protocol;
+  // Empty: 0.0.0.0, which clashes with every address.
+  std::string host_ip;
   template <class V>
   void fields(V& v) {
     v(1, "port", port);
@@ -114,6 +130,7 @@ struct HostPort {
 
 // A count of an extended resource that is not a GPU kind (RDMA NICs and the like).
 struct ResourceCount {
+  // The name of the resource with its domain, such as "rdma/hca".
   std::string name;
   std::int64_t count = 0;
   template <class V>
@@ -129,17 +146,26 @@ struct ResourceCount {
 // both match the node.
 struct PodShape {
   GpuKind kind = GpuKind::kNone;
-  std::int64_t gpus = 0;              // whole GPUs, replicas or slices per pod, by kind
-  MilliGpu milligpu = 0;              // only kFraction: thousandths of one GPU, 1..999
-  std::string profile;                // only kMig: "1g.10gb"
-  std::vector<std::string> products;  // allowed GPU products; empty = any
+  // Whole GPUs, replicas or slices of the pod, by `kind`. Not used for kNone and kFraction.
+  std::int64_t gpus = 0;
+  // Only for kFraction: thousandths of one GPU, 1 to 999.
+  MilliGpu milligpu = 0;
+  // Only for kMig: "1g.10gb", without "mig-".
+  std::string profile;
+  // The GPU products that the pod may have. Empty: any.
+  std::vector<std::string> products;
   // In thousandths of a CPU.
   std::int64_t cpu_milli = 0;
+  // In bytes.
   std::int64_t memory_bytes = 0;
+  // Extended resources that are not GPUs.
   std::vector<ResourceCount> extended;
+  // Labels that the node must have, each with this value. Empty: any node.
   std::vector<Label> node_selector;
+  // Required node affinity: one of the terms must match. Empty: any node.
   std::vector<AffinityTerm> affinity;
   std::vector<Toleration> tolerations;
+  // Ports of the node that the pod takes for itself.
   std::vector<HostPort> host_ports;
 
   template <class V>
@@ -162,6 +188,7 @@ struct PodShape {
 
 // `count` consecutive ranks with the same shape.
 struct PodGroup {
+  // From 1.
   std::uint32_t count = 1;
   PodShape shape;
   template <class V>
@@ -174,7 +201,9 @@ struct PodGroup {
 
 // The complete gang, ranks 0..N-1 in the order of its groups. All pods start or none.
 struct GangRequest {
+  // Empty for a job of pods, whose shapes come with the pods (fact::JobCreated).
   std::vector<PodGroup> groups;
+  // The wishes of the gang. At its default the gang has none.
   GangTerms terms = {};
 
   template <class V>
