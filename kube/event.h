@@ -33,7 +33,9 @@ struct KubeEvent {
   // True if the matter will not improve by itself: type Warning, else Normal.
   bool warning = false;
   // The Subak process that reports it.
+  // Its name, such as the pod's. Empty is not allowed by the API.
   std::string_view instance;
+  // When it happened, by Subak's clock.
   TimeMs at_ms = 0;
 };
 

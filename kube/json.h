@@ -110,6 +110,7 @@ inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
 // first counts.
 class Members {
  public:
+  // Without an object, or for a value of another type, there are no members. O(n log n).
   explicit Members(std::optional<Value> object) {
     if (!object) return;
     each_member(*object, [&](std::string_view key, Value value) {
@@ -127,6 +128,7 @@ class Members {
     if (it == sorted_.end() || it->first != name) return std::nullopt;
     return it->second;
   }
+  // Pairs of name and value, by name. The names point into the document too.
   auto begin() const { return sorted_.begin(); }
   auto end() const { return sorted_.end(); }
 
@@ -134,6 +136,7 @@ class Members {
   std::vector<std::pair<std::string_view, Value>> sorted_;
 };
 
+// False for null, and for every other type.
 inline bool is_object(Value v) { return v.is_object(); }
 
 }  // namespace json

@@ -39,10 +39,14 @@ struct EnumText<OwnerKind> {
 
 // Which pods of an owner start together.
 enum class Together : std::uint8_t {
-  kNone,         // each by itself: they come and go, or start one after the other
-  kAll,          // all are one gang
-  kEachJob,      // of a JobSet whose jobs run one after the other: each job is a gang
-  kEachReplica,  // of a LeaderWorkerSet: a leader with its workers
+  // Each pod by itself: they come and go, or start one after the other.
+  kNone,
+  // All pods are one gang.
+  kAll,
+  // Of a JobSet whose jobs run one after the other: each job is a gang.
+  kEachJob,
+  // Of a LeaderWorkerSet: a leader with its workers is a gang.
+  kEachReplica,
 };
 template <>
 struct EnumText<Together> {
@@ -70,9 +74,11 @@ struct OwnerRole {
 // One owner as read from the API server.
 struct OwnerRecord {
   OwnerKind kind = OwnerKind::kJob;
+  // From its metadata. The version is the API server's, for writes that must not race.
   std::string ns, name, uid, resource_version;
   // The uid of its own controller: of a job, its JobSet. Empty: none.
   std::string parent;
+  // How its pods form gangs.
   Together together = Together::kNone;
   // Its roles start one after the other.
   bool in_order = false;
@@ -83,6 +89,7 @@ struct OwnerRecord {
   bool first_of_each_job = false;
   // The gang is only inferred, or a lost pod is replaced alone: the other pods continue.
   bool replaced_alone = false;
+  // One for each template of pods. Empty if it makes none.
   std::vector<OwnerRole> roles;
   // spec.suspend; none: its kind has no such field.
   std::optional<bool> suspended;

@@ -30,18 +30,24 @@ bool is_device_class(std::string_view resource);
 // Returns "1g.10gb" for "nvidia.com/mig-1g.10gb.shared"; empty if it is not a MIG resource.
 std::string_view mig_profile_of(std::string_view resource);
 
+// A text of the parsed document, and pairs of key and value, such as labels.
 using Text = std::string_view;
 using TextPairs = std::vector<std::pair<Text, Text>>;
 // Returns the value of `key`; empty if it is absent.
 Text find_text(const TextPairs& pairs, Text key);
+// True even if the value of the key is empty.
 bool has_key(const TextPairs& pairs, Text key);
 
 // One of Subak's own keys, from a label or an annotation.
 struct PodKey {
+  // As written, not yet checked. Empty if the key is absent.
   Text value;
+  // The key is there, as a label or as an annotation.
   bool set = false;
-  bool label = false;     // it is (also) a label
-  bool conflict = false;  // label and annotation differ; `value` is the label's
+  // It is a label, perhaps an annotation too.
+  bool label = false;
+  // Label and annotation differ; `value` is the label's.
+  bool conflict = false;
 };
 
 // Returns "metadata.labels[subak.gpu/user]", or annotations; `path` as in read_pod().
@@ -63,36 +69,57 @@ struct PodKeys {
 // ordinary Job, a Deployment or a StatefulSet is elastic: it would hang if it waited for pods that
 // may never come.
 struct Gang {
-  std::string job;    // the name for people; the value of label subak.gpu/job
-  std::string id;     // identity inside the namespace; empty when size is 1
-  std::string owner;  // uid of its pods' owner; empty without one, or if Subak's label names them
+  // Its name for people: the value of label subak.gpu/job, or what the marks say.
+  std::string job;
+  // Its identity inside the namespace. Empty if the pod is alone.
+  std::string id;
+  // The uid of its pods' owner. Empty without an owner, or if Subak's label names the gang.
+  std::string owner;
+  // How many pods start together, from 1.
   std::uint32_t size = 1;
-  std::int32_t rank = -1;       // kube/rank.h
-  bool uniform = true;          // its pods have the same request, as far as the marks tell
-  bool one_template = true;     // one controller makes them all from the same template
-  bool unsized = false;         // part of a group, and nothing says how many pods start together
-  bool size_of_owner = false;   // the size comes from its owner, and changes with it
-  bool replaced_alone = false;  // only inferred: if a pod is lost, the others continue
+  // The position of the pod among them (kube/rank.h). -1: not known.
+  std::int32_t rank = -1;
+  // Its pods have the same request, as far as the marks tell.
+  bool uniform = true;
+  // One controller makes all its pods from the same template.
+  bool one_template = true;
+  // The pod is part of a group, and nothing says how many pods start together.
+  bool unsized = false;
+  // The size comes from its owner, and changes with it.
+  bool size_of_owner = false;
+  // The gang is only inferred: if a pod is lost, the others continue.
+  bool replaced_alone = false;
 };
 
+// The controller of a pod, from metadata.ownerReferences.
 struct Owner {
-  Text api_version, kind, name, uid;  // the controller; all empty if there is none
+  // All empty if the pod has no controller.
+  Text api_version, kind, name, uid;
 };
 
 // One container with something that the policy checks. Ephemeral ones too: they request nothing,
 // and may see devices that they were not given.
 struct ContainerNote {
-  std::string field;  // "spec.containers[0]"
+  // The path of the container: "spec.containers[0]".
+  std::string field;
   Text name;
+  // It is of spec.ephemeralContainers.
   bool ephemeral = false;
-  bool gpu = false;   // requests a GPU kind
-  bool rdma = false;  // requests rdma/* or another nvidia.com/* resource
+  // It requests a GPU kind.
+  bool gpu = false;
+  // It requests rdma/* or another nvidia.com/* resource.
+  bool rdma = false;
+  // Its security context is privileged, so it sees every device of the node.
   bool privileged = false;
-  bool fractional_cpu = false;   // requests GPUs and a part of a CPU
-  bool visible_devices = false;  // NVIDIA_VISIBLE_DEVICES names devices
+  // It requests GPUs and a part of a CPU.
+  bool fractional_cpu = false;
+  // Its NVIDIA_VISIBLE_DEVICES names devices; the next field has the value.
+  bool visible_devices = false;
   Text visible_value;
-  Text device_mount;  // a mount by which NVIDIA's runtime learns devices
+  // A mount by which NVIDIA's runtime learns devices. Empty: there is none.
+  Text device_mount;
 
+  // True if the policy has something to say about it.
   bool notable() const {
     return gpu || rdma || privileged || visible_devices || !device_mount.empty();
   }
@@ -100,51 +127,79 @@ struct ContainerNote {
 
 // The status of a pod in the cluster. Texts of conditions are empty if a condition does not hold.
 struct PodStatus {
+  // status.phase: "Pending", "Running", "Succeeded", "Failed" or "Unknown".
   Text phase;
-  Text reason;               // of the pod: why the node's kubelet rejected or ended it
-  bool has_started = false;  // the node has started to create a container of it
-  Text finished_at;          // the last end of a container of any of the three kinds
-  Text running_at;           // the first start of the running containers
-  Text scheduled_at;         // condition PodScheduled: when it was bound
-  Text unschedulable;        // the same condition: the scheduler's message why it has no node
-  Text disrupted;            // condition DisruptionTarget: its reason
+  // Of the pod: why the node's kubelet rejected or ended it.
+  Text reason;
+  // The node has started to create a container of it.
+  bool has_started = false;
+  // The last end of a container of any of the three kinds.
+  Text finished_at;
+  // The first start of the running containers.
+  Text running_at;
+  // Of condition PodScheduled: when it was bound.
+  Text scheduled_at;
+  // Of the same condition: the scheduler's message why it has no node.
+  Text unschedulable;
+  // Of condition DisruptionTarget: its reason.
+  Text disrupted;
 };
 
+// One pod or template as read. Absent texts are empty.
 struct Pod {
   // metadata
   Text uid, ns, name, generate_name, resource_version, created_at;
-  Text deleted_at;           // metadata.deletionTimestamp: the latest end of the pod
-  std::int64_t grace_s = 0;  // seconds from the deletion request to that time
+  // metadata.deletionTimestamp: the latest end of the pod. Empty: it is not being deleted.
+  Text deleted_at;
+  // Seconds from the deletion request to that time.
+  std::int64_t grace_s = 0;
   bool has_metadata = false, has_labels = false, has_annotations = false;
   TextPairs labels, annotations;
   Owner owner;
   // spec
-  bool has_gates = false;  // the list exists, even if empty
+  // spec.schedulingGates exists, even if it is empty.
+  bool has_gates = false;
+  // The names of all its scheduling gates.
   std::vector<Text> gates;
   Text node_name, scheduler_name, runtime_class;
-  Text scheduling_group;  // schedulingGroup.podGroupName, or workloadRef.name
+  // schedulingGroup.podGroupName, or workloadRef.name.
+  Text scheduling_group;
+  // spec.priority, which admission sets from the priority class.
   std::int32_t kube_priority = 0;
-  PodShape shape;                         // the effective request and the constraints
-  bool guaranteed = true;                 // Guaranteed QoS
-  std::vector<ContainerNote> containers;  // the notable ones of all three lists
-  Text nvidia_host_path;                  // a hostPath volume that shows GPU devices
-  std::string device_claim;  // the first field that requests devices by DRA; empty if none
+  // The effective request and the constraints.
+  PodShape shape;
+  // Its QoS class is Guaranteed.
+  bool guaranteed = true;
+  // The notable ones of all three lists of containers.
+  std::vector<ContainerNote> containers;
+  // A hostPath volume that shows GPU devices. Empty: there is none.
+  Text nvidia_host_path;
+  // The first field that requests devices by DRA. Empty: there is none.
+  std::string device_claim;
   PodStatus status;
   // ours
   PodKeys keys;
-  std::vector<Text> unknown_keys;  // with Subak's prefix, but unknown
+  // Keys with Subak's prefix that Subak does not know.
+  std::vector<Text> unknown_keys;
   Gang gang;
-  GangTerms terms;         // the gang's wishes, from Subak's keys
-  std::int32_t rank = -1;  // from Subak's key
+  // The gang's wishes, from Subak's keys.
+  GangTerms terms;
+  // From Subak's key. -1: it is not set.
+  std::int32_t rank = -1;
+  // From Subak's key. 0: no limit.
   DurationMs time_limit_ms = 0;
-  std::int32_t priority = 0;  // from Subak's key, else Kubernetes' number
+  // From Subak's key, else Kubernetes' number.
+  std::int32_t priority = 0;
   // Each makes the pod impossible as written. At most kMaxMistakes are stored, the rest is counted.
   std::vector<Error> mistakes;
   std::size_t more_mistakes = 0;
-  bool two_kinds = false;  // the first of the mistakes is "two GPU kinds"
+  // The first of the mistakes is "two GPU kinds".
+  bool two_kinds = false;
 
+  // Stores the mistake, or only counts it if kMaxMistakes are stored.
   void add_mistake(Error mistake);
-  bool gated() const;  // has Subak's gate
+  // True if it has Subak's gate.
+  bool gated() const;
   bool asks_gpu() const { return shape.kind != GpuKind::kNone; }
 };
 
@@ -211,6 +266,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager);
 // empty: none. The managers are Kueue, KAI, Volcano, YuniKorn, Run:ai and those in `schedulers`. A
 // namespace's mode decides who manages it: in an enforced namespace the mark exempts nothing.
 std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>& schedulers);
+// Returns the names of other queue managers' schedulers that are known without configuration.
 const std::vector<std::string>& default_other_schedulers();
 
 // Reads one pod in JSON, as `kubectl get pod -o json` prints it, with the default lists above. For

@@ -33,7 +33,9 @@ std::int32_t rank_among(std::string_view group, std::int32_t rank);
 
 // The ranks of the pods of one replicated job of a JobSet: job by job, `pods` each.
 struct RoleRanks {
+  // The name of the replicated job.
   std::string role;
+  // The rank of its first pod, and the pods of each of its jobs.
   std::uint32_t first = 0, pods = 1;
   friend bool operator==(const RoleRanks&, const RoleRanks&) = default;
 };

@@ -31,8 +31,10 @@ struct GatedPod {
     // The one node that its matchFields name; empty if they name none.
     std::string pin;
   };
+  // How much of the path to required node affinity exists. A patch must add the rest in one piece.
   enum class Affinity : std::uint8_t { kNone, kOther, kPreferred, kRequired };
 
+  // Never empty. The patch tests the version.
   std::string uid, resource_version;
   // The index of Subak's gate in spec.schedulingGates.
   std::size_t gate = 0;

@@ -60,11 +60,14 @@ namespace subak {
 // Sources: NVIDIA's NVSentinel; Kubernetes' node-problem-detector (its kernel monitor).
 std::vector<std::string> default_fatal_conditions();
 
+// What an operator configures about the reading of nodes.
 struct KubeNodeOptions {
   // Labels that name the groups of a node, nearest first: its rack, its block. At most
   // limits::kTopologyLevels; further ones are ignored.
   std::vector<std::string> topology_labels;
-  ExtraGpuResources extra_gpus;  // resources that count as whole GPUs beside NVIDIA's (`gpuKinds`)
+  // Resources that count as whole GPUs beside NVIDIA's (`gpuKinds`). Empty: none.
+  ExtraGpuResources extra_gpus;
+  // Types of node conditions that make a node unfit while they are True. Empty: none.
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };
 

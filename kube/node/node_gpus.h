@@ -16,6 +16,7 @@
 
 namespace subak {
 
+// Amounts of resources by name: whole units.
 using ResourceCounts = std::map<std::string, std::int64_t>;
 
 // Returns the label's value; empty if the node has none.
