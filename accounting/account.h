@@ -33,9 +33,12 @@ inline constexpr AccountId kUnassigned{0xffff'fffd};
 
 // Whether jobs end at their time limit. Values are durable: append only.
 enum class TimeLimits : std::uint8_t {
-  kInherit,   // as the account above; at the root as the policy
-  kAdvised,   // no: a limit only says when the job's GPUs become free
-  kEnforced,  // yes
+  // As the account above; at the root as the policy says.
+  kInherit,
+  // No: a limit only says when the job's GPUs become free.
+  kAdvised,
+  // Yes: a job is asked to end after its limit and the policy's grace.
+  kEnforced,
 };
 template <>
 struct EnumText<TimeLimits> {
@@ -44,19 +47,29 @@ struct EnumText<TimeLimits> {
 
 // One node as configured. Users are leaves made on first use; their path is "<account>/<user>".
 struct AccountSpec {
-  std::string path;  // "ml.vision", "ml.vision/ana"; "" is the root
+  // "ml.vision", or "ml.vision/ana" for a user. Empty: the root.
+  std::string path;
+  // It is a person below an account. It has no accounts below it.
   bool user = false;
-  std::int64_t shares = 1;  // relative to its siblings; 0 = only when no other job wants it
-  ProductAmounts quota;     // guaranteed GPUs; empty: for a user 0, for an account the sum of its
-                            // children's (0 for a leaf)
-  ProductAmounts limit;     // most GPUs at once; empty: none
-  std::string borrow;       // most above quota, all products together: "8", "gpu=8", "none" = 0;
-                            // empty: unlimited. Acts as a limit of quota + borrow on the allocation
-  std::string lend;         // most of the unused quota that others may use, in the same form, at
-                            // most the quota; empty: unlimited (accounting/unlent_quota.h)
-  std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
-  bool held = false;                    // account hold: no job of the account starts
-  bool draining = false;                // account drain: running jobs end, no new job is accepted
+  // Its weight among its siblings. 0: its jobs start only when no other job wants the GPUs.
+  std::int64_t shares = 1;
+  // Guaranteed GPUs. Empty: for a user 0, for an account the sum of its children's (0 for a leaf).
+  ProductAmounts quota;
+  // The most GPUs at once. Empty: no limit.
+  ProductAmounts limit;
+  // The most above quota, all products together: "8", "gpu=8", "none" = 0. Empty: unlimited. It
+  // acts as a limit of quota + borrow on the allocation.
+  std::string borrow;
+  // The most of the unused quota that others may use, in the same form, at most the quota. Empty:
+  // unlimited (accounting/unlent_quota.h).
+  std::string lend;
+  // Sorted: "ns" in every cluster, or "cluster/ns". An account of a user has none.
+  std::vector<std::string> namespaces;
+  // Account hold: no job of the account starts.
+  bool held = false;
+  // Account drain: running jobs end, and no new job is accepted.
+  bool draining = false;
+  // Whether its jobs end at their time limit.
   TimeLimits time_limits = TimeLimits::kInherit;
 
   template <class V>
@@ -83,8 +96,11 @@ Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_
 // The GPUs that an account holds, by product, with their sums. No amount is ever negative.
 class Holdings {
  public:
-  MilliGpu held() const { return held_; }        // reserved, not yet bound
-  MilliGpu running() const { return running_; }  // bound
+  // Reserved and not yet bound.
+  MilliGpu held() const { return held_; }
+  // Bound to nodes.
+  MilliGpu running() const { return running_; }
+  // Both together: the allocation of the account.
   MilliGpu total() const { return held_ + running_; }
   // By product. A product stays listed when nothing of it is left.
   std::span<const ProductLevel> levels() const { return levels_; }
@@ -124,15 +140,21 @@ class AccountMeters {
   // Drops all that decays, for an account that holds nothing.
   void forget_decayed();
 
-  MilliGpu usage_rate() const { return usage_.rate(); }  // all that the account holds
+  // Returns all that the account holds.
+  MilliGpu usage_rate() const { return usage_.rate(); }
+  // Returns the part of that which its quota does not cover.
   MilliGpu surplus_rate() const { return surplus_.rate(); }
+  // True if an edit of shares still adds something that has not decayed.
   bool adjusted() const { return !adjustment_.idle(); }
+  // Returns decayed usage, in milli-GPU x ms.
   double usage(const DecayClock& clock, const DecayInstant& at) const {
     return usage_.value(clock, at);
   }
+  // Returns usage without decay, exactly.
   GpuTime usage_undecayed(TimeMs t) const {
     return usage_total_ + GpuTime::of(usage_.rate(), t - usage_as_of_);
   }
+  // Returns the decayed surplus without the adjustment, in milli-GPU x ms.
   double surplus(const DecayClock& clock, const DecayInstant& at) const {
     return surplus_.value(clock, at);
   }
@@ -150,7 +172,8 @@ class AccountMeters {
   // The exact state, for checkpoints: restore(state()) changes no bit.
   struct State {
     DecayedMeter::State usage, surplus, adjustment;
-    GpuTime usage_total;  // undecayed, up to usage_as_of
+    // Usage without decay up to the next field.
+    GpuTime usage_total;
     TimeMs usage_as_of = 0;
     friend bool operator==(const State&, const State&) = default;
   };
@@ -218,21 +241,35 @@ struct Lending {
 // any node, also at an account that has users. The fields that a pass reads of every sibling come
 // first, in a cache line of their own. The meters follow, each in its own line.
 struct alignas(64) AccountNode {
+  // Its index in the tree's vector; from 1.
   AccountId id;
-  AccountId parent;           // none for the root
-  std::uint32_t changes = 0;  // rises when a meter changes, or the allocation at or below it
-  std::uint32_t depth = 0;    // root 0
-  Holdings holdings;          // of its own jobs and of all accounts below it
-  MilliGpu quota_total = 0;   // of quota
+  // None: it is the root.
+  AccountId parent;
+  // Rises when a meter changes, or the allocation at or below it.
+  std::uint32_t changes = 0;
+  // The number of accounts above it: 0 for the root.
+  std::uint32_t depth = 0;
+  // What its own jobs and those of all accounts below it hold.
+  Holdings holdings;
+  // The sum of `quota`.
+  MilliGpu quota_total = 0;
+  // What it has used. They stay when the account is removed.
   alignas(64) AccountMeters meters;
   // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
+  // From its spec, parsed once for each edit.
   Lending lending;
-  std::vector<AccountId> children;  // live ones, by id
+  // Live ones, by id.
+  std::vector<AccountId> children;
+  // As configured last. Of a removed account: as it was.
   AccountSpec spec;
+  // Counts the edits of this id.
   std::int64_t revision = 0;
-  std::uint32_t below = 0;  // live nodes at or below it
-  bool removed = false;     // stays for the ledger; never scheduled
+  // The number of live nodes at or below it.
+  std::uint32_t below = 0;
+  // It stays for the ledger and is never scheduled.
+  bool removed = false;
+  // Held and running together, of all accounts at or below it.
   MilliGpu alloc() const { return holdings.total(); }
 };
 

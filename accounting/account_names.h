@@ -28,7 +28,8 @@ class AccountNames {
   // Returns the account whose spec has exactly this name, "ns" or "cluster/ns"; none if no spec
   // has.
   AccountId owner_of(std::string_view name) const { return look_up(by_namespace_, name); }
-  std::size_t live() const { return live_.size(); }  // live accounts
+  // Returns the number of live accounts.
+  std::size_t live() const { return live_.size(); }
 
   // Makes the path that of a live account. A removed account of this path has the same id
   // (asserted).

@@ -31,8 +31,10 @@ inline MilliGpu sum_of(std::span<const std::pair<ProductId, MilliGpu>> amounts) 
 // Allocation of one product at one node, split by what it is.
 struct ProductLevel {
   ProductId product;
-  MilliGpu held = 0;     // reserved, not yet bound
-  MilliGpu running = 0;  // bound
+  // Reserved and not yet bound.
+  MilliGpu held = 0;
+  // Bound to nodes.
+  MilliGpu running = 0;
   MilliGpu total() const { return held + running; }
 };
 

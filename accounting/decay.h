@@ -33,9 +33,12 @@ double log2_exact(double x);
 // per event or per pass and pass it to every meter, so that a path or a list of siblings costs one
 // exp2.
 struct DecayInstant {
+  // The instant itself. The next two split it, for a finite half-life only.
   TimeMs t = 0;
-  std::int64_t half_lives = 0;  // whole half-lives since the epoch, rounded down
-  double part = 1;              // 2^(the rest), in [1, 2)
+  // Whole half-lives since 1970-01-01 UTC, rounded down.
+  std::int64_t half_lives = 0;
+  // 2^(the rest of a half-life), in [1, 2).
+  double part = 1;
 };
 
 // The common clock of all meters of one tree: the half-life h, and landmarks at whole multiples of
@@ -44,7 +47,9 @@ class DecayClock {
  public:
   // 0 means infinite; a negative half-life is asserted against.
   explicit DecayClock(DurationMs half_life_ms = 7 * kDayMs);
+  // 0: infinite.
   DurationMs half_life_ms() const { return half_life_ms_; }
+  // True if usage does not decay.
   bool infinite() const { return half_life_ms_ == 0; }
   // H in ms; 0 if infinite.
   double mean_life_ms() const { return mean_life_ms_; }
@@ -84,17 +89,22 @@ class DecayedMeter {
   }
   // True if nothing was ever added, or all of it has decayed: value() is 0 at any time.
   bool idle() const { return rate_ == 0 && a_ == 0 && whole_.is_zero(); }
+  // The present rate R.
   MilliGpu rate() const { return rate_; }
 
   // The exact state, for checkpoints and digests: restore(state()) changes no bit.
   struct State {
+    // A, relative to the landmark `shift`. 0 with an infinite half-life.
     double a = 0;
     std::int64_t shift = 0;
+    // The present rate, and the highest rate so far, which bounds the rounding error.
     MilliGpu rate = 0;
     MilliGpu peak_rate = 0;
-    std::int64_t whole_gpu_s = 0;  // infinite half-life: integral up to `since`
+    // With an infinite half-life: the integral up to `since`, in whole GPU-seconds and the rest.
+    std::int64_t whole_gpu_s = 0;
     std::int64_t whole_rest = 0;
-    TimeMs since = 0;  // infinite half-life only
+    // The last change. With an infinite half-life only.
+    TimeMs since = 0;
     friend bool operator==(const State&, const State&) = default;
   };
   State state() const;

@@ -7,6 +7,7 @@
 
 namespace subak {
 
+// A number of about 106 bits: high + low.
 struct SplitDouble {
   double high, low;
 };

@@ -24,11 +24,16 @@ namespace subak {
 
 // What the GPU time was. Values are durable: append only.
 enum class UsageState : std::uint8_t {
-  kUsed,         // from bound to the terminal phase: paid by the account
-  kHeld,         // held, then bound: paid by the account
-  kHeldUnbound,  // held, then released: paid by the platform
-  kLost,         // on a node after its last good heartbeat: paid by the platform
-  kForeign,      // a GPU pod that was never admitted: paid by its namespace's account
+  // From bound to the terminal phase. The account pays.
+  kUsed,
+  // Held, then bound. The account pays.
+  kHeld,
+  // Held, then released. The platform pays.
+  kHeldUnbound,
+  // On a node after its last good heartbeat. The platform pays.
+  kLost,
+  // Of a GPU pod that was never admitted. The account of its namespace pays.
+  kForeign,
 };
 template <>
 struct EnumText<UsageState> {
@@ -38,9 +43,12 @@ struct EnumText<UsageState> {
 
 // The clock by which a row ends. Values are durable: append only.
 enum class RowClock : std::uint8_t {
-  kService,   // the service's own
-  kReported,  // that of the node or launcher that said when the pod was bound or ended
-  kAdjusted,  // the same, plus how far that clock was measured to be behind
+  // The service's own clock.
+  kService,
+  // The clock of the node or launcher that said when the pod was bound or ended.
+  kReported,
+  // The same clock, plus how far it was measured to be behind.
+  kAdjusted,
 };
 template <>
 struct EnumText<RowClock> {
@@ -50,8 +58,10 @@ struct EnumText<RowClock> {
 // One allocation: one pod of one job in one attempt. With `from_ms` it names one row.
 struct AllocationId {
   JobId job;
+  // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
-  std::uint32_t attempt = 0;  // counts the job's attempts
+  // Counts the job's attempts, from 1. 0: a job that was found running.
+  std::uint32_t attempt = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -64,15 +74,25 @@ struct AllocationId {
 // `milligpu` from from_ms to to_ms, the latter excluded.
 struct LedgerRow {
   AllocationId allocation;
+  // The first instant of the interval.
   TimeMs from_ms = 0;
-  TimeMs to_ms = 0;  // > from_ms; empty intervals make no row
-  AccountId holder;  // whose job it is
-  AccountId payer;   // an account, kPlatform or kUnassigned
+  // The first instant after it, always above `from_ms`: empty intervals make no row.
+  TimeMs to_ms = 0;
+  // The account whose job it is.
+  AccountId holder;
+  // An account, kPlatform or kUnassigned.
+  AccountId payer;
+  // What the GPU time was; it decides who pays.
   UsageState state = UsageState::kUsed;
+  // The node whose GPUs were held.
   NodeId node;
+  // The GPU product of that node, as NodeSpec::product names it.
   std::string product;
+  // The amount held during the interval. Negative in a row that corrects another.
   MilliGpu milligpu = 0;
-  std::uint64_t corrects = 0;  // fact number of the row that this one corrects, 0 = none
+  // The number of the fact whose row this one corrects. 0: it corrects none.
+  std::uint64_t corrects = 0;
+  // The clock by which `to_ms` was read.
   RowClock clock = RowClock::kService;
 
   template <class V>
@@ -106,9 +126,12 @@ class Ledger {
   // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. Further rows correct
   // a wrong one, such as a row with a negative amount.
   void add(const LedgerRow& row);
-  std::uint64_t rows() const { return rows_; }  // ever added
-  GpuTime total() const { return total_; }      // of all of them: the sum of sums()
-  GpuTime of_node(NodeId node) const;           // 0 if it has no rows, or was dropped
+  // Returns how many rows were ever added, before a restored checkpoint too.
+  std::uint64_t rows() const { return rows_; }
+  // Returns the amount of all of them: the sum of sums().
+  GpuTime total() const { return total_; }
+  // Returns the node's sum. 0 if it has no rows, or was dropped.
+  GpuTime of_node(NodeId node) const;
   // Drops the sum of a node that is gone and whose bill is closed. The totals stay.
   void drop_node(NodeId node) { by_node_.erase(node); }
   // By key, for keys with rows; and by node, for nodes that were not dropped.

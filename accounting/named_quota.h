@@ -28,6 +28,7 @@ class NamedQuota {
   using Nodes = std::vector<AccountNode>;  // by id, as the tree has them
 
   explicit NamedQuota(ProductId product) : product_(product) {}
+  // The product that all sums are of; never kOfAny.
   ProductId product() const { return product_; }
 
   // Reads the account again, and those above it: its quota changed, or what it holds. O(depth).
@@ -47,6 +48,7 @@ class NamedQuota {
 
  private:
   struct Row {
+    // The three figures of the list at the top.
     MilliGpu promised = 0, by_name = 0, of_any = 0;
     MilliGpu promised_below = 0, by_name_below = 0;  // sums of its children's
   };

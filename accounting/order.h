@@ -35,10 +35,15 @@ namespace subak {
 
 // Values are durable (policy facts): append only.
 enum class OrderPolicy : std::uint8_t {
-  kTargetShare,  // the default
+  // The default.
+  kTargetShare,
+  // Decayed usage by shares, exact at each instant.
   kExact,
-  kUsageTick,  // Slurm's rule
-  kDrf,        // has no memory
+  // Slurm's rule: usage as of the last tick.
+  kUsageTick,
+  // Allocation by shares. It has no memory of usage.
+  kDrf,
+  // Submit time alone, over all accounts.
   kFifo,
 };
 template <>
@@ -49,27 +54,41 @@ struct EnumText<OrderPolicy> {
 
 // Constants of target-share, named so that commands can show them and the simulation can vary them.
 struct TargetShareRule {
-  double gain = 32;  // how strongly the target answers to surplus
-  double lo = 0.5;   // no target falls below this part of its share
+  // How strongly the target answers to the surplus. 0: not at all.
+  double gain = 32;
+  // No target falls below this part of its share.
+  double lo = 0.5;
 };
 
 // The fields of one child with startable demand that a rule reads.
 struct Sibling {
+  // Breaks the last tie.
   AccountId id;
+  // Its weight among its siblings. order_keys() says what 0 means.
   double shares = 0;
-  MilliGpu alloc = 0;  // held + running
-  MilliGpu next = 0;   // what its next job will take (kTargetShare)
+  // Held and running together.
+  MilliGpu alloc = 0;
+  // What its next job will take. Only kTargetShare reads it.
+  MilliGpu next = 0;
+  // The effective quota of all products together. 0: it has none.
   MilliGpu quota = 0;
-  bool within_quota = false;  // its next job would be within quota, at every level below too
-  double surplus = 0;         // surplus + adjustment, decayed to now, in milli-GPU x ms
-  double usage = 0;           // decayed to now (kUsageTick: as of the last tick), likewise
-  TimeMs submit_ms = 0;       // of its next job (kFifo)
+  // Its next job would be within quota, at every level below too.
+  bool within_quota = false;
+  // Surplus and adjustment, decayed to now, in milli-GPU x ms.
+  double surplus = 0;
+  // Decayed usage, in milli-GPU x ms, as of now; for kUsageTick as of the last tick.
+  double usage = 0;
+  // Of its next job. Only kFifo reads it.
+  TimeMs submit_ms = 0;
 };
 
 // The sort key of a sibling: smaller first; ties by the second key, then id. Total order.
 struct OrderKey {
-  int band = 1;  // 0: within quota; 1: by the rule; 2: shares 0
+  // 0: within quota. 1: by the rule. 2: it has shares 0.
+  int band = 1;
+  // By the rule: the less, the earlier.
   double first = 0;
+  // Breaks ties of `first`.
   double second = 0;
   AccountId id;
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
@@ -104,7 +123,6 @@ class UsageTick {
   // Half-life 0: no decay; else at least a second. The period is positive (both asserted).
   // `charge_at_end`: the end of a job charges its time since the last tick, as Slurm does; without
   // it that time is never charged.
-  // without it, never.
   UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);
   // Starts a job; `rate` in milli-GPU. Call advance(tree, t) before an event at t, and before
   // reading usage().

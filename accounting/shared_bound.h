@@ -22,13 +22,20 @@
 
 namespace subak {
 
+// The bound in its two parts. Callers take both from core/limits.h.
 struct SharedBound {
-  std::size_t most = 0;     // for all accounts
-  std::size_t reserve = 0;  // beyond it
+  // For all accounts.
+  std::size_t most = 0;
+  // Beyond `most`, for accounts that have few.
+  std::size_t reserve = 0;
 
+  // An account with fewer than this has few, however little of the reserve is left.
   static constexpr std::size_t kFewest = 16;
-  static constexpr std::size_t kHeavyPart = 16;  // of `most`
-  static constexpr std::size_t kFewPart = 8;     // of the rest of the reserve
+  // A subtree with this part of `most` is heavy.
+  static constexpr std::size_t kHeavyPart = 16;
+  // An account with less than this part of the rest of the reserve has few.
+  static constexpr std::size_t kFewPart = 8;
+  // Returns the count from which a subtree is heavy; at least 1.
   std::size_t heavy() const { return std::max<std::size_t>(most / kHeavyPart, 1); }
 };
 

@@ -24,6 +24,7 @@ class UnlentQuota {
   using Nodes = std::vector<AccountNode>;  // by id, as the tree has them
 
   explicit UnlentQuota(ProductId product) : product_(product) {}
+  // The product that the sums are of; kOfAny: all together.
   ProductId product() const { return product_; }
 
   // Reads the account again, and those above it: its quota or `lend` changed, or what it holds.

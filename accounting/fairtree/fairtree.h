@@ -28,23 +28,37 @@ namespace subak {
 
 // One row of the tree: an account (user empty) or a user in it.
 struct ShareRow {
+  // The name of the account, unique among accounts.
   std::string account;
-  std::string user;    // empty for an account
-  std::string parent;  // of an account; of a user row: its account (or empty)
+  // Empty for an account.
+  std::string user;
+  // The account above. Of a user's row: its account, or empty.
+  std::string parent;
+  // Not negative. Its part of the siblings' shares is S.
   std::int64_t shares = 1;
-  bool parent_shares = false;  // Slurm's FairShare=parent
-  double raw_usage = 0;        // in any unit; of an account: all below it included
-  std::int64_t order = 0;      // position among its siblings; breaks ties that the rule leaves
+  // Slurm's FairShare=parent.
+  bool parent_shares = false;
+  // In any unit. Of an account: with all that is below it.
+  double raw_usage = 0;
+  // Its position among its siblings. It breaks ties that the rule leaves.
+  std::int64_t order = 0;
 };
 
+// The result for one row, in Slurm's terms. Parts are of 1.
 struct ShareFactors {
+  // As in the row.
   std::string account;
   std::string user;
-  double norm_shares = 0;           // Fair Tree: among its siblings; classic: of the whole
-  double norm_usage = 0;            // as part of the root's
-  double effective_usage = 0;       // Fair Tree: as part of its parent's
-  double level_fs = 0;              // +infinity where unused, and for parent_shares
-  std::optional<double> fairshare;  // under Fair Tree users have one, accounts none
+  // Fair Tree: its part among its siblings. Classic: its part of the whole tree.
+  double norm_shares = 0;
+  // Its usage as a part of the root's.
+  double norm_usage = 0;
+  // Fair Tree: its usage as a part of its parent's. Classic: E.
+  double effective_usage = 0;
+  // Fair Tree: S / U; +infinity without usage, and for parent_shares. The highest comes first.
+  double level_fs = 0;
+  // The factor, 0 to 1. Under Fair Tree only users have one.
+  std::optional<double> fairshare;
 };
 
 // kDocumented: as above. kAsShipped: as Slurm's program does it, without the merge of tied

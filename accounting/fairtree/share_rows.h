@@ -10,17 +10,24 @@
 
 namespace subak {
 
+// The tree. Its indexes are those of the rows.
 struct ShareTree {
   struct Node {
+    // Not null.
     const ShareRow* row = nullptr;
-    std::size_t above = 0;  // nearest ancestor account without parent_shares
+    // The nearest account above it without parent_shares.
+    std::size_t above = 0;
     // Rows whose `above` is this one, without parent_shares accounts.
     std::vector<std::size_t> below;
-    double level_shares = 0;  // sum of their shares; parent_shares rows count 0
+    // The sum of their shares. Rows with parent_shares count 0.
+    double level_shares = 0;
     bool is_user() const { return !row->user.empty(); }
   };
-  std::vector<Node> nodes;            // as the rows
-  std::vector<std::size_t> top_down;  // every row, parents first
+  // As the rows.
+  std::vector<Node> nodes;
+  // Every row, parents first.
+  std::vector<std::size_t> top_down;
+  // The one row without a parent.
   std::size_t root = 0;
 };
 

@@ -35,6 +35,7 @@ namespace subak {
 
 // An amount wanted below `leaf`: each product once, amounts >= 0.
 struct Demand {
+  // The account whose job it is.
   AccountId leaf;
   std::span<const ProductDemand> amounts;
   MilliGpu total() const;
@@ -42,10 +43,14 @@ struct Demand {
 
 // The question about a demand.
 enum class Asking {
-  kStart,    // now, beside current holds: hold, limits, borrow
-  kAmounts,  // the same without hold, for the walk, which leaves out held accounts
-  kSubmit,   // ever: drain, and rules that bind even with nothing else held
-  kReplace,  // the same without drain, for a job that may have been there before
+  // To start now, beside current holds: hold, limits, borrow.
+  kStart,
+  // The same without hold, for the walk, which leaves out held accounts.
+  kAmounts,
+  // Ever: drain, and rules that bind even with nothing else held.
+  kSubmit,
+  // As kSubmit without drain, for a job that may have been there before.
+  kReplace,
 };
 
 // The rules of the list at the top.
@@ -53,15 +58,22 @@ enum class BindingKind { kHold, kDrain, kLimit, kBorrow, kLend };
 
 // One rule that binds a demand, with its figures.
 struct Binding {
+  // Which rule of the list at the top.
   BindingKind kind = BindingKind::kLimit;
-  AccountId subject;  // the node whose rule it is; for lend, one of the accounts that do not lend
-  ProductId product;  // the rule's; none: over all products
-  MilliGpu need = 0;  // the part of the demand that the rule counts
-  MilliGpu have = 0;  // the part of that which the rule leaves now; >= 0
-  MilliGpu used = 0;  // the amount that counts already; for borrow: the borrowed amount
-  MilliGpu most =
-      0;  // the most that the rule allows; for borrow: beyond quota; lend: what is not lent
-  bool never = false;  // even with nothing else held
+  // The node whose rule it is. For lend: one of the accounts that do not lend.
+  AccountId subject;
+  // The product of the rule. None: it is over all products.
+  ProductId product;
+  // The part of the demand that the rule counts.
+  MilliGpu need = 0;
+  // The part of that which the rule leaves now; at least 0.
+  MilliGpu have = 0;
+  // The amount that counts already. For borrow: the borrowed amount.
+  MilliGpu used = 0;
+  // The most that the rule allows. For borrow: beyond quota. For lend: what is not lent.
+  MilliGpu most = 0;
+  // It binds even with nothing else held.
+  bool never = false;
   // Binds any other demand of this size below the subject too, of any product.
   bool any_product = false;
 };
@@ -70,13 +82,20 @@ struct Binding {
 // makes it from a node. A caller without a tree (admission's View) fills in the rules alone: then
 // nothing is held.
 struct Rules {
+  // The account, for Binding::subject.
   AccountId subject;
-  std::span<const ProductDemand> quota, limit;  // by product; `quota` is the effective one
-  std::optional<MilliGpu> borrow;               // none: unlimited
-  bool held = false, draining = false;          // the account's hold and drain
-  std::span<const ProductLevel> levels;         // what the account holds, by product
-  MilliGpu alloc = 0;                           // the sum of `levels`
+  // By product. `quota` is the effective one.
+  std::span<const ProductDemand> quota, limit;
+  // None: unlimited.
+  std::optional<MilliGpu> borrow;
+  // The account's hold and drain.
+  bool held = false, draining = false;
+  // What the account holds, by product.
+  std::span<const ProductLevel> levels;
+  // The sum of `levels`.
+  MilliGpu alloc = 0;
 };
+// Returns views into the node, valid until it changes.
 Rules rules_of(const AccountNode& node);
 
 // Returns the first rule of this account alone that binds `amounts`, in the order of the list
@@ -128,9 +147,12 @@ inline bool within_quota(const AccountTree& tree, const Demand& demand,
 
 // An account promises its children more than its own quota can hold.
 struct Overpromise {
+  // The account whose promise would be broken.
   AccountId parent;
-  MilliGpu beyond = 0;  // children's quotas that its quotas of the same products do not hold
-  MilliGpu any = 0;     // its own quota of any product, which is less
+  // Children's quotas that its quotas of the same products do not hold.
+  MilliGpu beyond = 0;
+  // Its own quota of any product, which is less.
+  MilliGpu any = 0;
 };
 // Checks an edit that gives the account of `path` this quota (as configured; empty: the sum of its
 // children's). Returns the first promise that the edit would break: at the account itself, or at
