@@ -13,19 +13,24 @@
 
 namespace subak::ready {
 
+// Stands for no slot: the end of a line, or a job that is not there.
 inline constexpr std::uint32_t kNoSlot = FlatIndex::kNone;
 
 // One job, in 40 bytes. `left` and `right` are the subtrees of the slot in its line; only line.cc
 // changes them.
 struct Slot {
   JobId id;
+  // Since when the job waits.
   TimeMs submit_ms = 0;
+  // Higher comes first in the line.
   std::int32_t priority = 0;
+  // With `kind` it names the line of the job.
   AccountId leaf;
   std::uint32_t kind = 0;
   std::uint32_t left = kNoSlot;
   std::uint32_t right = kNoSlot;
-  bool live = false;  // false: a tombstone, or free
+  // False: a tombstone, or free.
+  bool live = false;
 };
 
 // Slot numbers are dense and reused. A number stays with its job until free(), so a heap may still
@@ -55,8 +60,11 @@ class JobTable {
   std::size_t slots() const { return slots_.size(); }
 
  private:
+  // By number.
   std::vector<Slot> slots_;
+  // Numbers that insert() may use again.
   std::vector<std::uint32_t> free_;
+  // From the id to the number of live slots.
   FlatIndex index_;
 };
 

@@ -14,11 +14,16 @@ namespace subak::ready {
 // 24 bytes. It has a copy of the head's sort key, so that a comparison of lines reads no slot
 // unless they tie.
 struct Line {
+  // The number of the kind in the index.
   std::uint32_t kind = 0;
-  std::uint32_t root = kNoSlot;  // none: the line is empty
-  std::uint32_t head = kNoSlot;  // the first in line
-  std::int32_t priority = 0;     // of the head
-  TimeMs submit_ms = 0;          // of the head
+  // The root of the treap. None: the line is empty.
+  std::uint32_t root = kNoSlot;
+  // The first job in line.
+  std::uint32_t head = kNoSlot;
+  // Of the head.
+  std::int32_t priority = 0;
+  // Of the head.
+  TimeMs submit_ms = 0;
 };
 
 // True if a comes before b in a line. A total order.

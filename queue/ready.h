@@ -38,8 +38,10 @@ class Walk;
 
 // The cost of one job of a shape before its placement is known.
 struct ShapeCost {
-  MilliGpu milligpu = 0;  // least cost of the gang, for the quota band, the order and limits
-  ProductId product;      // the one product that it can use; none if several would do
+  // The least cost of the gang, for the quota band, the order and limits.
+  MilliGpu milligpu = 0;
+  // The one product that it can use. None: several would do.
+  ProductId product;
   friend bool operator==(const ShapeCost&, const ShapeCost&) = default;
 };
 // Pure while the fleet does not change.
@@ -47,13 +49,19 @@ using CostOf = std::function<ShapeCost(ShapeId)>;
 
 // The fields of a waiting job that the queue needs.
 struct ReadyJob {
+  // Unique in the queue.
   JobId id;
-  AccountId leaf;  // the user's node (or an account, for jobs without a user)
+  // The user's node, or an account for jobs without a user.
+  AccountId leaf;
+  // Its request, by the fleet's number.
   ShapeId shape;
-  std::int32_t priority = 0;  // class value: higher first, within its team
+  // Its class: higher first, within its team.
+  std::int32_t priority = 0;
+  // Since when it waits; the earlier comes first.
   TimeMs submit_ms = 0;
 };
 
+// The waiting jobs of all clusters, and the passes over them.
 class ReadyQueue {
  public:
   // `cost_of` returns the cost of a shape in the fleet. The queue calls it when jobs of the shape
@@ -70,7 +78,9 @@ class ReadyQueue {
   // Says that the fleet changed, and so perhaps the costs of shapes. O(1); the next pass or sum
   // calls `cost_of`.
   void costs_changed();
+  // True if the job waits. O(1).
   bool contains(JobId id) const;
+  // Returns the number of waiting jobs. O(1).
   std::size_t size() const;
   // Returns the shapes of all waiting jobs, by id.
   std::vector<ShapeId> waiting_shapes() const;
@@ -79,8 +89,10 @@ class ReadyQueue {
   std::optional<JobId> oldest(ShapeId shape) const;
   // Figures of the waiting jobs, for metrics that are read now and then. Both lists by id. O(jobs).
   struct Census {
+    // How many jobs of each shape wait.
     std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // jobs
-    std::vector<std::pair<AccountId, TimeMs>> oldest;       // by leaf: the earliest submit time
+    // By leaf: the earliest submit time.
+    std::vector<std::pair<AccountId, TimeMs>> oldest;
   };
   Census census() const;
   // Returns the jobs at this node, in order, for lists and explanations. O(n log n) of them.
@@ -92,12 +104,16 @@ class ReadyQueue {
   // One child that was compared at a node, with the figures that decided; the node itself for its
   // own jobs.
   struct Compared {
+    // The figures that the rule read.
     Sibling sibling;
-    double target = 0;  // target share, of 1 among these (targets())
+    // Its target share, of 1 among these (targets()).
+    double target = 0;
   };
   // The children with startable demand that were compared at one node, the first first.
   struct Level {
+    // The account whose children were compared.
     AccountId node;
+    // In the order of the rule, so the one that was taken comes first.
     std::vector<Compared> compared;
   };
 

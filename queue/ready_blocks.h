@@ -15,19 +15,24 @@
 
 namespace subak::ready {
 
+// No cost is at or above it, so nothing is blocked.
 inline constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
 // Deeper than every account.
 inline constexpr std::uint32_t kNoDepth = std::numeric_limits<std::uint32_t>::max();
 
 // The blocks at a node and above it, as they bind the node's jobs.
 struct Scope {
-  MilliGpu limit = kNoLimit;  // jobs that cost as much, or more, are blocked
-  std::uint64_t version = 0;  // rises with each block of a shape or an account in this scope
+  // Jobs that cost as much, or more, are blocked.
+  MilliGpu limit = kNoLimit;
+  // Rises with each block of a shape or an account in this scope.
+  std::uint64_t version = 0;
 };
 
 // A job that no block stops.
 struct OpenJob {
-  std::uint32_t slot = kNoSlot;  // none: all are blocked
+  // None: all are blocked.
+  std::uint32_t slot = kNoSlot;
+  // What its kind costs, in milli-GPU.
   MilliGpu cost = 0;
 };
 
@@ -85,14 +90,20 @@ class Blocks {
   };
   // The blocks at one account.
   struct AtNode {
+    // The least that block_account() was called with here.
     MilliGpu limit = kNoLimit;
+    // The version of the last change of `limit`.
     std::uint64_t limit_version = 0;
-    bool at_or_below = false;          // a job, a line or an account is blocked here or below
-    bool jobs = false;                 // some of its own jobs are
-    std::vector<std::uint32_t> lines;  // blocked kinds of its own jobs, ascending
+    // A job, a line or an account is blocked here or below.
+    bool at_or_below = false;
+    // Some of its own jobs are blocked.
+    bool jobs = false;
+    // The blocked kinds of its own jobs, ascending.
+    std::vector<std::uint32_t> lines;
     // Kinds of its own jobs with the depth that line_borrows() gave them, ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> borrowing;
-    std::vector<Cursor> cursors;  // by kind
+    // By kind.
+    std::vector<Cursor> cursors;
     void clear();
   };
 
@@ -104,14 +115,22 @@ class Blocks {
   AtNode& block_jobs_at(AccountId leaf);
   std::uint32_t line_open(AtNode& node, const Line& line);
 
+  // Borrowed until the next begin().
   const Index* index_ = nullptr;
+  // Counts the calls of begin(), so that marks of earlier passes mean nothing.
   std::uint64_t pass_ = 0;
-  std::uint64_t version_ = 0;                 // counts blocks of shapes and accounts
-  std::uint64_t shape_version_ = 0;           // version of the last block of a shape
-  std::vector<std::uint64_t> blocked_kinds_;  // pass number, by kind
-  std::vector<bool> blocked_jobs_;            // by slot
-  std::vector<std::uint32_t> blocked_list_;   // the slots among them, to clear them
-  bool any_line_ = false;                     // a line is blocked, or borrows
+  // Counts the blocks of shapes and accounts in this pass.
+  std::uint64_t version_ = 0;
+  // The version of the last block of a shape.
+  std::uint64_t shape_version_ = 0;
+  // By kind: the number of the pass that blocked it last.
+  std::vector<std::uint64_t> blocked_kinds_;
+  // By slot.
+  std::vector<bool> blocked_jobs_;
+  // The slots that are set there, to clear them.
+  std::vector<std::uint32_t> blocked_list_;
+  // A line is blocked, or borrows.
+  bool any_line_ = false;
   Visited<AtNode> nodes_;
 };
 

@@ -18,23 +18,30 @@ namespace subak::ready {
 
 // A child with startable demand; the node itself stands for its own jobs.
 struct Child {
+  // The child, or the node itself.
   AccountId id;
   // Index of an open kind, as of Blocks::find_witness().
   std::uint32_t witness = 0;
   // Milli-GPU of its next job; for an inner node a lower bound, until it is the first.
   MilliGpu next = 0;
-  TimeMs stands_until = kForever;  // validity of `next`, if nothing changes below the child
-  std::int32_t priority = 0;       // of its next job, where `by_class`
-  bool by_class = false;           // a user, or the node itself
-  double value = 0;                // decayed surplus or usage at the pass's instant
+  // Until when `next` is valid, if nothing changes below the child.
+  TimeMs stands_until = kForever;
+  // Of its next job, where `by_class` is set.
+  std::int32_t priority = 0;
+  // It is a user, or the node itself: only the highest class takes part.
+  bool by_class = false;
+  // Its decayed surplus or usage at the pass's instant, in milli-GPU x ms.
+  double value = 0;
 };
 
 // One visited node: its children with startable demand, their order, and its next job once it is
 // known. Candidates fills it in; the walk reads it and tells the next jobs.
 class Contenders {
  public:
+  // Makes it a node that was not visited.
   void clear();
-  const std::vector<Child>& children() const { return children_; }  // by id
+  // By id.
+  const std::vector<Child>& children() const { return children_; }
   // Returns the node's next job; nullptr if it must be found (again).
   const NextJob* next() const { return next_known_ ? &next_ : nullptr; }
   // Sets it. It stays until a block or a change at or below the node.
@@ -51,17 +58,25 @@ class Contenders {
 
  private:
   friend class Candidates;
-  Child* child(AccountId id);  // nullptr if it has no startable demand
+  // Returns the child; nullptr if it has no startable demand.
+  Child* child(AccountId id);
 
   std::vector<Child> children_;
-  SiblingOrder order_;              // of the children that take part
-  std::vector<AccountId> touched_;  // children whose allocation or next job changed
-  std::uint64_t seen_ = 0;          // version of the scope that children_ reflects
-  NextJob next_;                    // if next_known_
+  // Of the children that take part.
+  SiblingOrder order_;
+  // Children whose allocation or next job changed since the last refresh.
+  std::vector<AccountId> touched_;
+  // The version of the scope that children_ reflects.
+  std::uint64_t seen_ = 0;
+  // Valid if next_known_ is set.
+  NextJob next_;
   bool next_known_ = false;
-  bool expanded_ = false;  // children_ is filled in
-  bool unranked_ = false;  // order_ must be made again
-  bool fresh_ = false;     // expanded, and all_compared() was not called
+  // children_ is filled in.
+  bool expanded_ = false;
+  // order_ must be made again.
+  bool unranked_ = false;
+  // It is expanded, and all_compared() was not called yet.
+  bool fresh_ = false;
 };
 
 // All visited nodes. After refresh() a node has exactly the children with a job that no block

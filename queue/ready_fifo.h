@@ -40,8 +40,10 @@ class Fifo {
  private:
   // One job, by its position.
   struct Place {
+    // The number of the kind.
     std::uint32_t kind = 0;
-    std::uint32_t at = 0;  // in the kind's heap
+    // The position in the kind's heap.
+    std::uint32_t at = 0;
   };
   // Begins again with the top of each kind's heap.
   void restart();
@@ -52,8 +54,10 @@ class Fifo {
   void pop();
 
   Index* index_ = nullptr;
+  // Index::heap_version() when front_ was made.
   std::uint64_t version_ = 0;
-  std::vector<Place> front_;  // a heap, oldest first
+  // A heap, the oldest job on top.
+  std::vector<Place> front_;
 };
 
 }  // namespace subak::ready

@@ -14,10 +14,15 @@ namespace subak::ready {
 
 // The arguments of a pass, as of ReadyQueue::Pass. All of them are borrowed.
 struct PassSetup {
+  // Not null.
   const AccountTree* tree = nullptr;
+  // The rule by which siblings are ordered.
   OrderPolicy policy = OrderPolicy::kTargetShare;
+  // The constants of target-share; not null.
   const TargetShareRule* rule = nullptr;
+  // May be null, except under kUsageTick.
   const UsageTick* tick = nullptr;
+  // The one instant of the pass.
   TimeMs now = 0;
 };
 
@@ -33,7 +38,9 @@ class Figures {
  public:
   // Begins a pass. `index` must be up to date with the tree (Index::sync()); both are borrowed.
   void begin(const Index& index, const PassSetup& setup);
+  // The arguments of this pass.
   const PassSetup& setup() const { return setup_; }
+  // The pass's instant, in the form that meters take.
   const DecayInstant& instant() const { return instant_; }
 
   // Returns the figure that the policy decays or sums, in milli-GPU x ms: the surplus, or the
@@ -67,7 +74,8 @@ class Figures {
   const Index* index_ = nullptr;
   PassSetup setup_;
   DecayInstant instant_;
-  std::vector<MilliGpu> taken_;  // by account id; empty before the first take()
+  // What this pass took, by account id. Empty before the first take().
+  std::vector<MilliGpu> taken_;
 };
 
 }  // namespace subak::ready

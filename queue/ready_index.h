@@ -25,10 +25,14 @@ namespace subak::ready {
 // A shape with waiting jobs. For a pass its jobs differ only by their position in the line. Kinds
 // are numbered densely and numbers are reused; no decision depends on a number.
 struct Kind {
+  // The shape; no other kind has it.
   ShapeId shape;
-  ShapeCost cost;  // as of the last sync()
+  // As of the last sync().
+  ShapeCost cost;
+  // Waiting jobs, from 1.
   std::size_t jobs = 0;
-  std::uint32_t place = 0;  // a hint: its last known index in TreeNode::below
+  // A hint: its last known index in TreeNode::below.
+  std::uint32_t place = 0;
   // A binary heap of the slots by (submit time, id), tombstones included. Tombstones leave when
   // they reach the top or outnumber half of the jobs.
   std::vector<std::uint32_t> by_age;
@@ -37,34 +41,50 @@ struct Kind {
 // The jobs of one kind below a node.
 struct KindCount {
   std::uint32_t kind = 0;
+  // How many wait below the node, from 1.
   std::uint32_t jobs = 0;
-  MilliGpu milligpu = 0;  // of one job
+  // The cost of one job.
+  MilliGpu milligpu = 0;
 };
 
 // One node of the account tree, as the queue sees it.
 struct TreeNode {
-  std::vector<Line> lines;       // own jobs; by the order of their heads
-  std::vector<KindCount> below;  // of the nodes below; the cheapest first, then by kind
-  MilliGpu milligpu = 0;         // own and below
+  // Of its own jobs, by the order of their heads.
+  std::vector<Line> lines;
+  // Of the nodes below: the cheapest first, then by kind.
+  std::vector<KindCount> below;
+  // The cost of all jobs, its own and those below.
+  MilliGpu milligpu = 0;
 };
 
 // The fields of every sibling that a walk reads, close together in memory. The first part changes
 // only with an edit of the tree, the second with the jobs.
 struct NodeSummary {
+  // From AccountSpec::shares.
   double shares = 0;
+  // The sum of its effective quota.
   MilliGpu quota = 0;
+  // None for the root.
   AccountId parent;
-  std::uint32_t first_child = 0;  // in Index::children_
+  // Its children are `child_count` entries of Index::children_ from here on.
+  std::uint32_t first_child = 0;
   std::uint32_t child_count = 0;
+  // From AccountSpec: it is a person; an operator holds it.
   bool user : 1 = false;
   bool held : 1 = false;
-  bool held_below : 1 = false;  // some node below is held
-  bool own_quota : 1 = false;   // not the sum of the children's
+  // Some node below is held.
+  bool held_below : 1 = false;
+  // Its quota is configured, not the sum of its children's.
+  bool own_quota : 1 = false;
 
-  std::uint32_t jobs = 0;  // own and below
+  // Its own and those below.
+  std::uint32_t jobs = 0;
+  // Jobs whose leaf it is.
   std::uint32_t own_jobs = 0;
-  std::uint32_t changes = 0;  // rises when a job comes or goes, own or below
-  std::int32_t priority = 0;  // of the first of its own jobs
+  // Rises when a job comes or goes, its own or below.
+  std::uint32_t changes = 0;
+  // Of the first of its own jobs.
+  std::int32_t priority = 0;
   // The least cost of its next job: of its first job at a leaf, else of its cheapest.
   MilliGpu least_next = 0;
 };
@@ -145,15 +165,20 @@ class Index {
   void check_node(AccountId id) const;
 
   JobTable jobs_;
-  std::vector<TreeNode> nodes_;  // index = account id
+  // By account id.
+  std::vector<TreeNode> nodes_;
+  // By number; free numbers have no jobs.
   std::vector<Kind> kinds_;
   std::vector<std::uint32_t> free_kinds_;
   std::map<ShapeId, std::uint32_t> by_shape_;
   CostOf cost_of_;
+  // costs_changed() was called since the last sync_costs().
   bool costs_stale_ = false;
   std::uint64_t heap_version_ = 0;
 
-  std::vector<NodeSummary> summaries_;  // index = account id
+  // By account id, as of summaries_version_ of the tree summaries_of_.
+  std::vector<NodeSummary> summaries_;
+  // The children of all nodes, those of one node together.
   std::vector<AccountId> children_;
   const AccountTree* summaries_of_ = nullptr;
   std::uint64_t summaries_version_ = 0;

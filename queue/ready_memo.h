@@ -15,12 +15,16 @@
 
 namespace subak::ready {
 
+// Later than every instant: the result does not end with time.
 inline constexpr TimeMs kForever = std::numeric_limits<TimeMs>::max();
 
 // The next job of a node, or of its own jobs.
 struct NextJob {
-  std::uint32_t slot = kNoSlot;  // none: nothing below can start
-  bool within_quota = false;     // at every level below the node
+  // None: nothing below can start.
+  std::uint32_t slot = kNoSlot;
+  // It is so at every level below the node.
+  bool within_quota = false;
+  // What the job costs, in milli-GPU.
   MilliGpu cost = 0;
   // It is the next job up to this instant, if nothing changes at or below the node.
   TimeMs until = kForever;
@@ -54,18 +58,23 @@ class Memos {
 
  private:
   struct Memo {
-    std::uint64_t epoch = 0;  // epoch_ when it was made
-    Changes seen;             // then
+    // The value of epoch_ when it was made; else the memo is void.
+    std::uint64_t epoch = 0;
+    // The counts of the node at that time.
+    Changes seen;
     NextJob next;
+    // The instant of the pass that found it.
     TimeMs from = 0;
   };
 
   const Index* index_ = nullptr;
   const Figures* figures_ = nullptr;
   const Blocks* blocks_ = nullptr;
-  std::vector<Memo> memos_;  // index = account id
+  // By account id.
+  std::vector<Memo> memos_;
   std::uint64_t epoch_ = 0;
-  std::uint64_t index_epoch_ = 0;  // the index's when epoch_ began
+  // The index's epoch when epoch_ began.
+  std::uint64_t index_epoch_ = 0;
   OrderPolicy policy_ = OrderPolicy::kTargetShare;
   TargetShareRule rule_;
 };

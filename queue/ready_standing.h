@@ -32,7 +32,8 @@ class Standings {
     AccountId node_;
     Standing* standing_ = nullptr;
     std::size_t first_ = 0;
-    bool alone_ = false;  // no other child takes part
+    // No other child takes part.
+    bool alone_ = false;
     double surplus_ = 0, rate_ = 0;
     // By index; target 0: it takes no part.
     std::array<double, kFewSiblings> value_, target_, cost_, key_;
@@ -61,27 +62,38 @@ class Standings {
   // A child as its parent last read it.
   struct Entrant {
     AccountId id;
-    std::int32_t priority = 0;  // of its next job, where `by_class`
+    // Of its next job, where `by_class` is set.
+    std::int32_t priority = 0;
     bool by_class = false;
     bool leaf = false;
-    std::uint32_t slot = kNoSlot;  // its next job until `until`, if known
+    // Its next job until `until`, if that is known.
+    std::uint32_t slot = kNoSlot;
     double shares = 0;
     DecayedMeter::Course surplus;
-    double rate = 0;  // of the surplus, in milli-GPU
+    // Of the surplus, in milli-GPU.
+    double rate = 0;
     MilliGpu alloc = 0;
-    MilliGpu least = 0;  // of its next job
-    MilliGpu next = 0;   // cost of that job until `until`; then it is `least` again
+    // The least that its next job costs.
+    MilliGpu least = 0;
+    // The cost of its next job until `until`. Then it is `least` again.
+    MilliGpu next = 0;
     TimeMs until = kForever;
-    Changes seen;  // when this was read
+    // Its counts when this was read.
+    Changes seen;
   };
   // The children of one node at the last call.
   struct Standing {
-    std::uint64_t epoch = 0;      // the memos' when it was made
-    std::int64_t half_lives = 0;  // of the instants that the surpluses are for
+    // The epoch of the memos when it was made.
+    std::uint64_t epoch = 0;
+    // Of the instants that the surpluses are for.
+    std::int64_t half_lives = 0;
     TimeMs from = 0;
-    Changes own;                    // of the node
-    std::uint32_t last = 0;         // index of the child with the last result
-    std::vector<Entrant> entrants;  // by id
+    // The counts of the node when it was last read.
+    Changes own;
+    // The index of the child with the last result.
+    std::uint32_t last = 0;
+    // By id.
+    std::vector<Entrant> entrants;
   };
 
   // Both read again what changed since the last call. False: more changed than the known children
@@ -100,7 +112,8 @@ class Standings {
   const Index* index_ = nullptr;
   const Figures* figures_ = nullptr;
   Memos* memos_ = nullptr;
-  std::vector<Standing> standings_;  // index = account id
+  // By account id.
+  std::vector<Standing> standings_;
 };
 
 }  // namespace subak::ready

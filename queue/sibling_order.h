@@ -28,7 +28,9 @@ class SiblingOrder {
   // Computes all keys. The setup must outlive the siblings. O(n).
   void rank(const PassSetup& setup);
 
+  // The number of siblings that take part.
   std::size_t size() const { return siblings_.size(); }
+  // By index, so in the order of ids. Valid until add() or clear().
   const Sibling& operator[](std::size_t at) const { return siblings_[at]; }
   const std::vector<Sibling>& all() const { return siblings_; }
   // Returns the index of a sibling; size() if it takes no part.
@@ -56,10 +58,14 @@ class SiblingOrder {
   void sift(std::size_t at);
 
   const PassSetup* setup_ = nullptr;
-  std::vector<Sibling> siblings_;    // by id
-  std::vector<OrderKey> keys_;       // of siblings_
-  std::vector<double> targets_;      // of siblings_, if has_targets_
-  std::vector<std::uint32_t> heap_;  // of siblings_, if there are many
+  // By id.
+  std::vector<Sibling> siblings_;
+  // Of siblings_, by the same index.
+  std::vector<OrderKey> keys_;
+  // Of siblings_, if has_targets_ is set.
+  std::vector<double> targets_;
+  // Indexes of siblings_, the least key on top. Empty if there are few.
+  std::vector<std::uint32_t> heap_;
   bool has_targets_ = false;
 };
 

@@ -42,17 +42,22 @@ class Visited {
 
  private:
   struct Mark {
-    std::uint64_t pass = 0;  // the last pass that visited the account
-    std::uint32_t at = 0;    // in values_
+    // The last pass that visited the account.
+    std::uint64_t pass = 0;
+    // Its index in values_.
+    std::uint32_t at = 0;
   };
   // Most passes block nothing: then the answer needs no look at the marks.
   bool found(AccountId id) const { return count_ != 0 && marks_[id.value].pass == pass_; }
 
+  // The number of the present pass; 0: there was none.
   std::uint64_t pass_ = 0;
-  std::vector<Mark> marks_;  // index = account id
+  // By account id.
+  std::vector<Mark> marks_;
   // In order of the first visit, so that a short pass always uses the same memory.
   std::vector<std::unique_ptr<T>> values_;
-  std::uint32_t count_ = 0;  // of this pass
+  // The values of this pass: the first so many of values_.
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace subak::ready
