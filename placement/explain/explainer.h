@@ -29,21 +29,32 @@ class Explainer {
 
  private:
   struct Demand {
+    // The group of pods, and the filter of the nodes for them.
     const Pods* pods = nullptr;
     const Filter* filter = nullptr;
-    std::optional<MilliGpu> least_per_pod;  // of the matching nodes; none: no node matches
-    MilliGpu need = 0;                      // of all these pods, at the cheapest matching node
-    MilliGpu free = 0;             // for this job; if one product must do, of the product with most
-    std::int64_t slices_free = 0;  // the same for slices
+    // The least cost of one pod on the matching nodes. None: no node matches.
+    std::optional<MilliGpu> least_per_pod;
+    // What all these pods need, at the cheapest matching node.
+    MilliGpu need = 0;
+    // What is free for this job. If one product must do: of the product with most.
+    MilliGpu free = 0;
+    // The same for slices, as a count.
+    std::int64_t slices_free = 0;
     // Free, but not for this job: taints it does not tolerate; not ready, cordoned or drained;
     // reserved for other jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
-    MilliGpu spare = 0;  // on nodes that a gang reserves for its replacements
-    MilliGpu left = 0;   // on NVLink domains that are left to gangs
+    // Free on nodes that a gang reserves for its replacements.
+    MilliGpu spare = 0;
+    // Free on NVLink domains that are left to gangs.
+    MilliGpu left = 0;
+    // Those domains.
     std::set<DomainIndex> left_on;
-    MilliGpu computed = 0;  // in domains with a ComputeDomain of others, if the gang uses one
-    std::optional<NodeIndex> computed_on;                // the first of these nodes
-    const std::vector<NodeIndex>* backed_off = nullptr;  // nodes that rejected these pods
+    // Free in domains with a ComputeDomain of others, if the gang uses one.
+    MilliGpu computed = 0;
+    // The first node of these.
+    std::optional<NodeIndex> computed_on;
+    // The nodes that rejected these pods, ascending. nullptr: none.
+    const std::vector<NodeIndex>* backed_off = nullptr;
   };
 
   // explain.cc: structural reasons.
@@ -56,6 +67,7 @@ class Explainer {
   void conditions(const Demand& d);
   void reserved();
   void computed();
+  // Appends a reason and returns it. The reference is valid until the next call.
   Reason& add(ReasonToken token, std::string subject, std::int64_t need, std::int64_t have,
               std::string detail);
 
@@ -64,7 +76,8 @@ class Explainer {
   void wrong_slices(const Demand& d);
   std::int64_t free_slices(const PodShape& pod, NodeIndex i) const;
   std::string not_for_it(const Demand& d) const;
-  static std::string left_text(const Demand& d);  // where it is free and left to gangs
+  // Names the places where it is free and left to gangs.
+  static std::string left_text(const Demand& d);
   void capacity(const Demand& d);
   bool enough_gpus() const;
   void together();
@@ -152,9 +165,13 @@ class Explainer {
   const Scene& scene_;
   JobId owner_;
   bool fits_empty_;
-  std::vector<std::string> keepers_;  // jobs for which nodes are reserved
-  std::vector<std::string> holders_;  // jobs that are in the way, those with most GPUs first
+  // Jobs for which nodes are reserved.
+  std::vector<std::string> keepers_;
+  // Jobs that are in the way, those with most GPUs first.
+  std::vector<std::string> holders_;
+  // One for each group of pods, by rank.
   std::vector<Demand> demands_;
+  // The reasons found so far.
   std::vector<Reason> reasons_;
 };
 

@@ -40,6 +40,7 @@ namespace subak {
 // No figure is below zero, with one exception: books stored before overcommitted was a figure of
 // its own have the excess in unusable, negative.
 struct NodeBooks {
+  // Exact integrals; the list above explains them.
   GpuTime installed, allocated, idle, stranded, unusable, overcommitted;
   friend bool operator==(const NodeBooks&, const NodeBooks&) = default;
 };
@@ -58,6 +59,7 @@ struct DomainRules {
 
 class Fleet {
  public:
+  // Makes a fleet without nodes and shapes, with the default rules.
   Fleet();
   ~Fleet();
   Fleet(const Fleet&) = delete;
@@ -74,11 +76,16 @@ class Fleet {
   void remove_node(NodeId id, TimeMs now);
   // Returns nullptr if never seen or removed. Valid until the node is set or removed.
   const NodeSpec* node(NodeId id) const;
-  ClusterId cluster_of(NodeId id) const;  // none if never seen
-  bool drained(NodeId id) const;          // false if never seen
-  bool takes_pods(NodeId id) const;       // there, ready and fit, neither cordoned nor drained
-  std::vector<NodeId> nodes(ClusterId cluster) const;  // present nodes, by id; O(all nodes)
-  ProductId product_of(NodeId id) const;               // stays after removal, for the ledger
+  // None if the node was never seen.
+  ClusterId cluster_of(NodeId id) const;
+  // False if the node was never seen.
+  bool drained(NodeId id) const;
+  // True if the node is there, ready and fit, and neither cordoned nor drained.
+  bool takes_pods(NodeId id) const;
+  // Returns the present nodes, by id. O(all nodes).
+  std::vector<NodeId> nodes(ClusterId cluster) const;
+  // Stays after the removal of the node, for the ledger.
+  ProductId product_of(NodeId id) const;
 
   // GPU products by number. The fleet interns the product of each node.
   ProductId intern_product(std::string_view product);
@@ -93,7 +100,8 @@ class Fleet {
   const GangRequest& request(ShapeId shape) const;
   // The same, for callers that keep it beyond the shape's life.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
-  ClusterId cluster_of(ShapeId shape) const;  // the cluster of its request
+  // Returns the cluster of the shape's request.
+  ClusterId cluster_of(ShapeId shape) const;
   // What requests can cost at least, over the products and nodes that the fleet has seen. The order
   // and limits use it before a placement is known.
   const LeastCosts& costs() const;
@@ -113,7 +121,8 @@ class Fleet {
   // Sets the usage of non-GPU pods on the node that have no hold and are not in the bill. Replaces
   // the last value; dropped when the node goes. The node must be present.
   void set_others(NodeId id, const NodeUse& use);
-  const NodeUse& others(NodeId id) const;  // of a node that was seen
+  // The node must have been seen.
+  const NodeUse& others(NodeId id) const;
 
   // From now on, non-GPU pods leave this much on a node for each GPU that is free, wholly or in
   // part (docs/design/0064). Does not apply to the empty fleet, which says what could ever fit.
@@ -149,8 +158,10 @@ class Fleet {
   NodeBooks books(NodeId id, TimeMs now) const;
   // Continues integrals from a checkpoint; the node must be set right after, at the same `as_of`.
   void restore_books(NodeId id, const NodeBooks& books, TimeMs as_of);
-  NodeLevels levels(NodeId id) const;         // as of its last change; zeros if never seen
-  std::vector<ProductTotals> totals() const;  // by cluster, then product
+  // Returns the levels as of the node's last change; zeros if it was never seen.
+  NodeLevels levels(NodeId id) const;
+  // By cluster, then product.
+  std::vector<ProductTotals> totals() const;
   // Returns the sum of the totals of one product in all clusters; none: of all products. O(rows of
   // totals()).
   NodeLevels totals_of(ProductId product) const;

@@ -21,39 +21,62 @@
 
 namespace subak {
 
+// All that the fleet stores of one node, gone ones included. Only the methods of Fleet::Impl write
+// it.
 struct NodeState {
+  // False: the node was removed. What it holds must still be released.
   bool present = false;
+  // Subak's own cordon.
   bool drained = false;
   ClusterId cluster;
+  // As it was set last.
   NodeSpec spec;
+  // The number of its product; kAnyProduct's without GPUs.
   ProductId product;
-  DomainIndex domain = kNoArea;      // its clique, or a domain of its own
-  DomainIndex former = kNoArea;      // the clique whose label the node has lost
-  DomainIndex own_domain = kNoArea;  // for when the node is in no clique
+  // Its clique, or a domain of its own.
+  DomainIndex domain = kNoArea;
+  // The clique whose label the node has lost. kNoArea: none.
+  DomainIndex former = kNoArea;
+  // For the time when the node is in no clique. kNoArea: not made yet.
+  DomainIndex own_domain = kNoArea;
   // The groups that the node stands in, for each level of the fleet, nearest first. `own_groups`
   // are its own groups, for levels where it names none.
   std::array<std::uint32_t, limits::kTopologyLevels> groups{}, own_groups{};
+  // Its row in Fleet::Impl::totals; 0: none.
   std::uint32_t totals = 0;
 
+  // What it holds.
   Load load;
-  MilliGpu stranded = 0;  // of the configuration
+  // What its configuration strands, in milli-GPU (NodeBooks).
+  MilliGpu stranded = 0;
 
-  Room room;             // left now
-  Room works;            // if nothing were held: the room that works now
-  Room empty;            // if nothing were held and everything healthy
-  StateIndex state = 0;  // of its GPUs now; 0 while it is not present
+  // What is left now.
+  Room room;
+  // What would be left if nothing were held: the room that works now.
+  Room works;
+  // The same if everything were healthy too.
+  Room empty;
+  // The state of its GPUs now. 0 while it is not present.
+  StateIndex state = 0;
+  // The use since `as_of`, and the integrals up to then.
   NodeLevels levels;
   NodeBooks books;
   TimeMs as_of = 0;
-  bool dated = false;                 // as_of is set
-  std::uint64_t static_position = 0;  // in the change log, of the last change of its description
+  // as_of is set.
+  bool dated = false;
+  // Where in the change log its description changed last.
+  std::uint64_t static_position = 0;
 
-  bool linked = true;  // NVLink may join its GPUs to others
-  bool spare = false;  // reserved for the replacements of a gang in its clique
-  bool split = false;  // several domains inside, and no clique joins them
+  // NVLink may join its GPUs to others.
+  bool linked = true;
+  // It is reserved for the replacements of a gang in its clique.
+  bool spare = false;
+  // It has several domains inside, and no clique joins them.
+  bool split = false;
 
   // The domain that its NVLink wires join, whatever its label says now.
   DomainIndex home() const { return former == kNoArea ? domain : former; }
+  // True if it takes pods that tolerate nothing.
   bool open() const { return open_for(false); }
   // Cordoned nodes take pods that tolerate the cordon.
   bool open_for(bool tolerates_cordon) const {
@@ -78,26 +101,35 @@ inline bool needs_several(const Shape& shape, const NodeState& node) {
 // Changes go through the methods below, which keep the tables in step: each table keeps its own
 // invariant and has a check() for it. Searches and explanations read the members.
 struct Fleet::Impl {
-  std::vector<Owned<NodeState>> nodes;  // by NodeId::value
+  // By NodeId::value. Null: the id is of no node that was seen.
+  std::vector<Owned<NodeState>> nodes;
+  // NVLink domains, and the groups above them.
   Domains domains;
   TopologyLevels topology;
-  WholeDomains whole;  // the choice of domains left to gangs, and the rules for it
-  GpuStates states;    // of present nodes
+  // The choice of domains left to gangs, and the rules for it.
+  WholeDomains whole;
+  // Of present nodes.
+  GpuStates states;
   Products products;
   Totals totals;
-  LeastCosts costs;  // of the products and nodes seen
+  // Of the products and nodes that were seen.
+  LeastCosts costs;
   ShapeTable shapes;
   Backoffs backoffs;
   ChangeLog changes;
   FreedVersion freed;
-  GpuHeadroom headroom;  // reserved from non-GPU pods, for each free GPU
+  // Reserved from non-GPU pods, for each free GPU.
+  GpuHeadroom headroom;
 
   // nodes.cc
   NodeState& at(NodeId id) { return *nodes[id.value]; }
   const NodeState& at(NodeId id) const { return *nodes[id.value]; }
-  NodeState* find(NodeId id);  // nullptr if never seen
+  // nullptr if the node was never seen.
+  NodeState* find(NodeId id);
   const NodeState* find(NodeId id) const;
+  // Returns the node, a new one if it was never seen.
   NodeState& ensure(NodeId id);
+  // Brings the node's integrals up to `now`.
   void accrue(NodeState& node, TimeMs now);
   // Recomputes what is left on the node after any change of it, and writes it to the log.
   void refresh(NodeId id);
@@ -131,6 +163,7 @@ struct Fleet::Impl {
   // What a hold of an nvlink-exclusive gang reserves for the gang: GPUs of its node, or a whole
   // clique. It depends only on the node and its domain as they are now.
   struct Keep {
+    // At most one of the two is set. Neither: the hold reserves nothing.
     GpuMask gpus = 0;
     DomainIndex domain = kNoArea;
   };
@@ -146,6 +179,7 @@ void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, Dura
 
 // What non-GPU pods take of a node: pods with a hold and pods without.
 struct NodeNonGpuUse {
+  // Units: pods, thousandths of a CPU, bytes.
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
 };
 // `load` belongs to the fleet, or to a snapshot of it. O(holds); views.cc.

@@ -23,9 +23,12 @@ namespace subak {
 
 // A slot that is held: the arguments of Fleet::take().
 struct Allocation {
+  // The request of the job, and the pod's index in it.
   ShapeId shape;
   std::uint32_t rank = 0;
+  // What the pod holds, on which node.
   PodSlot slot;
+  // The job of the pod.
   JobId owner;
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
@@ -66,7 +69,8 @@ class FleetView {
 
   const Fleet* fleet_;
   const ReservedNodes* reserved_ = nullptr;
-  std::shared_ptr<const Overlay> overlay_;  // nullptr: no difference
+  // nullptr: no difference from the live fleet.
+  std::shared_ptr<const Overlay> overlay_;
   bool nothing_held_ = false, all_open_ = false;
   std::uint64_t fleet_version_ = 0, reserved_version_ = 0;
 };

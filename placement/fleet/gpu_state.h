@@ -16,16 +16,22 @@
 
 namespace subak {
 
+// The number of a state in GpuStates.
 using StateIndex = std::uint32_t;  // 0: none
 
 struct GpuState {
-  NodeSpec spec;      // only the fields that say which GPUs the node has
-  Room room;          // GPUs and slices; of each domain those with most free first
-  MilliGpu free = 0;  // on its GPUs, without slices
+  // Only the fields that say which GPUs the node has.
+  NodeSpec spec;
+  // GPUs and slices. Of each domain inside the node, those with most free come first.
+  Room room;
+  // Free on its GPUs, without slices.
+  MilliGpu free = 0;
   ProductId product;
-  bool linked = true;  // as NodeState
+  // This and the next one as in NodeState.
+  bool linked = true;
   bool split = false;
-  bool used = false;  // some GPUs or slices of the node are held
+  // Some GPUs or slices of the node are held.
+  bool used = false;
 };
 
 struct NodeState;
@@ -36,14 +42,17 @@ class GpuStates {
   const GpuState& operator[](StateIndex i) const { return entries_[i].state; }
   // A number that no other state has, now or earlier.
   std::uint64_t serial(StateIndex i) const { return entries_[i].serial; }
-  std::size_t size() const { return entries_.size(); }  // all numbers are below
+  // Returns a number above all that are in use.
+  std::size_t size() const { return entries_.size(); }
+  // Returns how many states have nodes.
   std::size_t known() const { return by_content_.size(); }
 
   // Returns the number of the node's state and counts one more node that uses it.
   // Reads the node's GPUs, slices, product and NVLink. Of each domain inside the node it sorts the
   // GPUs, so that nodes which differ only in their numbering share a state.
   StateIndex use(const NodeState& node);
-  void drop(StateIndex i);  // counts one node less; 0: does nothing
+  // Counts one node less. 0: does nothing.
+  void drop(StateIndex i);
 
  private:
   struct Entry {
@@ -52,7 +61,8 @@ class GpuStates {
     std::uint64_t uses = 0, serial = 0;
   };
   std::vector<Entry> entries_{1};
-  std::unordered_map<std::string, StateIndex> by_content_;  // looked up, never walked
+  // It is looked up and never walked.
+  std::unordered_map<std::string, StateIndex> by_content_;
   std::vector<StateIndex> unused_;
   std::uint64_t last_serial_ = 0;
   std::string scratch_;

@@ -25,8 +25,11 @@ struct NodeState;
 // The sort key of an NVLink domain of several nodes. The first domain is left to gangs first
 // (DomainRules::keep_whole). Small gangs take domains with low ids first.
 struct WholeKey {
-  std::int64_t working = 0;  // GPUs on its open nodes; 0 if fewer than two are open
-  NodeIndex low = 0;         // its first node
+  // GPUs on its open nodes; 0 if fewer than two are open.
+  std::int64_t working = 0;
+  // Its first node.
+  NodeIndex low = 0;
+  // The domain itself.
   DomainIndex domain = 0;
   friend bool operator<(const WholeKey& a, const WholeKey& b) {
     return std::tuple(b.working, b.low) < std::tuple(a.working, a.low);
@@ -35,23 +38,36 @@ struct WholeKey {
 
 // What follows from the nodes of an NVLink domain and from their holds.
 struct DomainFigures {
-  MilliGpu held = 0;             // on nodes that are wired to it
-  ProductId product;             // of its first node with GPUs
-  WholeKey whole;                // its key in WholeDomains
-  std::vector<JobId> computing;  // gangs there that use a ComputeDomain; ascending
+  // Held on nodes that are wired to it.
+  MilliGpu held = 0;
+  // Of its first node with GPUs.
+  ProductId product;
+  // Its key in WholeDomains.
+  WholeKey whole;
+  // The gangs there that use a ComputeDomain; ascending.
+  std::vector<JobId> computing;
 };
 
 // An NVLink domain of several nodes (a clique), or one node without one; also a rack or a block.
 struct Group : DomainFigures {
+  // Of all its nodes.
   ClusterId cluster;
-  std::string name;                // clique, rack or block; empty: it is one node's own
-  std::vector<NodeIndex> members;  // ascending
-  std::vector<NodeIndex> strays;   // of a clique: nodes that have lost its label; ascending
-  std::uint32_t kept = 0;          // exclusive holds on the whole group
-  std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
-  bool reserves_replacements = false;  // some gang there reserves nodes for replacements
-  bool left = false;                   // DomainRules::keep_whole leaves it to gangs
+  // Of the clique, rack or block. Empty: it is one node's own.
+  std::string name;
+  // Ascending.
+  std::vector<NodeIndex> members;
+  // Of a clique: the nodes that have lost its label; ascending.
+  std::vector<NodeIndex> strays;
+  // The number of exclusive holds on the whole group.
+  std::uint32_t kept = 0;
+  // Of a rack or block: the group of the next level that it is in.
+  std::uint32_t parent = kNoArea;
+  // Some gang there reserves nodes for replacements.
+  bool reserves_replacements = false;
+  // DomainRules::keep_whole leaves it to gangs.
+  bool left = false;
 
+  // True if some gang reserves all or a part of it beyond its own holds.
   bool keeps() const { return kept > 0 || reserves_replacements; }
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
@@ -67,9 +83,11 @@ class Domains {
  public:
   Domains() { groups_.emplace_back(); }
 
-  std::size_t size() const { return groups_.size(); }  // numbers are 1 to size() - 1
+  // The numbers in use are 1 to size() - 1.
+  std::size_t size() const { return groups_.size(); }
   const Owned<Group>& operator[](DomainIndex d) const { return groups_[d]; }
-  auto begin() const { return groups_.begin(); }  // the first one is null
+  // All domains by number. The first entry is null.
+  auto begin() const { return groups_.begin(); }
   auto end() const { return groups_.end(); }
   // How many present nodes have several inner NVLink domains.
   std::int64_t split_nodes() const { return split_nodes_; }
@@ -102,10 +120,12 @@ class Domains {
   DomainIndex& clique(ClusterId cluster, const std::string& name);
   void keep(Group& group, std::uint32_t holds, bool reserves);
 
-  std::vector<Owned<Group>> groups_;  // [0] unused
+  // By number; entry 0 is not used.
+  std::vector<Owned<Group>> groups_;
   std::map<std::pair<ClusterId, std::string>, DomainIndex> cliques_;
   std::int64_t split_nodes_ = 0;
-  std::size_t keeping_ = 0;  // groups with keeps()
+  // The number of groups with keeps().
+  std::size_t keeping_ = 0;
 };
 
 // Racks, blocks and the levels above. A group of a level is the nodes that name it and stand in the
@@ -147,10 +167,12 @@ class TopologyLevels {
 
  private:
   struct Level {
+    // By number; entry 0 is not used.
     std::vector<Owned<Group>> groups;
     std::map<Key, std::uint32_t> by_name;
   };
-  std::array<Level, limits::kTopologyLevels> levels_;  // the first depth_ are used
+  // The first depth_ are used.
+  std::array<Level, limits::kTopologyLevels> levels_;
   std::size_t depth_ = 1;
   std::size_t named_ = 0;
   std::vector<std::uint32_t> rack_of_;

@@ -14,9 +14,12 @@ namespace subak {
 // True if the gang of this hold reserves nodes of the clique for replacements.
 bool gang_reserves_replacements(const Fleet::Impl& fleet, const Hold& hold);
 
+// The result for one clique.
 struct ReplacementNodes {
-  bool wanted = false;           // a gang reserves nodes there
-  std::vector<NodeIndex> nodes;  // ascending; fewer than wanted if too few are free
+  // A gang reserves nodes there.
+  bool wanted = false;
+  // Ascending. Fewer than wanted if too few are free.
+  std::vector<NodeIndex> nodes;
 };
 // Returns the spare nodes of the domain. Each gang, in the order of ids, gets as many as it asked
 // for. They come from the nodes that hold no GPU pod and could serve one of the gang's pods:

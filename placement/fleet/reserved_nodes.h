@@ -23,6 +23,7 @@ class ReservedNodes {
   // Ends all reservations.
   void clear();
 
+  // True if no node is reserved.
   bool empty() const { return nodes_.empty(); }
   // The job for which the node is reserved; none if it is not reserved.
   JobId owner_of(NodeId node) const {
@@ -36,9 +37,12 @@ class ReservedNodes {
   std::uint64_t version() const { return version_; }
 
  private:
-  std::vector<JobId> owners_;              // by NodeId::value
-  std::vector<bool> uses_compute_domain_;  // likewise, where any does
-  std::vector<NodeId> nodes_;              // those that have an owner
+  // By NodeId::value.
+  std::vector<JobId> owners_;
+  // Likewise. It is as long as the highest such node needs.
+  std::vector<bool> uses_compute_domain_;
+  // The nodes that have an owner.
+  std::vector<NodeId> nodes_;
   std::uint64_t version_ = 0;
 };
 

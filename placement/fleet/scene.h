@@ -19,18 +19,25 @@ namespace subak {
 // fleet.
 struct Overlay {
   struct Node {
+    // The node, with what it holds and has free in the snapshot.
     NodeIndex node = 0;
     Load load;
     Room room;
   };
   struct Domain {
+    // The clique.
     DomainIndex domain = 0;
-    std::uint32_t kept_holds = 0;  // exclusive holds on the domain
-    std::vector<JobId> computing;  // gangs that use a ComputeDomain; ascending
+    // The exclusive holds that are left on the domain.
+    std::uint32_t kept_holds = 0;
+    // The gangs that use a ComputeDomain there; ascending.
+    std::vector<JobId> computing;
   };
-  std::vector<Node> nodes;        // ascending, at most limits::kMaxFleetViewNodes
-  std::vector<Domain> domains;    // ascending
-  std::vector<DomainIndex> left;  // ascending: domains left to gangs in the snapshot
+  // Ascending, at most limits::kMaxFleetViewNodes.
+  std::vector<Node> nodes;
+  // Ascending.
+  std::vector<Domain> domains;
+  // The domains left to gangs in the snapshot; ascending.
+  std::vector<DomainIndex> left;
 
   // nullptr: no difference from the fleet.
   const Node* find(NodeIndex node) const;
@@ -45,6 +52,7 @@ struct Overlay {
 Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
                                                  std::span<const Allocation> gone);
 
+// A cheap copy of a snapshot's pointers, with the switches of a search.
 struct Scene {
   explicit Scene(const FleetView& fleet_view)
       : fleet(fleet_view.fleet().impl()),
@@ -56,13 +64,20 @@ struct Scene {
         all_open(fleet_view.all_open_) {}
 
   const Fleet::Impl& fleet;
-  const ReservedNodes* reserved;  // reserved nodes; nullptr: none
-  const Overlay* overlay;         // nullptr: no difference from the live fleet
-  bool nothing_held;              // all rooms are empty
-  bool all_open;                  // every node that matches may be used, whatever its condition
-  bool broken_into = false;       // every job may use what is left to gangs
-  bool together = false;          // gangs with a ComputeDomain may be anywhere
+  // nullptr: none are reserved.
+  const ReservedNodes* reserved;
+  // nullptr: no difference from the live fleet.
+  const Overlay* overlay;
+  // All rooms are empty.
+  bool nothing_held;
+  // Every node that matches may be used, whatever its condition.
+  bool all_open;
+  // Every job may use what is left to gangs.
+  bool broken_into = false;
+  // Gangs with a ComputeDomain may be anywhere.
+  bool together = false;
 
+  // The node must have been seen, here and below.
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // The room of the node.
   const Room& room(NodeIndex i) const {
@@ -83,6 +98,7 @@ struct Scene {
     if (overlay != nullptr) return overlay->is_left(home);
     return fleet.domains[home]->left;
   }
+  // True if domains are left to gangs at all, in this snapshot and for this search.
   bool rules_hold() const {
     return fleet.whole.rules().keep_whole > 0 && !broken_into && !is_empty();
   }
@@ -97,6 +113,7 @@ struct Scene {
     const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
     return other == nullptr ? fleet.domains[d]->kept : other->kept_holds;
   }
+  // The job for which the node is reserved. None: it is not reserved.
   JobId owner_of(NodeIndex i) const {
     return reserved == nullptr ? JobId() : reserved->owner_of(NodeId(i));
   }

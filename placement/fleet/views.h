@@ -16,9 +16,13 @@ namespace subak {
 // One NVLink domain as `cluster domains` shows it.
 struct DomainRow {
   ClusterId cluster;
-  std::string kind;  // "half-node", "node", "clique"
-  std::string name;  // node name, node name + "/0", or clique id
+  // "half-node", "node" or "clique".
+  std::string kind;
+  // The node's name, the node's name with "/0", or the clique's id.
+  std::string name;
+  // Present nodes of the domain.
   std::vector<NodeId> nodes;
+  // Sums over its nodes, in milli-GPU.
   MilliGpu installed = 0, free = 0;
 };
 // Returns cliques by first use, then lone nodes (halves where they are split) by id. O(nodes).
@@ -28,6 +32,7 @@ std::vector<DomainRow> domain_rows(const Fleet& fleet, ClusterId cluster);
 struct MigRow {
   NodeId node;
   std::string profile;
+  // Slices that exist, and those of them that pods hold.
   std::int64_t configured = 0, used = 0;
 };
 // Returns the slices of all nodes, by node. O(nodes).
@@ -42,14 +47,21 @@ std::int64_t largest_node_gpus(const Fleet& fleet, ClusterId cluster, std::strin
 // GPU, else half of the node's part for each of its GPUs. A node is broken if some of its free GPUs
 // are short. A domain is broken if one of its nodes is.
 struct NonGpuUse {
+  // Of all nodes with GPUs: pods, thousandths of a CPU, bytes.
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
   // Of nodes that take pods:
   std::int64_t broken_nodes = 0, broken_domains = 0;
-  std::int64_t broken_free_gpus = 0;  // GPUs that are free on broken nodes, wholly or in part
-  std::int64_t short_gpus = 0;        // of these, the short ones
-  std::int64_t broken_pods = 0;       // non-GPU pods on broken nodes
+  // GPUs that are free on broken nodes, wholly or in part.
+  std::int64_t broken_free_gpus = 0;
+  // The short ones of these.
+  std::int64_t short_gpus = 0;
+  // Non-GPU pods on broken nodes.
+  std::int64_t broken_pods = 0;
+  // What the short GPUs lack.
   bool short_of_cpu = false, short_of_memory = false;
-  std::string largest;  // the domain with most short GPUs: a clique's name, or a node's
+  // The domain with most short GPUs: a clique's name, or a node's. Empty: there is none.
+  std::string largest;
+  // The short GPUs of that domain.
   std::int64_t largest_short_gpus = 0;
 };
 // Returns what non-GPU pods take of nodes with GPUs, and the effect. O(nodes and what they hold).

@@ -17,9 +17,11 @@ namespace subak {
 // no domains.
 class WholeDomains {
  public:
+  // The cluster and the product of a domain.
   using Kind = std::pair<ClusterId, ProductId>;
   static Kind kind_of(const Group& group) { return {group.cluster, group.product}; }
 
+  // The rules in force.
   const DomainRules& rules() const { return rules_; }
   // Forgets all domains: the caller adds them again. Returns those that were left to gangs.
   std::vector<DomainIndex> set_rules(const DomainRules& rules, Domains& domains);
@@ -27,6 +29,7 @@ class WholeDomains {
   // The domain is empty, or no longer is. It must be one of several open nodes.
   void add(const Group& group);
   void remove(const Group& group) { kinds_[kind_of(group)].empty.erase(group.whole); }
+  // True if the kind is known. make() makes it known, without domains.
   bool has(Kind kind) const { return kinds_.contains(kind); }
   void make(Kind kind) { kinds_.try_emplace(kind); }
   // Chooses again for the kind, after changes of its domains. Returns the domains that were or are
@@ -45,8 +48,10 @@ class WholeDomains {
 
  private:
   struct Choice {
+    // The empty domains of several open nodes, the first to be left first.
     std::set<WholeKey> empty;
-    std::vector<DomainIndex> left;  // the first ones, in this order
+    // The first ones of them, in this order.
+    std::vector<DomainIndex> left;
   };
   DomainRules rules_;
   std::map<Kind, Choice> kinds_;

@@ -14,36 +14,55 @@
 
 namespace subak {
 
-using NodeIndex = std::uint32_t;    // NodeId::value
-using DomainIndex = std::uint32_t;  // into the fleet's domains
+// NodeId::value, as an index of the fleet's nodes.
+using NodeIndex = std::uint32_t;
+// An index into the fleet's domains.
+using DomainIndex = std::uint32_t;
 
-inline constexpr std::uint32_t kNoArea = 0;  // index 0 of domains and racks means "none"
+// Index 0 of domains, racks and blocks means "none".
+inline constexpr std::uint32_t kNoArea = 0;
 
 // A pod that holds something on a node.
 struct Hold {
+  // The job of the pod.
   JobId owner;
+  // The request of the job, and the pod's index in it.
   ShapeId shape;
   std::uint32_t rank = 0;
+  // What it holds. Its node is the one of the load.
   PodSlot slot;
-  GpuMask kept = 0;                   // nvlink-exclusive: GPUs of this node reserved for the gang
-  DomainIndex kept_domain = kNoArea;  // ... or a whole clique
+  // Of an nvlink-exclusive gang: GPUs of this node that are reserved for the gang.
+  GpuMask kept = 0;
+  // Likewise a whole clique. kNoArea: none.
+  DomainIndex kept_domain = kNoArea;
 };
 
+// The slices of one profile that pods hold on a node.
 struct MigUse {
+  // As in MigSlices.
   std::string profile;
+  // Never negative.
   std::int64_t slices = 0;
 };
 
 struct Load {
-  std::vector<Hold> holds;             // in no order
-  std::vector<std::int32_t> gpu_used;  // milli-GPU; longer than the node has GPUs after it shrank
+  // In no order.
+  std::vector<Hold> holds;
+  // Milli-GPU by GPU. It is longer than the node has GPUs after the node shrank.
+  std::vector<std::int32_t> gpu_used;
+  // By profile, in no order.
   std::vector<MigUse> mig_used;
-  MilliGpu loose = 0;  // held, but on no GPU whose index is known
+  // Held, but on no GPU whose index is known.
+  MilliGpu loose = 0;
+  // The sum of all holds.
   MilliGpu allocated = 0;
+  // Sums of the holds' requests: thousandths of a CPU, bytes, pods.
   std::int64_t cpu_used = 0, memory_used = 0, pods_used = 0;
+  // Sums by name, and the ports that the pods take.
   std::vector<ResourceCount> extended_used;
   std::vector<HostPort> ports;
-  NodeUse others;  // usage of pods without a hold
+  // The usage of pods without a hold.
+  NodeUse others;
 
   // Adds a hold. `pod` is the shape of the hold's rank.
   void add(const Hold& hold, const PodShape& pod);

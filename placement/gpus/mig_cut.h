@@ -22,10 +22,14 @@
 
 namespace subak {
 
+// The result of the check.
 enum class MigCut {
+  // All slices can exist at the same time.
   kFits,
+  // They cannot.
   kTooMany,
-  kUnknown,  // the product, or the profile of some slices, is in no table; the others would fit
+  // The product, or the profile of some slices, is in no table. The other slices would fit.
+  kUnknown,
 };
 
 // Returns whether `cards` GPUs of the product can be cut into these slices.

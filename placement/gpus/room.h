@@ -13,6 +13,7 @@
 
 namespace subak {
 
+// GPUs of one node as bits: bit i is the GPU with index i.
 using GpuMask = std::uint64_t;
 inline constexpr GpuMask kAllGpus = ~GpuMask{0};
 
@@ -22,23 +23,34 @@ inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::ma
 // Constraints that an explanation leaves out to find which one binds.
 struct Ignore {
   bool cpu = false, memory = false, pods = false, extended = false, ports = false;
-  bool headroom = false;  // resources reserved beside free GPUs
+  // The resources that are reserved beside free GPUs.
+  bool headroom = false;
 };
+// Leaves out everything but GPUs.
 inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true};
 
+// What is free on one node. A value without a reference to the node.
 struct Room {
-  GpuMask usable = 0;  // GPUs that may be given out: healthy, uncut, not reserved for one gang
-  GpuMask whole = 0;   // of those, untouched and not shared
-  std::vector<std::int32_t> gpu_free;  // milli-GPU per GPU, 0 where not usable
-  std::vector<std::int64_t> mig_free;  // slices, parallel to NodeSpec::mig
-  std::vector<std::int64_t> extended;  // parallel to NodeSpec::extended
+  // GPUs that may be given out: healthy, uncut, and not reserved for one gang.
+  GpuMask usable = 0;
+  // Of those, the untouched ones that are not shared.
+  GpuMask whole = 0;
+  // Milli-GPU by GPU; 0 where it is not usable.
+  std::vector<std::int32_t> gpu_free;
+  // Slices, parallel to NodeSpec::mig.
+  std::vector<std::int64_t> mig_free;
+  // Parallel to NodeSpec::extended.
+  std::vector<std::int64_t> extended;
+  // What is left of the three; kUnlimited: the node does not declare it.
   std::int64_t cpu_milli = kUnlimited;
   std::int64_t memory_bytes = kUnlimited;
   std::int64_t pods = kUnlimited;
-  std::vector<HostPort> ports;  // taken
+  // The ports that are taken.
+  std::vector<HostPort> ports;
   // For each free GPU (free_gpus()) this much is reserved from non-GPU pods.
   GpuHeadroom headroom;
-  std::int64_t free_and_kept = 0;  // GPUs that are free and reserved for one gang
+  // GPUs that are free and reserved for one gang.
+  std::int64_t free_and_kept = 0;
 
   friend bool operator==(const Room&, const Room&) = default;
 };

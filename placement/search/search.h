@@ -43,6 +43,7 @@ namespace subak {
 
 // A placement of a complete gang, one slot per rank.
 struct Placement {
+  // By rank.
   std::vector<PodSlot> slots;
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -53,6 +54,7 @@ enum class AlikeNodes { kJudgedOnce, kJudgedEach };
 
 class Search {
  public:
+  // Caches nothing yet. O(1).
   explicit Search(const Fleet& fleet, AlikeNodes alike = AlikeNodes::kJudgedOnce);
   ~Search();
   Search(const Search&) = delete;

@@ -20,7 +20,8 @@ namespace subak {
 struct Sought {
   // Of the shape; the entry is void if the number belongs to another shape now.
   std::uint64_t serial = 0;
-  std::vector<Filter*> filters;  // one for each of the shape's Pods, made at the first question
+  // One for each of the shape's Pods, made at the first question. Search::Impl owns them.
+  std::vector<Filter*> filters;
   // The last search in the live fleet failed at this position of the change log, and not because of
   // reserved nodes. Only nodes that changed since can make it succeed.
   bool failed = false;
@@ -37,12 +38,18 @@ struct Search::Impl {
   // The fleet that the search is about, and what it consists of. It changes between questions.
   const Fleet& fleet;
   const Fleet::Impl& state;
-  const bool by_state;                                     // nodes that are alike are judged once
-  std::map<std::string, std::unique_ptr<Filter>> filters;  // by what they read; none without users
-  std::vector<Sought> sought;                              // by ShapeId::value
-  Workspace memory;                                        // of the attempt that runs
-  std::uint64_t gone_seen = 0;                             // of the fleet's forgotten shapes
-  std::int64_t largest_gpus = 0;                           // of one node
+  // Nodes that are alike are judged once.
+  const bool by_state;
+  // By what they read. None is without users.
+  std::map<std::string, std::unique_ptr<Filter>> filters;
+  // By ShapeId::value.
+  std::vector<Sought> sought;
+  // Of the attempt that runs.
+  Workspace memory;
+  // The position up to which the fleet's dropped shapes were read.
+  std::uint64_t gone_seen = 0;
+  // GPUs of the largest node, as of that static version. Version 0: not computed yet.
+  std::int64_t largest_gpus = 0;
   std::uint64_t largest_version = 0;
 
   // Drops the entries of shapes that the fleet has dropped since the last call. A dropped number

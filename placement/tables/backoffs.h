@@ -28,10 +28,13 @@ class Backoffs {
 
  private:
   struct Entry {
+    // As the nodes offer its resources.
     PodShape pod;
-    std::vector<NodeIndex> nodes;  // ascending, never empty
+    // Ascending, never empty.
+    std::vector<NodeIndex> nodes;
   };
-  std::unordered_map<std::uint64_t, std::vector<Entry>> by_hash_;  // never walked
+  // By hash_of(pod). It is looked up and never walked, so its order does not matter.
+  std::unordered_map<std::uint64_t, std::vector<Entry>> by_hash_;
 };
 
 }  // namespace subak

@@ -51,8 +51,10 @@ class ChangeLog {
   }
 
  private:
-  std::vector<NodeIndex> log_;  // entry i is position first_ + i
+  // Entry i has the position first_ + i.
+  std::vector<NodeIndex> log_;
   std::uint64_t first_ = 1;
+  // Counts the changes of descriptions.
   std::uint64_t descriptions_ = 1;
 };
 

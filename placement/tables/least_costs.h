@@ -44,13 +44,16 @@ class LeastCosts {
   friend bool operator==(const LeastCosts&, const LeastCosts&) = default;
 
  private:
-  using Ways = std::map<std::int64_t, std::int64_t>;  // ways, and how many nodes have so many
+  // Numbers of replicas, and how many nodes share their GPUs so.
+  using Ways = std::map<std::int64_t, std::int64_t>;
 
   std::optional<MilliGpu> least_slice(const PodShape& pod) const;
   MilliGpu least_replica(const PodShape& pod, ClusterId cluster) const;
 
-  std::map<std::pair<ClusterId, std::string>, Ways> shared_;  // by base product; no entry is empty
-  std::map<std::string, MilliGpu, std::less<>> slices_;       // by profile; above 0
+  // By cluster and base product. No entry is empty.
+  std::map<std::pair<ClusterId, std::string>, Ways> shared_;
+  // By profile; above 0.
+  std::map<std::string, MilliGpu, std::less<>> slices_;
 };
 
 }  // namespace subak

@@ -51,7 +51,8 @@ class Products {
   }
 
  private:
-  std::vector<std::string> names_;  // by ProductId::value
+  // By ProductId::value.
+  std::vector<std::string> names_;
   std::map<std::string, ProductId, std::less<>> by_name_;
 };
 

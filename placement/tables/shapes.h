@@ -29,8 +29,10 @@ class ShapeUse {
   ShapeUse& operator=(ShapeUse&& from) noexcept;
   ~ShapeUse();
 
-  ShapeUse share() const;                   // one more use of the same shape
-  ShapeId id() const { return id_; }        // none: no shape
+  // Returns one more use of the same shape.
+  ShapeUse share() const;
+  // None: no shape.
+  ShapeId id() const { return id_; }
   operator ShapeId() const { return id_; }  // NOLINT: it stands for its number
   explicit operator bool() const { return static_cast<bool>(id_); }
 
@@ -44,26 +46,40 @@ class ShapeUse {
 
 // One PodGroup of a shape, as the nodes offer its resources. Groups without pods are left out.
 struct Pods {
+  // Of each pod. The Shape owns it, or its request does.
   const PodShape* shape = nullptr;
-  std::uint32_t first = 0, count = 0;  // ranks
-  std::uint64_t hash = 0;              // of the shape
+  // The ranks from `first` on.
+  std::uint32_t first = 0, count = 0;
+  // hash_of() the pod's shape.
+  std::uint64_t hash = 0;
 };
 
 // A request and what follows from it alone. Constant once it is made.
 struct Shape {
+  // The cluster whose nodes it may use.
   ClusterId cluster;
+  // The request as it came. Never null.
   std::shared_ptr<const GangRequest> asked;
-  std::uint64_t hash = 0;  // of both
+  // Of the cluster and the request.
+  std::uint64_t hash = 0;
+  // Never used for another shape.
   std::uint64_t serial = 0;
+  // The number of ShapeUses; from 1 while it is in the table.
   std::uint64_t uses = 0;
-  std::vector<Pods> pods;                          // by rank
-  std::vector<std::unique_ptr<PodShape>> offered;  // where that differs from the request
-  MilliGpu least = 0;          // of the pods whose cost does not depend on the node
-  bool cost_by_place = false;  // some pods cost by node: replicas and slices
-  bool linked = false;         // asks for NVLink, not as a wish
+  // By rank.
+  std::vector<Pods> pods;
+  // Pods as nodes offer their resources, where that differs from the request.
+  std::vector<std::unique_ptr<PodShape>> offered;
+  // The cost of the pods whose cost does not depend on the node.
+  MilliGpu least = 0;
+  // Some pods cost by node: replicas and slices.
+  bool cost_by_place = false;
+  // It asks for NVLink, and not only as a wish.
+  bool linked = false;
   // It may not mix products, and some product has enough for all its GPUs.
   bool one_product = false;
-  bool non_gpu = false;  // some pods are non-GPU pods
+  // Some pods are non-GPU pods.
+  bool non_gpu = false;
   // If linked: the whole GPUs and parts that the largest segment needs together. On a node with at
   // least as many, the gang needs no NVLink domain of several nodes.
   MilliGpu together = 0;
@@ -104,6 +120,7 @@ class ShapeTable {
   }
   // Returns a hash of the cluster and the request alone.
   std::uint64_t hash(ShapeId id) const { return shapes_[id.value]->hash; }
+  // Returns how many shapes are in use.
   std::size_t in_use() const { return numbers() - unused_.size(); }
   // The numbers in use are among 1 to this.
   std::size_t numbers() const { return shapes_.size() - 1; }
@@ -125,11 +142,15 @@ class ShapeTable {
   ShapeId find(std::uint64_t hash, ClusterId cluster, const GangRequest& request) const;
   ShapeId new_number();
 
-  std::vector<Owned<Shape>> shapes_;                            // by ShapeId::value; [0] unused
-  std::unordered_multimap<std::uint64_t, ShapeId> by_content_;  // by hash; looked up, never walked
-  std::vector<ShapeId> unused_;                                 // numbers
+  // By ShapeId::value; entry 0 is not used.
+  std::vector<Owned<Shape>> shapes_;
+  // By hash. It is looked up and never walked.
+  std::unordered_multimap<std::uint64_t, ShapeId> by_content_;
+  // Numbers that use() may give again.
+  std::vector<ShapeId> unused_;
   std::uint64_t last_serial_ = 0;
-  std::vector<ShapeId> gone_;  // entry i is position gone_first_ + i
+  // Entry i has the position gone_first_ + i.
+  std::vector<ShapeId> gone_;
   std::uint64_t gone_first_ = 1;
 };
 

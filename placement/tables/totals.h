@@ -18,6 +18,7 @@ namespace subak {
 // The use of one node now, or of many. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; see NodeBooks)
 struct NodeLevels {
+  // All in milli-GPU. NodeBooks (placement/fleet/fleet.h) explains each.
   MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0, overcommitted = 0;
   friend bool operator==(const NodeLevels&, const NodeLevels&) = default;
 
@@ -36,9 +37,12 @@ struct NodeLevels {
 
 // Totals of one product in one cluster.
 struct ProductTotals {
+  // With `product` the key of the row.
   ClusterId cluster;
   std::string product;
+  // Present nodes that have this product.
   std::int64_t nodes = 0;
+  // The sum of their levels, in milli-GPU.
   NodeLevels milligpu;
 };
 
@@ -107,10 +111,12 @@ class Totals {
       must(sums[i].milligpu == rows_[i].milligpu, "a total is the sum of its nodes");
     }
   }
-  std::size_t size() const { return rows_.size(); }  // all row numbers are below
+  // Returns a number above all row numbers.
+  std::size_t size() const { return rows_.size(); }
 
  private:
-  std::vector<ProductTotals> rows_{1};  // [0]: of nodes in no row
+  // By row number; row 0 is of nodes in no row.
+  std::vector<ProductTotals> rows_{1};
   std::map<std::pair<ClusterId, std::string>, std::uint32_t> by_key_;
   std::uint64_t version_ = 1;
 };

@@ -15,10 +15,12 @@ namespace subak {
 // Nodes that serve a run equally well, except for their ids: alike nodes of the live fleet, or one
 // node that differs from it. The least key is the best.
 struct Equals {
+  // Smaller is better; the caller of equals() chose it.
   std::array<std::int64_t, 2> key{};
   // How many pods fit on each of them by GPUs alone; what the caller of equals() offered.
   std::int64_t pods = 0;
-  const BlockSet<NodeIndex>* alike = nullptr;  // nullptr: a single node
+  // The alike nodes. nullptr: `one` is the only node.
+  const BlockSet<NodeIndex>* alike = nullptr;
   NodeIndex one = 0;
 };
 
@@ -47,8 +49,10 @@ class BestFirst {
   void open_next_group();
 
   std::vector<Equals> sources_;
-  std::size_t unopened_ = 0;   // the first so many are a heap, the rest is open
-  std::vector<Cursor> group_;  // of equal keys
+  // The first so many of sources_ are a heap; the rest is open.
+  std::size_t unopened_ = 0;
+  // The open sources, all of equal keys.
+  std::vector<Cursor> group_;
   NodeIndex node_ = 0;
   const Equals* of_ = nullptr;
 };

@@ -16,20 +16,25 @@ namespace subak {
 
 // How many pods of a run fit on a node, and its best-fit weight (Query::weight()).
 struct Cap {
+  // The node and its NVLink domain.
   NodeIndex node = 0;
   DomainIndex domain = 0;
+  // How many pods fit; Caps (placement/ways/spread.h) says how sure that is.
   std::int64_t pods = 0;
   std::int64_t weight = 0;
 };
 // The same of an NVLink domain, whose nodes are [begin, end) of a list of Caps sorted by domain.
 struct CapDomain {
+  // The best-fit key of the domain.
   FitKey key{};
   std::int64_t pods = 0;
+  // Its part of that list.
   std::size_t begin = 0, end = 0;
 };
 
 // Memory that is as long as the fleet. A Search owns it and lends it to one attempt at a time.
 struct Workspace {
+  // Of the trial that runs.
   TrialRooms rooms;
   // Of one spread at a time (placement/ways/spread.cc).
   std::vector<Cap> caps, wholes;
@@ -48,11 +53,14 @@ class GangAttempt {
   GangAttempt(Workspace& memory, const Shape& shape, const std::vector<Filter*>& filters,
               const Scene& scene, const Terms& terms, bool by_state);
 
+  // What the attempt looks for. It does not change.
   const Query& query() const { return query_; }
   // To look at, to undo and to sort. Pods come there by place() below alone: Trial::place() does
   // not ask whether the node is eligible.
   Trial& trial() { return trial_; }
+  // For the steps that need lists as long as the fleet.
   Workspace& memory() { return memory_; }
+  // What the gang's own pods on trial leave free on the node.
   const Room& room(NodeIndex i) const { return trial_.room(i); }
   // True if some node was skipped because it is reserved for another owner.
   bool saw_reserved() const { return saw_reserved_; }

@@ -36,18 +36,25 @@ class TakenDomains {
 // Each bound leaves out nodes for pods with GPUs; without any, all nodes that match may be used. A
 // step that finds nothing within narrow bounds says nothing of wider ones.
 struct Bounds {
-  bool linked = false;                      // only products that NVLink joins
-  bool unsplit = false;                     // only nodes that are one NVLink domain
-  bool fragments = false;                   // only nodes with holds
-  ProductId product = {};                   // only this one; none: any
-  std::span<const ProductId> without = {};  // none of these; the caller of the search owns them
+  // Only products that NVLink joins.
+  bool linked = false;
+  // Only nodes that are one NVLink domain.
+  bool unsplit = false;
+  // Only nodes with holds.
+  bool fragments = false;
+  // Only this one. None: any.
+  ProductId product = {};
+  // None of these. The caller of the search owns them.
+  std::span<const ProductId> without = {};
   // All GPUs of the gang will be of one product. The count of nodes to spare asks, as do the steps
   // that place pods of several shapes.
   bool one_product = false;
   // How many whole nodes of a clique must stay free if the gang uses the clique; 0: none.
   std::uint32_t spare = 0;
-  bool spent_counts = false;            // broken nodes count as spare too: others replace them
-  const TakenDomains* taken = nullptr;  // not these; nullptr: none. Outlives the step
+  // Broken nodes count as spare too: others replace them.
+  bool spent_counts = false;
+  // None of these domains. nullptr: none is taken. It outlives the step.
+  const TakenDomains* taken = nullptr;
 
   // True if a node that matches may be out of bounds by its product, its NVLink or its holds.
   bool any() const { return linked || unsplit || fragments || product || !without.empty(); }

@@ -31,8 +31,11 @@ namespace subak {
 // weight is the free amount, in GPUs or slices if they are counted, else in milli-GPU. In a
 // snapshot without holds it is the amount held now, in milli-GPU, as a job would wait for that.
 struct DomainKey {
+  // The least is the best.
   std::int64_t weight = 0;
-  std::int64_t cpu_milli = 0;  // free on its open nodes (cpu_left()); with nothing held 0
+  // Free on its open nodes (cpu_left()). 0 in a snapshot without holds.
+  std::int64_t cpu_milli = 0;
+  // Its lowest node, then the domain itself.
   NodeIndex low = 0;
   DomainIndex domain = 0;
   friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
@@ -47,8 +50,10 @@ std::int64_t cpu_left(const Room& room);
 // others follow, again the least CPU first. So pods that want much CPU for a GPU leave the CPU
 // beside other GPUs alone, as long as another domain fits.
 struct CpuAsk {
-  std::int64_t milli = 0;  // 0: the least CPU comes first
-  std::int64_t units = 1;  // of GPUs or slices, for that
+  // Thousandths of a CPU. 0: the least CPU comes first.
+  std::int64_t milli = 0;
+  // The GPUs or slices that want so much.
+  std::int64_t units = 1;
 
   // Returns the CPU for all of `weight`, which is in the same unit, at this rate; rounded up.
   std::int64_t fair(std::int64_t weight) const { return (weight * milli + units - 1) / units; }
@@ -71,51 +76,75 @@ inline std::uint32_t alike_number(StateIndex state, bool joined) {
 inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
 inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
 
+// The nodes for one kind of pod in the live fleet. Only catch_up() writes what follows from nodes.
 struct Filter {
-  std::string key;        // in the cache of its Search
-  std::size_t users = 0;  // pods of cached shapes
+  // In the cache of its Search.
+  std::string key;
+  // The pods of cached shapes that use it.
+  std::size_t users = 0;
+  // Nodes of other clusters do not match.
   ClusterId cluster;
-  PodShape pod;  // only the fields that eligibility reads
+  // Only the fields that eligibility reads.
+  PodShape pod;
+  // Cordoned nodes are open for these pods.
   bool tolerates_cordon = false;
-  bool counts = false;  // free amounts are whole GPUs or slices: kWhole and kMig
+  // Free amounts are whole GPUs or slices: kWhole and kMig.
+  bool counts = false;
   // Describes the fleet without holds: free means working. Only for filters that count.
   bool drained = false;
 
   // Per node: -1 = not eligible or not open; else free whole GPUs or slices (0 for other kinds).
   std::vector<std::int64_t> free;
-  std::vector<std::int64_t> all;  // the same without holds and with everything working
-  std::vector<MilliGpu> held;     // if drained: the amount held on the node now; else empty
-  std::vector<bool> matches;      // statically, whatever the node's condition
-  std::vector<bool> tainted;      // would match without its taints
+  // The same without holds and with everything working.
+  std::vector<std::int64_t> all;
+  // If drained: the amount held on the node now. Else empty.
+  std::vector<MilliGpu> held;
+  // By the node's description, whatever its condition.
+  std::vector<bool> matches;
+  // The node would match without its taints.
+  std::vector<bool> tainted;
+  // By node: its NVLink domain.
   std::vector<DomainIndex> domain_of;
-  std::size_t matching = 0;  // nodes
+  // The number of nodes that match.
+  std::size_t matching = 0;
 
   // What the filter says of an NVLink domain, over its open nodes.
   struct Domain {
     DomainKey key;
-    std::int64_t most = -1;  // largest free of one of its nodes; -1 = no node
-    bool joined = false;     // several nodes, one of which matches; not in a patch
+    // The largest free amount of one of its nodes. -1: no node.
+    std::int64_t most = -1;
+    // It has several nodes, one of which matches. Not set in a patch.
+    bool joined = false;
   };
-  std::vector<Domain> domains;   // by DomainIndex
-  std::set<DomainIndex> joined;  // the indexes of joined domains
+  // By DomainIndex.
+  std::vector<Domain> domains;
+  // The indexes of joined domains.
+  std::set<DomainIndex> joined;
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<BlockSet<DomainKey>> buckets;
   // How many nodes have how much free: all open nodes, and those of them that have all free.
   std::vector<std::int64_t> histogram;
   std::vector<std::int64_t> wholes;
+  // The number of nodes that match and are open.
   std::size_t open_nodes = 0;
 
   // Open nodes by the state of their GPUs, in the live fleet. Not used if drained.
   struct Alike {
     BlockSet<NodeIndex> nodes;
-    std::uint32_t place = 0;  // in `live`
+    // Its index in `live`.
+    std::uint32_t place = 0;
   };
-  std::vector<Alike> alike;             // by alike_number()
-  std::vector<std::uint32_t> live;      // numbers that have nodes, in no order
-  std::vector<std::uint32_t> alike_of;  // by node; kNotAlike: in none
-  std::uint64_t position = 0;           // of the change log that this filter has seen
+  // By alike_number().
+  std::vector<Alike> alike;
+  // The numbers that have nodes, in no order.
+  std::vector<std::uint32_t> live;
+  // By node. kNotAlike: in none.
+  std::vector<std::uint32_t> alike_of;
+  // The position of the change log that this filter has seen.
+  std::uint64_t position = 0;
 
-  std::unique_ptr<Filter> when_drained;  // the same pods; nullptr until first used
+  // The same pods in a fleet without holds. nullptr until first used.
+  std::unique_ptr<Filter> when_drained;
 };
 
 // Brings the filter up to date: after it, `position` is the end of the change log. O(changes since
@@ -179,7 +208,8 @@ class InOrder {
   CpuAsk ask_;
   BlockSet<DomainKey>::const_iterator at_;
   std::int64_t weight_ = 0;
-  bool short_ = false;  // among domains with too little CPU for all their GPUs
+  // It is among domains with too little CPU for all their GPUs.
+  bool short_ = false;
 };
 
 // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain whose
@@ -213,11 +243,15 @@ bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, Cp
 struct Patch {
   struct Node {
     NodeIndex node = 0;
+    // As Filter::free, in the snapshot.
     std::int64_t free = 0;
-    MilliGpu held = 0;  // if drained
+    // As Filter::held, if drained.
+    MilliGpu held = 0;
   };
-  std::vector<Node> nodes;              // ascending
-  std::vector<Filter::Domain> domains;  // all with a node above, ascending by index
+  // Ascending.
+  std::vector<Node> nodes;
+  // All with a node above, ascending by index.
+  std::vector<Filter::Domain> domains;
 
   // Requires an up-to-date filter of the scene's fleet, which it does not keep.
   Patch(const Filter& filter, const Scene& scene);
@@ -307,7 +341,8 @@ class Index {
 
   // True if each domain with a matching node is a single node.
   bool nodes_apart() const { return filter_->joined.empty(); }
-  std::int64_t most_free() const;  // an upper bound of the amount free on one node
+  // Returns an upper bound of the amount that is free on one node.
+  std::int64_t most_free() const;
 
   // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain that has
   // a node with at least `node_min` free and may have `domain_min` in all. It may leave out domains

@@ -19,11 +19,16 @@ namespace subak {
 
 // How the caller wants the gang to be placed, beside what its shape says.
 struct Terms {
+  // The topology to keep, which may differ from the request's if that is only a wish.
   Topology topology = Topology::kAny;
-  std::uint32_t segment = 0;                // pods; 0: the gang is one segment
-  JobId owner = {};                         // may use the nodes that are reserved for it
-  Ignore ignore = {};                       // constraints that do not count
-  std::span<const ProductId> without = {};  // GPU products that it must not use
+  // Pods of a segment. 0: the gang is one segment.
+  std::uint32_t segment = 0;
+  // The job that may use the nodes which are reserved for it.
+  JobId owner = {};
+  // Constraints that do not count.
+  Ignore ignore = {};
+  // GPU products that it must not use.
+  std::span<const ProductId> without = {};
 };
 
 // Best fit as a number sequence: the least is the best. Ends in a node or domain index.

@@ -14,6 +14,7 @@ namespace subak {
 // `count` ranks from `rank` on, all of the same Pods. `index`: the nodes for them, in the query's
 // snapshot. The first `count` ranks of a run may be placed apart from the rest, as a run of theirs.
 struct Run {
+  // The group of the shape that the ranks belong to.
   const Pods* pods = nullptr;
   Index index;
   std::uint32_t rank = 0, count = 0;

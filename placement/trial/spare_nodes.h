@@ -25,8 +25,10 @@ class SpareNodes {
 
  private:
   struct Reserve {
-    std::vector<NodeIndex> whole;  // could serve one of the gang's pods; ascending
-    std::vector<NodeIndex> spent;  // could if they worked; ascending
+    // Nodes that could serve one of the gang's pods; ascending.
+    std::vector<NodeIndex> whole;
+    // Nodes that could if they worked; ascending.
+    std::vector<NodeIndex> spent;
   };
   // Returns the clique's nodes that could be left to spare, if the gang had none of them.
   const Reserve& reserve_of(DomainIndex d);
@@ -35,7 +37,8 @@ class SpareNodes {
 
   const Query& query_;
   const Trial& trial_;
-  std::map<DomainIndex, Reserve> reserves_;  // of the cliques asked for so far
+  // Of the cliques that were asked for so far.
+  std::map<DomainIndex, Reserve> reserves_;
 };
 
 }  // namespace subak

@@ -51,12 +51,15 @@ class TrialRooms {
 
  private:
   struct Filled {
+    // The node, with what the gang leaves free on it.
     NodeIndex node = 0;
     Room room;
   };
-  std::vector<Filled> rooms_;  // the first count_; the rest keeps its memory for the next trial
+  // The first count_ are of this trial. The rest keeps its memory for the next one.
+  std::vector<Filled> rooms_;
   std::size_t count_ = 0;
-  std::vector<std::uint32_t> at_;  // by node, index + 1; 0 = none
+  // By node: its index in rooms_ plus 1. 0: not touched.
+  std::vector<std::uint32_t> at_;
 };
 
 // The pods of one gang that have a slot so far, in the order in which they came. A trial is a
@@ -125,8 +128,10 @@ class Trial {
 
   TrialRooms& rooms_;
   const Scene& scene_;
+  // By rank.
   std::vector<PodSlot> slots_;
-  std::vector<Placed> placed_;  // in the order of placing
+  // In the order of placing.
+  std::vector<Placed> placed_;
 };
 
 }  // namespace subak

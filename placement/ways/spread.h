@@ -10,6 +10,7 @@ namespace subak {
 
 // How sure the pods of a Cap are: they fit, or at most so many fit, by GPUs alone. A spread that
 // chooses a domain checks the second kind, and fails where less fits.
+// A list of Caps is of one of the two kinds.
 enum class Caps { kExact, kUpperBounds };
 
 // spread_drained.cc: spread() in a snapshot without holds. Nearly every node could serve there, so
