@@ -48,17 +48,21 @@ namespace subak {
 
 // What a copy of the state is for.
 enum class CopyFor : std::uint8_t {
-  kCheckpoint,  // the facts of Engine::checkpoint()
-  kForecast,    // those of Engine::forecast_basis()
+  // For the facts of Engine::checkpoint().
+  kCheckpoint,
+  // For those of Engine::forecast_basis().
+  kForecast,
 };
 
 class Engine {
  public:
+  // Makes an engine without facts, to be filled by evolve() or apply().
   Engine();
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  Engine(Engine&&) noexcept;  // the moved-from engine must not be used
+  // The moved-from engine must not be used.
+  Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
   // Decides on an input and applies the facts. It numbers them from seq() + 1.
@@ -66,9 +70,12 @@ class Engine {
   // Applies one fact that is already decided, without any policy. Facts must arrive in order. Facts
   // of a checkpoint (seq 0) come first, then set_seq().
   void evolve(const Fact& fact);
-  void set_seq(std::uint64_t seq);  // number of the last fact that the checkpoint includes
-  std::uint64_t seq() const;        // of the last fact; 0: none yet
-  TimeMs now() const;               // time of the last input or fact
+  // Sets the number of the last fact that the checkpoint includes.
+  void set_seq(std::uint64_t seq);
+  // Returns the number of the last fact. 0: none yet.
+  std::uint64_t seq() const;
+  // Returns the time of the last input or fact.
+  TimeMs now() const;
 
   // The next time at which a Tick changes something. nullopt: never, unless another input comes.
   std::optional<TimeMs> next_deadline() const;
@@ -92,14 +99,18 @@ class Engine {
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------
-  ClusterId find_cluster(std::string_view name) const;  // empty: the only one; none if unknown
-  std::string cluster_name(ClusterId id) const;         // empty if it was removed, or never existed
+  // An empty name: the only cluster. None: unknown, or there are several.
+  ClusterId find_cluster(std::string_view name) const;
+  // Empty if the cluster was removed, or never existed.
+  std::string cluster_name(ClusterId id) const;
   const Policy& policy() const;
   const AccountTree& accounts() const;
   const Fleet& fleet() const;
   const Ledger& ledger() const;
+  // Returns the node's drain, planned or in force.
   NodeDrain drain_of(NodeId id) const;
-  std::optional<JobRow> job(JobId id, bool with_pods) const;  // none: unknown, or forgotten
+  // None: the job is unknown, or forgotten. `with_pods` fills in JobRow::pods.
+  std::optional<JobRow> job(JobId id, bool with_pods) const;
   // Jobs with ids after `after`, at most `most`, by id. `state`, `account` (subtree path) and
   // `user` (name below any account) filter them.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
@@ -134,7 +145,8 @@ class Engine {
   std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
   // Jobs with more pods than ranks, in any state, by id. O(those jobs).
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
-  std::vector<AccountRow> account_rows(TimeMs t) const;  // parents first; with Fair Tree's factors
+  // Parents first, with Fair Tree's factors.
+  std::vector<AccountRow> account_rows(TimeMs t) const;
   // Explains why a job waits, at `t`. None: the job is unknown. With a `position` in the order the
   // call does not compute the order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
@@ -158,11 +170,14 @@ class Engine {
   // The bill of every present node, by cluster and name. `t` is not before the last change of any
   // node. O(nodes + pods that hold GPUs).
   std::vector<NodeBill> bill(TimeMs t) const;
-  GpuTime residual(TimeMs t) const;  // sum of |residual| over nodes
+  // Returns the sum of |residual| over all nodes of bill().
+  GpuTime residual(TimeMs t) const;
   // Nodes of a cluster, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
-  std::size_t live_size() const;            // jobs that have not ended, and nodes
-  std::size_t count(JobState state) const;  // jobs; of ended ones only those still remembered
+  // Returns the number of jobs that have not ended, and nodes.
+  std::size_t live_size() const;
+  // Returns the number of jobs in the state; of ended ones only those still remembered.
+  std::size_t count(JobState state) const;
   // How many kinds of pods have cached node filters in the searches of this engine.
   std::size_t filters() const;
   // Free GPUs of the cluster on reserved nodes. O(reserved nodes).

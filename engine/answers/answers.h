@@ -34,6 +34,7 @@ struct ClusterModes {
 // The answer to the caller of an input. If the input is refused, `error` is set and the only fact
 // is EditRefused.
 struct Reply {
+  // Why the input was refused. None: it was accepted.
   std::optional<Error> error;
   // The created or edited job: SubmitJob, CancelJob, HoldJob.
   JobId job;
@@ -56,8 +57,11 @@ struct Reply {
 // The result of one input. `facts` are in order, and each is already applied to the state.
 // `effects` are the commands that follow from them; send them once the facts are durable.
 struct ApplyOutcome {
+  // Empty if the input changed nothing, such as a repeated one.
   std::vector<Fact> facts;
+  // One for each job that the input concerned, if the job needs one.
   std::vector<Effect> effects;
+  // Show it to the caller only once the facts are durable.
   Reply reply;
 };
 
@@ -65,16 +69,21 @@ struct ApplyOutcome {
 // itself. 0: no time is set.
 struct NodeDrain {
   bool drained = false;
+  // Both in the engine's time.
   TimeMs from_ms = 0, until_ms = 0;
 };
 
 // One pod of a job as reads show it.
 struct PodRow {
+  // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
+  // Both are empty for a pod of an API job. The name is "namespace/name".
   std::string uid, name;
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
+  // What the pod holds. No node: it holds nothing.
   PodSlot slot;
+  // The start of its next ledger row, so what it holds is not charged from then on.
   TimeMs since_ms = 0;
 };
 
@@ -83,22 +92,29 @@ struct JobRow {
   JobId id;
   // `account` is a path without the user. Both are empty if the job has no account.
   std::string name, cluster, account, user;
+  // Its state and origin now.
   JobState state = JobState::kQueued;
   JobOrigin origin = JobOrigin::kApi;
   // Why the job ended, or its current or last attempt.
   Cause cause = Cause::kNone;
+  // Of an incomplete gang: the requests of its pods so far.
   GangRequest request;
+  // How many pods start together. 0: not known.
   std::uint32_t gang_size = 0;
   // What its pods hold now. If they hold nothing: the least that the request will cost.
   MilliGpu milligpu = 0;
+  // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
+  // 0: it has no limit.
   DurationMs time_limit_ms = 0;
+  // When it began to wait, when its attempt started, and when it ended. 0: it has not.
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
   // Starting, ending: all pods must be bound by then. Incomplete: the job is done unless a pod
   // comes by then. Paused: the job is queued again then.
   TimeMs until_ms = 0;
   // When the cluster refused to end one of its pods; 0: it did not.
   TimeMs end_refused_ms = 0;
+  // Its current or last attempt, from 1. 0: none was made.
   std::uint32_t attempt = 0;
   // When the GPUs that it holds are expected to be free: by its time limit, else by the policy's
   // default. 0: it holds nothing, or the end is not known.
@@ -109,6 +125,7 @@ struct JobRow {
   TimeMs start_ms = 0;
   // When the present holders are expected to end; never after start_ms.
   TimeMs start_expected_ms = 0;
+  // True: a promised start. False: a guess.
   bool start_promised = false;
   // Why the reservation was made or moved last, and how often its start has moved later.
   ReserveCause start_cause = ReserveCause::kMade;
@@ -131,7 +148,9 @@ struct JobRow {
 // reads them. Fair Tree's figures are Slurm's.
 // Source: https://slurm.schedmd.com/fair_tree.html
 struct AccountRow {
+  // The root has no parent.
   AccountId id, parent;
+  // As configured last.
   AccountSpec spec;
   std::int64_t revision = 0;
   // Its part of the sum of its siblings' shares; 1 for the root.
@@ -146,6 +165,7 @@ struct AccountRow {
   std::optional<double> fairshare;
   // 2^-(usage / share), both as parts of the whole tree: the classic factor. 0 without shares.
   double share_factor = 0;
+  // The decayed usage that its quota did not cover.
   double surplus_gpu_seconds = 0;
   // Undecayed usage, exact.
   GpuTime usage_total;
@@ -154,6 +174,7 @@ struct AccountRow {
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
   // The part of `held` and `running` that its quota does not cover; 0 for a user without quota.
   MilliGpu borrowed = 0;
+  // Jobs that wait for their turn at or below it.
   std::size_t jobs_queued = 0;
 };
 
@@ -163,12 +184,15 @@ struct RankStep {
   // The path of the parent; empty for the root.
   std::string node;
   struct Entry {
+    // The path of the sibling. For jobs of the node itself: `node` and " (itself)".
     std::string path;
     // Its part of the whole fleet by shares alone, with or without jobs.
     double shares = 0;
     // Its part of the whole fleet now, among those with jobs.
     double target = 0;
+    // Decayed usage and surplus.
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
+    // What it holds, and its effective quota.
     MilliGpu alloc = 0, quota = 0;
     // The cost of its next job, half of which counts beside `alloc`; 0: it has none.
     MilliGpu next = 0;
@@ -198,6 +222,7 @@ struct Explanation {
 // on.
 struct CrowdedJob {
   JobRow job;
+  // Why they have no rank.
   Reason reason;
 };
 
@@ -222,15 +247,18 @@ struct OpenUsage {
   AccountId payer;
   // What the ledger row will say if the hold is used.
   UsageState state = UsageState::kUsed;
+  // The GPU product of the node, as NodeSpec::product names it.
   std::string product;
   // The end of the last row, from which the next one begins.
   TimeMs since_ms = 0;
+  // What the pod holds.
   MilliGpu milligpu = 0;
 };
 
 // The bill of one node up to now: both books, and the time that neither explains (always zero).
 struct NodeBill {
   NodeId node;
+  // The node's own integrals up to now.
   NodeBooks capacity;
   // Ledger rows and open usage of the node.
   GpuTime charged;
@@ -242,6 +270,7 @@ struct NodeBill {
 // them.
 struct Survey {
   struct OfCluster {
+    // Never 0.
     ClusterId id;
     // Held by pods that Subak did not admit.
     MilliGpu foreign = 0;
@@ -255,7 +284,8 @@ struct Survey {
     // What non-GPU pods use (non_gpu_use() of placement/fleet/views.h).
     NonGpuUse non_gpu;
   };
-  std::vector<OfCluster> clusters;  // by id
+  // By id.
+  std::vector<OfCluster> clusters;
   // The earliest submit time of the jobs that are queued at or below an account. No entry: none is
   // queued.
   std::map<AccountId, TimeMs> oldest_submit;

@@ -28,9 +28,12 @@ struct PlanAsked {
 
 // What a lane or job of the timeline does.
 enum class PlanKind {
-  kRuns,      // holds GPUs now, until it is predicted to end
-  kIdle,      // reserved for a job until its forecast start, and held by no job
-  kForecast,  // waits, and is forecast to hold GPUs then
+  // Holds GPUs now, until it is predicted to end.
+  kRuns,
+  // Reserved for a job until its forecast start, and held by no job.
+  kIdle,
+  // Waits, and is forecast to hold GPUs then.
+  kForecast,
 };
 
 // The part of a row that one job, or all other jobs of one kind, have.
@@ -38,6 +41,7 @@ struct PlanLane {
   PlanKind kind = PlanKind::kRuns;
   // Of several jobs: the one that has the most.
   JobId job;
+  // How many jobs the lane stands for.
   std::size_t jobs = 1;
   // By column: the mean over the column's time.
   std::vector<MilliGpu> milligpu;
@@ -47,14 +51,18 @@ struct PlanLane {
 // these are still too many, one row has a whole rack or product. At each column lanes + free +
 // closed = installed.
 struct PlanRow {
+  // Of all its domains.
   ClusterId cluster;
+  // The GPU product of the row. All its domains have it.
   std::string product;
   // "node", "clique" or "rack"; "product" if the row has all of it.
   std::string kind;
   // The name of the first domain, and that of the last one if there are several.
   std::string name;
   std::string last;
+  // How many the row stands for.
   std::size_t domains = 1, nodes = 0;
+  // Sum over the nodes of the row.
   MilliGpu installed = 0;
   // By kind, then by first appearance. A lane of several jobs is last.
   std::vector<PlanLane> lanes;
@@ -82,6 +90,7 @@ struct PlanJob {
 
 // The timeline of the fleet.
 struct FleetPlan {
+  // The first and the last instant of the timeline.
   TimeMs from_ms = 0, until_ms = 0;
   // The time of one column: until = from + columns x step.
   DurationMs step_ms = 0;
@@ -90,6 +99,7 @@ struct FleetPlan {
   std::size_t rows_left_out = 0;
   // kIdle by start, then kRuns with the largest first, then kForecast by start.
   std::vector<PlanJob> jobs;
+  // Jobs beyond PlanAsked::jobs, of all kinds together.
   std::size_t jobs_left_out = 0;
 };
 

@@ -32,6 +32,7 @@ class QueueSnapshot {
 
   // The last fact that the order includes.
   std::uint64_t seq() const { return seq_; }
+  // The time of that fact: the order is as of then.
   TimeMs time_ms() const { return time_ms_; }
   // The jobs in order, the next job first, as a pass would take them if all fitted.
   const std::vector<JobId>& order() const { return order_; }
@@ -58,6 +59,7 @@ class QueueCopy {
   QueueCopy& operator=(QueueCopy&&) noexcept;
   ~QueueCopy();
   // Computes the snapshot. O(n log n) in the waiting jobs. Requires a filled copy.
+  // Any thread may call it, while no other uses the copy.
   QueueSnapshot make() const;
 
  private:

@@ -33,8 +33,11 @@ namespace subak {
 struct AccountsView {
   // One account, or user with rules of its own.
   struct Row {
+    // Never 0.
     AccountId id;
+    // As configured.
     AccountSpec spec;
+    // Of the settings, for edits that name it.
     std::int64_t revision = 0;
     // As accounting/quota/entitlement.h reads them: by product. `quota` is the effective one.
     std::vector<ProductDemand> quota, limit;
@@ -65,7 +68,9 @@ struct AccountsView {
   // account or of one above it. A user without rules has those of its account. None: no rule
   // refuses.
   struct Refusal {
+    // The owner of the rule. Valid as long as the view.
     const Row* row;
+    // The rule with its figures.
     Binding binding;
   };
   std::optional<Refusal> refusal(std::string_view path, std::span<const ProductDemand> amounts,
@@ -89,19 +94,26 @@ struct LargestNode {
 struct ClusterView {
   ClusterId id;
   std::string name;
+  // Of namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
+  // By name.
   std::vector<NamespaceMode> namespaces;
+  // Its list is complete, so its nodes are known.
   bool synced = false;
+  // Its nodes were imported; no edge reports them.
   bool owned = false;
   // The newest session; 0: no list ever began.
   std::uint64_t session = 0;
+  // Totals of the cluster, by product.
   std::vector<ProductTotals> products;
   // Configured slices by profile.
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;
   // GPUs of the largest node of each of `products`, and of the largest node of all.
   std::vector<std::int64_t> product_node_gpus;
   std::int64_t largest_node_gpus = 0;
+  // The default if the cluster has no GPU node.
   LargestNode largest_node;
+  // Never null.
   std::shared_ptr<const NamespaceLabels> labels;
   // Pods that wait for a node outside Subak. Not made from facts: a view of an engine that was only
   // fed with facts has none.
@@ -117,7 +129,9 @@ struct ClusterView {
 struct View {
   // The last fact that the view includes.
   std::uint64_t seq = 0;
+  // The time of the last fact or input.
   TimeMs time_ms = 0;
+  // A copy of the policy in force.
   Policy policy;
   // No newer kind of fact is written.
   std::uint32_t fact_version = 1;
@@ -128,6 +142,7 @@ struct View {
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};
   // Pods that have no rank in their gang.
   std::size_t pods_beyond_gang = 0;
+  // How many rows the ledger ever had.
   std::uint64_t ledger_rows = 0;
 
   // The cluster of this name; empty: the only one. nullptr: unknown.
@@ -135,6 +150,7 @@ struct View {
   // The account that names this namespace, else the one that the namespace's label names. nullptr:
   // there is none.
   const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
+  // Ended jobs count only while they are remembered.
   std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }
 };
 

@@ -27,43 +27,56 @@ struct PassMemory {
   // start only takes GPUs, except that it frees the CPU and memory that were reserved beside them.
   // The versions of shapes with non-GPU pods count that.
   struct Blocked {
-    std::uint64_t serial = 0;  // of the shape; of another shape with the same number: not known
-    std::uint64_t at = 0;      // freed_version(shape) + 1; 0: not known
+    // Of the shape. Another serial: the number belongs to another shape now, and nothing is known.
+    std::uint64_t serial = 0;
+    // The fleet's freed_version(shape) plus 1. 0: not known.
+    std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
   // A rule of accounts that stops jobs. It stops a whole job class, named by one of its jobs while
   // that has the same request. Or it stops all jobs that ask for as much at or below an account.
   struct BlockedByRule {
+    // One of these two is set.
     JobId line;
-    std::uint64_t serial = 0;  // of the job's shape
+    // Of the job's shape.
+    std::uint64_t serial = 0;
     AccountId account;
+    // Of an account: jobs that ask for at least this much are stopped.
     MilliGpu least = 0;
   };
   // Versions of the inputs to a cached result. If one changed, the result is computed again.
   struct Point {
+    // Of the fleet, of the account tree, and of the reserved nodes. 0: it does not matter.
     std::uint64_t fleet = 0, structure = 0, reserved = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
   // Versions of the inputs to the last search for promised starts. If none changed, the search is
   // skipped.
   struct StartsPoint {
+    // Of the inputs that are named like them; each is compared for equality only.
     std::uint64_t freed = 0, structure = 0, reserved = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
     friend bool operator==(const StartsPoint&, const StartsPoint&) = default;
   };
+  // Shapes that had no placement on unreserved nodes.
   BlockedShapes blocked;
-  BlockedShapes blocked_for_all;   // nor on nodes reserved for jobs beyond their quota
-  BlockedShapes blocked_for_fill;  // nor on nodes reserved for any job
+  // Nor on nodes that are reserved for jobs beyond their quota.
+  BlockedShapes blocked_for_all;
+  // Nor on nodes that are reserved for any job.
+  BlockedShapes blocked_for_fill;
   // Set by a pass that stopped before it asked all jobs. The next pass skips these.
   std::vector<BlockedByRule> blocked_by_rule;
   Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes hold.
   std::uint64_t reserved_at = 0;
-  Point open_at;            // all reserved nodes were open
-  StartsPoint pulled_at;    // no promised start could be earlier
+  // When all reserved nodes were found open.
+  Point open_at;
+  // When no promised start could be earlier.
+  StartsPoint pulled_at;
   // Jobs for which no nodes can be reserved, with the serial of their shape.
   std::set<std::pair<JobId, std::uint64_t>> refused;
+  // The inputs for which `refused` holds.
   StartsPoint refused_at;
 };
 

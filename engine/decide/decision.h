@@ -58,21 +58,32 @@ class Decision {
   // each job once, in order of the first call.
   void add_effects();
 
+  // The state, with the facts of this decision applied.
   const State& s;
+  // What edges reported, with the notes of this decision.
   const Observed& observed;
-  Search& search;  // of s.fleet()
+  // Over s.fleet().
+  Search& search;
+  // The input as it came, with its time.
   const Input& input;
+  // As the constructor got them. kNone: no request id counts.
   const Method method;
   const std::uint64_t content;
-  const TimeMs before_ms;  // of the last fact before this input
+  // The time of the last fact before this input. 0: there is none.
+  const TimeMs before_ms;
+  // What the caller of Engine::apply() gets. Filled step by step.
   ApplyOutcome out;
   // An earlier input reported this, and its times are by our clock.
   bool retold = false;
 
  private:
-  State& state_;                  // only for emit(), set_pass_due() and shape_of()
-  Observed& observed_;            // only for emit() and tell()
-  std::vector<ShapeUse> shapes_;  // of shape_of(): so far no job uses them
+  // Only for emit(), set_pass_due() and shape_of().
+  State& state_;
+  // Only for emit() and tell().
+  Observed& observed_;
+  // The shapes of shape_of(), which no job uses so far.
+  std::vector<ShapeUse> shapes_;
+  // The jobs of act_on(), in order of the calls.
   std::vector<JobId> acted_;
 };
 

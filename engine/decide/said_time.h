@@ -21,7 +21,9 @@ RowClock clock_of(const Decision& d, TimeMs said);
 
 // The evidence that a pod exists, for a fact: fact::PodBound::seen_ms and behind_ms.
 struct Sign {
+  // By our clock. 0: at the time of the fact.
   TimeMs seen_ms = 0;
+  // 0: the clock is not behind, or a better source is known.
   DurationMs behind_ms = 0;
 };
 
@@ -36,7 +38,9 @@ Sign sign_of(const Decision& d, const PodRecord& pod);
 
 // When a pod ended, and by which clock.
 struct End {
+  // By our clock, never later than now.
   TimeMs at_ms = 0;
+  // The clock that the time was read from.
   RowClock clock = RowClock::kService;
 };
 

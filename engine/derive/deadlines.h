@@ -14,9 +14,12 @@ TimeMs midnight_after(TimeMs t);
 
 // A ledger row that a closed day needs: bound pods are charged up to each midnight.
 struct DueRow {
+  // The pod that the row is of.
   state::PodPlace place;
-  TimeMs midnight = 0;  // the end of the row
-  TimeMs due_ms = 0;    // when it is written: limits::kDayOpenMs later
+  // The end of the row.
+  TimeMs midnight = 0;
+  // When it is written: limits::kDayOpenMs after that midnight.
+  TimeMs due_ms = 0;
 };
 // The next row of this cluster. nullopt: no pod is bound, or the cluster's list is not complete.
 // Pods that went meanwhile are not known then. O(log pods).

@@ -42,7 +42,8 @@ class FreeFor {
   // When the node is free, at the earliest now. kNever: not known. O(1); with gangs that must end
   // before, O(the holders in their domain).
   TimeMs at(NodeId node) const;
-  TimeMs at(const std::vector<NodeId>& nodes) const;  // all of the nodes
+  // When all of the nodes are free.
+  TimeMs at(const std::vector<NodeId>& nodes) const;
   // True if `is` holds for a job that holds the node or must end elsewhere before.
   bool any(NodeId node, const std::function<bool(const state::Job&)>& is) const;
   // True if one of these jobs has no trusted limit.
@@ -58,15 +59,20 @@ class FreeFor {
 
   const State& s_;
   const JobId job_;
-  const std::size_t most_;  // Policy::clique_gangs; 0: it uses no ComputeDomain
-  std::map<std::uint32_t, std::size_t> promised_;  // other ComputeDomain jobs with reserved nodes
+  // Policy::clique_gangs. 0: the job uses no ComputeDomain.
+  const std::size_t most_;
+  // By NVLink domain: other jobs with a ComputeDomain that have reserved nodes there.
+  std::map<std::uint32_t, std::size_t> promised_;
 };
 
 // A start on certain nodes.
 struct Start {
-  std::vector<NodeId> nodes;  // ascending, not empty
-  TimeMs start_ms = 0;     // when the last of their holders is expected to end; kNever: not known
-  bool estimated = false;  // one of these ends is a guess
+  // Ascending, not empty.
+  std::vector<NodeId> nodes;
+  // When the last of their holders is expected to end. kNever: not known.
+  TimeMs start_ms = 0;
+  // One of these ends is a guess.
+  bool estimated = false;
 };
 // The earliest start of a queued job before `before_ms`, by time limits alone. It uses nodes that
 // are not reserved for another job, and the job ends before their planned drains. nullopt: there is
@@ -100,10 +106,12 @@ ReservedNodes draining_before(const State& s, TimeMs end_ms);
 class ReservedUntil {
  public:
   enum class Part {
-    kAll,  // State::reserved_nodes()
+    // State::reserved_nodes().
+    kAll,
     // Reserved for jobs within their quota; other reservations give way to jobs within theirs.
     kFirm,
-    kInUse,  // where the job would not end before the nodes are needed
+    // Those where the job would not end before the nodes are needed.
+    kInUse,
   };
   ReservedUntil(const State& s, Part part);
 
@@ -119,14 +127,17 @@ class ReservedUntil {
 
   const State& s_;
   const Part part_;
-  std::vector<TimeMs> ends_;  // by when a job must end, ascending, each once
+  // By when a job must end to use some node; ascending, each once.
+  std::vector<TimeMs> ends_;
   TimeMs last_ms_ = 0;
   std::map<std::pair<std::ptrdiff_t, bool>, ReservedNodes> made_;  // by how many of these it misses
-  std::uint64_t made_at_ = 0;  // version of State::reserved_nodes()
+  // The version of State::reserved_nodes() that made_ is of.
+  std::uint64_t made_at_ = 0;
 };
 
 // The search for placements of reads. The caller owns it with its cache.
 struct Places {
+  // Over the fleet of the state.
   Search& search;
   // Whether the next pass would start this queued job. nullopt: not known. The function may be
   // empty.

@@ -12,9 +12,12 @@ namespace subak {
 
 // One change, and the forecast start of the job with it.
 struct Alternative {
-  std::string change;  // "prefer:nvlink instead of nvlink"
+  // In words: "prefer:nvlink instead of nvlink".
+  std::string change;
+  // The forecast start with the change.
   TimeMs start_ms = 0;
-  bool assumed = false;  // as in Forecast::Start::assumed
+  // As Forecast::Start::assumed.
+  bool assumed = false;
 };
 
 // Returns changes of the job's request and time limit with which it would start sooner. Each is

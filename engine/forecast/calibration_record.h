@@ -14,6 +14,7 @@ namespace subak {
 
 // (actual + 10 min) / (forecast + 10 min) of one start.
 struct RatioRecord {
+  // Above 0.
   double ratio = 0;
 
   template <class V>
@@ -24,6 +25,7 @@ struct RatioRecord {
 
 // A waiting job and its first start estimate. All times are milliseconds since 1970 UTC.
 struct WaitRecord {
+  // It waits for its first start.
   JobId job;
   // The time of the estimate, and the forecast start.
   TimeMs at_ms = 0, start_ms = 0;

@@ -23,6 +23,7 @@ namespace subak {
 // How long a job runs, from the start of its attempt to its end. For a running job it is the total,
 // not the rest.
 struct RunTime {
+  // At least 0.
   DurationMs ms = 0;
   // True if no time limit, no similar job and no operator tells the run time: it is
   // limits::kGuessedRunMs.
@@ -32,10 +33,13 @@ using RunTimes = std::unordered_map<JobId, RunTime>;
 
 // A run that has ended. Such runs predict the run times of similar jobs.
 struct EndedRun {
+  // The user's node, or the account's.
   AccountId leaf;
+  // The cluster where it ran.
   ClusterId cluster;
   // The name of the job, without digits.
   std::string name;
+  // Its request. Never null.
   std::shared_ptr<const GangRequest> asked;
   // From the start of its last attempt to its end.
   DurationMs ran_ms = 0;
@@ -48,6 +52,7 @@ struct EndedRun {
 struct ForecastBasis {
   // The last fact that it includes.
   std::uint64_t seq = 0;
+  // From when the simulation begins.
   TimeMs time_ms = 0;
   // The facts of a checkpoint, without ended jobs and without books.
   std::vector<Fact> facts;
@@ -62,7 +67,9 @@ class Forecast {
  public:
   // The forecast start of one job.
   struct Start {
+    // It waited when the forecast was made.
     JobId job;
+    // The forecast start.
     TimeMs at_ms = 0;
     // `at_ms` plus the predicted run time.
     TimeMs end_ms = 0;
@@ -77,6 +84,7 @@ class Forecast {
   // The GPUs that a job holds on one node (its placement there).
   struct Place {
     NodeId node;
+    // In milli-GPU; the sum of adjacent pods.
     MilliGpu milligpu = 0;
   };
   // An empty forecast: it has no starts.
@@ -87,6 +95,7 @@ class Forecast {
 
   // The last fact that the forecast includes.
   std::uint64_t seq() const { return seq_; }
+  // The time at which the simulation began. 0: an empty forecast.
   TimeMs time_ms() const { return time_ms_; }
   // The end of the forecast. A waiting job without a start here does not start before it.
   TimeMs until_ms() const { return until_ms_; }

@@ -36,7 +36,9 @@ class ForecastRun {
   // A job that holds GPUs and is predicted to end. Ordered by time, then by job.
   struct End {
     TimeMs at_ms = 0;
+    // The job that ends.
     JobId job;
+    // Another attempt by then: the entry is void.
     std::uint32_t attempt = 0;
     // The start or the run time of the job is assumed, as Forecast::Start says.
     bool assumed = false;
@@ -67,9 +69,11 @@ class ForecastRun {
   // facts.
   void look();
 
+  // Borrowed for the life of the run.
   const ForecastBasis& basis_;
   // Used if the basis has no run times.
   RunTimes predicted_;
+  // The copy on which the engine runs.
   State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;
@@ -80,12 +84,14 @@ class ForecastRun {
   };
   Silence silence_;
   Decision d_{state_, silence_.observed, search_, silence_.input};
+  // The simulated time.
   TimeMs now_ = 0;
   // Jobs that waited at the beginning and have not started.
   std::unordered_set<JobId> waiting_;
   // Jobs that started or were stopped by the facts, and are not simulated yet.
   std::vector<JobId> begun_, stopped_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  // In order of their times.
   std::vector<Forecast::Start> starts_;
   std::vector<Forecast::Place> places_;
   // The ends of jobs whose run times were assumed.

@@ -49,6 +49,7 @@ class ShadowQueue {
   bool is_below(JobId id, std::string_view account) const;
   ShadowRow row(std::size_t index);
 
+  // All clusters of it are in enforce.
   State copy_;
   // Empty but for the pods that it queues.
   Observed observed_;
@@ -59,6 +60,7 @@ class ShadowQueue {
   std::set<JobId> pending_;
   // This many of rows_ are in the order; incomplete gangs follow.
   std::size_t in_order_ = 0;
+  // By row, from 0.
   std::vector<JobId> rows_;
 };
 

@@ -31,8 +31,10 @@ namespace subak {
 // The estimated start of a waiting job: hardly before `earliest`, most likely at `expected`, hardly
 // after `latest`.
 struct ExpectedStart {
+  // In this order.
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
   // The interval comes from past starts. Else it is a wide default, as too few are known.
+  // As in ExpectedStart.
   bool learned = false;
   // As in Forecast::Start::assumed.
   bool assumed = false;
@@ -54,6 +56,7 @@ struct StartOdds {
 struct ForecastStarts {
   // Never null.
   std::shared_ptr<const Forecast> forecast;
+  // Of the newest outcomes, perhaps newer than the forecast.
   StartOdds odds;
   // False: no forecast was made yet, and this one is empty.
   bool is_made() const { return forecast->time_ms() != 0; }
@@ -93,6 +96,7 @@ class StartCalibration {
   struct Announced {
     TimeMs at_ms = 0, start_ms = 0;
     ExpectedStart as;
+    // It already counts as a miss.
     bool missed = false;
   };
   // Moves the level after a start that was inside its interval, or missed it.

@@ -15,14 +15,19 @@ namespace subak {
 
 // The basis of a start estimate.
 enum class EstimateBasis : std::uint8_t {
-  kPromise,   // it starts by `latest`, which moves later only for a cause
-  kGuess,     // it has reserved nodes, and the end of some of their holders is a guess
-  kForecast,  // most likely at `expected`
-  kBeyond,    // beyond the forecast: not before `earliest`, and no more is known
+  // It starts by `latest`, which moves later only for a cause.
+  kPromise,
+  // It has reserved nodes, and the end of some of their holders is a guess.
+  kGuess,
+  // Most likely at `expected`.
+  kForecast,
+  // Beyond the forecast: not before `earliest`, and no more is known.
+  kBeyond,
   // No estimate yet:
   // it would rest on assumed run times, and there are too few past starts to learn from
   kTooFewStarts,
-  kNoForecast,  // the job is newer than the newest forecast
+  // The job is newer than the newest forecast.
+  kNoForecast,
 };
 
 // True if the estimate has times.
@@ -30,8 +35,10 @@ constexpr bool is_estimate(EstimateBasis by) { return by < EstimateBasis::kTooFe
 
 // A start estimate and its basis.
 struct StartEstimate {
+  // What the times rest on, or why there are none.
   EstimateBasis by = EstimateBasis::kForecast;
-  ExpectedStart at;  // all 0 without an estimate
+  // All 0 without an estimate.
+  ExpectedStart at;
   friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 

@@ -15,7 +15,9 @@ namespace subak::derive {
 struct PlanPiece {
   // nullopt: closed. Then there is no job either.
   std::optional<PlanKind> kind;
+  // The job that has them, or that they are reserved for.
   JobId job;
+  // The second is excluded.
   TimeMs from_ms = 0, to_ms = 0;
   MilliGpu milligpu = 0;
   friend auto operator<=>(const PlanPiece&, const PlanPiece&) = default;
@@ -29,6 +31,7 @@ struct NodeTime {
     MilliGpu milligpu = 0;
     TimeMs from_ms = 0, to_ms = 0;
   };
+  // All GPUs of the node, in milli-GPU.
   MilliGpu installed = 0;
   // The node takes no pods in [from, until). `until` is kNever if the end is not known.
   TimeMs closed_from_ms = 0;
@@ -41,7 +44,9 @@ struct NodeTime {
   std::vector<Hold> coming;
   // The job that the node is reserved for; none: it is not reserved.
   JobId reserved_for;
+  // Only with `reserved_for`.
   TimeMs reserved_until_ms = 0;
+  // True if the node takes no pods at `t`.
   bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
 };
 

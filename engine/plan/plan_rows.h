@@ -12,9 +12,11 @@ namespace subak::derive {
 
 // A domain and its pieces by time.
 struct PlanDomain {
+  // Of all its nodes.
   ClusterId cluster;
   // As in PlanRow. `rack` is empty if there is none.
   std::string product, kind, name, rack;
+  // How many it has, and their GPUs in milli-GPU.
   std::size_t nodes = 0;
   MilliGpu installed = 0;
   // In order. Pieces of one kind, job and time are adjacent.

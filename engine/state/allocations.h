@@ -100,13 +100,17 @@ class Allocations {
   Fleet& fleet_;
   AccountTree& tree_;
   struct Node {
-    std::vector<PodPlace> pods;  // ascending
+    // Ascending.
+    std::vector<PodPlace> pods;
     // The job of each pod; a job that holds something is not forgotten.
     std::vector<const Job*> jobs;
+    // As free_at() returns it.
     TimeMs free_at = 0;
   };
-  std::vector<Node> nodes_;  // by NodeId::value
+  // By NodeId::value.
+  std::vector<Node> nodes_;
   bool keeps_books_ = true;
+  // What open() returns.
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;
 };

@@ -22,28 +22,46 @@ namespace subak::state {
 
 // Nodes reserved for a queued job. The same as fact::Reserved.
 struct Reservation {
+  // A queued job of the cluster.
   JobId job;
-  std::vector<NodeId> nodes;  // ascending
-  TimeMs start_ms = 0;        // the latest start there; kNever: not known
-  bool estimated = false;     // the start rests on a guess
+  // Ascending, not empty.
+  std::vector<NodeId> nodes;
+  // The latest start there. kNever: not known.
+  TimeMs start_ms = 0;
+  // The start rests on a guess.
+  bool estimated = false;
+  // Why it was made or moved last.
   ReserveCause cause = ReserveCause::kMade;
+  // When the job got the first of its consecutive reservations.
   TimeMs made_ms = 0;
+  // How often the start has moved later since then.
   std::uint32_t late = 0;
   fact::Reserved as_fact() const;
 };
 
 // One cluster.
 struct Cluster {
+  // Never 0.
   ClusterId id;
+  // A DNS label, unique among clusters.
   std::string name;
+  // Of namespaces without a mode of their own.
   Mode mode = Mode::kObserve;
-  std::vector<NamespaceMode> namespaces;  // by name
-  bool synced = false;                    // its nodes are known, so jobs may be placed
-  bool owned = false;                     // its nodes were imported; no edge reports them
-  std::uint64_t session = 0;              // the newest that began a list; 0: none did
-  TimeMs since_ms = 0;                    // not synced: since when its events are not known
-  std::string uid;                        // its identity as its edges reported it; empty: none did
-  TimeMs seen_until_ms = 0;               // its events are known until then; 0: no edge said so
+  // By name.
+  std::vector<NamespaceMode> namespaces;
+  // Its nodes are known, so jobs may be placed.
+  bool synced = false;
+  // Its nodes were imported; no edge reports them.
+  bool owned = false;
+  // The newest session that began a list. 0: none did.
+  std::uint64_t session = 0;
+  // While it is not synced: since when its events are not known.
+  TimeMs since_ms = 0;
+  // Its identity as its edges reported it. Empty: none did.
+  std::string uid;
+  // Its events are known until then. 0: no edge said so.
+  TimeMs seen_until_ms = 0;
+  // The sequence number of its next job.
   std::uint64_t next_job = 1;
   // In the order in which the jobs got their first reservation.
   std::vector<Reservation> reservations;
@@ -103,7 +121,8 @@ class Clusters {
   Cluster& writable(ClusterId id);
 
   std::map<ClusterId, Cluster> all_;
-  std::map<ClusterId, std::string> removed_;  // their names
+  // The names of removed clusters.
+  std::map<ClusterId, std::string> removed_;
 };
 
 }  // namespace subak::state

@@ -19,7 +19,9 @@ namespace subak::state {
 class Leap {
  public:
   struct Row {
-    std::uint64_t charged = 0;  // number of its fact
+    // The number of its fact.
+    std::uint64_t charged = 0;
+    // The row as it was charged.
     LedgerRow row;
   };
 

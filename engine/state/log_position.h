@@ -60,6 +60,7 @@ class LogPosition {
   TimeMs fact_ms_ = 0;
   TimeMs now_ = 0;
   std::uint32_t version_ = 1;
+  // Set between begin() and end() of a fact with number 0.
   bool restoring_ = false;
 };
 

@@ -23,8 +23,11 @@ namespace subak::state {
 
 // A node where the cluster's scheduler refused a job.
 struct RefusedNode {
+  // The node of the refusal.
   NodeId node;
-  bool backed_off = false;  // the job is not tried there before `until_ms`
+  // The job is not tried there before `until_ms`.
+  bool backed_off = false;
+  // The end of the backoff, or else of the record.
   TimeMs until_ms = 0;
 };
 
@@ -73,10 +76,13 @@ class NodeBackoff {
   void unindex(const fact::NodeBackedOff& backoff);
   void index(const fact::NodeBackedOff& backoff);
 
-  std::map<NodeId, std::vector<fact::NodeBackedOff>> by_node_;  // no entry is empty
-  std::map<JobId, std::multiset<NodeId>> by_job_;               // no entry is empty
+  // No entry is empty.
+  std::map<NodeId, std::vector<fact::NodeBackedOff>> by_node_;
+  // The nodes of the records with a job. No entry is empty.
+  std::map<JobId, std::multiset<NodeId>> by_job_;
   // The records with a job, while they are backed off, by hash of the shape.
   std::map<std::uint64_t, std::multiset<NodeId>> by_shape_;
+  // The times of all records, the earliest first.
   std::multiset<TimeMs> ends_;
 };
 

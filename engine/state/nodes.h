@@ -20,8 +20,10 @@ namespace subak::state {
 
 // The times of a drain that begins or ends by itself. See fact::NodeSet.
 struct DrainTimes {
-  TimeMs from_ms = 0;   // when it begins; 0: it has begun, or there is none
-  TimeMs until_ms = 0;  // 0: no end is set
+  // When it begins. 0: it has begun, or there is none.
+  TimeMs from_ms = 0;
+  // When it ends by itself. 0: no end is set.
+  TimeMs until_ms = 0;
   friend bool operator==(const DrainTimes&, const DrainTimes&) = default;
 };
 
@@ -53,6 +55,7 @@ class Nodes {
   NodeId find(ClusterId cluster, std::string_view name) const;
   // The present nodes, by cluster and name.
   const ByName& all() const { return by_name_; }
+  // The number of present nodes, of all clusters.
   std::size_t size() const { return by_name_.size(); }
   // The highest number that was ever used. Numbers are not reused.
   NodeId last() const { return last_; }
@@ -96,10 +99,14 @@ class Nodes {
  private:
   ByName by_name_;
   std::map<NodeId, TimeMs> seen_since_;
-  NodeTimes planned_;                      // planned drains, by their begin
-  std::map<NodeId, TimeMs> planned_ends_;  // of these, the ends that are set
-  NodeTimes drain_ends_;                   // drains that have begun, by their end
+  // Planned drains, by their begin.
+  NodeTimes planned_;
+  // The ends of planned drains, where one is set.
+  std::map<NodeId, TimeMs> planned_ends_;
+  // Drains that have begun, by their end.
+  NodeTimes drain_ends_;
   std::uint64_t planned_version_ = 1;
+  // By NodeSpec::clique_lost_ms.
   NodeTimes lost_cliques_;
   NodeId last_;
   TimeMs billed_until_ = 0;

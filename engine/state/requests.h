@@ -23,11 +23,13 @@ namespace subak {
 
 // The reply of a mutation. Fields that it did not set are 0 or none.
 struct RememberedRequest {
+  // When the request was decided.
   TimeMs at_ms = 0;
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
-  std::uint64_t content = 0;  // core/content_hash.h
+  // core/content_hash.h of the caller's content.
+  std::uint64_t content = 0;
 };
 
 // Actor, method and id of a request. Views of the caller's texts.
@@ -44,7 +46,8 @@ class ActorRequests {
   const RememberedRequest* find(const RequestKey& key) const;
   // Adds a request. Times never decrease. True: the key was not known.
   bool add(const RequestKey& key, const RememberedRequest& request);
-  void forget_oldest();  // requires one (asserted)
+  // Requires an entry (asserted).
+  void forget_oldest();
   std::size_t size() const { return entries_.size(); }
   // A place is an index from the oldest, 0, to size() - 1. text() returns the encoded key. key_of()
   // returns views into the text that it is given.
@@ -55,7 +58,8 @@ class ActorRequests {
  private:
   struct Entry {
     RememberedRequest request;
-    std::uint64_t text = 0;  // where its key begins, counted from the first ever
+    // Where its key begins, counted from the first byte ever.
+    std::uint64_t text = 0;
     std::uint32_t length = 0;
     std::uint32_t hash = 0;
   };
@@ -73,9 +77,12 @@ class ActorRequests {
   std::uint32_t find_number(std::string_view text, std::uint32_t hash) const;
 
   std::deque<Entry> entries_;
-  std::deque<char> text_;         // all keys, one after another
-  std::uint64_t text_begin_ = 0;  // of the oldest key
-  std::uint32_t first_ = 0;       // number of the oldest entry
+  // All keys, one after another.
+  std::deque<char> text_;
+  // Where the oldest key begins.
+  std::uint64_t text_begin_ = 0;
+  // The number of the oldest entry.
+  std::uint32_t first_ = 0;
   FlatIndex index_;
 };
 
@@ -117,9 +124,11 @@ class RequestLog {
   // Forgets the oldest of the actor with the most.
   void forget_of_largest();
 
-  std::map<std::string, ActorRequests, std::less<>> actors_;  // none is empty
+  // By actor; none is empty.
+  std::map<std::string, ActorRequests, std::less<>> actors_;
   std::size_t size_ = 0;
-  TimeMs oldest_ms_ = 0;  // none is older
+  // No request is older.
+  TimeMs oldest_ms_ = 0;
 };
 
 }  // namespace subak

@@ -17,9 +17,12 @@ namespace subak::state {
 
 // Which parts of a state are passed on.
 enum class SnapshotParts : std::uint8_t {
-  kAll,  // a checkpoint
+  // All of it, for a checkpoint.
+  kAll,
+  // All but the remembered requests.
   kWithoutRequests,
-  kToLookAhead,  // for a forecast: also without books and unneeded ended jobs
+  // For a forecast: also without books and unneeded ended jobs.
+  kToLookAhead,
 };
 
 using FactSink = std::function<void(fact::Body)>;

@@ -93,7 +93,8 @@ class State {
   }
   // Sets pass_due(). The next fact that may let a job start sets it again.
   void set_pass_due(bool due) { pass_due_ = due; }
-  void set_seq(std::uint64_t seq) { log_.set_seq(seq); }  // a checkpoint stands for facts up to it
+  // Says that a checkpoint stands for the facts up to this one.
+  void set_seq(std::uint64_t seq) { log_.set_seq(seq); }
 
   // Asserts all invariants of the parts and between them. O(state).
   void check() const;
@@ -187,11 +188,14 @@ class State {
   RequestLog requests_;
   state::Leap leap_;
   struct SinglePodBytes {
-    std::uint64_t serial = 0;  // of the shape
+    // Of the shape.
+    std::uint64_t serial = 0;
     std::uint32_t bytes = 0;
   };
-  std::vector<SinglePodBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
-  bool pass_due_ = true;                        // follows from the facts since the last pass
+  // By shape number: the stored size of a request of one pod.
+  std::vector<SinglePodBytes> bytes_of_shape_;
+  // It follows from the facts since the last pass.
+  bool pass_due_ = true;
 };
 
 }  // namespace subak

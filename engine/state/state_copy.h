@@ -14,6 +14,7 @@
 
 namespace subak::state {
 
+// One copy in progress. Any number of changes of the state may come between its slices.
 class StateCopy {
  public:
   using Sink = std::function<void(Fact&&)>;
@@ -29,13 +30,16 @@ class StateCopy {
   // Facts that were made at the instant.
   struct Made {
     std::vector<fact::Body> facts;
+    // The first that was not passed on.
     std::size_t next = 0;
   };
   bool pass(Made& made, std::size_t& most, const Sink& sink) const;
   bool pass_requests(std::size_t& most, const Sink& sink);
 
+  // The time of the instant, which all facts get.
   TimeMs fact_ms_;
   Made before_, books_, last_;  // before the live jobs; between them and the requests; at the end
+  // The live jobs are complete.
   bool live_passed_ = false;
   RequestLog requests_;  // of the instant; those that were passed on are gone
 };

@@ -10,6 +10,7 @@ namespace subak::decide {
 
 // "namespace/gang", or "namespace/name" of a pod without a gang.
 std::string job_name_of(const PodRecord& pod);
+// The gates that the pod has, Subak's and others.
 PodGate gate_of(const PodRecord& pod);
 // The job that members of the pod's gang join. nullptr: there is none, or the pod has no gang.
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod);

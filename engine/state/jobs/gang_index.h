@@ -44,15 +44,19 @@ class GangIndex {
 
  private:
   struct Key {
+    // All three together name a gang.
     ClusterId cluster;
     std::string name, owner;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   static Key key_of(const Job& job);
 
-  std::map<Key, JobId> gangs_;                         // the job that later members join
-  std::map<Key, std::set<JobId>> apart_;               // none is empty
-  std::map<std::string, std::set<JobId>> unassigned_;  // by namespace; none is empty
+  // The job that later members join.
+  std::map<Key, JobId> gangs_;
+  // None is empty.
+  std::map<Key, std::set<JobId>> apart_;
+  // By namespace; none is empty.
+  std::map<std::string, std::set<JobId>> unassigned_;
 };
 
 }  // namespace subak::state

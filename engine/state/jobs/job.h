@@ -19,20 +19,30 @@
 
 namespace subak::state {
 
+// Stands for a time that is not known or never comes.
 inline constexpr TimeMs kNever = limits::kMaxTimeMs;
 
 // One rank of a job. A rank of an API job has no uid.
 struct Pod {
+  // Empty for a rank of an API job, and for an expected pod.
   std::string uid;
-  std::string name;     // "namespace/name"
-  std::string dispute;  // where it contradicts its gang; while any pod does, the job cannot start
+  // "namespace/name".
+  std::string name;
+  // Where it contradicts its gang. While any pod does, the job cannot start.
+  std::string dispute;
+  // Where the pod is, and which gates it has left.
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  bool controlled = false;  // it has a controller that would recreate it
-  bool refused = false;     // the cluster's scheduler cannot bind it to the node of its hold
-  std::uint32_t order = 0;  // fact::PodAdded::order
-  PodSlot slot;             // what it holds; empty if it holds nothing
-  TimeMs since_ms = 0;      // start of the interval of its next ledger row
+  // It has a controller that would recreate it.
+  bool controlled = false;
+  // The cluster's scheduler cannot bind it to the node of its hold.
+  bool refused = false;
+  // fact::PodAdded::order.
+  std::uint32_t order = 0;
+  // What it holds. Empty if it holds nothing.
+  PodSlot slot;
+  // The start of the interval of its next ledger row.
+  TimeMs since_ms = 0;
   // Of a bound pod: the last time at which it certainly existed, by our clock, and how far the
   // clock behind its end report is behind ours (fact::PodBound). It does not end before `seen_ms`.
   TimeMs seen_ms = 0;
@@ -72,65 +82,93 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 
 // What the pods of a Kubernetes job say of the whole job.
 struct PodOrigin {
-  std::string owner;           // of a gang: uid of the controller of its pods
-  std::string account, user;   // while it has no account
-  bool awaits_resume = false;  // its account was draining when it came: it is not queued yet
+  // Of a gang: the uid of the controller of its pods.
+  std::string owner;
+  // What its pods name, while it has no account.
+  std::string account, user;
+  // Its account was draining when it came, so it is not queued yet.
+  bool awaits_resume = false;
   // PodRecord::replaced_alone. Of a job without a gang: its gang started without its pod.
   bool replaced_alone = false;
 };
 
 // The run of a job from its start on. It is kept until the job waits again or is forgotten.
 struct Run {
-  TimeMs started_ms = 0;      // of its attempt; 0: it has none
-  TimeMs ended_ms = 0;        // of the job; 0: it has not ended
-  TimeMs end_refused_ms = 0;  // kEnding: when its cluster refused to end one of its pods; 0: never
+  // When its attempt started. 0: it has none.
+  TimeMs started_ms = 0;
+  // When the job ended. 0: it has not.
+  TimeMs ended_ms = 0;
+  // In kEnding: when its cluster refused to end one of its pods. 0: never.
+  TimeMs end_refused_ms = 0;
   // When its GPUs are expected to be free (state::planned_end). kNever: not known. 0: it holds
   // nothing. It follows from the other fields, the policy and its account.
   TimeMs end_ms = 0;
-  TimeMs due_ms = 0;  // when Subak checks that end next; 0: never
+  // When Subak checks that end next. 0: never.
+  TimeMs due_ms = 0;
 };
 inline constexpr Run kNoRun;
 
 // The scheduler's last refusal of a pod of the job, until the job runs, or the job or the nodes
 // change.
 struct Backoff {
+  // The scheduler's message; never empty.
   std::string words;
-  std::uint32_t times = 0;  // attempts in a row that led to a backoff
-  TimeMs until_ms = 0;      // the job is not queued before; 0: it is queued at once
+  // How many attempts in a row led to a backoff.
+  std::uint32_t times = 0;
+  // The job is not queued before. 0: it is queued at once.
+  TimeMs until_ms = 0;
 };
 
 // One job, and what is true of it alone. What several jobs have in common is in Jobs.
 //
 // A million may wait, so fields that a queued job does not need are allocated separately.
 struct Job {
+  // Never 0.
   JobId id;
-  AccountId leaf;  // the user's node, or the account's; kUnassigned: it has no account
+  // The user's node, or the account's. kUnassigned: it has no account.
+  AccountId leaf;
+  // A higher number comes first among the jobs of the leaf.
   std::int32_t priority = 0;
-  ShapeUse shape;  // none while incomplete, for foreign jobs, and once it has ended
+  // None while it is incomplete, for foreign jobs, and once it has ended.
+  ShapeUse shape;
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
-  Cause cause = Cause::kNone;  // why it ended; before that, why its attempt ends or ended
-  Cause stop = Cause::kNone;   // kEnding: why its pods are asked to end
-  bool gang = false;           // its name identifies a gang: members may come later
-  std::uint8_t overruns = 0;   // how often its present or last attempt ran beyond its planned end
-  std::uint16_t refusals = 0;  // attempts in a row whose gates could not be opened
+  // Why it ended. Before that: why its attempt ends or ended.
+  Cause cause = Cause::kNone;
+  // In kEnding: why its pods are asked to end.
+  Cause stop = Cause::kNone;
+  // Its name identifies a gang: members may come later.
+  bool gang = false;
+  // How often its present or last attempt ran beyond its planned end.
+  std::uint8_t overruns = 0;
+  // How many attempts in a row had gates that could not be opened.
+  std::uint16_t refusals = 0;
+  // The ranks that start together. 0: not known.
   std::uint32_t gang_size = 0;
+  // The current or last attempt, from 1. 0: none was made.
   std::uint32_t attempt = 0;
+  // Since when it waits for its first start.
   TimeMs submit_ms = 0;
   // Starting, ending: end of its hold. Incomplete: the job is done unless a member comes by then.
   // Paused: the job is queued again then. 0: none, or past.
   TimeMs until_ms = 0;
+  // 0: it has no limit.
   DurationMs time_limit_ms = 0;
-  std::string name;  // "namespace/gang" of a job made of pods
+  // "namespace/gang" of a job made of pods.
+  std::string name;
   // By rank. Empty for an API job that never started. Pods behind the ranks of a gang came early
   // and wait for a free rank.
   std::vector<Pod> pods;
   // Of a job made of pods: its topology and segment. Of an ended job: its whole request.
   std::shared_ptr<const GangRequest> asked;
-  std::unique_ptr<PodOrigin> pod_origin;  // only for jobs made of pods, until the job is done
-  std::unique_ptr<Run> of_run;            // none while the job waits
-  std::unique_ptr<Backoff> backoff;       // only if the cluster's scheduler refused it
+  // Only for jobs made of pods, until the job is done.
+  std::unique_ptr<PodOrigin> pod_origin;
+  // None while the job waits.
+  std::unique_ptr<Run> of_run;
+  // Only if the cluster's scheduler refused it.
+  std::unique_ptr<Backoff> backoff;
 
+  // False for a job of the API.
   bool from_pods() const { return origin != JobOrigin::kApi; }
   // True if Subak places it; else it was found running.
   bool is_ours() const { return origin == JobOrigin::kApi || origin == JobOrigin::kPods; }
@@ -190,7 +228,8 @@ struct Job {
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if effects are needed for it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
-  const Pod* disputing() const;  // a live pod that contradicts its gang; nullptr: none
+  // Returns a live pod that contradicts its gang. nullptr: none does.
+  const Pod* disputing() const;
   // Says in words why the ranks of a gang are not known, if its segments have to be together.
   // Empty: they are known, or it has no segments that have to be together. O(pods log pods).
   std::string unknown_ranks() const;
@@ -211,6 +250,7 @@ struct Job {
 // One rank of one job.
 struct PodPlace {
   JobId job;
+  // From 0; it may be behind the ranks of the gang.
   std::uint32_t rank = 0;
   friend auto operator<=>(const PodPlace&, const PodPlace&) = default;
 };

@@ -23,9 +23,12 @@ class JobParts {
   const fact::JobSnapshot* add(const fact::JobSnapshot& part);
 
  private:
-  JobId job_;                                 // of the pods so far
-  std::vector<fact::JobSnapshot::Pod> pods_;  // of the parts before the last
-  fact::JobSnapshot whole_;                   // of several parts
+  // The job of the pods so far.
+  JobId job_;
+  // Of the parts before the last.
+  std::vector<fact::JobSnapshot::Pod> pods_;
+  // The job, if it came in several parts.
+  fact::JobSnapshot whole_;
 };
 
 }  // namespace subak::state

@@ -33,7 +33,8 @@ class JobIds {
  private:
   static constexpr std::size_t kSlack = 64;
   mutable std::vector<JobId> ids_;
-  mutable std::size_t sorted_ = 0;  // so many at the front are in order
+  // So many at the front are in order.
+  mutable std::size_t sorted_ = 0;
 };
 
 // All jobs.
@@ -41,11 +42,16 @@ class JobTable {
  public:
   using All = std::unordered_map<JobId, Job>;
 
-  const Job* find(JobId id) const;           // nullptr if unknown or forgotten
-  const Job& at(JobId id) const;             // asserts that it is there
-  const All& all() const { return by_id_; }  // for look-ups and sums: its order means nothing
+  // nullptr if the job is unknown or forgotten.
+  const Job* find(JobId id) const;
+  // Asserts that the job is there.
+  const Job& at(JobId id) const;
+  // For look-ups and sums: its order means nothing.
+  const All& all() const { return by_id_; }
+  // The number of jobs, ended ones that are remembered included.
   std::size_t size() const { return by_id_.size(); }
-  std::vector<JobId> ids() const;  // ascending. O(jobs)
+  // Ascending. O(jobs).
+  std::vector<JobId> ids() const;
   // Ascending, for pages. A removed job stays in for a while: look each one up.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
   // Ended and not yet forgotten: oldest first.
@@ -74,9 +80,11 @@ class JobTable {
 
  private:
   All by_id_;
-  JobIds ids_;                      // of by_id_
-  std::deque<JobId> done_;          // oldest first
-  std::unique_ptr<LiveCopy> copy_;  // in progress; nullptr: none
+  JobIds ids_;  // of by_id_
+  // The oldest first.
+  std::deque<JobId> done_;
+  // The copy in progress. nullptr: none.
+  std::unique_ptr<LiveCopy> copy_;
 };
 
 }  // namespace subak::state

@@ -21,8 +21,10 @@ class JobTimes {
  public:
   using Order = BlockSet<std::pair<TimeMs, JobId>>;
 
-  const Order& deadlines() const { return deadlines_; }  // Job::until_ms
-  const Order& dues(ClusterId cluster) const;            // Run::due_ms, of one cluster
+  // By Job::until_ms.
+  const Order& deadlines() const { return deadlines_; }
+  // By Run::due_ms, of one cluster.
+  const Order& dues(ClusterId cluster) const;
 
   // Sets Job::until_ms. Asserts that a job that runs or is done gets none.
   void set_deadline(Job& job, TimeMs until_ms);

@@ -41,12 +41,19 @@ class Jobs {
   Jobs(const Fleet& fleet, const AccountTree& tree);
 
   // --- reads -------------------------------------------------------------------------------------
-  const JobTable& table() const { return table_; }   // jobs by id, and in order
-  const JobSets& sets() const { return sets_; }      // jobs by what is true of them
-  const JobTimes& times() const { return times_; }   // jobs by what is due when
-  const GangIndex& gangs() const { return gangs_; }  // jobs by what their pods say
+  // The jobs by id, and in order.
+  const JobTable& table() const { return table_; }
+  // The jobs by what is true of them.
+  const JobSets& sets() const { return sets_; }
+  // The jobs by what is due when.
+  const JobTimes& times() const { return times_; }
+  // The jobs by what their pods say.
+  const GangIndex& gangs() const { return gangs_; }
+  // The queued jobs, in their order.
   const ReadyQueue& ready() const { return ready_; }
-  const WaitingCount& waiting() const { return waiting_; }  // waiting jobs and their pods
+  // The numbers of waiting jobs and of their pods.
+  const WaitingCount& waiting() const { return waiting_; }
+  // Which kinds of jobs overran their limits lately.
   const LimitRecord& limit_record() const { return record_; }
   // find(id): nullptr if it is unknown or forgotten. at(id): asserts that it is there.
   const Job* find(JobId id) const { return table_.find(id); }
@@ -91,11 +98,14 @@ class Jobs {
   // The only function that changes a job's state, together with all indexes of it. Asserts that the
   // table of model/job.h has this step.
   void set_state(Job& job, JobState to);
-  void set_deadline(Job& job, TimeMs until_ms);  // 0: none
+  // Sets Job::until_ms. 0: none.
+  void set_deadline(Job& job, TimeMs until_ms);
   // Sets Run::end_ms and due_ms. Both 0: it holds nothing.
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms) { times_.set_end(job, end_ms, due_ms); }
-  void end_run(Job& job);                       // drops Job::of_run before the job waits
-  void overran(Job& job, std::uint32_t times);  // Job::overruns: more than before
+  // Drops Job::of_run before the job waits.
+  void end_run(Job& job);
+  // Sets Job::overruns to more than before.
+  void overran(Job& job, std::uint32_t times);
   // Extends the holds of one cluster by this much. O(holds).
   void put_off(ClusterId cluster, DurationMs by);
   // Ends a job whose state is kDone: it is no longer found by uid or gang. The oldest ended jobs
@@ -138,7 +148,8 @@ class Jobs {
   LimitRecord record_;
   ReadyQueue ready_;
   WaitingCount waiting_;
-  JobParts parts_;  // of the job that is restored now
+  // Of the job that is restored now.
+  JobParts parts_;
 };
 
 }  // namespace subak::state

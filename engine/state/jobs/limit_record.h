@@ -49,14 +49,18 @@ class LimitRecord {
 
  private:
   struct End {
+    // None: fewer jobs of the kind have ended.
     JobId job;
+    // It ran beyond its limit.
     bool over = false;
     friend bool operator==(const End&, const End&) = default;
   };
   struct Kind {
     std::shared_ptr<const GangRequest> request;
-    std::uint32_t over_now = 0;  // this many jobs
-    End last, before;            // of those that ended
+    // How many of its jobs are beyond their limit now.
+    std::uint32_t over_now = 0;
+    // The last two of those that ended.
+    End last, before;
     bool overran() const { return over_now > 0 || last.over || before.over; }
   };
   using Name = std::tuple<AccountId, ClusterId, std::string>;
@@ -71,8 +75,10 @@ class LimitRecord {
   template <class Change>
   void change(const Job& job, std::shared_ptr<const GangRequest> request, Change to);
 
-  std::map<Name, std::vector<Kind>> kinds_;  // no list is empty, and each kind has a job
-  std::size_t overran_ = 0;                  // the number of kinds that overran
+  // No list is empty, and each kind has a job.
+  std::map<Name, std::vector<Kind>> kinds_;
+  // The number of kinds that overran.
+  std::size_t overran_ = 0;
   std::uint64_t version_ = 0;
 };
 

@@ -19,8 +19,10 @@ namespace subak::state {
 class LiveCopy {
  public:
   using Sink = std::function<void(fact::Body)>;
-  using Find = std::function<const Job*(JobId)>;                  // nullptr: the job is forgotten
-  using Snapshot = std::function<void(const Job&, const Sink&)>;  // writes the facts of one job
+  // Looks a job up. nullptr: it is forgotten.
+  using Find = std::function<const Job*(JobId)>;
+  // Writes the facts of one job.
+  using Snapshot = std::function<void(const Job&, const Sink&)>;
 
   // `ids`: all jobs of the instant, ascending. Ended jobs are skipped. It calls `find` and `keep`
   // until the copy is complete.
@@ -35,7 +37,8 @@ class LiveCopy {
 
  private:
   std::vector<JobId> ids_;
-  std::size_t next_ = 0;  // the first in ids_ that is not written
+  // The first in ids_ that is not written.
+  std::size_t next_ = 0;
   // As they were at the instant; not written yet.
   std::unordered_map<JobId, std::vector<fact::Body>> changed_;
   Find find_;

@@ -32,7 +32,8 @@ class PodIndex {
   void check(const JobTable& jobs) const;
 
  private:
-  using Uids = std::unordered_map<std::string, PodPlace>;  // for look-ups
+  // For look-ups only: its order means nothing.
+  using Uids = std::unordered_map<std::string, PodPlace>;
   std::map<ClusterId, Uids> uids_;
 };
 

@@ -35,13 +35,15 @@ class WaitingCount {
  private:
   struct Counts {
     std::size_t all = 0;
-    std::unordered_map<AccountId, std::size_t> by_account;  // for look-ups only; no count is 0
+    // For look-ups only. No count is 0.
+    std::unordered_map<AccountId, std::size_t> by_account;
     void add(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more);
     std::size_t of(AccountId account) const;
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   Counts jobs_;
-  std::map<ClusterId, Counts> pods_;  // no entry is empty
+  // No entry is empty.
+  std::map<ClusterId, Counts> pods_;
 };
 
 }  // namespace subak::state

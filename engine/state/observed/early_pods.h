@@ -18,8 +18,11 @@ namespace subak::state {
 
 // The last early report of a pod.
 struct EarlyPod {
-  std::string pod;  // its uid, or "1-42/0/1" for a launcher's
+  // Its uid, or "1-42/0/1" for a launcher's pod.
+  std::string pod;
+  // The node that it is on, by name.
   std::string node;
+  // The report as it came. Of a PodBound the time is by our clock.
   in::Body said;
 };
 
@@ -33,14 +36,17 @@ class EarlyPods {
 
   // Adds a report. It takes the place of an earlier one of the same pod.
   void add(ClusterId cluster, EarlyPod pod);
-  void drop(ClusterId cluster, const std::string& pod);  // nothing if there is none
-  void forget(ClusterId cluster);                        // drops all of the cluster
+  // Does nothing if there is none.
+  void drop(ClusterId cluster, const std::string& pod);
+  // Drops all of the cluster.
+  void forget(ClusterId cluster);
 
   // Asserts that each report is under its pod, and of a cluster that is there.
   void check(const Clusters& clusters) const;
 
  private:
-  std::map<ClusterId, std::map<std::string, EarlyPod>> reports_;  // by pod; no entry is empty
+  // By cluster, then by pod. No entry is empty.
+  std::map<ClusterId, std::map<std::string, EarlyPod>> reports_;
 };
 
 }  // namespace subak::state

@@ -21,8 +21,10 @@ namespace subak::state {
 
 // The objects that a list has named since it began.
 struct ListMarks {
-  TimeMs heard_before_ms = 0;  // when the cluster was last heard before the list; 0: never
-  TimeMs begun_ms = 0;         // objects that it names existed then
+  // When the cluster was last heard before the list. 0: never.
+  TimeMs heard_before_ms = 0;
+  // When the list began: objects that it names existed then.
+  TimeMs begun_ms = 0;
   std::set<NodeId> nodes;
   std::set<PodPlace> pods;
   std::set<std::string> namespaces;
@@ -42,7 +44,8 @@ class Lists {
   // Begins a list at `now`. `seen_until_ms`: as in the Cluster. A list that begins again before it
   // ended forgets what it named, and keeps `heard_before_ms` of the first.
   void begin(ClusterId id, TimeMs now, TimeMs seen_until_ms, std::string known_as);
-  void end(ClusterId id);  // nothing if no list is being read
+  // Ends the list in progress. Does nothing if no list is being read.
+  void end(ClusterId id);
   // These mark an object as named. They do nothing if no list is being read.
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
@@ -59,7 +62,8 @@ class Lists {
   void check(const Clusters& clusters) const;
 
  private:
-  ListMarks* writable(ClusterId id);  // nullptr: no list is being read
+  // nullptr: no list is being read.
+  ListMarks* writable(ClusterId id);
 
   std::map<ClusterId, ListMarks> lists_;
   std::map<ClusterId, TimeMs> heard_;

@@ -25,7 +25,8 @@ class NonGpuPods {
 
   // A pod was seen, perhaps again, on this node, which exists.
   void seen(ClusterId cluster, const std::string& uid, NodeId node, const PodShape& shape);
-  void gone(ClusterId cluster, const std::string& uid);  // nothing if it was not seen
+  // Does nothing if the pod was not seen.
+  void gone(ClusterId cluster, const std::string& uid);
   // The node is gone, and its pods with it.
   void drop_node(NodeId node);
   // Drops the pods of a cluster whose list begins: the list names all again.
@@ -37,7 +38,8 @@ class NonGpuPods {
  private:
   using Key = std::pair<ClusterId, std::string>;
   std::map<Key, NodeId> nodes_;
-  std::map<NodeId, std::map<Key, PodShape>> on_node_;  // no entry is empty
+  // No entry is empty.
+  std::map<NodeId, std::map<Key, PodShape>> on_node_;
 };
 
 }  // namespace subak::state

@@ -24,9 +24,12 @@ struct Heard {
 // ListBegun, ListEnded: the cluster's edge begins and ends a list. Objects that it names exist.
 struct ListBegun {
   ClusterId cluster;
-  std::string known_as;      // in::ListBegin::known_as
-  TimeMs at_ms = 0;          // now
-  TimeMs seen_until_ms = 0;  // Cluster::seen_until_ms
+  // in::ListBegin::known_as.
+  std::string known_as;
+  // The time of the input that began it.
+  TimeMs at_ms = 0;
+  // Cluster::seen_until_ms at that time.
+  TimeMs seen_until_ms = 0;
 };
 struct ListEnded {
   ClusterId cluster;

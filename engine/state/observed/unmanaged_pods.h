@@ -21,13 +21,15 @@ class UnmanagedPods {
   std::shared_ptr<const UnmanagedPodList> of(ClusterId cluster) const;
   // The record of a pod. nullptr: unknown. Valid until the next change.
   const PodRecord* find(ClusterId cluster, const std::string& uid) const;
-  std::size_t size() const { return size_; }  // of all clusters
+  // The number of pods of all clusters.
+  std::size_t size() const { return size_; }
 
   // A pod was seen, perhaps again: its newest record counts. A new pod beyond
   // limits::kMaxUnmanagedPods of all clusters is ignored, and its cluster sets
   // UnmanagedPodList::more.
   void seen(ClusterId cluster, const PodRecord& pod);
-  void gone(ClusterId cluster, const std::string& uid);  // nothing if it was not there
+  // Does nothing if the pod was not there.
+  void gone(ClusterId cluster, const std::string& uid);
   // Drops the pods of a cluster whose list begins: the list names all again.
   void forget(ClusterId cluster);
 
