@@ -19,6 +19,7 @@
 
 namespace subak {
 
+// Each path is that of all namespaces; a name or query follows it.
 // Collections of the API server.
 inline constexpr const char* kPodsPath = "/api/v1/pods";
 inline constexpr const char* kNodesPath = "/api/v1/nodes";
@@ -33,42 +34,76 @@ inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v
 inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath};
 
 // The part of an entry that only pods have that request GPUs or carry Subak's gate.
+// The cache alone writes it. Times and counts are as of the last event.
 struct GpuPodEntry {
+  // As Pod::asks_gpu().
   bool asks_gpu = false;
-  bool claims = false;  // devices by DRA: another component has to decide
-  bool gated = false;   // carries Subak's gate
+  // It claims devices by DRA (Pod::device_claim): another component has to decide.
+  bool claims = false;
+  // Carries Subak's gate.
+  bool gated = false;
+  // Carries a scheduling gate of another component.
   bool foreign_gates = false;
+  // It has ended: PodRecord::ended has a cause.
   bool ended = false;
-  bool bound = false;               // has a node
-  bool going = false;               // its deletion was requested
-  bool given_up = false;            // deleted while its node was silent
-  bool gang = false;                // one of several pods that start together
-  bool runs_alone = false;          // of a gang: the others keep running when one is lost
-  std::int64_t index = -1;          // of an Indexed Job
-  std::int64_t index_failures = 0;  // failures of its index before it
-  std::string gang_told;            // the gang in which the core knows it
-  bool size_changes = false;        // PodRecord::size_of_owner was told once
+  // Has a node.
+  bool bound = false;
+  // Its deletion was requested.
+  bool going = false;
+  // Its deletion was requested while its node was silent, so its end counts as the node's last sign
+  // of life at the latest.
+  bool given_up = false;
+  // One of several pods that start together.
+  bool gang = false;
+  // Of a gang: the other pods keep running when one is lost.
+  bool runs_alone = false;
+  // The completion index of a pod of an Indexed Job; -1: it has none.
+  std::int64_t index = -1;
+  // Failures of its index before this pod.
+  std::int64_t index_failures = 0;
+  // The gang in which the core knows it: its name, its owner and maybe its size, with blanks
+  // between them. Empty: the pod was never gated.
+  std::string gang_told;
+  // PodRecord::size_of_owner was sent once.
+  bool size_changes = false;
   // Owner of the pods that are recreated together: uid of a Job or JobSet, "uid+group" of a
   // LeaderWorkerSet. Empty: none.
   std::string gang_owner;
-  std::string worker_set;          // "namespace/name" of its LeaderWorkerSet; empty: none
-  std::uint32_t without_gpus = 0;  // of that LeaderWorkerSet, as in OwnerEntry
-  std::uint64_t group_told = 0;    // digest of the gang's other pods as the core knows them
-  std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
-  GatedPod release;                                          // while gated
-  std::string kept_closed;    // annotation subak.gpu/kept-closed; empty: none
-  std::string let_go_to;      // the only node that its affinity names; empty: none, or several
-  std::string unschedulable;  // the scheduler's message; empty: schedulable as far as known
-  std::int64_t unschedulable_since_ms = 0;  // when that was first seen, monotonic
+  // "namespace/name" of its LeaderWorkerSet; empty: none.
+  std::string worker_set;
+  // Pods of a group of that LeaderWorkerSet that request no GPUs, as in OwnerEntry.
+  std::uint32_t without_gpus = 0;
+  // Digest of the gang's other pods as the core knows them; 0: nothing was sent of them.
+  std::uint64_t group_told = 0;
+  // API version, kind, name and uid of its controller. All empty: it has none.
+  std::string owner_api, owner_kind, owner_name, owner_uid;
+  // What a patch needs to open the gate. Empty unless the pod is gated.
+  GatedPod release;
+  // The annotation subak.gpu/kept-closed (kept_closed_mark()); empty: none.
+  std::string kept_closed;
+  // The only node that its affinity names; empty: it names none, or several.
+  std::string let_go_to;
+  // The scheduler's message about a pod that Subak released; empty: it is schedulable as far as
+  // known.
+  std::string unschedulable;
+  // When `unschedulable` was first seen, in monotonic ms.
+  std::int64_t unschedulable_since_ms = 0;
 };
 
 // The entry of a pod.
 struct PodEntry {
+  // `node` is empty until the pod is bound.
   std::string ns, name, node;
-  std::uint64_t version = 0;  // older versions are ignored
-  std::uint64_t told = 0;     // digest of what the core got; 0: nothing
-  std::uint32_t list = 0;     // the last list that named it
-  TimeMs listed_ms = 0;       // when that list began, at which time the pod existed
+  // The resource version of the last event; events of older versions are ignored. 0: it has no
+  // order.
+  std::uint64_t version = 0;
+  // Digest of what the core got; 0: nothing.
+  std::uint64_t told = 0;
+  // The last list that named the pod, as ListRound::number().
+  std::uint32_t list = 0;
+  // When that list began. The pod existed at that time.
+  TimeMs listed_ms = 0;
+  // nullptr: the pod has neither requested GPUs nor carried the gate.
   std::unique_ptr<GpuPodEntry> gpu;
 };
 
@@ -89,33 +124,54 @@ struct NamespaceEntry {
 
 // Jobs of a JobSet from one template.
 struct JobsOfSet {
+  // The name of the template, which is the role of its pods.
   std::string name;
-  std::uint32_t copies = 1, pods = 1;  // pods of each
+  // The number of Jobs, and of pods in each.
+  std::uint32_t copies = 1, pods = 1;
+  // The resource request of each pod.
   PodShape shape;
 };
 
 // A Job, a JobSet or a LeaderWorkerSet.
 struct OwnerEntry {
-  std::string collection;  // "/apis/batch/v1/jobs"
+  // The path of its kind, one of kOwnerPaths: "/apis/batch/v1/jobs".
+  std::string collection;
   std::string ns, name;
-  std::string path() const;         // of the object, "/apis/batch/v1/namespaces/ml/jobs/train"
-  std::string api_version() const;  // "batch/v1"
-  std::string_view kind() const;    // "Job"
+  // Returns the path of the object, "/apis/batch/v1/namespaces/ml/jobs/train".
+  std::string path() const;
+  // Returns the API version of its kind, "batch/v1".
+  std::string api_version() const;
+  // Returns "Job", "JobSet" or "LeaderWorkerSet".
+  std::string_view kind() const;
+  // As seen last. A patch names it, so that it fails on a newer object.
   std::string resource_version;
-  std::int64_t done = 0;  // of a Job: finished completions, and indexes that failed for good
-  std::string parent;     // uid of its controller
+  // Of a Job: finished completions, and indexes that failed for good.
+  std::int64_t done = 0;
+  // The uid of its controller; empty: it has none.
+  std::string parent;
+  // Which of its pods start together. kNone also if the object cannot be read.
   Together together = Together::kNone;
+  // Each role with the number of pods that start together in it.
   std::vector<std::pair<std::string, std::uint32_t>>
-      gangs;                                   // of each role: how many pods start together
-  std::vector<RoleRanks> ranks;                // of a JobSet
-  std::int64_t backoff_limit = 6, failed = 0;  // of a Job: failures allowed, and failures so far
-  bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait
-  bool one_pod = false;       // of a Job: it has one pod at a time
+      gangs;  // of each role: how many pods start together
+  // Of a JobSet whose pods start together: the ranks of each role. Else empty.
+  std::vector<RoleRanks> ranks;
+  // Of a Job: the failures that it may have, and those that it has had.
+  std::int64_t backoff_limit = 6, failed = 0;
+  // It has activeDeadlineSeconds, which counts while its pods wait.
+  bool has_deadline = false;
+  // Of a Job: it has one pod at a time (spec.parallelism is absent or at most 1).
+  bool one_pod = false;
+  // True if the kind has spec.suspend. A LeaderWorkerSet has none.
   bool may_suspend() const { return collection != kWorkerSetsPath; }
+  // spec.suspend is true.
   bool suspended = false;
+  // It has finished or failed, and creates no more pods.
   bool ended = false;
-  bool replaced_alone = false;  // a lost pod is recreated alone, and the others keep running
-  std::uint32_t indexes = 0;    // of an Indexed Job: its completions
+  // A lost pod is recreated alone, and the others keep running.
+  bool replaced_alone = false;
+  // The completions of an Indexed Job; 0 for other owners.
+  std::uint32_t indexes = 0;
   // Of a Job with backoffLimitPerIndex: the failures that one index may have.
   std::optional<std::int64_t> backoff_limit_per_index;
   // Of a LeaderWorkerSet: the number of groups, and of pods in each that request no GPUs.
@@ -123,10 +179,13 @@ struct OwnerEntry {
   // Of an owner whose workers appear once their leader is ready: the request of each. nullptr: no
   // worker is late.
   std::shared_ptr<const PodShape> late;
-  bool late_as_leader = false;  // workers have the leader's template
+  // The workers have the same resource request as their leader.
+  bool late_as_leader = false;
   // Of a JobSet that creates the first pod of each job before the others: its jobs with GPUs.
   std::vector<JobsOfSet> firsts;
-  std::string mark;  // annotation subak.gpu/suspended: why Subak suspended it; empty: it did not
+  // The annotation subak.gpu/suspended: why Subak suspended it; empty: it did not.
+  std::string mark;
+  // The last list that named it, as counted for its collection.
   std::uint32_t list = 0;
 };
 

@@ -12,13 +12,15 @@ class ListRound {
  public:
   // A list begins: objects that it names get its number.
   void begin() { ++number_; }
+  // The number of the running list, or of the last one; 0: there was none.
   std::uint32_t number() const { return number_; }
   // Call once the list is complete. `going` of `all` objects were not named. False: more than half
   // would go, and this is the first list to say so. Then nothing goes: a server may answer from a
   // view that lags behind.
   // True also when at most 8 objects would go. The second list in a row that says so is believed.
   bool believe(std::size_t going, std::size_t all) {
-    constexpr std::size_t kFewObjects = 8;  // so many may go at once without a second list
+    // So many may go at once without a second list.
+    constexpr std::size_t kFewObjects = 8;
     const bool many = going > kFewObjects && 2 * going > all;
     asked_ = many && !asked_;
     return !asked_;
@@ -26,7 +28,8 @@ class ListRound {
 
  private:
   std::uint32_t number_ = 0;
-  bool asked_ = false;  // the last complete list was not believed
+  // The last complete list was not believed.
+  bool asked_ = false;
 };
 
 }  // namespace subak

@@ -29,9 +29,12 @@ class NamespaceCache {
 
  private:
   struct Entry {
+    // The account that the core has; empty: the label was removed.
     std::string account;
+    // The last list that named the namespace, as ListRound::number().
     std::uint32_t list = 0;
   };
+  // Puts the account of the namespace into the outbox.
   // An empty account: no label.
   void tell(const std::string& ns, const std::string& account);
 

@@ -29,6 +29,7 @@ class NodeCache {
   // Forgets the nodes. The clocks stay.
   void clear();
 
+  // A list of all nodes begins.
   void begin() { round_.begin(); }
   // Returns why the node could not be read; empty: it was.
   // `now_ms`: a deleted node counts as gone at this time, or earlier if it was silent. It is closed
@@ -37,6 +38,7 @@ class NodeCache {
   // Drops the nodes that the list did not name. `heard_ms`: when nodes were last known to be in the
   // state that was sent. `version`: of the list. False: see ListRound::believe().
   bool complete(TimeMs heard_ms, std::string_view version);
+  // Number of nodes that exist, silent ones included.
   std::size_t size() const { return entries_.size(); }
 
   // Silent nodes whose lease was not read yet (k8s.io/api coordination/v1, renewTime). The core
@@ -57,22 +59,32 @@ class NodeCache {
   void begin_leases() { clocks_.begin_list(); }
   // The time of the renewal is compared with the service's, see NodeClocks.
   void see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms);
+  // The list of leases is complete. Leases that it did not name stay: the clocks go with their
+  // nodes.
   void complete_leases() { clocks_.end_list(); }
   const NodeClocks& clocks() const { return clocks_; }
   // Takes out the nodes that must be read again, since the clock error sent for them has changed.
   std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
+  // Marks a node to be read again, as after a read that could not begin.
   void put_outdated(const std::string& name) { outdated_.insert(name); }
 
  private:
   struct Entry {
-    std::uint64_t told = 0;  // digest of what the core got; 0: nothing
+    // Digest of what the core got; 0: nothing.
+    std::uint64_t told = 0;
+    // The last list that named the node, as ListRound::number().
     std::uint32_t list = 0;
-    TimeMs silent_ms = 0;  // since when the cluster reports the node silent; 0: it is not silent
-    TimeMs lease_ms = 0;   // the last renewal of its lease, once that was read
-    TimeMs lost_ms = 0;    // lost_ms()
+    // Since when the cluster reports the node silent; 0: it is not silent.
+    TimeMs silent_ms = 0;
+    // The last renewal of its lease, once that was read; 0: it was not. 1: it has none.
+    TimeMs lease_ms = 0;
+    // As lost_ms(); 0: none.
+    TimeMs lost_ms = 0;
   };
   // Corrects the node's times by its clock, and sends it unless the core has the same.
   void tell(NodeSpec node);
+  // Puts the end of the node into the outbox. It ended at its last sign of life if it was silent,
+  // else at `at_ms`. `version`: of the event or list that shows it.
   void drop(const std::string& name, TimeMs at_ms, std::uint64_t version);
 
   const KubeNodeOptions& options_;

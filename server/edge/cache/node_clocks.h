@@ -18,6 +18,7 @@ class NodeClocks {
  public:
   // Marks a list of leases. Its leases were written some time before, so they are no samples.
   void begin_list() { listing_ = true; }
+  // From here on, renewals are samples again.
   void end_list() { listing_ = false; }
   // Takes a renewal: at `renewed_ms` by the node's clock, known at `now_ms` by the service's.
   // Returns true if off_ms() of the node changes.
@@ -38,17 +39,28 @@ class NodeClocks {
   DurationMs largest_ms() const;
 
  private:
+  // A renewal is due every 10 s, so the samples span about 30 s.
   static constexpr std::size_t kSamples = 3;
   // The last kSamples, as a ring.
+  // The samples and the result for one node.
   struct Node {
+    // The last renewal, by the node's clock. The same time again is no sample.
     TimeMs renewed_ms = 0;
+    // Arrival by the service's clock less renewal by the node's, in ms; the slot of the next is
+    // `count` modulo kSamples.
     std::array<DurationMs, kSamples> samples{};
+    // Samples so far; it goes on after the ring is full.
     std::size_t count = 0;
-    std::int64_t sampled_ms = 0;  // of the last sample, monotonic
+    // When the last sample came, monotonic.
+    std::int64_t sampled_ms = 0;
+    // What NodeClocks::off_ms() returns, in whole seconds.
     DurationMs off_ms = 0;
+    // Returns the least of the samples. Only with at least one.
     DurationMs behind() const;
   };
+  // By name of the node.
   std::map<std::string, Node> nodes_;
+  // Between begin_list() and end_list().
   bool listing_ = false;
 };
 

@@ -13,8 +13,10 @@
 
 namespace subak {
 
+// Only the name of the gang counts, not the controller: the launcher's is not the workers'.
 class NonGpuMembers {
  public:
+  // Forgets all members, as when a session begins.
   void clear();
   // Takes the pod as it is now. Returns the gangs ("namespace/gang") whose size changed by it.
   // `uid`: its own. A deleted, failed or ended-by-request pod leaves its gang. Two gangs if it

@@ -10,13 +10,16 @@
 
 namespace subak {
 
+// Each pod has one entry, until it is read with its owner, given up or gone.
 class Orphans {
  public:
   // Memory: one text for each pod, for limits::kOwnerMs at most.
   struct Orphan {
     std::string text;  // the pod, as JSON
+    // When it was first seen, monotonic.
     std::int64_t since_ms = 0;
   };
+  // Forgets all pods and all awaited owners.
   void clear();
 
   // Adds a pod, or takes its newer text. `owners`: uids of owners, or "namespace/name" of a
@@ -26,6 +29,7 @@ class Orphans {
            const std::vector<std::string>& owners);
   // Takes the pod out; nullopt: it is none.
   std::optional<Orphan> take(const std::string& uid);
+  // The pod is gone, or needs its owner no longer.
   void forget(const std::string& uid) { entries_.erase(uid); }
   // Takes out the awaited owner, and returns the pods that awaited it.
   // They stay orphans until take(). Pods that are none any more may be among them.
@@ -35,11 +39,14 @@ class Orphans {
   std::vector<std::string> waiting_since(std::int64_t now_ms, std::int64_t at_least_ms) const;
   // Forgets the owners that only pods await that are no orphans any more.
   void forget_owners();
+  // Number of pods that wait for their owner.
   std::size_t size() const { return entries_.size(); }
 
  private:
-  std::map<std::string, Orphan> entries_;            // by uid
-  std::multimap<std::string, std::string> awaited_;  // uids of pods, by owner
+  std::map<std::string, Orphan> entries_;  // by uid
+  // By owner: the uids of the pods that await it. Pods that are no orphans any more may be among
+  // them.
+  std::multimap<std::string, std::string> awaited_;
 };
 
 }  // namespace subak

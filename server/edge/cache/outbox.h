@@ -50,8 +50,10 @@ struct KeyHash {
 // One update for the core, with the pod that a refusal would be about.
 // A value: it may be sent, dropped, or put back.
 struct News {
+  // The input, ready to be sent.
   in::Body body;
-  std::string uid;  // of the pod; empty: it is about no pod
+  // The uid of the pod; empty: it is about no pod.
+  std::string uid;
   // The node by whose clock the pod's times were read; empty: the service's clock, or none.
   std::string clock{};
 };
@@ -62,12 +64,14 @@ class Outbox {
   explicit Outbox(std::string cluster) : cluster_(std::move(cluster)) {}
   const std::string& cluster() const { return cluster_; }
   // Also forgets which updates wait for an answer.
+  // As when a session begins: the next lists bring all objects again.
   void clear();
 
   // Adds an update, or replaces what waits for the same object.
   // An end of the pod that waits already stays, and follows.
   void pod_seen(const std::string& uid, const PodRecord& record);
   // Drops a waiting end of the node: it exists again.
+  // It replaces a sight of the node that waits.
   void node_seen(NodeSpec node);
   // Adds what follows the last sight of the object: its end, or what else changed about it.
   // `clock`: News::clock of that.
@@ -99,26 +103,36 @@ class Outbox {
   bool is_answered(const std::string& uid) const;
   // True if an update of the pod waits.
   bool has_pod(const std::string& uid) const { return waiting_.contains(about::Pod{uid}); }
+  // True if no update waits, not even one that must wait for pods. Updates without an answer do not
+  // count.
   bool is_empty() const { return queue_.empty() && last_queue_.empty() && put_back_.empty(); }
 
  private:
   struct Waiting {  // of one object: both are sent, in this order
+    // At most one of `pod` and `node` is set.
     std::optional<PodRecord> pod;
     std::optional<NodeSpec> node;
     std::optional<in::Body> change;
-    std::string clock;        // News::clock of the change
-    std::uint64_t after = 0;  // the change is sent once pods are known up to this version
+    // News::clock of `change`.
+    std::string clock;
+    // `change` is sent once pods are known up to this version; 0: at once.
+    std::uint64_t after = 0;
     bool may_go_at(std::uint64_t pods_version) const {
       return pod || node || after <= pods_version;
     }
   };
+  // Returns the entry of the object. A new one goes to the end of the queue.
   Waiting& waiting(const about::Key& key);
+  // As next(), without counting the update as unanswered.
   std::optional<News> take_next(std::uint64_t pods_version);
 
   const std::string cluster_;
+  // Objects with an update, in the order of the first one.
   std::deque<about::Key> queue_;
-  std::deque<about::Key> last_queue_;  // of deleted nodes: after all others
+  // Deleted nodes: they come after all others.
+  std::deque<about::Key> last_queue_;
   std::unordered_map<about::Key, Waiting, about::KeyHash> waiting_;
+  // Updates that come before all others, the next one first.
   std::deque<News> put_back_;
   // By uid: given by next(), not put back.
   std::unordered_map<std::string, std::size_t> unanswered_;

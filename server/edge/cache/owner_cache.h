@@ -21,14 +21,18 @@ namespace subak {
 class OwnerCache {
  public:
   // `extra` outlives the cache.
+  // `extra`: the resources that count as whole GPUs.
   explicit OwnerCache(const ExtraGpuResources& extra) : extra_(extra) {}
 
   // What an event of an owner changed.
   struct Seen {
+    // Of the owner; a deleted owner has it too.
     std::string uid;
     std::string worker_set;  // "namespace/name", if it is a LeaderWorkerSet; else empty
+    // The owner was deleted and has no entry any more.
     bool gone = false;
-    bool outdates = false;  // it says something else about its gangs than before
+    // Its gangs are not the same as before: its gated pods must be read again.
+    bool outdates = false;
   };
   // A list of the collection begins.
   void begin(const std::string& collection) { ++lists_[collection]; }
@@ -50,6 +54,7 @@ class OwnerCache {
   // Owners that carry Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
   // The uids of the owners that this owner controls. O(owners).
+  // Only the direct ones, such as the Jobs of a JobSet.
   std::vector<std::string> below(const std::string& uid) const;
 
  private:
@@ -60,8 +65,10 @@ class OwnerCache {
   std::map<std::string, OwnerEntry> entries_;       // by uid
   std::map<std::string, std::string> worker_sets_;  // their uids, by "namespace/name"
   std::set<std::string> marked_;
-  std::set<std::string, std::less<>> known_;    // collections with at least one complete list
-  std::map<std::string, std::uint32_t> lists_;  // by collection
+  // Collections with at least one complete list.
+  std::set<std::string, std::less<>> known_;
+  // The number of lists begun, by collection.
+  std::map<std::string, std::uint32_t> lists_;
 };
 
 // The key of a LeaderWorkerSet: "namespace/name".

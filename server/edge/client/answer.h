@@ -15,15 +15,24 @@ namespace subak {
 
 // The outcome of a call, by the HTTP status.
 enum class Outcome : std::uint8_t {
-  kDone,          // 2xx
-  kNotFound,      // 404: there is no such object
-  kConflict,      // 409: the object has changed, or exists already
-  kExpired,       // 410: the version is too old, list again
-  kInvalid,       // 422: invalid, or a test of the patch failed
-  kUnauthorized,  // 401: the token is no longer valid
-  kRefused,       // 403 and other 4xx: a rule, a webhook, or a wrong request
-  kLater,         // 429: not done, retry after delay_ms
-  kUnknown,       // 5xx, or no answer: may have been done; read, then decide
+  // 2xx.
+  kDone,
+  // 404: there is no such object.
+  kNotFound,
+  // 409: the object has changed, or exists already. Read it, then decide.
+  kConflict,
+  // 410: the version is too old. List again.
+  kExpired,
+  // 422: the object would be invalid, or a test of the patch failed.
+  kInvalid,
+  // 401: the token is not valid, or no longer.
+  kUnauthorized,
+  // 403 and other 4xx: a rule, a webhook, or a wrong request. The same request fails again.
+  kRefused,
+  // 429: not done. Retry after delay_ms.
+  kLater,
+  // 5xx, or no answer: it may have been done. Read the object, then decide.
+  kUnknown,
 };
 template <>
 struct EnumText<Outcome> {

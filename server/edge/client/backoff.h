@@ -24,6 +24,7 @@ class Backoff {
   std::uint32_t tries() const { return tries_; }
 
  private:
+  // Waits since the start or reset(). The wait stops doubling long before this wraps.
   std::uint32_t tries_ = 0;
 };
 

@@ -21,9 +21,13 @@ namespace subak {
 
 // One request. Its answer may have limits::kMaxKubeAnswerBytes.
 struct KubeCall {
-  std::string method = "GET";  // GET, POST, PUT, PATCH, DELETE
-  std::string path{};          // "/api/v1/pods?limit=500"
+  // GET, POST, PUT, PATCH or DELETE.
+  std::string method = "GET";
+  // With the query, from the server's address on: "/api/v1/pods?limit=500".
+  std::string path{};
+  // Empty: the request has none.
   std::string body{};
+  // Of the body. A patch names its kind here: "application/json-patch+json".
   std::string content_type = "application/json";
 };
 

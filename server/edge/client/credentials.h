@@ -46,16 +46,22 @@ class Credentials {
   // The result of refresh().
   using Changed = Result<std::optional<Credential>>;
 
+  // Nothing changes.
   static Changed as_before() { return std::optional<Credential>(); }
+  // Returns the credential if it differs from the last one, and notes it.
   Changed changed(Credential credential);
   Changed read_token_file();
   Changed start_plugin();
   Changed watch_plugin(TimeMs now_ms);
+  // Judges what a plugin printed: an expired credential is an error.
   Changed take(ExecCredential printed, TimeMs now_ms);
 
   const KubeAccess access_;
+  // The plugin is the source: there is no token, token file or certificate.
   const bool by_plugin_;
+  // The last credential returned; none: there was none yet.
   std::optional<Credential> last_;
+  // The plugin that runs; nullptr: none runs.
   std::unique_ptr<Child> plugin_;
   // When the last attempt was; while a plugin runs: its start.
   TimeMs since_ms_ = 0;

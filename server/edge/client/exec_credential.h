@@ -15,8 +15,10 @@ namespace subak {
 
 // The credential for an API server. An empty part is absent.
 struct Credential {
+  // A bearer token; empty: the certificate identifies the client.
   std::string token;
-  std::string certificate, key;  // PEM, both or none
+  // A certificate and its key in PEM; both or none.
+  std::string certificate, key;
   friend bool operator==(const Credential&, const Credential&) = default;
 };
 

@@ -34,6 +34,7 @@ class KnownClient final : public KubeApi {
     refused_ = refused_ || answer.outcome == Outcome::kUnauthorized;
   }
 
+  // The wall clock, UTC.
   const std::function<TimeMs()> wall_ms_;
   const std::function<void(const Error&)> tell_;
   Credentials credentials_;

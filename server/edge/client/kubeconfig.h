@@ -18,19 +18,25 @@ namespace subak {
 struct ExecPlugin {
   // An absolute path, or a name that is looked up in PATH.
   std::string command;
+  // Its arguments, without the command.
   std::vector<std::string> args;
+  // Added to the service's environment; these values win.
   std::vector<std::pair<std::string, std::string>> env;
   // "client.authentication.k8s.io/v1" or "/v1beta1".
   std::string api_version;
   // For people, in the error if there is no such program.
   std::string install_hint;
-  bool wants_cluster = false;  // provideClusterInfo
+  // It gets the cluster's address and CA (provideClusterInfo).
+  bool wants_cluster = false;
 };
 
 // A secret or certificate: its content or its path.
 struct PemOrPath {
-  std::string pem;   // decoded
-  std::string path;  // absolute
+  // The content, decoded from base64.
+  std::string pem;
+  // An absolute path.
+  std::string path;
+  // True if neither is named.
   bool empty() const { return pem.empty() && path.empty(); }
 };
 
@@ -38,7 +44,8 @@ struct PemOrPath {
 struct KubeAccess {
   // The name in errors: "users[ana].user", "serviceaccount"; empty: anonymous.
   std::string user;
-  std::string server;  // "https://10.0.0.1:6443", maybe with a path; http only to this machine
+  // "https://10.0.0.1:6443", maybe with a path. http only for this machine.
+  std::string server;
   // The name that the server's certificate must have; empty: that of the address.
   std::string tls_server_name;
   // The server's CA; empty: the system's.
@@ -47,9 +54,11 @@ struct KubeAccess {
   bool insecure = false;
   // The client's; both or none.
   PemOrPath certificate, key;
+  // The bearer token; empty: none, or `token_path` names it.
   std::string token;
   // The file with the token, which is read again at least once a minute.
   std::string token_path;
+  // The plugin that prints the credential; none: there is no plugin.
   std::optional<ExecPlugin> exec;
 };
 

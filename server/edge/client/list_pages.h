@@ -42,6 +42,7 @@ class ListPages {
   void drop() { next_.clear(); }
 
  private:
+  // The token of the next page; empty: there is none, or it was taken.
   std::string next_;
   // All tokens of this list that were followed.
   std::set<std::string, std::less<>> tokens_;

@@ -81,6 +81,8 @@ class Reflector {
   const std::string& error() const { return ends_.error(); }
 
  private:
+  // kOff: before start(). kWaits: until the next request may begin. kStreams: a streamed list is
+  // open. kPages: a page of a list is asked for. kWatches: the watch is open.
   enum class State : std::uint8_t { kOff, kWaits, kStreams, kPages, kWatches };
 
   // The streamed list or watch that is open, if any. At most one is open at a time, and the last
@@ -92,13 +94,16 @@ class Reflector {
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
+    // Opens a stream. None may be open.
     void open(std::string path, std::int64_t now_ms, WatchStream::Take take, KubeApi::Ended ended);
     // Stops the stream without a call of `ended`. Does nothing if none is open.
     void stop();
     // Notes that the server has ended it. True: the server has said before that the version is too
     // old.
     bool ended();
+    // The stream has sent an event.
     void note_heard() { heard_ = true; }
+    // The stream has sent the error 410.
     void note_expired() { expired_ = true; }
     // True if it has sent an event.
     bool heard() const { return heard_; }
@@ -109,7 +114,9 @@ class Reflector {
     KubeApi& api_;
     // The open stream; 0: none.
     KubeApi::WatchId id_ = 0;
+    // When it was opened, monotonic.
     std::int64_t opened_ms_ = 0;
+    // It has sent an event.
     bool heard_ = false;
     // The server has said that the version is too old. Set until ended() reports it, also past a
     // stop().
@@ -118,17 +125,20 @@ class Reflector {
 
   void begin_list(std::int64_t now_ms);
   void begin_watch(std::int64_t now_ms);
+  // Opens a streamed list or a watch. `query`: what follows the path.
   void open(State state, const std::string& query, std::int64_t now_ms);
   void ask_page();
   void take_page(std::string_view body);
   void finish_list();
   void do_next();
   void take(const WatchEvent& event);
+  // True in a pause after several early ends.
   bool pauses() const { return state_ == State::kWaits && ends_.is_long(); }
   void heard();
   void ended(const CallAnswer& answer);
   void wait(const CallAnswer& answer);
   void wait_ms(DurationMs pause);
+  // The limit that the next request counts in.
   RequestPace& pace() const { return pages_.has_next() ? paces_.pages : paces_.begins; }
 
   KubeApi& api_;
@@ -144,9 +154,11 @@ class Reflector {
   std::int64_t due_ms_ = 0;
   // Where the watch continues; empty: list first.
   std::string version_;
+  // A list was completed at least once.
   bool listed_ = false;
   // The server streams no lists: ask for pages.
   bool in_pages_ = false;
+  // Lists begun.
   std::uint64_t lists_ = 0;
 };
 

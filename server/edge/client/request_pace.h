@@ -31,6 +31,7 @@ class RequestPace {
   }
 
  private:
+  // Requests in one window.
   std::size_t most_;
   // When the last `most_` requests began, the earliest first.
   std::deque<std::int64_t> begun_;

@@ -45,6 +45,7 @@ std::uint64_t version_number(std::string_view version);
 // Turns bytes into events. Chunks may end anywhere.
 class WatchStream {
  public:
+  // Gets one event, which is valid only during the call.
   using Take = std::function<void(const WatchEvent&)>;
 
   // Calls `take` for each event that these bytes complete, in order. An error ends the stream and
@@ -54,9 +55,11 @@ class WatchStream {
   bool between_events() const { return line_.empty(); }
 
  private:
+  // Reads one complete line, without its end.
   std::optional<Error> take_line(std::string_view line, const Take& take);
 
-  std::string line_;  // the line so far
+  // The line so far, whose end has not come.
+  std::string line_;
   json::Parser parser_;
 };
 

@@ -20,10 +20,15 @@ namespace subak {
 // An Event to record.
 // Two with equal uid, reason and note are one Event.
 struct PodEvent {
-  std::string api_version = "v1", kind = "Pod", ns, name, uid;  // the object that it is about
-  std::string reason;                                           // "Released"
-  std::string action;                                           // "Release"
-  std::string note;                                             // a sentence; written printable()
+  // The object that it is about.
+  std::string api_version = "v1", kind = "Pod", ns, name, uid;
+  // One word for programs: "Released".
+  std::string reason;
+  // What was done, or was tried: "Release".
+  std::string action;
+  // A sentence for people. It is sent as printable() writes it.
+  std::string note;
+  // Its type is Warning, else Normal.
   bool warning = false;
 };
 
@@ -47,15 +52,19 @@ class EventRecorder {
   bool is_crowded() const;
   // Calls that were made, refused ones included.
   std::uint64_t sent() const { return sent_; }
-  std::uint64_t untold() const { return untold_; }  // dropped because the queue was full
+  // Entries dropped because the queue was full.
+  std::uint64_t untold() const { return untold_; }
 
  private:
   // One entry of the queue: an Event, or else a call.
   struct Line {
+    // none: `call` is sent.
     std::optional<PodEvent> pod_event;
     KubeCall call;
-    bool second = false;  // the first way (POST or PATCH) was wrong
+    // The first way (POST or PATCH) was wrong: this is the other way.
+    bool second = false;
   };
+  // Queues the entry, and drops the oldest one if the queue is full.
   void add(Line line);
   // POST for an Event that was not sent before, else PATCH of its count. If the API server says
   // that the other way is right, it is queued once more.
@@ -64,8 +73,11 @@ class EventRecorder {
   KubeApi& api_;
   const std::function<TimeMs()> now_ms_;
   const std::function<std::int64_t()> monotonic_ms_;
+  // The oldest first.
   std::deque<Line> waiting_;
-  std::map<std::string, std::uint32_t> times_;  // how often each Event was sent, by its path
+  // How often each Event was sent, by its path. It is emptied at limits::kMaxWaitingEvents.
+  std::map<std::string, std::uint32_t> times_;
+  // When the next entry may be sent, monotonic.
   std::int64_t next_ms_ = 0;
   std::uint64_t sent_ = 0, untold_ = 0;
 };

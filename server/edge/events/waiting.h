@@ -25,19 +25,27 @@ namespace subak {
 
 // The parts of one round, in this order.
 enum class WaitingPart : std::uint8_t {
-  kQueued,  // jobs in these states
+  // Jobs that wait for GPUs.
+  kQueued,
+  // Jobs whose gang lacks pods.
   kIncomplete,
+  // Jobs on hold, but for those that a user paused: that user knows why.
   kPaused,
-  kBeyond  // pods beyond their gang's size, each separately
+  // Pods beyond their gang's size, each separately.
+  kBeyond
 };
 
 // A waiting job with its reason and start estimate.
 // A copy: the page outlives the read.
 struct WaitingJob {
+  // None for a pod that belongs to no job yet.
   JobId job;
-  std::string uid;  // of its first pod, or of one beyond its gang's size
+  // Of its first pod, or of one beyond its gang's size.
+  std::string uid;
+  // Why it waits. Its detail becomes the message.
   Reason reason;
-  std::optional<StartEstimate> start{};  // nullopt: no estimate as far as known
+  // Its start estimate; nullopt: none is given, as for pods beyond their gang's size.
+  std::optional<StartEstimate> start{};
 };
 
 // Returns a sentence: "It starts by 14:20 UTC" for a promise, "It starts about 14:20 (13:00 to
@@ -47,9 +55,13 @@ std::string start_sentence(const StartEstimate& start, TimeMs now_ms);
 
 // A page of the cluster's waiting jobs after `after`; none: the round is over.
 struct WaitingPage {
+  // The part that the page is of. A page never spans two.
   WaitingPart part = WaitingPart::kQueued;
+  // The jobs to record, in the order of their numbers. May be empty.
   std::vector<WaitingJob> jobs;
+  // The last job that was looked at; none: there was none.
   JobId last;
+  // The part may have further jobs after `last`.
   bool more = false;
 };
 // Reads a page. It has only jobs of pods that have waited long enough by `now_ms`. Threads: that of
@@ -61,10 +73,12 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
 
 class Waiting {
  public:
+  // Both outlive it.
   Waiting(const ClusterCache& cache, EventRecorder& recorder)
       : cache_(cache), recorder_(recorder) {}
 
   // Where the next page begins.
+  // The part and the job after which the page begins; 0: the start of the part.
   WaitingPart part() const { return part_; }
   JobId after() const { return after_; }
   // Records the news of the page, and continues after it.
@@ -82,14 +96,20 @@ class Waiting {
 
  private:
   struct Last {
+    // The reason that was recorded last.
     ReasonToken token = ReasonToken::kNext;
-    TimeMs start_ms = 0;  // 0: none was recorded
+    // The time that users plan by, as recorded last; 0: none was recorded.
+    TimeMs start_ms = 0;
+    // When an Event was recorded last.
     TimeMs told_ms = 0;
+    // The round in which the job was seen last. Others are forgotten when a round ends.
     std::uint32_t round = 0;
   };
   // `anew`: writes the condition and annotation too, not only the Events.
+  // Records an Event on the pod and on its owner. Does nothing for a pod that is gone.
   void tell(const WaitingJob& job, TimeMs now_ms, bool anew);
   // `since_ms`: when the condition began.
+  // Queues a patch of the pod's condition. `queued`: its status, True or False.
   void set_condition(const PodEntry& pod, bool queued, std::string_view reason,
                      std::string_view message, TimeMs since_ms);
 
@@ -97,10 +117,13 @@ class Waiting {
   EventRecorder& recorder_;
   WaitingPart part_ = WaitingPart::kQueued;
   JobId after_;
+  // Rounds that have ended; it may wrap.
   std::uint32_t round_ = 0;
   std::map<std::string, Last>
-      told_;  // by number of the job, or uid of a pod beyond its gang's size
-  std::map<std::string, TimeMs> conditions_;  // waiting pods by uid: since when
+      // By the number of the job, or by the uid of a pod beyond its gang's size.
+      told_;
+  // By uid: since when the pod waits, as its condition says. Only pods with the condition True.
+  std::map<std::string, TimeMs> conditions_;
 };
 
 }  // namespace subak

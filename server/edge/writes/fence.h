@@ -30,10 +30,14 @@ namespace subak {
 class Fence {
  public:
   struct Guarded {
+    // The job whose attempt was revoked.
     JobId job;
-    std::uint32_t attempt = 0;    // the last attempt that may still open it
-    std::set<std::string> nodes;  // the nodes that it was to get
-    bool anywhere = false;        // it may also go to unknown nodes
+    // The last attempt that may still open the gate.
+    std::uint32_t attempt = 0;
+    // The nodes that the pod was to get, as far as known.
+    std::set<std::string> nodes;
+    // It may also go to nodes that are not known here.
+    bool anywhere = false;
   };
 
   // Takes an effect of the core on a job. `inherited`: the effect is from before this session, so
@@ -45,21 +49,29 @@ class Fence {
   void prune(const ClusterCache& cache);
   // Drops a pod: the API server refuses the mark, and other pods must not wait for it.
   void give_up(const std::string& uid) { pods_.erase(uid); }
+  // Drops all pods, as when a session ends.
   void clear();
 
-  const std::map<std::string, Guarded>& pods() const { return pods_; }  // by uid
+  // The guarded pods by uid.
+  const std::map<std::string, Guarded>& pods() const { return pods_; }
 
  private:
+  // Guards the pod against this attempt and earlier ones. Does nothing for attempt 0: no patch was
+  // sent.
   void guard(const std::string& uid, JobId job, std::uint32_t attempt);
 
-  struct Sent {  // the newest node that a pod was to be released to
+  // The newest node that a pod was to be released to.
+  struct Sent {
     JobId job;
     std::uint32_t attempt = 0;
     std::string node;
   };
+  // By uid, as pods().
   std::map<std::string, Guarded> pods_;
-  std::map<std::string, Sent> sent_;  // by uid; deleted pods stay for a while
-  std::size_t sent_due_ = 0;          // the size at which deleted pods are dropped
+  // By uid. Deleted pods stay until prune() drops them.
+  std::map<std::string, Sent> sent_;
+  // prune() drops deleted pods when `sent_` is about a thousand entries over this size.
+  std::size_t sent_due_ = 0;
 };
 
 // Returns the mark: "1-42/3".

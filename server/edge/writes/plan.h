@@ -20,11 +20,16 @@ namespace subak {
 
 // The kinds of writes to the API server.
 enum class WriteKind : std::uint8_t {
-  kRelease,  // narrow the pod to its node and open Subak's gate
-  kKeep,     // mark the pod: outdated patches no longer open its gate
-  kEvict,    // evict the pod; its owner counts that as a failure
-  kSuspend,  // suspend the owner, which deletes all its pods uncounted
-  kResume    // resume the owner, which creates them again
+  // Narrows the pod to its node and opens Subak's gate, in one patch.
+  kRelease,
+  // Marks the pod: outdated patches no longer open its gate.
+  kKeep,
+  // Evicts the pod. Its owner counts that as a failure.
+  kEvict,
+  // Suspends the owner, which deletes all its pods. No failure is counted.
+  kSuspend,
+  // Resumes the owner, which creates its pods again.
+  kResume
 };
 template <>
 struct EnumText<WriteKind> {
@@ -33,38 +38,53 @@ struct EnumText<WriteKind> {
 };
 
 // The values of the owner's annotation subak.gpu/suspended while Subak suspends it.
-inline constexpr std::string_view kMarkTakenBack = "taken-back";  // until its pods are gone
-inline constexpr std::string_view kMarkCancelled = "cancelled";   // until a user resumes it
+// Until its pods are gone: the owner is then resumed.
+inline constexpr std::string_view kMarkTakenBack = "taken-back";
+// Until a user resumes it.
+inline constexpr std::string_view kMarkCancelled = "cancelled";
 
 // One write to the API server.
 // It names what to write, not how: the writer reads versions and paths from the cache when it
 // begins.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
-  std::string uid;             // of the pod, or of the suspended or resumed owner
-  JobId job;                   // none for kResume
-  std::string node;            // kRelease: the pod's node; empty: the scheduler chooses
-  Cause cause = Cause::kNone;  // kEvict, kSuspend
-  std::uint32_t attempt = 0;   // of the job; kKeep: the revoked attempt
-  std::size_t pods = 0;        // number of pods in the core's effect
+  // Of the pod, or of the owner that is suspended or resumed.
+  std::string uid;
+  // The job that it is for; none for kResume, and for a pod that Subak does not manage.
+  JobId job;
+  // At kRelease the pod's node; empty: the scheduler chooses.
+  std::string node;
+  // At kEvict and kSuspend: why the job ends. Users see it.
+  Cause cause = Cause::kNone;
+  // The attempt of the job; at kKeep the revoked attempt.
+  std::uint32_t attempt = 0;
+  // The number of pods in the core's effect.
+  std::size_t pods = 0;
 };
 
 // The newest effect of the core on one job. It names all its pods.
 // A newer effect replaces an older one of the job.
 struct Wanted {
+  // As the core sent it last.
   Effect effect;
-  std::uint64_t order = 0;  // the effects' order of arrival
+  // Number in the order of arrival, from 1.
+  std::uint64_t order = 0;
 };
 using WantedJobs = std::map<JobId, Wanted>;
 
 // An object whose last write did not succeed.
 // Kept from the first write until one succeeds or the object is gone.
 struct Attempt {
+  // A call about the object is open.
   bool under_way = false;
-  std::int64_t next_ms = 0;  // monotonic; not before
+  // The next write may begin then, monotonic.
+  std::int64_t next_ms = 0;
+  // The pauses after failures.
   Backoff backoff;
-  std::int64_t refused_since_ms = 0;  // since when the API server refuses; 0: it does not
-  bool release_given_up = false;      // after a long refusal, with no success since
+  // Since when the API server refuses the write, monotonic; 0: it does not.
+  std::int64_t refused_since_ms = 0;
+  // Its release was given up after a long refusal, and no write has succeeded since.
+  bool release_given_up = false;
 };
 using Attempts = std::map<std::string, Attempt>;  // by uid
 
@@ -72,9 +92,12 @@ using Attempts = std::map<std::string, Attempt>;  // by uid
 // Jobs in `settled` may be forgotten: their pods have ended or are being deleted, or their gates
 // are open.
 struct Plan {
-  std::vector<KubeWrite> writes;  // the most urgent first, at most as many as requested
-  std::vector<JobId> settled;     // jobs without any write left
-  std::int64_t next_ms = 0;       // end of the first pause that delays a write; 0: none
+  // The most urgent first, at most as many as requested.
+  std::vector<KubeWrite> writes;
+  // Jobs without any write left.
+  std::vector<JobId> settled;
+  // When the first pause ends that delays a write, monotonic; 0: no pause delays one.
+  std::int64_t next_ms = 0;
 };
 
 // Plans the writes in this order: evictions and suspensions, since GPUs wait for them; gangs with

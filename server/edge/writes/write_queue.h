@@ -54,15 +54,21 @@ class WriteQueue {
   std::int64_t due_ms() const { return due_ms_; }
 
  private:
+  // Notes the effect for fence and plan, without planning again.
   void put(Effect effect, std::uint64_t order, bool inherited);
 
   const ClusterCache& cache_;
+  // Effects by job. plan() drops those without any write left.
   WantedJobs wanted_;
   Fence fence_;
+  // The number of the last effect. It goes on from session to session.
   std::uint64_t last_order_ = 0;
+  // The most urgent first.
   std::deque<KubeWrite> planned_;
+  // As due_ms().
   std::int64_t due_ms_ = 0;
-  bool outdated_ = false;  // plan again
+  // The next plan() plans again.
+  bool outdated_ = false;
 };
 
 }  // namespace subak

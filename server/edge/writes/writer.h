@@ -19,12 +19,15 @@ namespace subak {
 struct WriterHooks {
   // Gets an object from the API server's answer: an update, as from a watch.
   std::function<void(json::Value)> see_pod;
+  // As see_pod(). `collection`: one of kOwnerPaths.
   std::function<void(json::Value, const std::string& collection)> see_owner;
-  std::function<void(const KubeWrite& write)> done;  // the API server has accepted it
+  // The API server has accepted the write.
+  std::function<void(const KubeWrite& write)> done;
   // The API server has refused a write for limits::kReleaseRefusedMs that opens a gate or ends a
   // pod; `answer` is the last. The write is retried as long as it is wanted. The mark of a pod
   // whose gate could not be opened is given up at the first refusal.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
+  // A clock that never goes back, in ms.
   std::function<std::int64_t()> monotonic_ms;
 };
 
@@ -50,6 +53,7 @@ class Writer {
   // Patches node, status and gate at once, with JSON Patch (RFC 6902), whose tests name the
   // version.
   void release(const KubeWrite& write);
+  // Puts kept_closed_mark() onto the pod, so that an outdated patch no longer applies.
   void keep_closed(const KubeWrite& write);
   // By the eviction API (policy/v1), so that disruption budgets count. The uid is a precondition.
   void evict(const KubeWrite& write);
@@ -57,8 +61,11 @@ class Writer {
   void set_suspended(const KubeWrite& write, bool suspended);
   // For writes that name a version; settle() gets their answer.
   void send(const KubeWrite& write, KubeCall call, const std::string& version);
+  // Makes a call and counts it in under_way_. If the client has no room for it, the write is
+  // paused.
   void call(const KubeWrite& write, KubeCall call,
             std::function<void(const CallAnswer&, std::string_view body)> answered);
+  // Judges the answer to a write: done, refused, paused, or read the object first.
   void settle(const KubeWrite& write, const std::string& version, const CallAnswer& answer,
               std::string_view body);
   // Reads the object. If it is unchanged after an invalid patch, the patch itself is refused.
@@ -69,13 +76,16 @@ class Writer {
   void pause(const std::string& uid, DurationMs at_least);
   // Hands the object of an answer to the cache by the hooks.
   void take_object(const KubeWrite& write, std::string_view body);
+  // Returns the path of the object that the write is about.
   std::string path_of(const KubeWrite& write) const;
+  // Returns the cache's version of that object; empty: it is not known.
   std::string version_of(const KubeWrite& write) const;
 
   KubeApi& api_;
   const ClusterCache& cache_;
   const WriterHooks hooks_;
   Attempts attempts_;
+  // forget_gone() runs when so many attempts are remembered.
   std::size_t sweep_at_ = kFirstSweep;
   std::size_t under_way_ = 0;
 };
