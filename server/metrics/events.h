@@ -29,7 +29,9 @@ std::size_t class_of(std::int32_t priority);
 // A placement that a job got in a durable batch. Its request must be looked up in the follower.
 // An attempt that started in the batch.
 struct Reservation {
+  // The job that was placed.
   JobId job;
+  // When the attempt started, by its fact.
   TimeMs at_ms = 0;
 };
 using Reservations = std::vector<Reservation>;
@@ -79,9 +81,11 @@ class Events {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
 
+  // Counts a refusal by the cluster, by its cause.
   void refused(Cause cause);
 
   prometheus::Registry registry_;
+  // The families and instruments live in `registry_`; docs/metrics.md has their names.
   Counters& admissions_;
   prometheus::Histogram& admission_seconds_;
   Counters& bypasses_;
@@ -99,6 +103,7 @@ class Events {
   prometheus::Counter& watch_relists_;
 
   mutable Mutex mutex_;
+  // By the name of the cluster; the time of the last input of its edge.
   std::map<std::string, TimeMs> last_observed_ SUBAK_GUARDED_BY(mutex_);
 };
 

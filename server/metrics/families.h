@@ -34,9 +34,11 @@ class Families {
   std::string text() const;
 
  private:
+  // Begins a family of this type.
   void begin(std::string_view name, std::string_view help, prometheus::MetricType type);
   void add(Labels labels, double value);
 
+  // The last one gets the samples.
   std::vector<prometheus::MetricFamily> families_;
 };
 

@@ -19,7 +19,9 @@ namespace subak::metrics {
 
 // Balances as of fact `seq`.
 struct Balances {
+  // The last fact that the balances include.
   std::uint64_t seq = 0;
+  // A copy of the follower's.
   Ledger ledger;
 };
 
@@ -53,14 +55,17 @@ class LedgerAudit {
   void once(const Balances& kept);
   // Waits so long, or until the stop.
   void wait(DurationMs ms);
+  // Asks the follower for its balances and waits; nullptr: it has stopped, or the audit stops.
   std::shared_ptr<const Balances> balances();
 
   Follower& follower_;
   Store& store_;
   const Clock& clock_;
+  // Set once, by the destructor.
   std::atomic<bool> stop_{false};
   mutable Mutex mutex_;
   CondVar wake_;
+  // nullopt: no run has finished.
   std::optional<std::int64_t> drift_ SUBAK_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -27,7 +27,9 @@ namespace subak::metrics {
 
 // The resources that the process uses; 0 where unreadable.
 struct ProcessState {
+  // User and system time since the start of the process.
   double cpu_seconds = 0;
+  // Memory that is resident now.
   std::uint64_t resident_bytes = 0;
 };
 // Reads them from the kernel now.
@@ -35,14 +37,19 @@ ProcessState read_process();
 
 // The connections and health of one listener.
 struct ListenerState {
-  std::string name;  // webhook, grpc, http
+  // "webhook", "grpc" or "http".
+  std::string name;
+  // Connections that are open, and how many may be.
   std::size_t open = 0, limit = 0;
+  // Connections refused at the limit, and connections closed to make room. Both only rise.
   std::uint64_t refused = 0, evicted = 0;
+  // The last probe was answered.
   bool serves = false;
 };
 
 // An edge of this service. Counters run since its start.
 struct EdgeState {
+  // As the configuration names it; empty: the only cluster.
   std::string cluster;
   // Its watches are alive, and the core has the complete list.
   bool follows = false;
@@ -75,12 +82,14 @@ struct StartState {
 struct ShellState {
   // The service's own time (Runtime::now_ms).
   TimeMs now_ms = 0;
+  // nullptr: there is none yet.
   std::shared_ptr<const View> view;
   // Only while there is no View.
   std::optional<StartState> start;
   // The leader as last seen.
   Leadership lead;
-  DurationMs commit_waits_ms = 0;  // Store::waiting_ms
+  // How long a commit waits for the database (Store::waiting_ms); 0: none waits.
+  DurationMs commit_waits_ms = 0;
   // None: there is no database.
   std::optional<DatabaseClockStatus> database_clock;
   // The last durable sequence that this replica knows, if the database lacks it; 0: it lacks
@@ -88,14 +97,18 @@ struct ShellState {
   std::uint64_t known_seq = 0;
   // How many values differ between the policy in force and this configuration.
   std::size_t config_differences = 0;
+  // Those of the loop.
   RuntimeStats runtime;
+  // Those of the follower.
   FollowerStats follower;
   // The loop has work and makes no progress.
   bool stalled = false;
+  // The version of this program.
   std::string version;
   ProcessState process;
   // When the service started, by the wall clock.
   TimeMs start_ms = 0;
+  // By the boot clock, so that a change of the wall clock does not count.
   DurationMs uptime_ms = 0;
   // Drift of the last recomputation of balances from the ledger's rows; none before the first.
   std::optional<std::int64_t> drift_gpu_seconds;
@@ -103,6 +116,7 @@ struct ShellState {
   std::optional<TimeMs> certificate_end_ms;
   // When that certificate changes to the next CA; 0: there is no next one.
   TimeMs certificate_change_ms = 0;
+  // The size of the state file and its log; 0: the state is in a database.
   std::uint64_t store_bytes = 0;
   // By cluster as an edge names it, empty for the only one: open Observe streams, and when the last
   // event came.
@@ -110,14 +124,18 @@ struct ShellState {
   std::map<std::string, TimeMs> last_observed;
   // Events refused because a newer session follows their cluster.
   std::uint64_t stale_events = 0;
+  // One for each listener that exists.
   std::vector<ListenerState> listeners;
+  // One for each edge of this service.
   std::vector<EdgeState> edges;
 };
 
 // A webhook-only replica. Of the shell's state it has version, now, start, uptime, process,
 // listeners and certificate.
 struct ReplicaState {
+  // Its other members are at their default.
   ShellState shell;
+  // A copy from the leader is in use.
   bool has_copy = false;
   // The time since the leader was last heard; 0 while it is connected.
   DurationMs age_ms = 0;

@@ -29,7 +29,9 @@ class Surveyor {
 
   const Clock& clock_;
   Events& events_;
+  // The last figures.
   Survey survey_;
+  // By job: its index in the `head` of those figures.
   std::map<JobId, std::size_t> positions_;
   // False: nothing was collected yet.
   bool taken_ = false;

@@ -19,7 +19,9 @@ std::vector<std::string> own_edges(const Config& config);
 
 // `cluster` as the configuration has it.
 struct NamedEdge {
+  // The name of the cluster; empty: the only one.
   std::string cluster;
+  // Never nullptr.
   std::unique_ptr<Edge> edge;
 };
 

@@ -36,13 +36,18 @@ class OwnCertificate {
 
  private:
   // Makes or renews what is due now, and logs what it did.
+  // By keep_self_signed() at now_ms_().
   Result<SelfSigned> keep();
 
+  // Where the files lie.
   const std::string directory_;
+  // The names that the certificate shall have: the host.
   const std::vector<std::string> names_;
   const bool by_name_;
   const std::function<TimeMs()> now_ms_;
+  // When look() last looked, by the service's time; 0: never.
   TimeMs looked_ms_ = 0;
+  // As change_ms().
   std::atomic<TimeMs> change_ms_{0};
 };
 

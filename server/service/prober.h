@@ -28,21 +28,26 @@ class ProbeJudge {
   // `now_ms`: a monotonic clock. Only kShut counts as not accepting: a listener that is silent
   // accepts.
   void take(const ProbeResult& result, DurationMs now_ms);
+  // True if the last probe was answered. False before the first.
   bool serves() const { return serves_; }
   // True if it has accepted no connection for longer than the patience.
-  // Once true it stays true.
+  // A listener that accepts again stays dead until it is shut again: the patience then begins
+  // again.
   bool dead() const { return dead_; }
 
  private:
   DurationMs patience_ms_;
   bool serves_ = false, dead_ = false;
+  // When a probe first found it shut; nullopt: the last one did not.
   std::optional<DurationMs> shut_since_ms_;
 };
 
 // A listener with its probe.
 // `ask` blocks at most patience_ms and is called by one thread at a time.
 struct Probed {
+  // "webhook", "grpc" or "http": for the log.
   std::string name;
+  // Returns what the listener's own probe() found.
   std::function<ProbeResult(DurationMs patience_ms)> ask;
 };
 
@@ -69,16 +74,21 @@ class Prober {
   bool serves(std::size_t index) const { return asked_[index].serves; }
 
  private:
+  // A listener with its judgement.
   struct Asked {
     Asked(Probed p, DurationMs patience_ms) : what(std::move(p)), judge(patience_ms) {}
     Probed what;
     ProbeJudge judge;
+    // judge.serves(), for other threads.
     std::atomic<bool> serves{false};
   };
 
+  // The prober's thread, until stop().
   void run();
+  // Probes one listener. A change goes to the log.
   void look(Asked& asked);
 
+  // In the order of the constructor's list.
   std::deque<Asked> asked_;
   const Clock& clock_;
   std::function<void(const Error&)> dead_;

@@ -80,37 +80,53 @@ class Reviewer {
   std::vector<std::string> warnings() const;
 
  private:
+  // Returns the basis of reviews: the runtime's View, else that of the copy; nullptr: there is
+  // neither.
   std::shared_ptr<const View> view() const;
+  // Returns the service's time; before judge_by() by what is believed of the wall clock.
   TimeMs now_ms();
+  // Opens the configured pair, or makes an own one.
   std::optional<Error> open_certificate();
+  // Starts a prober of this listener alone, until end_start().
   void start_prober();
 
   const Config& config_;
   metrics::Events& events_;
   const Clock& clock_;
   const std::shared_ptr<const AdmissionConfig> policy_;
+  // When this object was made, by the boot clock.
   const std::int64_t begun_boot_ms_;
+  // nullptr before judge_by().
   std::atomic<const Runtime*> runtime_{nullptr};
+  // `by_copy_`: from judge_by_copy() to end_start(). `away_`: note_away() was called.
   std::atomic<bool> by_copy_{false}, away_{false};
-  std::unique_ptr<LastCopy> copy_;  // none if the store is not shared
+  // nullptr: the store is not shared.
+  std::unique_ptr<LastCopy> copy_;
+  // For the prober of this listener.
   std::function<void(const Error&)> dead_;
   // Until judge_by().
   struct BeforeRuntime {
     mutable Mutex mutex;
+    // The copy that the last process left; nullopt: there is none, or no longer.
     std::optional<LastCopy::Kept> kept SUBAK_GUARDED_BY(mutex);
+    // The time without a store.
     BelievedTime time SUBAK_GUARDED_BY(mutex);
   };
   BeforeRuntime before_runtime_;
   // What listens. Made by start(), and not changed after it.
   struct Listening {
-    std::unique_ptr<OwnCertificate> own_certificate;  // none if a pair is configured
+    // nullptr: a pair is configured.
+    std::unique_ptr<OwnCertificate> own_certificate;
     std::shared_ptr<CertificateStore> certificate;
+    // Outlives `listener`.
     std::unique_ptr<Webhook> webhook;
     std::unique_ptr<Listener> listener;
   };
   Listening listening_;
-  std::unique_ptr<Prober> prober_;      // of a start without the store
-  std::atomic<bool> is_probed_{false};  // by that prober, so all above may be used
+  // Of a start without the store; else nullptr.
+  std::unique_ptr<Prober> prober_;
+  // `prober_` has probed the listener once, so all above may be used.
+  std::atomic<bool> is_probed_{false};
 };
 
 }  // namespace subak

@@ -21,7 +21,8 @@
 namespace subak {
 
 struct ServicePorts {
-  ListenAddress webhook, grpc, http;  // as bound: no port is 0
+  // As bound: no port is 0.
+  ListenAddress webhook, grpc, http;
   // Returns "subakd ready webhook=127.0.0.1:9443 grpc=127.0.0.1:9444 http=127.0.0.1:9445".
   std::string text() const;
 };
@@ -43,6 +44,7 @@ class Service {
   std::optional<Error> start();
   // After start().
   ServicePorts ports() const;
+  // As ServicePorts::text(), after start().
   std::string ports_text() const { return ports().text(); }
   // Reads the token file again. On an error the tokens stay unchanged.
   std::optional<Error> reload();

@@ -44,6 +44,7 @@ struct Service::Impl {
 
   // In the order of service.h. Parts after an error are not made.
   std::optional<Error> start();
+  // Makes and starts the HTTP port, which answers "recovering" at first.
   std::optional<Error> start_http();
   // Opens the store and makes follower, runtime and API, which are not started.
   std::optional<Error> open_file();
@@ -52,6 +53,7 @@ struct Service::Impl {
   std::optional<Error> open_shared();
   // `place`: the database, by which a copy of another one is refused.
   std::optional<Error> review_by_copy(const std::string& place);
+  // Makes follower, runtime and API for the open store.
   void make_runtime();
   // Leads or follows, and starts the follower.
   std::optional<Error> begin();
@@ -63,55 +65,77 @@ struct Service::Impl {
   std::optional<Error> say_not_put_in();
   // The runtime's figures for the watchdog: a wait for the database is no stall.
   RuntimeStats watched() const;
+  // Makes the API server from the configuration.
   void make_api();
+  // Makes the edges without starting them.
   Result<std::vector<NamedEdge>> made_edges();
   // Leader only. A standby makes them once, to refuse a wrong configuration at its start.
   std::optional<Error> start_edges();
+  // Makes and starts the label. Without a configured pod it does nothing.
   std::optional<Error> start_pod_label();
   // Sets or removes the label that says who leads; later, on the label's own thread.
   void label_pod(bool leads);
   // Blocks until the follower has answered a read, has failed, or a stop was asked.
   void await_first_read();
+  // Starts the prober of all listeners; the reviewer's own prober then ends.
   void start_prober();
+  // Returns the figures of all listeners that exist.
   std::vector<metrics::ListenerState> listeners() const;
   // In the reverse order of the flow; parts that were not made are skipped.
   void stop();
   // On the loop's thread, for each durable batch.
   void released(const Released& batch);
+  // Counts a batch of this process. Placements are looked up by the follower.
   void count(const Released& batch);
+  // Sends the user names at the API servers to the other replicas, if one has changed.
   void tell_known_as(const View& view);
+  // Collects the state for the metrics page, on the HTTP port's threads.
   metrics::ShellState shell_state() const;
+  // Returns the warnings for GetStatus, a sentence each.
   std::vector<std::string> warnings() const;
 
   Config config;
+  // Ends the process.
   std::function<void(const Error&)> fatal;
+  // The clock of this machine.
   SystemClock machine;
-  DatabaseClock clock{machine};  // the machine's, if the state is a file
+  // The database's time; the machine's, if the state is a file.
+  DatabaseClock clock{machine};
+  // When this object was made, by the wall clock and by the boot clock.
   const TimeMs start_ms = clock.wall_ms();
   const std::int64_t start_boot_ms = clock.boot_ms();
   metrics::Events events;
+  // As divide_files() divided them.
   ConnectionLimits connections;
   std::unique_ptr<Store> store;
-  SharedStore* shared = nullptr;       // the store, if it is shared
-  std::unique_ptr<DurableMark> known;  // of a shared store
+  // `store`, if it is shared; else nullptr.
+  SharedStore* shared = nullptr;
+  // nullptr: the store is a file.
+  std::unique_ptr<DurableMark> known;
+  // nullptr until this process leads.
   std::unique_ptr<InputTrace> trace;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
-  std::unique_ptr<Standby> standby;  // of a shared store
+  // nullptr: the store is a file.
+  std::unique_ptr<Standby> standby;
   Reviewer reviewer{config, events, clock};
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
+  // Those that were started; empty while another process leads.
   std::vector<NamedEdge> edges;
-  std::unique_ptr<PodLabel> pod_label;  // of the configured own pod
-  // The loop's thread: the clusters and names that others got last.
+  // nullptr: no own pod is configured.
+  std::unique_ptr<PodLabel> pod_label;
+  // What other replicas got last of clusters and names. The loop's thread.
   std::shared_ptr<const std::vector<ClusterView>> told_clusters;
   KnownAs told;
-  std::atomic<bool> recovered{false};  // the parts above may be used, except the edges
-  std::atomic<bool> has_edges{false};  // the edges too
+  // The parts above may be used, except the edges.
+  std::atomic<bool> recovered{false};
+  // The edges may be used too.
+  std::atomic<bool> has_edges{false};
 };
 
 }  // namespace subak

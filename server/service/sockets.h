@@ -17,6 +17,7 @@ std::size_t raise_open_files();
 
 // Each in all and per address, without reserved connections.
 struct ConnectionLimits {
+  // Of the three listeners.
   ListenerLimits webhook, grpc, http;
 };
 

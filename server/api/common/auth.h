@@ -28,21 +28,28 @@ namespace subak::api {
 
 // The role of a caller. Each role includes the rights of those before it.
 enum class Role : unsigned char {
-  kViewer,     // reads everything, changes nothing
-  kTeamAdmin,  // also edits below `subtree` and acts for jobs of it
-  kAdmin,      // everything
+  // Reads everything, changes nothing.
+  kViewer,
+  // Also edits below `subtree` and acts for jobs of it.
+  kTeamAdmin,
+  // May do everything.
+  kAdmin,
 };
 
-using TokenDigest = std::array<unsigned char, 32>;  // SHA-256
+// The SHA-256 digest of a token.
+using TokenDigest = std::array<unsigned char, 32>;
 // Of the bytes as they are, without trimming.
 TokenDigest digest_of(std::string_view token);
 
 // A value: streams keep a copy of it as it was at admission.
 struct Caller {
   Role role = Role::kViewer;
-  std::string subtree;  // kTeamAdmin: an account path
-  std::string actor;    // "loopback", "token:ci"
-  TokenDigest token{};  // of the token shown; zeros: none was required
+  // At kTeamAdmin an account path; else empty.
+  std::string subtree;
+  // The name in the audit log: "loopback", "socket", "token:ci".
+  std::string actor;
+  // The digest of the token shown; zeros: none was required.
+  TokenDigest token{};
 
   bool is_admin() const { return role == Role::kAdmin; }
   // True if the caller may change the account itself: an admin, or the admin of a subtree that

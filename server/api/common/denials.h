@@ -20,6 +20,7 @@ namespace subak::api {
 class Denials {
  public:
   struct Row {
+    // Empty in the row that counts refusals.
     std::string actor, subject, message;
   };
   // Records a refusal at `now` (monotonic, in ms) and returns the rows to write; none if this
@@ -33,9 +34,11 @@ class Denials {
   void forget(DurationMs now) SUBAK_REQUIRES(mutex_);
 
   Mutex mutex_;
-  // by actor and subject
+  // By actor and subject: when the row was written.
   std::map<std::pair<std::string, std::string>, DurationMs> noted_ SUBAK_GUARDED_BY(mutex_);
-  std::uint64_t uncounted_ SUBAK_GUARDED_BY(mutex_) = 0;  // refusals without a row of their own
+  // Refusals without a row of their own, since `full_since_`.
+  std::uint64_t uncounted_ SUBAK_GUARDED_BY(mutex_) = 0;
+  // When the first refusal found no room, monotonic.
   DurationMs full_since_ SUBAK_GUARDED_BY(mutex_) = 0;
 };
 

@@ -14,8 +14,10 @@ namespace subak::api {
 
 // A position in a list; a value.
 struct Page {
+  // Rows at most.
   std::size_t size = 0;
-  std::uint64_t after = 0;  // 0: from the start
+  // The position after which the page begins; 0: from the start.
+  std::uint64_t after = 0;
 };
 
 // Reads a page's size and token; 0 is the default size, and a larger size than the limit is cut to
@@ -50,6 +52,7 @@ class PageMeter {
   }
 
  private:
+  // Rows that the page may still get.
   std::size_t left_;
   std::size_t bytes_ = 0;
 };

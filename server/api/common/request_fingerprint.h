@@ -11,8 +11,10 @@ namespace subak::api {
 
 // The engine compares the content: the same id with another content is refused.
 struct RequestFingerprint {
+  // As the caller gave it; empty: a repetition counts as a new request.
   std::string request_id;
-  std::uint64_t content = 0;  // 0: no request id
+  // The digest of the message; 0: there is no request id.
+  std::uint64_t content = 0;
 };
 
 // Computes the identity of `in`. The messages have no maps, so their bytes are their fields in the

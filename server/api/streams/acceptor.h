@@ -33,10 +33,13 @@ class Acceptor {
  public:
   // A socket to accept connections from.
   struct Listening {
-    int fd = -1;                       // bound, listening, non-blocking; the acceptor closes it
-    std::unique_ptr<HandOver> guests;  // receives the accepted connections
+    // A bound, listening, non-blocking socket. The acceptor owns and closes it.
+    int fd = -1;
+    // Receives the accepted connections; never nullptr.
+    std::unique_ptr<HandOver> guests;
     // Called on the accepting thread, must not block.
-    std::function<bool(int fd)> admits;  // false: closed and counted as refused; null: admits all
+    // False: the connection is closed and counts as refused. null: admits all.
+    std::function<bool(int fd)> admits;
   };
 
   // `limits`: connections in all and per address, see ConnectionLimiter.
@@ -67,20 +70,28 @@ class Acceptor {
 
  private:
   struct Held {
-    int fd = -1;  // owned by gRPC; the acceptor only inspects it
+    // gRPC owns it. The acceptor only inspects it, or shuts the connection down.
+    int fd = -1;
+    // Device and inode of the socket: the same number with others is another socket.
     dev_t device = 0;
     ino_t inode = 0;
+    // The other end. A Unix socket has no address.
     Peer peer;
+    // The limit that the connection counts in.
     ConnectionLimiter::Answer entered = ConnectionLimiter::Answer::kAdmitted;
-    bool spoke = false;  // has sent the first bytes of an HTTP/2 client
+    // It has sent the first bytes of an HTTP/2 client, or is a Unix socket.
+    bool spoke = false;
+    // It was shut down to make room, and has not ended yet.
     bool leaving = false;
   };
 
+  // The accepting thread, until stop(). The sockets take turns.
   void run();
   // Accepts one connection. False: the system has no room, wait a little.
   bool take(const Listening& listening);
   // True: accept nothing now, so many connections were asked to leave and have not.
-  bool is_crowded();  // checks for ended connections before it answers
+  // It forgets ended connections before it answers.
+  bool is_crowded();
   // nullopt: the limit is reached and no connection could be closed for this one.
   std::optional<ConnectionLimiter::Answer> let_in(const Peer& peer);
   // Shuts down the oldest connection that has sent nothing; of the same address if that address is
@@ -94,11 +105,15 @@ class Acceptor {
 
   ConnectionLimiter limiter_;
   std::vector<Listening> listening_;
+  // Receives the service's own connections; nullptr: none are expected.
   std::unique_ptr<HandOver> own_;
   Mutex mutex_;
-  std::vector<Held> held_ SUBAK_GUARDED_BY(mutex_);  // in order of arrival
-  bool swept_ = false;                               // since the thread last woke
-  int wake_ = -1;                                    // an eventfd that ends the thread
+  // In order of arrival.
+  std::vector<Held> held_ SUBAK_GUARDED_BY(mutex_);
+  // sweep() has run since the thread last woke. The thread's.
+  bool swept_ = false;
+  // An eventfd that ends the thread; -1 before start().
+  int wake_ = -1;
   std::thread thread_;
 };
 

@@ -17,7 +17,8 @@
 
 namespace subak::api {
 
-using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
+// The parts of one copy, in the order of their sending. Streams share them.
+using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>;
 
 // One Static stream.
 // It holds at most two copies: the one that is being sent and the newest.
@@ -33,15 +34,18 @@ class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
   bool holds(const AdmissionSnapshot* copy);
 
  private:
+  // Begins the next copy, if there is one.
   void drained() override;
+  // Takes the stream out of the hub.
   void ended() override;
   // Queues all parts of the next copy, if there is one. Threads: any.
   void send();
 
   AdmissionSnapshotHub& hub_;
   Mutex copy_mutex_;
-  // the last copy, until it is sent
+  // The last copy, until it is sent; then nullptr.
   std::shared_ptr<const AdmissionSnapshot> sent_ SUBAK_GUARDED_BY(copy_mutex_);
+  // The copy to send after it; nullptr: none.
   std::shared_ptr<const AdmissionSnapshot> next_ SUBAK_GUARDED_BY(copy_mutex_);
 };
 
@@ -72,14 +76,19 @@ class AdmissionSnapshotHub {
 
   Follower& follower_;
   const AdmissionConfig& config_;
-  bool owed_ = false;  // the loop's thread: a copy whose read was refused
+  // A copy is due whose read was refused. The loop's thread.
+  bool owed_ = false;
+  // As many as `streams_`, for a look without the lock.
   std::atomic<std::size_t> open_{0};
   Mutex mutex_;
   std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams_ SUBAK_GUARDED_BY(mutex_);
+  // A read is queued.
   bool asked_ SUBAK_GUARDED_BY(mutex_) = false;
-  std::shared_ptr<const View> last_ SUBAK_GUARDED_BY(mutex_);  // of the last batch
+  // The View of the last batch; nullptr before the first.
+  std::shared_ptr<const View> last_ SUBAK_GUARDED_BY(mutex_);
   // Oldest first. Only the follower's thread uses it.
-  std::deque<std::weak_ptr<const AdmissionSnapshot>> copies_;  // of the follower's thread
+  // Copies that a stream may still hold.
+  std::deque<std::weak_ptr<const AdmissionSnapshot>> copies_;
 };
 
 }  // namespace subak::api

@@ -28,17 +28,24 @@ class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
   void start(Runtime& runtime, ClusterId cluster);
 
  private:
+  // The queue is empty: takes further effects.
   void drained() override { move_some(); }
+  // Ends the subscription and the count in `launchers`.
   void ended() override;
-  void wake();       // any thread: an effect waits, or the source closed
-  void move_some();  // from the source to the queue if that is empty
+  // An effect waits, or the source closed. It only queues work for a gRPC thread. Threads: any.
+  void wake();
+  // Moves effects from the source to the queue if that is empty. Ends the stream once the source
+  // has.
+  void move_some();
 
   Observers& launchers_;
   const Store& store_;
   std::string cluster_;
   Mutex source_mutex_;
+  // nullptr: not subscribed, or no longer.
   std::shared_ptr<EffectStream> source_ SUBAK_GUARDED_BY(source_mutex_);
-  Runtime* runtime_ SUBAK_GUARDED_BY(source_mutex_) = nullptr;  // set once there is a source
+  // nullptr until there is a source.
+  Runtime* runtime_ SUBAK_GUARDED_BY(source_mutex_) = nullptr;
 };
 
 }  // namespace subak::api

@@ -24,7 +24,9 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   // Empty fields select everything. `account`: a path, which includes all below it, with or without
   // user.
   struct Filter {
+    // A job of another account is left out.
     std::string account;
+    // Only this job.
     JobId job;
   };
   // All outlive the stream. list_first: send the present jobs before changes.
@@ -40,20 +42,28 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   bool wants(const JobRow& row) const;
 
  private:
+  // Reads the next part of the list.
   void drained() override;
+  // Takes the stream out of the hub.
   void ended() override;
-  void list_some();  // asks the follower for the next part of the list
+  // Asks the follower for the next part of the list. Does nothing if the list is complete or a read
+  // is queued.
+  void list_some();
   // On the follower's thread. One part has at most 64 jobs.
   void list_part(const Engine& engine);
 
   WatchHub& hub_;
   Follower& follower_;
   Filter filter_;
-  std::string turns_;  // the caller whose turns its reads take
+  // The caller whose turns its reads take: "watch:NAME". Set by start().
+  std::string turns_;
   Mutex list_mutex_;
+  // The list is not complete.
   bool listing_ SUBAK_GUARDED_BY(list_mutex_);
-  bool asked_ SUBAK_GUARDED_BY(list_mutex_) = false;  // a read of the list's next part is queued
-  JobId listed_to_;                                   // of the one read at a time
+  // A read of the list's next part is queued.
+  bool asked_ SUBAK_GUARDED_BY(list_mutex_) = false;
+  // The last job listed; none: the list begins. Used by the one read at a time.
+  JobId listed_to_;
 };
 
 // All WatchJobs streams. Threads: any.
@@ -76,7 +86,9 @@ class WatchHub {
   void end_slowest();
 
  private:
-  void ask();  // queues send_changes unless it is queued
+  // Queues send_changes(), unless it is queued or no job has changed. A refusal is repeated with
+  // the next batch.
+  void ask();
   // On the follower's thread. Sends a bounded number of rows and queues itself again for the rest,
   // so that other reads get their turns.
   void send_changes(const Engine& engine);
@@ -87,11 +99,14 @@ class WatchHub {
   Follower& follower_;
   std::size_t most_bytes_;
   StreamBytes bytes_;
+  // As many as `watches_`, for a look without the lock.
   std::atomic<std::size_t> watches_open_{0};
   Mutex mutex_;
   std::vector<std::shared_ptr<JobWatch>> watches_ SUBAK_GUARDED_BY(mutex_);
+  // Jobs whose row was not sent since they changed.
   std::set<JobId> changed_ SUBAK_GUARDED_BY(mutex_);
-  bool asked_ SUBAK_GUARDED_BY(mutex_) = false;  // send_changes is queued
+  // send_changes() is queued.
+  bool asked_ SUBAK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace subak::api

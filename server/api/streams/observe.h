@@ -49,9 +49,13 @@ class Observers {
 
  private:
   mutable Mutex mutex_;
+  // By the name that the streams gave. Clusters without streams have no entry.
   std::map<std::string, std::size_t> open_ SUBAK_GUARDED_BY(mutex_);
+  // Reserved clusters.
   std::set<std::string> ours_ SUBAK_GUARDED_BY(mutex_);
+  // The greatest number that next_session() returned or saw in a View.
   std::uint64_t last_session_ SUBAK_GUARDED_BY(mutex_) = 0;
+  // Only rises.
   std::atomic<std::uint64_t> stale_{0};
 };
 
@@ -87,55 +91,79 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
  private:
   // An event that was read and not acknowledged yet.
   struct Pending {
+    // As the sender gave it.
     std::uint64_t sequence = 0;
-    std::uint64_t session = 0;  // that this event begins
+    // The session that this event begins; 0: it begins none.
+    std::uint64_t session = 0;
+    // It was decided: its facts are durable, or it was refused.
     bool done = false;
+    // Why it was refused; none: it was not.
     std::optional<Error> error;
   };
 
-  void take_event();                          // handles the event just read
-  std::optional<grpc::Status> check_order();  // a breach of protocol ends the stream
+  // Handles the event just read.
+  void take_event();
+  // Returns the status that ends the stream for a breach of the protocol.
+  std::optional<grpc::Status> check_order();
   // Fails if the event names a session other than the stream's.
   void check_session(Check& check);
-  void submit();  // posts input_, or tries again soon
+  // Posts the input that was read. If the mailbox is full, it tries again a few ms later.
+  void submit();
   // Records the answer to the event. The loop's thread, or the reading thread for an event that was
   // refused here.
   void settle(std::uint64_t sequence, std::optional<Error> error);
   // Reads the next event, unless one is open, too many are pending, or the stream ends.
   void read_more();
-  void advance();  // acknowledges; finishes once all is acknowledged
+  // Sends an acknowledgement if one is due. Ends the stream once the sender has half-closed and all
+  // is acknowledged.
+  void advance();
   // Moves the answers of the oldest settled events into `ack`, with the session that began.
   void collect_locked(v1::ObserveResponse* ack) SUBAK_REQUIRES(mutex_);
 
   StreamSet& set_;
   Observers& observers_;
   Runtime& runtime_;
+  // The caller, as the audit log shows it.
   std::string actor_;
   // What the sender sends. Used by the one read at a time.
   struct Incoming {
+    // The event just read. gRPC writes it while a read is open.
     v1::ObserveRequest request;
+    // As the first event named it; empty: the only cluster.
     std::string cluster;
+    // Of the last event in order; 0: there was none.
     std::uint64_t last_sequence = 0;
     SenderClock clock;
-    std::uint64_t session = kNoSession;  // of the events arriving now
-    std::optional<Input> input;          // read, not posted yet
+    // The session of the events that arrive now.
+    std::uint64_t session = kNoSession;
+    // An event that was read and not posted yet.
+    std::optional<Input> input;
   };
   Incoming incoming_;
 
   // Guards what both gRPC's threads and the loop use.
   Mutex mutex_;
-  std::deque<Pending> pending_ SUBAK_GUARDED_BY(mutex_);  // by sequence
+  // In the order of the sequences.
+  std::deque<Pending> pending_ SUBAK_GUARDED_BY(mutex_);
   // Where the stream is.
   struct Phase {
-    bool reading = false;  // a read is open, or an event waits for the mailbox
-    bool no_more = false;  // the sender has half-closed
+    // A read is open, or an event waits for the mailbox.
+    bool reading = false;
+    // The sender has half-closed.
+    bool no_more = false;
+    // A write is open.
     bool writing = false;
+    // close() was called: nothing is read or acknowledged any more.
     bool closing = false;
+    // Finish() was called.
     bool finished = false;
   };
   Phase phase_ SUBAK_GUARDED_BY(mutex_);
-  grpc::Status status_;  // of the first close; not changed after that
+  // Of the first close; not changed after that.
+  grpc::Status status_;
+  // The message being written.
   v1::ObserveResponse ack_ SUBAK_GUARDED_BY(mutex_);
+  // Keeps the stream alive from begin() to OnDone().
   std::shared_ptr<ObserveStream> self_;
 };
 

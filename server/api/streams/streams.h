@@ -22,12 +22,16 @@ namespace subak::api {
 // An admitted caller, or the status of the refusal.
 // Without a caller `refusal` is not OK.
 struct Admission {
+  // Set: the call is admitted.
   std::optional<Caller> caller;
-  Role least = Role::kViewer;  // role that the call needs
+  // The role that the call needs.
+  Role least = Role::kViewer;
+  // The status to end the call with.
   grpc::Status refusal;
 };
 
 // Limits count per kind. The order is that of the names in refusals.
+// kStatic is the stream of AdmissionSnapshotStream, kBackup that of AdminService.Backup.
 enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
 
 // A stream that ends when the service ends.
@@ -71,9 +75,13 @@ class StreamSet {
 
   const Authenticator& auth_;
   Mutex mutex_;
+  // close_all() was called.
   bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
+  // The streams with their callers.
   std::map<std::shared_ptr<Closable>, Owner> open_ SUBAK_GUARDED_BY(mutex_);
+  // Open streams by kind and actor.
   std::map<std::pair<StreamKind, std::string>, std::size_t> of_caller_ SUBAK_GUARDED_BY(mutex_);
+  // Open streams by kind.
   std::map<StreamKind, std::size_t> of_kind_ SUBAK_GUARDED_BY(mutex_);
 };
 
@@ -93,12 +101,14 @@ class StreamBytes {
                                             *used -= bytes;
                                           });
   }
+  // Count bytes that are not those of a message of keep().
   void add(std::size_t bytes) { *used_ += bytes; }
   void remove(std::size_t bytes) { *used_ -= bytes; }
   // In bytes.
   std::size_t used() const { return *used_; }
 
  private:
+  // Shared with the messages, which may outlive this object.
   std::shared_ptr<std::atomic<std::size_t>> used_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
@@ -207,6 +217,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   virtual void ended() {}
 
  private:
+  // Begins to write the first message of the queue. There must be one.
   void write_locked() SUBAK_REQUIRES(mutex_) {
     current_ = std::move(queue_.front());
     queue_.pop_front();
@@ -221,15 +232,21 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     entries > 0 ? bytes_->add(bytes) : bytes_->remove(bytes);
   }
 
+  // It has the stream from begin() to OnDone().
   StreamSet& set_;
   std::size_t most_;
   Mutex mutex_;
+  // nullptr: the queue's memory is not counted.
   StreamBytes* bytes_;
+  // Messages that wait, the oldest first.
   std::deque<std::shared_ptr<const Message>> queue_ SUBAK_GUARDED_BY(mutex_);
-  std::shared_ptr<const Message> current_ SUBAK_GUARDED_BY(mutex_);  // being written
+  // The message being written; nullptr: none.
+  std::shared_ptr<const Message> current_ SUBAK_GUARDED_BY(mutex_);
   bool writing_ SUBAK_GUARDED_BY(mutex_) = false;
   bool closing_ SUBAK_GUARDED_BY(mutex_) = false;
-  grpc::Status status_;  // of the first close; not changed after that
+  // Of the first close; not changed after that.
+  grpc::Status status_;
+  // Set from begin() to OnDone().
   std::shared_ptr<QueueWriter> self_;
 };
 

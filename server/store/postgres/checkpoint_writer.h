@@ -21,9 +21,12 @@ namespace subak::postgres {
 // What a checkpoint must fit to. The committing thread may change epoch and version meanwhile.
 // `seed` does not change.
 struct StoreState {
-  const std::atomic<std::int64_t>& epoch;     // of this process's lead
-  const std::atomic<std::uint32_t>& version;  // of the facts that the store has
-  std::uint32_t seed = 0;                     // start of the checksums
+  // The epoch of this process's lead.
+  const std::atomic<std::int64_t>& epoch;
+  // The version of the facts that the store has.
+  const std::atomic<std::uint32_t>& version;
+  // The start of the checksums.
+  std::uint32_t seed = 0;
 };
 
 class CheckpointWriter {
@@ -46,11 +49,13 @@ class CheckpointWriter {
   std::optional<Error> open();
   // Runs kIfLeading and `rest`. An error if it returns no row: then another process leads.
   std::optional<Error> run_as_leader(const char* rest, Parameters& parameters);
+  // Writes one part: rows of append_kept(), limits::kCheckpointPartBytes and one row at most.
   std::optional<Error> write_part(const std::atomic<std::int64_t>& epoch, std::uint64_t seq,
                                   std::uint64_t part, std::string_view rows);
   // The checksum of fact `seq`, to which the checkpoint is tied.
   Result<std::uint32_t> anchor_of(std::uint64_t seq);
 
+  // It is connected to at the first write.
   const Address& address_;
   PgConnection db_;
 };

@@ -26,13 +26,18 @@ void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_
 // that names another holder ends it.
 class Heartbeat {
  public:
+  // What the thread works with. References are to the store's own members.
   struct Of {
     const Address& address;
     const Clock& clock;
-    const std::string& holder;                // as in the row of the lead
-    const std::atomic<std::int64_t>& epoch;   // of this process
-    const std::atomic<bool>& silent;          // no heartbeat is sent, as when commits get no answer
-    std::atomic<std::int64_t>& confirmed_ms;  // when the last accepted heartbeat began, boot clock
+    // The name of this process, as in the row of the lead.
+    const std::string& holder;
+    // The epoch of this process.
+    const std::atomic<std::int64_t>& epoch;
+    // While true no heartbeat is sent, as when commits get no answer.
+    const std::atomic<bool>& silent;
+    // When the last accepted heartbeat began, by the boot clock. note_confirmed() raises it.
+    std::atomic<std::int64_t>& confirmed_ms;
     // Called once, on this thread, when another process leads. May be empty.
     std::function<void(const Error&)> lost;
     // Gets the database's clock with each accepted heartbeat. May be empty.
@@ -50,6 +55,7 @@ class Heartbeat {
   void tell(std::string said);
 
  private:
+  // The thread, until the destructor or a lost lead.
   void run();
   // Sends one heartbeat. An error: another process leads.
   std::optional<Error> look(PgConnection& db, const std::string& said);
@@ -58,8 +64,10 @@ class Heartbeat {
   Mutex mutex_;
   CondVar wake_;
   bool stop_ SUBAK_GUARDED_BY(mutex_) = false;
+  // The next heartbeat is sent without a wait.
   bool is_due_ SUBAK_GUARDED_BY(mutex_) = false;
-  std::string said_ SUBAK_GUARDED_BY(mutex_);  // under the mutex
+  // What tell() got last; empty: nothing.
+  std::string said_ SUBAK_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -26,9 +26,12 @@ std::optional<Error> make_lead(PgConnection& db);
 
 // The result of a look at the rows. A lead without a holder is free.
 struct LeadershipSeen {
+  // The epoch, its holder, and what the holder says for others.
   Leadership lead;
+  // Heartbeats so far. Any change is a sign of life.
   std::int64_t beats = 0;
-  TimeMs time_ms = 0;  // the database's clock
+  // The database's clock.
+  TimeMs time_ms = 0;
 };
 // One statement. The clock is that of the read, not of the begin of a transaction.
 Result<LeadershipSeen> look_at_lead(PgConnection& db);
@@ -58,17 +61,24 @@ class LeadershipWatch {
   bool saw_life() const { return saw_life_; }
 
  private:
+  // The last look; nullopt: there was none.
   std::optional<LeadershipSeen> last_;
   bool saw_life_ = false;
+  // The last sign of life, or what counts as one; and the last look.
   std::int64_t alive_ms_ = 0, looked_ms_ = 0;
-  std::optional<std::int64_t> begun_ms_;  // at the first look
+  // When the first look succeeded.
+  std::optional<std::int64_t> begun_ms_;
 };
 
 // The result of an attempt to raise the epoch; durable on return.
 struct Raised {
+  // kRaised: this process leads. kOther: see below. kUnknown: an error, after which the epoch may
+  // be raised or not.
   enum class How : std::uint8_t { kRaised, kOther, kUnknown } how = How::kUnknown;
-  std::int64_t epoch = 0;      // kRaised
-  std::optional<Error> error;  // otherwise
+  // The new epoch, at kRaised.
+  std::int64_t epoch = 0;
+  // At the other outcomes.
+  std::optional<Error> error;
 };
 // Takes the lead. The previous leader no longer leads: nothing of it becomes durable after this. A
 // holder that stopped in the middle of a message keeps the row locked, and no timeout of the server

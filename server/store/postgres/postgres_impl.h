@@ -32,6 +32,7 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> open();
 
   Result<bool> try_lead() override;
+  // Threads: any.
   bool leads() const override { return epoch_ != 0; }
   bool took_over() const override { return took_over_; }
   void watch() override;
@@ -43,6 +44,7 @@ class PostgresStore final : public SharedStore {
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override;
+  // By the boot clock. Threads: any.
   std::int64_t owned_until_ms() const override { return confirmed_ms_ + limits::kLeadTrustedMs; }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   std::optional<Error> write_calibration(std::string_view bytes) override;
@@ -53,10 +55,14 @@ class PostgresStore final : public SharedStore {
 
  private:
   enum class Outcome : std::uint8_t {
-    kDone,     // durable
-    kRefused,  // none of it is there: batch_.error
-    kAgain,    // none of it is there
-    kUnknown,  // it may be there
+    // The statement is durable.
+    kDone,
+    // Nothing of it is there, and another attempt does not help: batch_.error says why.
+    kRefused,
+    // Nothing of it is there, and it may be sent again.
+    kAgain,
+    // It may be there: resolve() finds out.
+    kUnknown,
   };
   // Checks the settings that a durable commit needs, and with `replicated` the standbys.
   std::optional<Error> check_server();
@@ -73,7 +79,10 @@ class PostgresStore final : public SharedStore {
   Result<bool> take(const LeadershipSeen& seen);
   // After the lead was taken: migrates, makes the first rows, and reads the position.
   std::optional<Error> prepare();
+  // Writes the first rows of a new store. With options_.uuid, a store that is there already is
+  // refused.
   std::optional<Error> found();
+  // Reads identity, version and position of the store, and checks the checkpoint's fact.
   std::optional<Error> load();
   std::optional<Error> check_rows();
 
@@ -83,11 +92,13 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> insist(F&& attempt);
   // kDone: the batch is there. kAgain: it is not, and may be sent under the new epoch.
   Outcome resolve();
+  // Sends the batch once. At kDone the position is the new one.
   Outcome try_commit(std::span<const Fact> facts);
   // Confirms the lead for a batch without facts.
   Outcome beat();
   // Interprets a statement that failed or broke.
   Outcome judge(const PgResult& result, std::string_view what);
+  // Reads the last edit of each thing that the facts edit.
   Outcome last_edits(std::span<const Fact> facts, LastEdits& out);
   // The outcome if another process leads: its error is final.
   Outcome lost();
@@ -96,23 +107,31 @@ class PostgresStore final : public SharedStore {
 
   const Address address_;
   const PostgresOptions options_;
+  // Set once, before the first commit.
   struct Identity {
     std::string uuid;
-    std::uint32_t seed = 0;  // start of the checksums
+    // The start of the checksums: the CRC32C of the uuid.
+    std::uint32_t seed = 0;
   };
   Identity identity_;
-  std::atomic<std::int64_t> epoch_{0};     // of this process; 0: it does not lead
-  std::atomic<std::uint32_t> version_{1};  // of the facts, as in batch_.position
+  // The epoch of this process; 0: it does not lead. A new one after each unknown outcome.
+  std::atomic<std::int64_t> epoch_{0};
+  // The version of the facts, as in batch_.position: for other threads.
+  std::atomic<std::uint32_t> version_{1};
 
   // The rest up to `checkpoints_` is used by the committing thread, but for atomics.
   PgConnection db_;
   struct CurrentBatch {
-    Position position;             // before it
-    std::optional<Position> sent;  // after the batch whose outcome is unknown
-    std::optional<Error> error;    // of the last attempt
+    // The position before the batch.
+    Position position;
+    // The position after the batch whose outcome is unknown; nullopt: none is.
+    std::optional<Position> sent;
+    // The error of the last attempt.
+    std::optional<Error> error;
   };
   CurrentBatch batch_;
   LeadershipWatch watch_;
+  // As took_over().
   bool took_over_ = false;
   // The leader at the last look.
   struct Seen {
@@ -121,14 +140,18 @@ class PostgresStore final : public SharedStore {
   };
   Seen seen_;
   struct Trouble {
-    std::atomic<std::int64_t> waits_since_ms{0};  // of a commit, monotonic clock; 0: none waits
-    std::atomic<bool> no_answer{false};           // a commit gets none
+    // Since when a commit waits for the database, monotonic; 0: none waits.
+    std::atomic<std::int64_t> waits_since_ms{0};
+    // A commit gets no answer: the heartbeat is silent meanwhile.
+    std::atomic<bool> no_answer{false};
   };
   Trouble trouble_;
-  CheckpointWriter checkpoints_;  // of the thread that writes checkpoints
+  // Used by the thread that writes checkpoints.
+  CheckpointWriter checkpoints_;
   // When the last confirmation of the lead began, boot clock. Only a heartbeat is a confirmation: a
   // process that waits for silence does not see commits before it takes the lead.
   std::atomic<std::int64_t> confirmed_ms_{0};
+  // nullptr: this process does not lead.
   std::unique_ptr<Heartbeat> heartbeat_;
   Proof proof_;
 };

@@ -36,11 +36,17 @@ class PostgresReader final : public StoreReader {
   // Begins a snapshot, on a new connection if the last one broke, calls read() and ends it.
   template <class T, class F>
   Result<T> in_picture(F&& read);
+  // Begins the transaction. Connects again if the connection broke.
   std::optional<Error> begin();
+  // Reads the uuid, from which the checksums start.
   std::optional<Error> seed();
+  // Decodes a fact, and refuses one of a newer version. `seq` 0: of a checkpoint.
   Result<Fact> fact_of(std::uint64_t seq, TimeMs time_ms, std::uint32_t kind,
                        std::string_view body);
+  // Reads the checkpoint in use into the sink. `anchor`: the checksum of the fact that it was made
+  // of.
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
+  // Reads one part. `sum` continues over the facts of all parts.
   std::optional<Error> read_part(const PgResult& rows, std::uint64_t part, Recovered& out,
                                  std::uint32_t& sum, FactSink& sink);
   // Calls fn(fact) for the facts after `after`, at most `most`; their checksums continue from
@@ -56,6 +62,7 @@ class PostgresReader final : public StoreReader {
 
   const Address address_;
   const std::uint32_t fact_version_;
+  // The start of the checksums.
   std::uint32_t seed_ = 0;
   PgConnection db_;
 };

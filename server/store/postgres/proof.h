@@ -32,9 +32,11 @@ class Proof {
   // Does nothing if it has started. Returns at once. A database that is away is a warning, damage
   // an error in the log.
   void start(const Address& address, std::uint32_t seed, std::uint32_t fact_version);
-  void wait();  // until it is done
+  // Waits until it is done.
+  void wait();
 
  private:
+  // The next page ends the proof.
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -44,10 +44,14 @@ Result<Head> read_head(PgConnection& db, std::uint32_t seed);
 
 // The checkpoint in use, as a row of `meta`.
 struct Checkpoint {
-  std::uint64_t seq = 0;  // 0: none
+  // The fact that it was made after; 0: there is none.
+  std::uint64_t seq = 0;
+  // The facts in it, and the parts that hold them.
   std::uint64_t facts = 0, parts = 0;
-  std::uint32_t sum = 0;     // of the last fact of the checkpoint
-  std::uint32_t anchor = 0;  // of fact `seq`
+  // The chained checksum of its last fact.
+  std::uint32_t sum = 0;
+  // The checksum of fact `seq`, to which it is tied.
+  std::uint32_t anchor = 0;
   // The five numbers in decimal, separated by blanks, in the order of the members.
   std::string text() const;
 };
@@ -61,8 +65,11 @@ std::optional<Error> check_checkpoint(PgConnection& db, const Checkpoint& mark);
 // One fact of a checkpoint in a part: time, kind and length as 8, 4 and 4 bytes, the lowest first,
 // and the body.
 struct KeptRow {
+  // The time of the fact.
   TimeMs time_ms = 0;
+  // codec::kind_of().
   std::uint32_t kind = 0;
+  // As codec::encode() wrote it.
   std::string_view body;
 };
 // A body is at most limits::kMaxFactBytes.

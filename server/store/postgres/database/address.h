@@ -12,10 +12,14 @@
 namespace subak::postgres {
 
 struct Address {
-  std::vector<std::pair<std::string, std::string>> parameters;  // of libpq
-  std::string password_file;  // holds the password alone; empty: none is named
-  std::string place;          // host, port and database: the same for each role
-  std::string shown;          // the same with the user: for logs
+  // Keys and values for libpq, without a password.
+  std::vector<std::pair<std::string, std::string>> parameters;
+  // A file that holds the password alone; empty: none is named.
+  std::string password_file;
+  // Host, port and database: the same for each role.
+  std::string place;
+  // The same with the user: for logs.
+  std::string shown;
 };
 
 // True if a --state names a database, not a file.

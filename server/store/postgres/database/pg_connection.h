@@ -19,23 +19,28 @@ struct pg_result;
 
 namespace subak::postgres {
 
-inline constexpr std::string_view kNoRight = "42501";  // SQLSTATE insufficient_privilege
+// The SQLSTATE insufficient_privilege.
+inline constexpr std::string_view kNoRight = "42501";
 
 // The values of a statement, $1 first. Numbers are BIGINT, bytes BYTEA; a list is one array.
 class Parameters {
  public:
+  // Each adds one value and returns this object.
   Parameters& add(std::int64_t number);
   Parameters& add(std::uint64_t number) { return add(static_cast<std::int64_t>(number)); }
   Parameters& add(std::string_view text);
   Parameters& add_bytes(std::string_view bytes);
+  // One value that is an array of one dimension; it may be empty.
   Parameters& add(std::span<const std::int64_t> numbers);
   Parameters& add_bytes(std::span<const std::string> bytes);
 
  private:
   friend class PgConnection;
+  // `type`: the number of its type in pg_type. `value`: in binary form.
   Parameters& add_value(std::uint32_t type, std::string value);
   Parameters& add_list(std::uint32_t type, std::span<const std::string> elements);
 
+  // One for each value.
   std::vector<std::uint32_t> types_;
   std::vector<std::string> values_;
 };
@@ -43,14 +48,19 @@ class Parameters {
 // A result. Rows and columns count from 0. The values of a row live as long as the result.
 class PgResult {
  public:
+  // No result.
   PgResult() = default;
+  // Takes over the result, which may be nullptr.
   explicit PgResult(pg_result* result);
   ~PgResult();
   PgResult(PgResult&& other) noexcept;
   PgResult& operator=(PgResult&& other) noexcept;
 
-  explicit operator bool() const { return result_ != nullptr; }  // there is a result, good or not
-  bool ok() const;  // the statement succeeded, with rows or without
+  // There is a result, good or not.
+  explicit operator bool() const { return result_ != nullptr; }
+  // The statement succeeded, with rows or without.
+  bool ok() const;
+  // 0 also without a result.
   int rows() const;
   // Reads a binary integer of 1 to 8 bytes, not sign-extended: a negative one needs a BIGINT. NULL
   // is 0.
@@ -58,13 +68,15 @@ class PgResult {
   std::uint64_t unsigned_number(int row, int column) const {
     return static_cast<std::uint64_t>(number(row, column));
   }
-  std::string_view bytes(int row, int column) const;  // of text too
+  // Returns the bytes of a BYTEA or of a text; empty for NULL.
+  std::string_view bytes(int row, int column) const;
   // Returns five characters; empty: the connection broke before any came.
   std::string_view sqlstate() const;
   // Returns the server's message.
   std::string message() const;
 
  private:
+  // Owned; nullptr: none.
   pg_result* result_ = nullptr;
 };
 
@@ -93,6 +105,7 @@ class PgConnection {
   // wait for each host of the address is its connect_timeout. On an error the connection stays
   // closed.
   std::optional<Error> open(const Address& address);
+  // Idempotent. A transaction that was begun is rolled back.
   void close();
   bool is_open() const { return connection_ != nullptr; }
   // Runs one statement, sent with its Sync, so it is a transaction of its own unless one was begun.
@@ -113,11 +126,16 @@ class PgConnection {
   Error error(std::string_view what, const PgResult& result) const;
 
  private:
+  // libpq's callback: notes a warning for warned().
   static void on_notice(void* self, const pg_result* notice);
+  // Waits for all results of what was sent. Returns the first that failed, or the last. `sent`
+  // false: it could not be sent.
   PgResult wait(bool sent);
   bool ready();
+  // Notes how the call broke and closes the connection. Returns no result.
   PgResult cut(Broken how);
 
+  // nullptr: closed.
   pg_conn* connection_ = nullptr;
   std::string words_;  // libpq's message of the last failure
   Broken broken_ = Broken::kNo;
