@@ -42,6 +42,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text);
 
 // One cluster of the configuration.
 struct ClusterConfig {
+  // A Kubernetes DNS label. Each name occurs once.
   std::string name;
   // None: Config::mode, or else the stored mode.
   std::optional<Mode> mode;
@@ -59,8 +60,10 @@ struct ClusterConfig {
 
 // The failure that a commit survives where the state is in a database.
 enum class DatabaseDurability : std::uint8_t {
-  kReplicated,  // loss of the server's machine: a synchronous standby has it too
-  kLocal,       // a crash of the server
+  // The loss of the server's machine: a synchronous standby has the commit too.
+  kReplicated,
+  // A crash of the server.
+  kLocal,
 };
 template <>
 struct EnumText<DatabaseDurability> {
@@ -106,6 +109,7 @@ struct Config {
 
   // The mode of clusters that name none.
   std::optional<Mode> mode;
+  // Empty: those of the store. A new store gets names::kFirstCluster.
   std::vector<ClusterConfig> clusters;
   // How the only cluster is reached, if its own entry does not say so.
   std::string kubeconfig;
@@ -124,12 +128,15 @@ struct Config {
   std::vector<std::string> gpu_kinds;
   // Node conditions that keep new work away; nullopt: those of kube/node/node.h.
   std::optional<std::vector<std::string>> fatal_conditions;
-  std::vector<std::string> topology_labels;    // KubeNodeOptions::topology_labels
-  std::vector<std::string> system_namespaces;  // Policy::system_namespaces
+  // As KubeNodeOptions::topology_labels.
+  std::vector<std::string> topology_labels;
+  // As Policy::system_namespaces. They replace the stored ones, also if empty.
+  std::vector<std::string> system_namespaces;
   // Members of this group may remove Subak's gate.
   std::string break_glass_group = "subak:break-glass";
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
+  // Lines below it are not written.
   LogLevel log_level = LogLevel::kInfo;
   // Write series per user beside those per account.
   bool user_metrics = false;
@@ -145,11 +152,14 @@ struct Config {
 // One key with its flag. `list`: the value is a sequence in the file, and the flag may be repeated;
 // flags replace the file's sequence. `toggle`: the flag needs no value.
 struct Setting {
-  std::string_view key;   // "listenWebhook"
-  std::string_view flag;  // "--listen-webhook"
+  // The key in the file: "listenWebhook".
+  std::string_view key;
+  // The flag: "--listen-webhook".
+  std::string_view flag;
   // The form of the value in the help: "ADDRESS:PORT".
   std::string_view value;
   std::string_view help;
+  // See above.
   bool list = false;
   bool toggle = false;
   // Reads one value into the config. The error's field is empty; the caller knows its name.
@@ -162,8 +172,10 @@ std::span<const Setting> settings();
 
 // The request of a command line without mistakes.
 struct StartRequest {
+  // The file's values with the flags over them, checked.
   Config config;
-  bool check_only = false;  // --check-config
+  // --check-config: exit after the check.
+  bool check_only = false;
   // --help or --version was printed: exit with code 0.
   bool done = false;
 };

@@ -21,8 +21,10 @@ namespace subak {
 class Checkpointer {
  public:
   struct Options {
-    bool stepped = false;     // no threads: begin() makes and writes all of it
-    std::uint64_t every = 0;  // facts from one checkpoint to the next, at least; 0: none is due
+    // No threads: begin() makes and writes all of it.
+    bool stepped = false;
+    // Facts from one checkpoint to the next, at least; 0: none is due.
+    std::uint64_t every = 0;
     // Called after each attempt to write one, on the writing thread; an error: it was not written.
     std::function<void(std::uint64_t seq, const std::optional<Error>& error)> on_written;
   };
@@ -44,6 +46,7 @@ class Checkpointer {
   // Begins to copy the state. `told`: the calibration of start estimates as of now, which is stored
   // beside the checkpoint. Requires that no copy of the engine is in progress.
   void begin(Engine& engine, std::string told);
+  // True from begin() until the last slice was copied.
   bool is_copying() const { return copy_.has_value(); }
   // Copies the next slice. After the last one, a thread writes the checkpoint. Requires
   // is_copying().
@@ -56,19 +59,26 @@ class Checkpointer {
   void wait();
 
  private:
+  // A checkpoint on its way to the store.
   struct Copy {
+    // The last fact of the state that is copied.
     std::uint64_t seq = 0;
     PackedFacts facts;
+    // The calibration of start estimates as of begin().
     std::string told;
-    std::optional<Error> error;  // a fact that cannot be stored
+    // A fact that cannot be stored: the checkpoint is then not written.
+    std::optional<Error> error;
   };
   // Writes checkpoint and calibration, then calls on_written. A failed calibration is only logged.
   void write(const Copy& copy);
 
   Options options_;
   Store& store_;
+  // The last fact of the newest checkpoint, and how many facts it has.
   std::uint64_t seq_ = 0, size_ = 0;
-  std::optional<Copy> copy_;  // in progress
+  // nullopt: no copy is in progress.
+  std::optional<Copy> copy_;
+  // The writing thread has not finished.
   std::atomic<bool> writing_ = false;
   std::thread thread_;
 };

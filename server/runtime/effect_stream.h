@@ -17,6 +17,8 @@ namespace subak {
 // that time, so none is lost. Threads: any may call all members.
 class EffectStream {
  public:
+  // kOverflowed: the reader was too slow. kStopped: the service ends. kCancelled: the reader has
+  // ended its use.
   enum class State : std::uint8_t { kOpen, kOverflowed, kStopped, kCancelled };
 
   // `wake` is called without a lock held when the queue becomes non-empty and when the stream
@@ -32,14 +34,19 @@ class EffectStream {
 
   // For the runtime. False: the stream is closed, also if this call closed it; drop it.
   bool push(std::span<const Effect> effects);
-  void stop();  // the service ends
+  // The service ends: closes the stream. Waiting effects can still be taken.
+  void stop();
 
  private:
+  // Calls `wake_`, unless it was cancelled.
   void wake();
 
   mutable Mutex mutex_;
-  Mutex wake_mutex_;  // held while wake runs, so that cancel() can wait for it
+  // Held while `wake_` runs, so that cancel() can wait for it.
+  Mutex wake_mutex_;
+  // Empty after cancel().
   std::function<void()> wake_;
+  // In the order of the pushes.
   std::vector<Effect> waiting_ SUBAK_GUARDED_BY(mutex_);
   State state_ SUBAK_GUARDED_BY(mutex_) = State::kOpen;
 };

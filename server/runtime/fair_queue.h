@@ -13,10 +13,14 @@ namespace subak {
 
 // The result of queueing a task.
 enum class Queued : unsigned char {
+  // The task is queued.
   kYes,
-  kStopped,     // nothing is accepted any more
-  kFull,        // limit of all callers together
-  kCallerFull,  // limit of this caller
+  // Nothing is accepted any more. FairQueue itself never returns it.
+  kStopped,
+  // The limit of all callers together is reached.
+  kFull,
+  // The limit of this caller is reached.
+  kCallerFull,
 };
 
 // A caller's share counts its waiting tasks and those taken and not done(). A caller without tasks
@@ -25,6 +29,8 @@ enum class Queued : unsigned char {
 template <class Task>
 class FairQueue {
  public:
+  // `most`: tasks that wait, of all callers. `most_of_caller`: tasks of one caller, taken ones
+  // included.
   FairQueue(std::size_t most, std::size_t most_of_caller)
       : most_(most), most_of_caller_(most_of_caller) {}
 
@@ -52,6 +58,7 @@ class FairQueue {
     if (!line.tasks.empty()) turns_.push_back(caller);
     return next;
   }
+  // A task of the caller that take() gave is finished.
   void done(const std::string& caller) {
     const auto at = lines_.find(caller);
     if (at != lines_.end() && --at->second.taken == 0 && at->second.tasks.empty()) lines_.erase(at);
@@ -63,19 +70,25 @@ class FairQueue {
     for (auto& [caller, line] : lines_) line.tasks.clear();
     std::erase_if(lines_, [](const auto& entry) { return entry.second.taken == 0; });
   }
+  // True if no task waits. Taken ones do not count.
   bool empty() const { return waiting_ == 0; }
   std::size_t size() const { return waiting_; }
 
  private:
+  // The tasks of one caller.
   struct Line {
     std::deque<Task> tasks;
+    // Taken and not done().
     std::size_t taken = 0;
   };
   std::size_t most_;
   std::size_t most_of_caller_;
+  // Tasks in all lines.
   std::size_t waiting_ = 0;
+  // By caller. Callers without tasks have no entry.
   std::map<std::string, Line> lines_;
-  std::deque<std::string> turns_;  // callers with waiting tasks, each once
+  // Callers with waiting tasks, each once: the first has the next turn.
+  std::deque<std::string> turns_;
 };
 
 }  // namespace subak

@@ -29,13 +29,16 @@
 
 namespace subak {
 
+// What the follower is given. Callbacks run on its thread unless they say otherwise.
 struct FollowerOptions {
   // Facts after which a checkpoint is written. After a large checkpoint there are more, so that
   // writing costs a constant part of all work. 0: only on stop.
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
+  // stop() writes a checkpoint if facts have come since the newest one.
   bool checkpoint_on_stop = true;
   // Called before a checkpoint is written, since only the leader may write. None: always.
   std::function<bool()> may_write{};
+  // Facts that may wait for the follower. Beyond that it drops them and reads the store.
   std::size_t most_queued_facts = limits::kFollowerFacts;
   // No threads: the caller runs turn(), so that a simulation of faults is reproducible.
   bool stepped = false;
@@ -43,6 +46,7 @@ struct FollowerOptions {
   std::function<DurationMs()> monotonic_ms;
   // The time at which starts are forecast. Unset: that of the last fact.
   std::function<TimeMs()> now_ms;
+  // Called when a digest differs from the loop's: one of the two engines is wrong.
   std::function<void()> on_digest_mismatch;
   // Called on the follower's thread when a job with a start estimate starts. `error_ms`: the
   // difference to the expected start.
@@ -51,20 +55,33 @@ struct FollowerOptions {
   Fatal fatal;
 };
 
+// Figures for metrics and health. Counters only rise.
 struct FollowerStats {
-  std::uint64_t seq = 0;          // evolved up to this fact
-  std::uint64_t durable_seq = 0;  // released up to this fact; the difference is the lag
-  std::uint64_t checkpoints = 0;  // written
+  // Evolved up to this fact.
+  std::uint64_t seq = 0;
+  // Released up to this fact. The difference to `seq` is the lag.
+  std::uint64_t durable_seq = 0;
+  // Checkpoints written, and attempts that failed.
+  std::uint64_t checkpoints = 0;
   std::uint64_t checkpoint_failures = 0;
-  std::uint64_t checkpoint_seq = 0;  // of the newest
+  // The last fact of the newest checkpoint; 0: there is none.
+  std::uint64_t checkpoint_seq = 0;
+  // Digests compared with the loop's.
   std::uint64_t digests_equal = 0;
-  std::uint64_t digests_different = 0;     // must stay 0
-  std::uint64_t caught_up_from_store = 0;  // number of overflows of the queue
-  std::uint64_t queue_snapshots = 0;       // made so far
-  std::uint64_t forecasts = 0;             // made so far
-  std::size_t reads_waiting = 0;           // in both lanes
-  std::uint64_t reads_answered = 0;        // since the start, in both lanes
-  bool failed = false;                     // the store could not be read: reads are refused
+  // Must stay 0.
+  std::uint64_t digests_different = 0;
+  // How often the queue overflowed and facts were read from the store.
+  std::uint64_t caught_up_from_store = 0;
+  // Snapshots of the queue's order made so far.
+  std::uint64_t queue_snapshots = 0;
+  // Forecasts of starts made so far.
+  std::uint64_t forecasts = 0;
+  // Reads that wait in both lanes.
+  std::size_t reads_waiting = 0;
+  // Reads answered since the start, in both lanes.
+  std::uint64_t reads_answered = 0;
+  // The store could not be read: reads are refused.
+  bool failed = false;
 };
 
 class Follower {
@@ -106,6 +123,7 @@ class Follower {
   bool read_starts(StartsRead fn);
   // As read_queue(), without the order.
   Queued read_expensive_starts(const std::string& caller, StartsRead fn);
+  // Threads: any.
   FollowerStats stats() const;
   // Stepped only: finishes queued work, reads too, and writes a checkpoint if one is due.
   void turn();

@@ -21,10 +21,14 @@ namespace subak {
 class Forecaster {
  public:
   struct Options {
-    bool stepped = false;  // no threads: a read makes the forecast
+    // No threads: a read makes the forecast.
+    bool stepped = false;
+    // In ms; must be set.
     std::function<DurationMs()> monotonic_ms;
-    std::function<TimeMs()> now_ms;  // unset: that of the last fact
-    std::function<void()> wake;      // a forecast is ready: call turn() soon
+    // The time that forecasts begin at. Unset: that of the last fact.
+    std::function<TimeMs()> now_ms;
+    // A forecast is ready: call turn() soon. Called on the forecasting thread.
+    std::function<void()> wake;
     // Called when a job with a start estimate starts. `error_ms`: the difference to the expected
     // start.
     std::function<void(DurationMs error_ms)> on_start;
@@ -66,36 +70,53 @@ class Forecaster {
   const ForecastStarts& newest(const Engine& engine) {
     return options_.stepped ? starts(engine) : starts_;
   }
+  // The number of forecasts made so far.
   std::uint64_t made() const { return made_count_; }
 
  private:
   // Returns the estimate of a job that starts with this fact; nullopt: it had none, or the fact is
   // no start.
   std::optional<ExpectedStart> follow(const Fact& fact);
+  // Puts the forecast in use. Jobs that are new in it get their first estimate now.
   void take(Forecast forecast);
+  // Begins a copy of the engine's state.
   void begin(Engine& engine);
+  // Copies the next slice; after the last one the thread starts.
   void copy_slice(Engine& engine);
+  // Makes the forecast on a thread, from the copy.
   void make_beside();
+  // Makes the forecast now, from the engine.
   void make_at_once(const Engine& engine);
+  // Returns the time at which the forecast begins.
   TimeMs now(const Engine& engine) const;
+  // True if the newest forecast is of the engine's present state.
   bool is_of(const Engine& engine) const { return starts_.forecast->seq() == engine.seq(); }
 
   Options options_;
   ForecastStarts starts_{std::make_shared<const Forecast>(), {}};
   StartCalibration calibration_;
   std::uint64_t made_count_ = 0;
-  DurationMs made_ms_ = 0, took_ms_ = 0;  // of the newest
+  // When the newest forecast was ready, monotonic, and how long it took.
+  DurationMs made_ms_ = 0, took_ms_ = 0;
+  // When the last one was begun, monotonic.
   DurationMs begun_ms_ = 0;
-  bool making_ = false;   // from the first slice of the copy on
-  bool copying_ = false;  // the copy is not complete yet
+  // From the first slice of the copy on, until the forecast was taken over.
+  bool making_ = false;
+  // The copy is not complete yet.
+  bool copying_ = false;
   struct Copy {
-    ForecastBasis basis;  // without its facts
-    PackedFacts facts;    // those of the slices so far
-    bool lost = false;    // some fact could not be packed
+    // Everything but the facts.
+    ForecastBasis basis;
+    // The facts of the slices so far.
+    PackedFacts facts;
+    // Some fact could not be packed: there is no forecast of this copy.
+    bool lost = false;
   };
   Copy copy_;
+  // `ready_`: a forecast waits in `result_`. `stop_`: the destructor ends the one in progress.
   std::atomic<bool> ready_ = false, stop_ = false;
-  Forecast result_;  // the thread's, until it is ready
+  // The thread's, until `ready_` is set.
+  Forecast result_;
   std::thread thread_;
 };
 

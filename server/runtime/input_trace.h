@@ -25,12 +25,15 @@ class InputTrace {
   void append(const Input& input);
 
  private:
+  // Renames the files and begins a new one. The oldest one is overwritten.
   void rotate();
 
   std::string path_;
   std::size_t file_bytes_;
+  // Written to the present file.
   std::size_t bytes_ = 0;
   std::ofstream file_;
+  // The trace has ended.
   bool failed_ = false;
 };
 

@@ -19,17 +19,21 @@ namespace subak {
 // A batch: facts that wait to be durable, and the replies and effects that wait for them.
 // One turn fills it; later turns may add to it until the store is free.
 struct Batch {
+  // Never nullptr; may be empty.
   std::shared_ptr<std::vector<Fact>> facts = std::make_shared<std::vector<Fact>>();
   // At most one of `one` and `all` is set. Both may be empty: no caller waits.
   struct Completion {
     ReplyFn one;
     RepliesFn all;
+    // One for each input, in their order.
     std::vector<Reply> replies;
   };
   std::vector<Completion> completions;
   // Effects by stream, in the order of the decisions.
   std::vector<std::pair<std::shared_ptr<EffectStream>, std::vector<Effect>>> deliveries;
+  // What on_durable gets.
   Released released;
+  // True if nothing waits for this batch to be durable.
   bool empty() const { return facts->empty() && completions.empty() && deliveries.empty(); }
 };
 
@@ -53,8 +57,10 @@ struct Runtime::Impl {
   void show(std::vector<Fact> facts);
   // See runtime.h. start() returns once the first batch (in::Restarted) is durable.
   Result<Recovered> start();
+  // Starts the store thread, then the loop.
   void start_threads();
   void stop();
+  // Lets the loop finish its work, and joins both threads.
   void stop_threads();
   // Any thread. False: not accepting, or the mailbox is full; it counts as refused.
   bool post(Mail mail);
@@ -63,14 +69,17 @@ struct Runtime::Impl {
   void commit();
 
   // The loop.
+  // The loop's thread: turns until there is nothing left to do after stop(), or a commit failed.
   void run();
-  // Sleeps until there is work, at most patience().
-  bool wait();                                  // false: the end
-  bool collect() SUBAK_REQUIRES(shared.mutex);  // false: the end
+  // Sleeps until there is work, at most patience(). False: the end.
+  bool wait();
+  // Takes posts and the store's answer. False: the end.
+  bool collect() SUBAK_REQUIRES(shared.mutex);
   // One round: fills a batch, hands it over if the store is free, releases the durable one.
   void turn();
   // Applies posts, at most limits::kMaxBatchInputs in a batch, and a Tick if one is due.
   void fill();
+  // Applies all inputs of a post, or subscribes its stream.
   void take_mail(Mail& mail);
   // Lets waiting posts go first, for a bounded number of turns.
   void tick_if_due();
@@ -81,9 +90,11 @@ struct Runtime::Impl {
   Reply accept_clock(Input input);
   // The stream begins with the outstanding effects of its cluster.
   void subscribe(Mail& mail);
+  // Returns the effects of the filling batch for this stream.
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
   // Runs a scheduling pass, if one is due and the options let passes run by themselves.
   void pass_if_due();
+  // Gives the filling batch to the store, after a pass if one is due. An empty batch is not given.
   void hand_over();
   // In stepped mode commit() takes the facts.
   void give_to_store(std::shared_ptr<const std::vector<Fact>> facts);
@@ -92,7 +103,8 @@ struct Runtime::Impl {
   // on_durable first, then the View, effects and replies, in this order. So a caller with a reply
   // finds its effect in the View.
   void release(Batch& batch);
-  void committed(StoreThread::Done done);  // store thread
+  // Takes the store's answer. The store thread's; stepped: the caller's.
+  void committed(StoreThread::Done done);
   // Looks at the clocks, once per turn.
   void stamp();
   // Applies in::ClockWrong once when the clock turns out to be behind.
@@ -100,11 +112,16 @@ struct Runtime::Impl {
   ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
   // Logs a change of the judgement.
   void tell_clock(const ClockStatus& before) const;
-  DurationMs patience() const;  // the longest wait
+  // Returns the longest wait: until the next deadline, within bounds.
+  DurationMs patience() const;
+  // True if the filling batch has room for a further input.
   bool can_fill() const;
+  // True if a pass is due and passes run by themselves.
   bool wants_pass() const;
+  // True if a post waits or a batch is on its way.
   bool has_work() const SUBAK_REQUIRES(shared.mutex);
-  bool has_more() const {  // and no commit failed
+  // True if there is work and no commit has failed.
+  bool has_more() const {
     const MutexLock lock(shared.mutex);
     return has_work() && !shared.stats.failed;
   }
@@ -117,17 +134,27 @@ struct Runtime::Impl {
   struct Shared {
     explicit Shared(std::size_t most_waiting) : mailbox(most_waiting) {}
     mutable Mutex mutex;
-    CondVar wake;     // for the loop
-    CondVar started;  // for start()
+    // For the loop.
+    CondVar wake;
+    // For start(), which waits for the first batch.
+    CondVar started;
     Mailbox mailbox SUBAK_GUARDED_BY(mutex);
+    // All but the figures that Runtime::stats() adds.
     RuntimeStats stats SUBAK_GUARDED_BY(mutex);
+    // nullptr before the first release.
     std::shared_ptr<const View> view SUBAK_GUARDED_BY(mutex);
+    // The store's answer, until the loop takes it.
     std::optional<StoreThread::Done> store_done SUBAK_GUARDED_BY(mutex);
-    std::optional<Error> failure SUBAK_GUARDED_BY(mutex);  // of a commit
+    // The error of the commit that failed.
+    std::optional<Error> failure SUBAK_GUARDED_BY(mutex);
+    // post() takes inputs.
     bool accepting SUBAK_GUARDED_BY(mutex) = false;
+    // stop() was called: the loop ends once its work is done.
     bool stopping SUBAK_GUARDED_BY(mutex) = false;
+    // The loop looks at the clock at once.
     bool nudged SUBAK_GUARDED_BY(mutex) = false;
-    bool running SUBAK_GUARDED_BY(mutex) = false;  // between start() and stop()
+    // Between start() and stop().
+    bool running SUBAK_GUARDED_BY(mutex) = false;
     // Boot clock: when it last had all facts of the store.
     std::int64_t followed_at_ms SUBAK_GUARDED_BY(mutex) = 0;
   };
@@ -137,30 +164,43 @@ struct Runtime::Impl {
   Engine engine;
   // What a follower of another leader knows.
   struct OfLeader {
-    bool is_known = false;  // the state is complete
+    // The state is complete.
+    bool is_known = false;
+    // As the leader said last.
     KnownAs known_as;
   };
   OfLeader of_leader;
   // The times that inputs get.
   struct Stamps {
-    BelievedTime time;  // written under the mutex; the loop alone reads it without
+    // Written under the mutex. The loop alone reads it without.
+    BelievedTime time;
+    // The time of the present turn.
     TimeMs last = 0;
-    bool said_wrong = false;  // in::ClockWrong was applied since the clock is behind
+    // in::ClockWrong was applied since the clock is behind.
+    bool said_wrong = false;
   };
   Stamps stamps;
-  std::deque<Mail> mails;        // taken, not applied yet
-  std::size_t tick_put_off = 0;  // turns that a due Tick has waited for mails
+  // Taken from the mailbox, not applied yet.
+  std::deque<Mail> mails;
+  // Turns that a due Tick has waited for `mails`.
+  std::size_t tick_put_off = 0;
   // The batches on their way: at most one of each kind.
   struct Batches {
     std::unique_ptr<Batch> filling = std::make_unique<Batch>();
-    std::unique_ptr<Batch> at_store;  // handed over, not committed
-    std::unique_ptr<Batch> durable;   // committed, not yet released
+    // Handed over, not committed; nullptr: the store is free.
+    std::unique_ptr<Batch> at_store;
+    // Committed, not released yet.
+    std::unique_ptr<Batch> durable;
+    // Batches so far, for digest_every.
     std::uint64_t handed_over = 0;
-    std::shared_ptr<const std::vector<Fact>> to_commit;  // stepped only
+    // Stepped only: the facts that commit() takes.
+    std::shared_ptr<const std::vector<Fact>> to_commit;
   };
   Batches batches;
+  // Open streams, by cluster. A closed one is dropped at its next effect.
   std::vector<std::pair<ClusterId, std::shared_ptr<EffectStream>>> streams;
-  std::unique_ptr<StoreThread> store_thread;  // unless stepped
+  // nullptr: stepped, or not started.
+  std::unique_ptr<StoreThread> store_thread;
   std::thread thread;
 };
 

@@ -16,10 +16,14 @@ namespace subak {
 // Without `stream` it has at least one input.
 struct Mail {
   std::vector<Input> inputs;
-  ReplyFn done;        // of a single input
-  RepliesFn done_all;  // of a group
+  // Of a single input; may be empty.
+  ReplyFn done;
+  // Of a group; may be empty.
+  RepliesFn done_all;
+  // nullptr: it is not a new stream.
   std::shared_ptr<EffectStream> stream;
-  ClusterId cluster;  // of the stream
+  // The cluster of `stream`.
+  ClusterId cluster;
 };
 
 // Holds at most `most` inputs, including those that the loop has taken and not yet applied.
@@ -42,6 +46,7 @@ class Mailbox {
  private:
   std::vector<Mail> mails_;
   std::size_t most_;
+  // Inputs, taken ones included.
   std::size_t waiting_ = 0;
 };
 

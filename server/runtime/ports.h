@@ -38,8 +38,11 @@ class FactSink {
 
 // The extent of a recovery.
 struct Recovered {
-  std::uint64_t seq = 0;             // of the last fact
-  std::uint64_t checkpoint_seq = 0;  // 0: no checkpoint
+  // The last fact; 0: the store is empty.
+  std::uint64_t seq = 0;
+  // The last fact of the checkpoint; 0: there is no checkpoint.
+  std::uint64_t checkpoint_seq = 0;
+  // The facts in the checkpoint, and those that came after it.
   std::uint64_t checkpoint_facts = 0;
   std::uint64_t tail_facts = 0;
 };
@@ -47,7 +50,8 @@ struct Recovered {
 // A row of the ledger with the fact that wrote it.
 struct LedgerEntry {
   std::uint64_t seq = 0;
-  TimeMs time_ms = 0;  // when it was written
+  // When it was written.
+  TimeMs time_ms = 0;
   LedgerRow row;
 };
 
@@ -56,9 +60,13 @@ struct LedgerEntry {
 struct LedgerQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
-  std::vector<AccountId> holders;  // empty: all
-  std::vector<AccountId> payers;   // empty: all
+  // Accounts that held the GPUs; empty: all.
+  std::vector<AccountId> holders;
+  // Accounts that paid; empty: all.
+  std::vector<AccountId> payers;
+  // Only this job; nullopt: all.
   std::optional<JobId> job;
+  // Rows of later facts only; 0: from the first.
   std::uint64_t after_seq = 0;
   std::uint64_t last_seq = INT64_MAX;
   std::size_t most = 1000;
@@ -68,13 +76,21 @@ struct LedgerQuery {
 struct AuditEntry {
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;
+  // The caller: "token:ci", "config", "edge".
   std::string actor;
-  std::string what;     // fact kind ("account_set"); of a refusal the input kind ("set_account")
-  std::string subject;  // account path, cluster or node name, "1-42", "policy"
+  // The kind of the fact ("account_set"); of a refusal that of the input ("set_account").
+  std::string what;
+  // An account path, the name of a cluster or node, a job "1-42", or "policy".
+  std::string subject;
+  // As the caller gave it.
   std::string reason;
-  std::string before;  // text form of the record (core/text.h); empty: did not exist
-  std::string after;   // empty: was removed
-  std::string error;   // of a refusal, else empty
+  // The record before, in text form (core/text.h); empty: it did not exist.
+  std::string before;
+  // The record after; empty: it was removed.
+  std::string after;
+  // Of a refusal; else empty.
+  std::string error;
+  // As the caller gave it; empty: none.
   std::string request_id;
 };
 
@@ -82,20 +98,25 @@ struct AuditEntry {
 struct AuditQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
-  std::string subject;  // exact, or all below it for an account path; empty: all
-  std::string actor;    // exact; empty: all
+  // Exactly this one, or all below it for an account path; empty: all.
+  std::string subject;
+  // Exactly this one; empty: all.
+  std::string actor;
   std::uint64_t before_seq = INT64_MAX;
   std::size_t most = 100;
 };
 
 // The usage of one (payer, holder, state, product) on one UTC day.
 struct DailyUsage {
-  std::int64_t day = 0;  // days since 1970-01-01
+  // Days since 1970-01-01, UTC.
+  std::int64_t day = 0;
+  // The account that paid, and the one that held the GPUs.
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
   std::string product;
   GpuTime amount;
-  std::uint64_t rows = 0;  // that contributed
+  // Rows of the ledger that contributed.
+  std::uint64_t rows = 0;
 };
 
 // Reads durable data on a connection of its own. It never waits for the loop or a commit. Threads:
@@ -107,11 +128,13 @@ class StoreReader {
   virtual Result<Recovered> recover(FactSink& sink) = 0;
   // Returns facts after `after_seq`, at most `most`, in order.
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
+  // Returns rows of the ledger.
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
   // Returns sums of ledger rows, cut to [from_ms, to_ms) and at midnights (UTC). Sorted by day,
   // payer, holder, state, product. Ignores `most` and `after_seq` of the query. Cost: the rows
   // written since from_ms.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
+  // Returns rows of the audit log.
   virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;
 };
 
@@ -122,10 +145,14 @@ using KnownAs = std::map<std::string, std::string>;
 
 // The process that may commit, if several share a store.
 struct Leadership {
-  std::int64_t epoch = 0;  // only rises; 0: one process owns the store
-  std::string holder;      // description; empty: there is no leader
-  std::string address;     // where clients reach the holder; empty: unknown
-  KnownAs known_as;        // not a fact, so followers get it here
+  // It only rises; 0: one process owns the store.
+  std::int64_t epoch = 0;
+  // A description of the leader; empty: there is no leader.
+  std::string holder;
+  // Where clients reach the leader; empty: not known.
+  std::string address;
+  // It is not a fact, so followers get it here.
+  KnownAs known_as;
 };
 
 // The durable facts. Threads: one thread calls commit(), one other calls write_checkpoint() and
@@ -159,6 +186,7 @@ class Store {
   virtual std::optional<Error> write_calibration(std::string_view) { return std::nullopt; }
   // Returns the calibration data; empty: there are none. An error: they are damaged or unreadable.
   virtual Result<std::string> read_calibration() { return std::string(); }
+  // Opens a reader with a connection of its own. Threads: any. The store outlives it.
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies all durable data to a new file beside the store and returns its path; the caller removes
   // it. One copy at a time. Commits go on meanwhile. `wanted` is called between parts; false ends

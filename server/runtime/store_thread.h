@@ -19,10 +19,12 @@ class StoreThread {
   // The result for a batch.
   // An error is final: the store's state is unknown, and the process ends.
   struct Done {
+    // nullopt: the batch is durable.
     std::optional<Error> error;
     // Duration of the commit in microseconds; 0 without facts.
     std::int64_t commit_us = 0;
-    std::int64_t owned_until_ms = INT64_MAX;  // Store::owned_until_ms() after it
+    // Store::owned_until_ms() after it.
+    std::int64_t owned_until_ms = INT64_MAX;
   };
   // `done` runs on the store thread after each batch.
   // `store` and `clock` outlive it.
@@ -40,6 +42,7 @@ class StoreThread {
   static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);
 
  private:
+  // The thread: one batch after the other, until the destructor.
   void run();
 
   Store& store_;
@@ -47,6 +50,7 @@ class StoreThread {
   std::function<void(Done)> done_;
   Mutex mutex_;
   CondVar wake_;
+  // The next batch; nullptr: none.
   std::shared_ptr<const std::vector<Fact>> batch_ SUBAK_GUARDED_BY(mutex_);
   bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;

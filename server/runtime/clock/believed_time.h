@@ -22,20 +22,27 @@ namespace subak {
 
 // One reading of both clocks.
 struct ClockReading {
+  // UTC. It may jump in either direction.
   TimeMs wall_ms = 0;
-  std::int64_t boot_ms = 0;  // since the machine's boot, including sleep; never goes back
+  // Since the machine's boot, including sleep. It never goes back.
+  std::int64_t boot_ms = 0;
 };
 
 // The service's judgement of the wall clock.
 enum class ClockState : std::uint8_t {
+  // Time follows the wall clock.
   kBelieved,
-  kStepped,  // not believed: time runs on without it
-  kWaits,    // far ahead at a start: not ready
+  // The wall clock is not believed: time runs on without it.
+  kStepped,
+  // The wall clock was far ahead at a start: the service is not ready.
+  kWaits,
 };
 
+// The judgement at the last look.
 struct ClockStatus {
   ClockState state = ClockState::kBelieved;
-  DurationMs offset_ms = 0;  // the wall clock's time minus the service's, at the last look
+  // The wall clock's time minus the service's, at the last look.
+  DurationMs offset_ms = 0;
   // How often the clock went from believed (or a start) to another state.
   std::uint64_t steps_refused = 0;
 };
@@ -63,15 +70,23 @@ class BelievedTime {
   const ClockStatus& status() const { return status_; }
 
  private:
+  // Returns the state that follows from this reading. Before the first belief it compares with the
+  // last fact, else with the anchor.
   ClockState judge(ClockReading now) const;
   // Moves the anchor at most every limits::kClockAnchorMs.
   void believe(ClockReading now);
+  // Notes the time of this reading and returns it.
   TimeMs advance(ClockReading now);
 
-  DurationMs offset_ = 0;         // time is the boot clock's plus this, unless it would go back
-  DurationMs anchor_ = 0;         // the wall clock's offset that steps are measured from
-  std::int64_t anchored_at_ = 0;  // boot clock
-  bool started_ = false;          // the wall clock was believed since the start
+  // Time is the boot clock's plus this, unless it would go back.
+  DurationMs offset_ = 0;
+  // The wall clock's offset that steps are measured from.
+  DurationMs anchor_ = 0;
+  // When the anchor was set, by the boot clock.
+  std::int64_t anchored_at_ = 0;
+  // The wall clock was believed since the start.
+  bool started_ = false;
+  // The time of the last look.
   TimeMs last_ = 0;
   ClockStatus status_;
 };

@@ -12,7 +12,9 @@ namespace subak {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual TimeMs wall_ms() const = 0;  // UTC; may jump in either direction
+  // UTC. It may jump in either direction.
+  virtual TimeMs wall_ms() const = 0;
+  // From an arbitrary instant on. It never goes backwards.
   virtual std::int64_t monotonic_us()
       const = 0;  // since an arbitrary instant; never goes backwards
   DurationMs monotonic_ms() const { return monotonic_us() / 1000; }

@@ -14,12 +14,14 @@ namespace subak {
 // The database's time at a moment between two readings of the boot-time clock.
 // The boot clock before the request was sent, and after the answer came.
 struct ClockSample {
+  // The database's time, UTC.
   TimeMs wall_ms = 0;
   std::int64_t began_ms = 0, ended_ms = 0;
 };
 
 struct DatabaseClockStatus {
-  DurationMs offset_ms = 0;  // the database's time minus the machine's wall clock
+  // The database's time minus the machine's wall clock.
+  DurationMs offset_ms = 0;
   // How often two successive samples were further apart than limits::kClockStepMs.
   std::uint64_t steps = 0;
 };
@@ -43,11 +45,15 @@ class DatabaseClock final : public Clock {
   std::int64_t boot_ms() const override { return machine_.boot_ms(); }
 
  private:
+  // Of `offset_ms_`: there was no sample yet.
   static constexpr std::int64_t kNone = INT64_MIN;
 
   const Clock& machine_;
-  std::atomic<std::int64_t> offset_ms_{kNone};  // of its time to the boot-time clock
-  std::atomic<bool> is_rough_{false};           // the sample took too long
+  // The database's time less the boot-time clock.
+  std::atomic<std::int64_t> offset_ms_{kNone};
+  // The sample in use took too long.
+  std::atomic<bool> is_rough_{false};
+  // As DatabaseClockStatus::steps.
   std::atomic<std::uint64_t> steps_{0};
 };
 

@@ -25,7 +25,8 @@ class FullCheck {
 
   // Starts the thread; once. `path`: the store's file. It returns at once; results are only logged.
   void start(const std::string& path);
-  void wait();  // until it is done
+  // Waits until it is done.
+  void wait();
 
  private:
   void run(const std::string& path);

@@ -35,10 +35,14 @@ Result<std::uint32_t> read_seed(Connection& db);
 // The extent of a store, as its last commit wrote it.
 // A store without a head is damaged. One whose rows go beyond the head has lost a write.
 struct Head {
-  std::uint64_t facts = 0;      // number of the last
-  std::uint32_t facts_sum = 0;  // of its row; of an empty store the seed
-  std::uint64_t ledger = 0;     // rows
-  std::uint64_t audit = 0;      // rows
+  // The number of the last fact; 0: the store is empty.
+  std::uint64_t facts = 0;
+  // The chained checksum of its row; of an empty store the seed.
+  std::uint32_t facts_sum = 0;
+  // Rows of the ledger.
+  std::uint64_t ledger = 0;
+  // Rows of the audit log.
+  std::uint64_t audit = 0;
 };
 // `seed`: of read_seed().
 Result<Head> read_head(Connection& db, std::uint32_t seed);
@@ -59,10 +63,14 @@ class HeadWriter {
 // The checkpoint in use.
 // Rows of other checkpoints may lie in the table; they do not count.
 struct CheckpointMark {
-  std::uint64_t seq = 0;     // 0: none
-  std::uint64_t facts = 0;   // rows
-  std::uint32_t sum = 0;     // of the last row
-  std::uint32_t anchor = 0;  // of fact `seq`, from which the later facts continue
+  // The fact that it was made after; 0: there is none.
+  std::uint64_t seq = 0;
+  // Its rows.
+  std::uint64_t facts = 0;
+  // The chained checksum of its last row.
+  std::uint32_t sum = 0;
+  // The checksum of fact `seq`, from which the later facts continue.
+  std::uint32_t anchor = 0;
 };
 // Without a checkpoint: seq 0 and the anchor `seed`. A number that is missing reads as 0 and then
 // fails against the rows.

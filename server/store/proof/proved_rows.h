@@ -43,15 +43,19 @@ class FactRows {
   // `anchor`: of CheckpointMark. `most` cut short, the end is not compared with the head.
   std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
                             std::uint64_t most);
+  // True: row() is the next fact. False: the end, or error().
   bool next();
   const std::optional<Error>& error() const { return error_; }
   // Columns of the present row, valid until next().
-  const Statement& row() const { return rows_; }  // seq, time_ms, kind, body
+  // The columns are seq, time_ms, kind and body.
+  const Statement& row() const { return rows_; }
+  // The number of the present row.
   std::uint64_t seq() const { return last_; }
   // The checksum of the present row, from which the next one continues.
   std::uint32_t sum() const { return sum_; }
 
  private:
+  // Notes the error. Always false.
   bool fail(Error error);
   // Compares with the head, once. Always false: there is no further row.
   bool at_end();
@@ -60,8 +64,10 @@ class FactRows {
   std::uint32_t seed_;
   Head head_;
   Statement rows_;
+  // The last fact read, and the rows that may still be read.
   std::uint64_t last_ = 0, left_ = 0;
   std::uint32_t sum_ = 0;
+  // The end was compared with the head.
   bool ended_ = false;
   std::optional<Error> error_;
 };
@@ -72,6 +78,7 @@ class LedgerRows {
  public:
   LedgerRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
   std::optional<Error> find(std::uint64_t after);
+  // False: the end, or error().
   bool next(LedgerEntry& entry);
   const std::optional<Error>& error() const { return error_; }
 
@@ -82,7 +89,8 @@ class LedgerRows {
   std::uint32_t seed_;
   Head head_;
   Statement rows_;
-  std::uint64_t ord_ = 0;  // of the last
+  // The number of the last row.
+  std::uint64_t ord_ = 0;
   std::optional<Error> error_;
 };
 
@@ -92,6 +100,7 @@ class AuditRows {
  public:
   AuditRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
   std::optional<Error> find(std::uint64_t before);
+  // False: the end, or error().
   bool next(AuditRow& row);
   const std::optional<Error>& error() const { return error_; }
 
@@ -101,7 +110,8 @@ class AuditRows {
   Connection& db_;
   std::uint32_t seed_;
   Statement rows_;
-  std::uint64_t ord_ = 0;  // of the next row
+  // The number of the next row.
+  std::uint64_t ord_ = 0;
   std::optional<Error> error_;
 };
 
@@ -112,9 +122,11 @@ class CheckpointRows {
  public:
   CheckpointRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
   std::optional<Error> find(const CheckpointMark& mark);
+  // False: the end, or error().
   bool next();
   const std::optional<Error>& error() const { return error_; }
-  const Statement& row() const { return rows_; }  // 0, time_ms, kind, body
+  // The columns are 0, time_ms, kind and body.
+  const Statement& row() const { return rows_; }
 
  private:
   bool fail(std::string got);
@@ -123,6 +135,7 @@ class CheckpointRows {
   std::uint32_t seed_;
   CheckpointMark mark_;
   Statement rows_;
+  // Rows read, and the chained checksum of the last one.
   std::uint64_t ord_ = 0;
   std::uint32_t sum_ = 0;
   std::optional<Error> error_;

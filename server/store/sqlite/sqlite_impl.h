@@ -21,7 +21,8 @@
 
 namespace subak {
 
-inline constexpr char kCopySuffix[] = ".copy";  // make_copy() writes there
+// make_copy() writes to the store's path with this suffix.
+inline constexpr char kCopySuffix[] = ".copy";
 
 // Order of use: open(), then commits by one thread. Checkpoints, copies and readers come beside
 // them, each from a thread of its own. Write transactions take turns by `gate_`.
@@ -65,6 +66,8 @@ class SqliteStore final : public Store {
   std::optional<Error> found(const std::string& uuid);
   // Refuses a store with fewer facts than the lock file's note says.
   std::optional<Error> check_mark() const;
+  // Reads seed, head and checkpoint, checks them against the lock file, and prepares the
+  // statements. `wal_pages`: for WalCopier.
   std::optional<Error> prepare(int wal_pages);
   // Within the transaction of the commit that finalizes.
   bool set_version(std::uint32_t version);
@@ -72,42 +75,56 @@ class SqliteStore final : public Store {
   void note_durable() const;
   // False, with a refusal, if another number of rows was changed than the batch has.
   bool stored(std::uint64_t wanted, std::int64_t rows_before);
+  // Returns the error of a commit that failed: damage of the audit log, or SQLite's.
   Error commit_error() const;
   // `sum`: of the previous row, and on return of this one.
   bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,
                    std::uint32_t& sum);
+  // Refuses a checkpoint that a program of the store's fact version could not read.
   std::optional<Error> check_needs(const PackedFacts& facts);
+  // Writes the rows [from, to) in one transaction. `sum` as in insert_kept().
   std::optional<Error> write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts, std::size_t from,
                                    std::size_t to, std::uint32_t& sum);
   // Of its row, as stored.
   Result<std::uint32_t> sum_of_fact(std::uint64_t seq);
+  // Puts the checkpoint in use, in one transaction.
   std::optional<Error> use_checkpoint(const CheckpointMark& mark);
+  // Deletes the rows of all other checkpoints, chunk by chunk.
   std::optional<Error> drop_checkpoints_except(std::uint64_t seq);
 
   const std::string path_;
   const std::uint32_t known_version_;
-  StoreLock lock_;  // outlives the connections
-  WriteGate gate_;  // its holder may use db_ and the statements
+  // Outlives the connections.
+  StoreLock lock_;
+  // Its holder may use db_ and the statements.
+  WriteGate gate_;
   Connection db_;
   struct Transaction {
     Statement begin, commit, rollback;
   };
   Transaction transaction_;
   FactWriter facts_;
-  std::uint32_t seed_ = 0;  // start of the checksums
+  // The start of the checksums.
+  std::uint32_t seed_ = 0;
+  // As of the last commit.
   Head head_;
+  // prepare() has read the store: note_durable() may write.
   bool opened_ = false;
   struct Checkpoint {
-    std::uint64_t seq = 0;  // of the one in use; 0: there is none
+    // The last fact of the checkpoint in use; 0: there is none.
+    std::uint64_t seq = 0;
     Statement insert, drop;
   };
   Checkpoint checkpoint_;
-  std::uint32_t version_ = 1;  // of the facts
+  // The version of the facts.
+  std::uint32_t version_ = 1;
   WalCopier copier_{gate_};
   // The check of the whole store.
   struct Checking {
+    // True once the whole store was proved. Readers share it.
     std::shared_ptr<std::atomic<bool>> sound = std::make_shared<std::atomic<bool>>(false);
-    bool later = false;  // after the first commit, so that a start has the machine
+    // The check begins after the first commit, so that a start has the machine for itself.
+    bool later = false;
     FullCheck full{sound};
   };
   Checking checking_;
