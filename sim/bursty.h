@@ -17,7 +17,9 @@ namespace subak::sim {
 struct BurstyOptions {
   std::vector<OrderPolicy> policies{OrderPolicy::kTargetShare, OrderPolicy::kExact,
                                     OrderPolicy::kUsageTick, OrderPolicy::kDrf};
+  // The window that is simulated and measured.
   DurationMs length_ms = 2 * kDayMs;
+  // Of the random run times and arrivals.
   std::uint64_t seed = 1;
   // Called after each policy with the part that is done, 0 to 1. May be empty.
   std::function<void(double done)> progress;

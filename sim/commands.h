@@ -17,30 +17,42 @@ namespace subak::sim {
 
 // Values as written on the command line; empty means not given.
 struct SimOptions {
-  std::string trace;  // --trace T.csv[.gz]
-  std::string nodes;  // --nodes N.csv or 80x8
+  // --trace T.csv[.gz]: the jobs (sim/read/trace.h).
+  std::string trace;
+  // --nodes N.csv or 80x8: the fleet, as read_nodes() reads it.
+  std::string nodes;
   // --policy P or --policies a,b,c: names of OrderPolicy.
   std::vector<std::string> policies{"target-share"};
   // --backfill a,b,c of none, easy, reserve, all: each policy is replayed with each of these.
   std::vector<std::string> backfill;
   // --from-day A, --to-day B: the window, in days of the trace.
   std::optional<double> from_day, to_day;
-  std::string half_life = "7d";                        // --half-life
-  std::string patience;                                // --patience: Policy::patience_ms
-  std::uint64_t reserve_jobs = Policy().reserve_jobs;  // --reserve-jobs
-  std::string weights, quota;                          // --weights W.csv, --quota Q.csv
-  double load = 1;                                     // --load X
-  std::string teams;                                   // --teams random:N
-  bool limits = false;                                 // --limits
+  // --half-life: Policy::half_life_ms, as a duration.
+  std::string half_life = "7d";
+  // --patience: Policy::patience_ms, as a duration. Empty: the policy's default.
+  std::string patience;
+  // --reserve-jobs: Policy::reserve_jobs.
+  std::uint64_t reserve_jobs = Policy().reserve_jobs;
+  // --weights W.csv and --quota Q.csv: shares and quotas by team, see read_team_table().
+  std::string weights, quota;
+  // --load X: WorkloadOptions::load.
+  double load = 1;
+  // --teams random:N: WorkloadOptions::random_teams. Empty: the teams of the trace.
+  std::string teams;
+  // --limits: WorkloadOptions::limits.
+  bool limits = false;
   // --short-limits: the percentage of limits that are too short.
   std::uint64_t short_limits = 0;
   // --eta N: about so many jobs get a start estimate at submission; 0: none.
   std::uint64_t eta = 200;
-  std::string run_times = "predicted";  // --run-times predicted|limits|exact
-  std::uint64_t seed = 1;               // --seed S
+  // --run-times predicted|limits|exact: the source for start estimates (sim/report/eta.h).
+  std::string run_times = "predicted";
+  // --seed S: for all that is drawn at random.
+  std::uint64_t seed = 1;
   // --charge-end yes|no: Policy::tick_charge_end, only for usage-tick.
   std::string charge_end = "yes";
-  std::string output = "table";  // --output table|json
+  // --output table|json.
+  std::string output = "table";
   // --plot DIR: writes charts there, and makes the directory if it is missing.
   std::string plot;
   // Shows a progress bar on `err`.
@@ -49,8 +61,11 @@ struct SimOptions {
 
 // The factors of a tree in a file (sim/read/share_case.h).
 struct ShareOptions {
+  // The file; share_case.h has its form.
   std::string case_path;
-  std::string policy = "fair-tree";  // --policy fair-tree|classic
+  // --policy fair-tree|classic: the formula.
+  std::string policy = "fair-tree";
+  // --output table|json.
   std::string output = "table";
 };
 
@@ -58,8 +73,11 @@ struct ShareOptions {
 struct ToyCommandOptions {
   // --days: how long is measured, after the warm-up.
   double days = 5;
+  // --warm-up-days: how long runs before the measurement.
   double warm_up_days = 7;
+  // --seed.
   std::uint64_t seed = 1;
+  // Shows a progress bar on `err`.
   bool progress = false;
 };
 

@@ -39,6 +39,7 @@ class Observer {
   virtual void submitted(std::uint32_t job, JobId id, TimeMs t) = 0;
   // All pods of the job run, on the nodes that `pods` name.
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
+  // All pods of the job have ended.
   virtual void ended(std::uint32_t job, TimeMs t) = 0;
   // No further job starts at this time.
   virtual void settled(TimeMs /*t*/) {}
@@ -55,31 +56,42 @@ class Driver {
   // that have ended.
   void run(const std::function<void(double)>& progress = nullptr);
 
+  // The time of the present step, or of the last one.
   TimeMs now() const { return now_; }
+  // Jobs that have run to their end, warm ones included.
   std::size_t finished() const { return finished_; }
   // Jobs that the port refused although the fleet could hold them.
   std::size_t refused() const { return refused_; }
 
  private:
+  // kDone: also a job that the port refused, or that the fleet cannot hold.
   enum class State : std::uint8_t { kNew, kQueued, kRunning, kDone };
   // What the driver knows of a job of the workload.
   struct Live {
+    // As the engine gave it; none before the submission.
     JobId id;
     State state = State::kNew;
   };
+  // When a running job ends, and its index.
   using End = std::pair<TimeMs, std::uint32_t>;
+  // Submits one job, unless the fleet cannot hold it.
   void submit(std::uint32_t job);
   // Does step 4, until no more jobs start.
   void settle();
+  // Binds and starts the pods of an open_gate. A repeated effect does nothing.
   void start(const Effect& effect);
+  // Ends all pods of the job, rank by rank.
   void end(std::uint32_t job);
+  // Does the step "warm".
   void submit_warm();
   const Workload& workload_;
   Port& port_;
   Observer& observer_;
+  // By index of the job in the workload.
   std::vector<Live> live_;
   // The job of each JobId::sequence().
   std::vector<std::uint32_t> by_sequence_;
+  // Of the running jobs, the earliest first.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   // The next job to submit.
   std::uint32_t next_ = 0;

@@ -25,8 +25,10 @@ class EnginePort : public Port {
  private:
   // Applies one input and stores its effects.
   Reply apply(TimeMs t, in::Body body);
+  // Not owned.
   Engine& engine_;
   Observer observer_;
+  // Effects since the last pass(), in the order of the decisions.
   std::vector<Effect> effects_;
 };
 

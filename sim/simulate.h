@@ -15,6 +15,7 @@ namespace subak::sim {
 // What a replay reports beside its result.
 struct SimulateOptions {
   // Called now and then with the part that is done, 0 to 1. May be empty.
+  // The part is of all jobs, warm ones included.
   std::function<void(double)> progress;
   // Gets every input with its outcome. May be empty.
   EnginePort::Observer observer;

@@ -51,17 +51,23 @@ class CsvReader {
   Result<MilliGpu> milligpu(std::size_t column) const;
 
  private:
+  // The open file, plain or gzip.
   struct File;
   explicit CsvReader(std::string path);
   // Reads the next line into text_.
   Result<bool> read_line();
   // Splits text_ into fields_.
   std::optional<Error> split();
+  // For errors.
   std::string path_;
   std::unique_ptr<File> file_;
+  // The present line.
   std::string text_;
+  // Of the present row, without quotes.
   std::vector<std::string> fields_;
+  // As in the header.
   std::vector<std::string> columns_;
+  // The number of the present line; 0: none was read.
   std::size_t line_ = 0;
 };
 

@@ -18,6 +18,7 @@ namespace subak::sim {
 
 // One row of a trace, times from the start of the trace.
 struct TraceJob {
+  // The job_id of the row.
   std::string id;
   DurationMs submit_ms = 0;
   // From its start to its end, at least 1.
@@ -27,6 +28,7 @@ struct TraceJob {
   // The allowed products ("A|B" in the file); empty = any.
   std::vector<std::string> products;
   // "none" where the source has none.
+  // As in the file.
   std::string team;
   std::string user;
   // 0 = as few pods as fit the nodes.

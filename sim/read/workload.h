@@ -21,22 +21,32 @@ namespace subak::sim {
 // Second 0 of a trace: 2026-01-01T00:00:00Z, so that days of the trace are days of the ledger.
 inline constexpr TimeMs kTraceEpochMs = 1'767'225'600'000;
 
+// A team of the trace, as an account.
 struct Team {
-  std::string name;     // as in the trace
-  std::string account;  // its path, directly below the root
+  // The name in the trace.
+  std::string name;
+  // The path of its account, directly below the root.
+  std::string account;
+  // 1 for each team, unless weights are given. Then whole numbers in the proportions of the
+  // weights; a team without a weight has that of 1.
   std::int64_t shares = 1;
+  // In milli-GPU of any product; 0: none.
   MilliGpu quota = 0;
 };
 
 // One job of the window, as the driver submits and ends it.
 struct SimJob {
+  // The job_id of its row.
   std::string name;
-  std::string user;  // empty: none
+  // Empty: none.
+  std::string user;
   // An index into Workload::teams.
   std::uint32_t team = 0;
+  // Engine time. Of a warm job: when the window opens.
   TimeMs submit_ms = 0;
   // How long it runs from its start. For a warm job: what is left at `submit_ms`.
   DurationMs duration_ms = 0;
+  // The GPUs of the complete gang.
   MilliGpu milligpu = 0;
   // An index into Workload::requests.
   std::uint32_t request = 0;
@@ -78,6 +88,7 @@ struct WorkloadOptions {
   // With `limits`: the percentage of kinds of jobs whose limits are too short. A kind is a team, a
   // user and a number of GPUs.
   std::uint64_t short_limits = 0;
+  // Of the random teams and limits.
   std::uint64_t seed = 1;
   // Shares by team, in thousandths.
   std::vector<std::pair<std::string, std::int64_t>> weights;
@@ -85,8 +96,8 @@ struct WorkloadOptions {
   std::vector<std::pair<std::string, std::int64_t>> quotas;
 };
 
-// Makes the workload. Errors: a weight or quota of a team that the trace does not have, a window
-// without jobs.
+// Makes the workload. Errors: weights or quotas of which none is of a team of the window, a window
+// without jobs, and one that ends before it begins. Weights and quotas of other teams are ignored.
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
                                const WorkloadOptions& options);
 

@@ -41,6 +41,7 @@ namespace subak::sim {
 struct EtaOptions {
   // About so many jobs of the window, evenly spread; 0: none.
   std::size_t told = 0;
+  // Where the run times of the forecast come from.
   RunTimeSource source = RunTimeSource::kPredicted;
 };
 
@@ -61,12 +62,14 @@ class EtaJudge {
  private:
   // One start: the wait, the errors of both estimates, and the width of the interval.
   struct Come {
+    // All in seconds. `error_s`: of the corrected estimate, `uncorrected_s`: of the raw forecast.
     double wait_s = 0, error_s = 0, uncorrected_s = 0, width_s = 0;
     // It started within the interval.
     bool in = false;
   };
   // Replaces the run times of the basis, unless the source is kPredicted.
   void use_other_times(ForecastBasis& basis) const;
+  // Not owned, as the engine.
   const Workload& workload_;
   const Engine& engine_;
   EtaOptions options_;
@@ -79,10 +82,13 @@ class EtaJudge {
   // A job with an estimate: its id and the start by the forecast.
   struct ToldJob {
     JobId id;
-    TimeMs start_ms = 0;  // as the forecast said
+    // The start as the forecast said.
+    TimeMs start_ms = 0;
   };
   std::unordered_map<std::uint32_t, ToldJob> told_jobs_;
+  // It learns from the starts of this replay alone.
   StartCalibration calibration_;
+  // In the order of the starts.
   std::vector<Come> come_;
 };
 

@@ -7,6 +7,7 @@ namespace subak::sim {
 
 // Over the jobs that got a start estimate (`told`) and waited more than a minute.
 struct EtaResult {
+  // The number of these jobs; 0: all other figures are 0.
   std::size_t jobs = 0;
   // The median of |start - expected start|, with the corrections of StartCalibration.
   double median_error_s = 0;
@@ -18,6 +19,7 @@ struct EtaResult {
   double coverage_90 = 0;
   // The median width of that interval.
   double median_width_s = 0;
+  // The median of the waits of these jobs.
   double median_wait_s = 0;
 };
 

@@ -35,6 +35,7 @@ class Fragmentation {
   double time_mean(TimeMs to);
 
  private:
+  // A typical pod. Equal ones are one.
   struct Shape {
     // Whole GPUs; 0: a part of one.
     std::int64_t gpus = 0;
@@ -42,26 +43,35 @@ class Fragmentation {
     MilliGpu per_gpu = 0;
     // Its part of all requested pods, 0 to 1.
     double popularity = 0;
+    // The allowed products; empty: any.
     std::vector<std::string> products;
   };
+  // The present state of a node.
   struct Node {
     std::string product;
     // What is free of each GPU, by its index.
     std::vector<MilliGpu> free;
+    // The loss of this node, in milli-GPU: the mean over the shapes.
     double f = 0;
+    // The sum of `free`.
     MilliGpu free_total = 0;
   };
+  // Counts the pods of a request that came `count` times.
   void add_shapes(const GangRequest& request, std::uint64_t count);
   // Computes the loss of one node. O(GPUs x shapes).
   void recount(Node& node);
   // Adds the time since the last change to the integral.
   void advance(TimeMs t);
+  // The end of the window, and the time up to which the integral is complete.
   TimeMs to_, since_;
   std::vector<Shape> shapes_;
   std::vector<Node> nodes_;
-  std::unordered_map<std::string, std::size_t> by_name_;  // look-up only
+  // The index in `nodes_`. For look-ups only: its order is arbitrary.
+  std::unordered_map<std::string, std::size_t> by_name_;
+  // Of all nodes, in milli-GPU: the loss, and what is free.
   double f_ = 0;
   MilliGpu free_ = 0;
+  // The integral of F / free over the time in which anything was free, and that time in ms.
   double integral_ = 0, observed_ms_ = 0;
 };
 

@@ -21,6 +21,7 @@ class JsonOut {
   JsonOut& close(char bracket);
   // Writes the name of the next value of an object.
   JsonOut& key(std::string_view name);
+  // Each writes one value. Texts are quoted and escaped.
   JsonOut& value(std::string_view text);
   JsonOut& value(const char* text) { return value(std::string_view(text)); }
   // Writes nine digits, or null unless the number is finite.
@@ -30,20 +31,25 @@ class JsonOut {
   JsonOut& value(std::int64_t number);
   JsonOut& value(std::size_t number) { return value(static_cast<std::int64_t>(number)); }
   JsonOut& value(std::optional<double> number) { return number ? value(*number) : null(); }
+  // Writes null.
   JsonOut& null();
-  template <class T>
   // Writes a name and its value.
+  template <class T>
   JsonOut& field(std::string_view name, const T& v) {
     return key(name).value(v);
   }
 
  private:
+  // Writes the comma and the new line that the next value needs.
   void begin_value();
+  // Writes a line end and the indent.
   void new_line();
   // `digits`: significant digits; 0: as exact().
   JsonOut& put(double number, int digits);
   std::ostream& out_;
+  // For each open bracket: something was written in it.
   std::vector<bool> has_items_;
+  // The next value follows its name on the same line.
   bool after_key_ = false;
 };
 

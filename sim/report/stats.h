@@ -28,6 +28,7 @@ namespace subak::sim {
 
 // The distribution of one figure over jobs.
 struct Spread {
+  // The jobs that it is over.
   std::size_t jobs = 0;
   // All 0 without jobs. Percentiles are of the nearest rank.
   double mean = 0, p50 = 0, p90 = 0, p99 = 0;
@@ -48,39 +49,50 @@ struct ByWindow {
 // The figures of one team.
 struct TeamResult {
   std::string team;
+  // As in the workload.
   std::int64_t shares = 0;
   MilliGpu quota = 0;
+  // Its jobs in the statistics.
   std::size_t jobs = 0;
   // `entitled_gpu_h` treats [A, B) as one window.
   double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;
+  // The mean wait of those that started, in seconds.
   double wait_mean_s = 0;
 };
 
 // The figures of one policy on one workload.
 struct SimResult {
+  // The name of the order policy.
   std::string policy;
+  // Jobs submitted in the window; those that ran to their end; those that the fleet or the port
+  // refused.
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
   // Jobs that ran at A; they are not among `jobs`.
   std::size_t warm = 0;
+  // From submission to start.
   Spread wait_s;
   std::array<Spread, kSizeClasses.size()> wait_by_size;
   // max(1, (wait + run) / max(run, 10 s)), the bounded slowdown of Feitelson and others.
   Spread bounded_slowdown;
   // received / capacity over [A, B).
   double utilisation = 0;
+  // By the definitions above.
   ByWindow jain, max_deviation;
+  // The time mean, see sim/report/fragmentation.h.
   double fragmentation = 0;
   // None: no job got a start estimate.
   std::optional<EtaResult> eta;
   // GPU-hours over [A, B): see reserved_idle and kept_beside above.
   double reserved_idle_gpu_h = 0;
   double kept_beside_gpu_h = 0;
+  // How long the replay took in seconds; and simulated seconds for each of them.
   double wall_s = 0, sim_speedup = 0;
   // In the order of the workload.
   std::vector<TeamResult> teams;
   // For plots: per team and hour, and every wait.
   // The series are mean GPUs; the waits are sorted.
   std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;
+  // Of the jobs that started, in seconds.
   std::vector<double> waits_s;
 };
 

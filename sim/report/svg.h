@@ -23,8 +23,11 @@ class Svg {
   // Begins a group: everything until close() has this class, and shows `title` under the pointer.
   // Its fills and colours may be kInherit.
   void open(std::string_view css_class, std::string_view title = "");
+  // Ends the group that was begun last.
   void close();
+  // Draws a filled rectangle; (x, y) is its upper left corner.
   void rect(double x, double y, double w, double h, std::string_view fill);
+  // Draws a straight line. `width` in pixels.
   void line(Point a, Point b, std::string_view colour, double width, bool dashed = false);
   // Draws an open line through the points.
   void path(const std::vector<Point>& points, std::string_view colour, double width,
@@ -38,15 +41,18 @@ class Svg {
   std::string finish() const;
 
  private:
+  // Appends the attribute of these points.
   void points(const std::vector<Point>& list);
   // Appends text with XML escapes. Takes any bytes; printable() replaces those that are no text.
   void characters(std::string_view text);
+  // All shapes so far.
   std::string body_;
   double width_, height_;
 };
 
 // One tick: position and label.
 struct Tick {
+  // In the unit of the data.
   double at = 0;
   std::string label;
 };
@@ -55,6 +61,7 @@ std::vector<Tick> linear_ticks(double from, double to, int most, std::string_vie
 
 // The rectangle of a chart on the canvas, and the data that it spans.
 struct Frame {
+  // The rectangle in pixels, and the data at its edges.
   double left = 0, top = 0, width = 0, height = 0;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;
   // Returns the place on the canvas of a point of the data.

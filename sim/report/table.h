@@ -12,9 +12,11 @@ namespace subak::sim {
 // cell.
 class Table {
  public:
+  // Adds a row.
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   // Adds an empty line.
   void blank() { rows_.emplace_back(); }
+  // Prints all rows, each with a line end.
   void print(std::ostream& out) const;
 
  private:

@@ -13,6 +13,7 @@ namespace subak::sim {
 
 // Milli-GPU x ms of one team in one hour; a double holds the integer exactly (2^53 is a million
 // GPUs for three months).
+// The integrals of one team in one hour.
 struct HourCell {
   double running = 0;
   double queued = 0;
@@ -31,7 +32,9 @@ class Timeline {
 
   // The number of hours; the last one may be shorter.
   std::size_t hours() const { return hours_; }
+  // The number of teams.
   std::size_t teams() const { return levels_.size(); }
+  // In ms: an hour, or less for the last one.
   DurationMs hour_length(std::size_t hour) const;
   // Returns the integrals of one hour. Complete after finish().
   const HourCell& cell(std::size_t hour, std::uint32_t team) const {
@@ -43,13 +46,18 @@ class Timeline {
  private:
   // The amounts of a team since its last change.
   struct Level {
+    // The time up to which the cells have the amounts.
     TimeMs since = 0;
     MilliGpu running = 0, queued = 0;
   };
+  // Adds the amounts up to `t` to the cells.
   void advance(std::uint32_t team, TimeMs t);
   TimeMs from_, to_;
+  // In the window, an incomplete last one included.
   std::size_t hours_;
+  // By team.
   std::vector<Level> levels_;
+  // Hour by hour, each with all teams.
   std::vector<HourCell> cells_;
 };
 
