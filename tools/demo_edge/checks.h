@@ -15,6 +15,7 @@ namespace subak::demo {
 // One check with its result.
 // A failed check fails the demo. `found` is what the table shows.
 struct Check {
+  // What is checked, in a few words.
   std::string what;
   bool ok = false;
   std::string found;
@@ -24,11 +25,17 @@ using Checks = std::vector<Check>;
 // The demo's own records.
 // A snapshot, taken once all pods have ended.
 struct Story {
+  // The fleet, as reported with each list.
   std::vector<v1::NodeSpec> nodes;
+  // In the order of their keys.
   std::vector<Pod> pods;
+  // In the order of demo_jobs(), then the jobs of the script.
   std::vector<JobPlan> jobs;
+  // The edge's own counts.
   Edge::Counts counts;
-  std::string rack_job, cancelled_job;  // empty: there is none
+  // Job ids; empty: there is none.
+  std::string rack_job, cancelled_job;
+  // Faults of edge and load: each fails the demo.
   std::vector<std::string> complaints;
 
   // Returns the plan by job id; null for pods of the webhook.
@@ -42,6 +49,7 @@ struct Story {
   void index();
 
  private:
+  // By job id: the index in `jobs`.
   std::map<std::string, std::size_t> by_id_;
 };
 
@@ -56,6 +64,7 @@ void check_placement(const Story& story, Checks& out);
 struct Books {
   // Attempts with a charge.
   std::int64_t charged_pods = 0;
+  // What the ledger charges for them, in milli-GPU x ms.
   std::int64_t used_milligpu_ms = 0;
   std::string drift, residual;
 };
@@ -68,11 +77,16 @@ Books check_books(const Story& story, Door& door, Checks& out);
 // shares.cc
 // One per team. The parts are from 0 to 1.
 struct ShareLine {
+  // Index in teams().
   std::size_t team = 0;
-  double entitled = 0, received = 0;  // parts of all usage while every team had work waiting
+  // Parts of all usage while every team had work waiting.
+  double entitled = 0, received = 0;
   // Time in which each team had an ordinary job waiting, in seconds.
-  double window_s = 0;   // length of that time
-  double gpu_hours = 0;  // in all
+  // The length of that time.
+  double window_s = 0;
+  // Of all pods of the team, at any time.
+  double gpu_hours = 0;
+  // Jobs that the team submitted by gRPC.
   int jobs = 0;
 };
 // Entitled parts are max-min fair by the teams' shares, with no team above its limit.

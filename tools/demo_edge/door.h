@@ -23,14 +23,17 @@ namespace subak::demo {
 // Since 1970, by the system clock.
 std::int64_t wall_ms();
 // CLOCK_BOOTTIME: it goes on while the machine sleeps.
-std::int64_t boot_ms();  // of a clock that is never set
+// In ms. It is never set.
+std::int64_t boot_ms();
 
 // Threads: any.
 class Door {
  public:
   // Valid as long as a caller holds it; its service may be gone.
   struct Link {
+    // Where the service listens.
     Ports ports;
+    // To the gRPC port.
     std::shared_ptr<grpc::Channel> channel;
   };
   // Wakes all callers that wait. It opens a plaintext channel lazily, so no error comes from here.
@@ -53,10 +56,13 @@ class Door {
   int repeats() const { return repeats_; }
 
  private:
+  // True for the statuses that call() repeats.
   static bool worth_repeating(const grpc::Status& status);
   std::mutex mutex_;
   std::condition_variable changed_;
+  // nullopt: the service is down.
   std::optional<Link> link_;
+  // shut() was called.
   bool shut_ = false;
   std::atomic<int> repeats_{0};
 };

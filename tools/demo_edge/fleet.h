@@ -28,14 +28,19 @@ inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 // - 2 nodes of 8 A100 cut into MIG slices (per GPU two 1g.10gb, one 2g.20gb, one 3g.40gb).
 std::vector<v1::NodeSpec> demo_fleet();
 
+// A team with its namespace, users and limits.
 // `account` is also the payer of pods in namespace `ns`.
 struct Team {
+  // The account path, and the namespace in the cluster.
   std::string account, ns;
+  // Names of its users. The first submits its jobs; its pods are of all of them.
   std::vector<std::string> users;
   // As in Account.shares, among siblings.
   std::int64_t shares;
-  std::int64_t limit_gpus;  // 0: none
-  double norm;              // its part of the whole tree, by shares
+  // The limit of its account in whole GPUs; 0: none.
+  std::int64_t limit_gpus;
+  // Its part of the whole tree, by shares.
+  double norm;
 };
 // Three teams; lives as long as the program.
 const std::vector<Team>& teams();

@@ -24,9 +24,11 @@ class Interrupt {
   // Waits; returns false as soon as a signal has come.
   // True after `ms` without one. Threads: any.
   bool wait(int ms);
+  // True once a signal has come. Threads: any.
   bool came() const;
 
  private:
+  // Called on `thread_`.
   const std::function<void()> then_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -17,11 +17,16 @@ namespace subak::demo {
 
 // `request` is complete before submit(); the other fields are its result.
 struct JobPlan {
-  std::size_t team = 0;  // index in teams()
+  // Index in teams().
+  std::size_t team = 0;
+  // The call that submits it.
   v1::CreateJobRequest request;
-  std::string id;      // the answer
-  std::string error;   // a refusal
-  int told_again = 0;  // the service already knew the request id
+  // The job id of the answer; empty: none came, or it was refused.
+  std::string id;
+  // The refusal; empty: none.
+  std::string error;
+  // How often the service knew the request id already.
+  int told_again = 0;
   // Wall clock; 0: not submitted yet.
   std::int64_t answered_ms = 0;
 };
@@ -76,11 +81,15 @@ class Load {
   std::vector<std::string> complaints();
 
  private:
+  // The thread that submits a team's jobs.
   void submit_jobs(std::size_t team);
+  // The thread that creates a team's pods.
   void create_pods(std::size_t team);
   // Waits, unless hurried.
   void pause(int ms);
+  // Waits until hurry() was called.
   void wait_for_hurry();
+  // Adds a fault. Threads: any.
   void complain(std::string what);
 
   Door& door_;
@@ -88,6 +97,7 @@ class Load {
   const std::string ca_file_;
   std::vector<JobPlan>& jobs_;
   const int pods_each_, limit_s_;
+  // As the functions of these names.
   std::atomic<int> submitted_{0}, created_{0}, webhook_repeats_{0};
   std::mutex mutex_;
   std::condition_variable hurry_changed_;

@@ -11,7 +11,8 @@ namespace subak::demo {
 
 // Where the service listens, from its ready line.
 struct Ports {
-  std::string webhook, grpc, http;  // "127.0.0.1:40123"
+  // Each "127.0.0.1:40123".
+  std::string webhook, grpc, http;
 };
 
 // Owns the child and the pipe from its stdout. Threads: one.
@@ -35,13 +36,17 @@ class Process {
   // killed.
   // -1 also for an end by a signal, or without a child.
   int terminate();
+  // -1: no child runs.
   pid_t pid() const { return pid_; }
 
  private:
   // Returns an error, empty: none.
   std::string read_ready(Ports* ports);
+  // Closes the pipe, if it is open.
   void close_output();
+  // The child; -1: none.
   pid_t pid_ = -1;
+  // The read end of the pipe from its stdout; -1: closed.
   int output_ = -1;
 };
 

@@ -9,8 +9,11 @@ namespace subak::demo {
 
 // The times of a restart, in ms, and the repeated calls.
 struct Restart {
-  std::int64_t ready_ms = 0;   // from kill -9 to the service's "ready"
-  std::int64_t synced_ms = 0;  // to the acknowledgement of the cluster's list
+  // From kill -9 to the service's "ready".
+  std::int64_t ready_ms = 0;
+  // From kill -9 to the acknowledgement of the cluster's list.
+  std::int64_t synced_ms = 0;
+  // gRPC calls and reviews that were repeated, and requests that the service knew already.
   int repeated_calls = 0, repeated_reviews = 0, known_requests = 0;
 };
 

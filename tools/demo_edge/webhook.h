@@ -8,8 +8,10 @@
 
 namespace subak::demo {
 
+// An answer over HTTP.
 struct HttpAnswer {
-  long status = 0;  // 0: no answer
+  // The HTTP status; 0: no answer.
+  long status = 0;
   std::string body;
 };
 
@@ -27,12 +29,15 @@ class WebhookClient {
   // To /mutate/demo, each try with a timeout of 10 s, up to 400 tries 50 ms apart. An HTTP error is
   // an answer and not repeated. status 0: no try succeeded, or shut() was called.
   HttpAnswer post(const std::string& body);
+  // Posts that were repeated so far.
   int repeats() const { return repeats_; }
 
  private:
+  // Posts once. status 0: the connection failed, or no answer came in time.
   HttpAnswer post_once(const std::string& url, const std::string& body);
   Door& door_;
   std::string ca_file_;
+  // The handle; owned.
   void* curl_;
   int repeats_ = 0;
 };
@@ -41,9 +46,11 @@ class WebhookClient {
 // `message` is that of a refusal, for the user.
 struct Verdict {
   bool allowed = false;
-  long code = 0;  // of a refusal
+  // The code of a refusal; 0: it is none, or the answer is unreadable.
+  long code = 0;
   std::string message;
-  nlohmann::json patch;  // empty array: none
+  // RFC 6902; an empty array: there is none.
+  nlohmann::json patch;
 };
 // Reads the answer. An unreadable one has allowed false and code 0.
 // `uid`: the review's. An answer to another one counts as unreadable.
