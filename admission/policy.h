@@ -35,34 +35,62 @@ struct EnumText<Verdict> {
 
 // The cause of a decision; a closed set, for counters (admissions_total{decision,reason}).
 enum class Because : std::uint8_t {
+  // The object requests no GPUs.
   kNoGpu,
-  kNotOurs,          // a kind, subresource or operation that the policy ignores
-  kExemptNamespace,  // own, system or operator namespace
-  kUnmanaged,        // a namespace that no account names
+  // A kind, subresource or operation that the policy ignores.
+  kNotOurs,
+  // Subak's own namespace, a system namespace or an operator's.
+  kExemptNamespace,
+  // A namespace that no account names.
+  kUnmanaged,
+  // The path of the call names a cluster that the View lacks.
   kUnknownCluster,
+  // A static pod, as its node reports it.
   kMirrorPod,
+  // The mode of the namespace is observe: nothing is judged.
   kObserve,
+  // The mode is warn: what enforce does has become warnings.
   kWarn,
-  kUnchanged,       // needs no change
-  kSuspendedAbove,  // an owner that can be suspended is above this one
+  // The object needs no change.
+  kUnchanged,
+  // An owner that can be suspended is above this one.
+  kSuspendedAbove,
+  // The pod got Subak's gate.
   kGated,
+  // The owner was suspended.
   kSuspended,
-  kExceedsFleet,  // gated, with a warning
+  // Gated, with a warning: the fleet now could not hold the pod.
+  kExceedsFleet,
+  // The named account does not exist, or the namespace has none.
   kUnknownAccount,
+  // The named account is not within that of the namespace.
   kOutsideSubtree,
+  // More than the limits of the accounts could ever allow.
   kOverLimit,
+  // An account that pays is draining.
   kDraining,
+  // The pod requests GPUs in two ways.
   kTwoGpuKinds,
+  // One of Subak's keys, or a request, has a value that cannot be read.
   kInvalidValue,
+  // Slices with a wish for a topology or a segment, which they cannot have.
   kMigTopology,
-  kMigProfile,      // no card has such slices
-  kOtherScheduler,  // a scheduler of another queue manager would place it
+  // No GPU product has such slices.
+  kMigProfile,
+  // A scheduler of another queue manager would place the pod.
+  kOtherScheduler,
+  // The named user is another person.
   kUserMismatch,
-  kUnaligned,  // denied because the configuration says so
+  // Denied because the configuration says so: missing alignment.
+  kUnaligned,
+  // A way around the gate: see Decision::bypass.
   kBypass,
-  kDeviceClaim,  // requests devices by DRA: gated, denied or allowed, as configured
-  kMalformed,    // not a readable review
-  kNoView,       // a replica that has no copy from a leader yet
+  // It requests devices by DRA: gated, denied or allowed, as configured.
+  kDeviceClaim,
+  // Not a readable review.
+  kMalformed,
+  // There is no View yet: GPU pods were gated without one.
+  kNoView,
 };
 template <>
 struct EnumText<Because> {
@@ -93,7 +121,8 @@ enum class Bypass : std::uint8_t {
   kPrivileged,
   // A runtime class of AdmissionConfig::gpu_runtime_classes, without a request for GPUs.
   kRuntimeClass,
-  kGateMissing,  // a GPU pod reached /validate without Subak's gate
+  // A GPU pod reached /validate without Subak's gate.
+  kGateMissing,
   // An update removes Subak's gate.
   kGateRemoved,
   // An update changes one of Subak's keys on a pod.
@@ -108,7 +137,9 @@ struct EnumText<Bypass> {
 
 // The decision about one request, before it becomes JSON. The default lets the object pass.
 struct Decision {
+  // What to do with the object.
   Verdict verdict = Verdict::kUntouched;
+  // Why. It goes into the counters.
   Because because = Because::kNotOurs;
   // The way around the gate that was tried. It is counted, denied or not.
   Bypass bypass = Bypass::kNone;
@@ -116,7 +147,8 @@ struct Decision {
   int code = 0;
   // Of a denial: the field, its value, and the fix.
   std::string message;
-  std::string patch;  // RFC 6902
+  // RFC 6902; empty: none.
+  std::string patch;
   // At most kMaxWarnings, of at most 256 bytes each.
   std::vector<std::string> warnings;
   // Further ones. decide() counts them in the last warning.

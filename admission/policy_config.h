@@ -14,9 +14,12 @@ namespace subak {
 // A pod that requests devices by DRA (a claim, or a device class as a resource). Subak does not
 // count these devices yet, and they may be GPUs.
 enum class DeviceClaims : std::uint8_t {
-  kGate,  // gated with that reason; without other GPUs, it waits for a person
+  // Gated with that reason. Without other GPUs, the pod waits for a person.
+  kGate,
+  // Denied with 403.
   kDeny,
-  kWarn,  // counts as its other requests; a warning says so
+  // It counts as its other requests. A warning says so.
+  kWarn,
 };
 template <>
 struct EnumText<DeviceClaims> {
@@ -25,7 +28,9 @@ struct EnumText<DeviceClaims> {
 
 // A GPU pod from a cluster that the path of the call names and that is unknown.
 enum class UnknownCluster : std::uint8_t {
-  kWarn,  // allowed, with a warning
+  // Allowed, with a warning.
+  kWarn,
+  // Denied with 403.
   kDeny,
 };
 template <>

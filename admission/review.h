@@ -24,17 +24,20 @@ inline constexpr std::size_t kBodyPadding = simdjson::SIMDJSON_PADDING;
 struct Review {
   // Identifies this call; never empty.
   std::string_view uid;
+  // Of the object: "batch", "v1", "Job". The core group is empty.
   std::string_view group, version, kind;
   // "ephemeralcontainers"; empty: the request is about the object itself.
   std::string_view sub_resource;
   // `name` is empty if the API server generates it.
   std::string_view name, ns;
-  std::string_view operation;  // CREATE, UPDATE, DELETE, CONNECT
+  // CREATE, UPDATE, DELETE or CONNECT.
+  std::string_view operation;
   // Who sent the request, as the API server authenticated it.
   std::string_view username;
   std::vector<std::string_view> groups;
   // The object to be stored, and the stored one. None where the request has no JSON object.
   std::optional<json::Value> object, old_object;
+  // The API server stores nothing: the answer is the same.
   bool dry_run = false;
 };
 
@@ -53,12 +56,16 @@ class ReviewParser {
 
 // The answer. `patch` is RFC 6902 text, empty for none; code and message only when not allowed.
 struct ReviewAnswer {
+  // False: the API server refuses the request.
   bool allowed = true;
+  // The HTTP code of the refusal; 0: it is none.
   int code = 0;
   // Kubernetes' StatusReason: Forbidden, Invalid.
   std::string_view reason;
+  // Of the refusal, for the user.
   std::string message;
   std::string patch;
+  // The API server shows them to the user, also with a denial.
   std::vector<std::string> warnings;
 };
 

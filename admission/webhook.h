@@ -25,7 +25,8 @@ namespace subak {
 struct AdmissionBasis {
   // nullptr: there is none yet.
   std::shared_ptr<const View> view;
-  std::shared_ptr<const AdmissionConfig> config;  // never nullptr
+  // Never nullptr.
+  std::shared_ptr<const AdmissionConfig> config;
 };
 
 // What a webhook needs. Each function may be called on all I/O threads at once.
@@ -46,6 +47,7 @@ struct WebhookOptions {
 
 // Decisions so far, for a test or a page without a metrics library.
 struct WebhookCounters {
+  // They only rise.
   // Indexed by Verdict and Because, and by Bypass.
   static constexpr std::size_t kVerdicts = EnumText<Verdict>::names.size();
   static constexpr std::size_t kBecauses = EnumText<Because>::names.size();
@@ -64,7 +66,9 @@ class Webhook {
   const WebhookCounters& counters() const { return counters_; }
 
  private:
+  // Parses and decides one request.
   HttpResponse review(Endpoint endpoint, std::string_view cluster, const HttpRequest& request);
+  // Counts a decision and reports it to the options' callbacks. `started_ns`: by now_ns().
   void count(const Decision& decision, std::int64_t started_ns);
 
   WebhookOptions options_;
