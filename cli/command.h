@@ -16,8 +16,11 @@ class Session;
 
 // An option as completion needs it.
 struct OptionInfo {
-  std::string name;  // "--server"
+  // With its dashes: "--server".
+  std::string name;
+  // One line.
   std::string help;
+  // False: a flag.
   bool takes_value = false;
   // The only values that the option takes; empty: any.
   std::vector<std::string> choices;
@@ -25,11 +28,14 @@ struct OptionInfo {
 
 // A command as completion needs it.
 struct CommandInfo {
+  // The word on the command line.
   std::string name;
   std::string help;
   // The names of the positional arguments, in order.
   std::vector<std::string> arguments;
+  // In the order of the help.
   std::vector<OptionInfo> options;
+  // The commands below this one.
   std::vector<CommandInfo> children;
 };
 
@@ -93,6 +99,7 @@ class Command {
  private:
   friend class Parser;
   Command(Tree* tree, void* app) : tree_(tree), app_(app) {}
+  // Not owned, as `app_`.
   Tree* tree_;
   // The CLI::App of this command. The type stays in command.cc.
   void* app_;

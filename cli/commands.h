@@ -41,6 +41,7 @@ void add_limit(Command& command, ListOptions& options);
 
 // Repeated output of a command, for repeat() of cli/session.h.
 struct WatchOptions {
+  // The output is repeated until an interrupt.
   bool watch = false;
   // Seconds between two updates.
   double interval = 2;
@@ -52,7 +53,9 @@ void add_watch(Command& command, WatchOptions& options);
 
 // What every edit tells the audit log, and the id that makes a retry safe.
 struct EditOptions {
+  // Why, for the audit log.
   std::string reason;
+  // Empty: a retry counts as another edit.
   std::string request_id;
 };
 // Adds a required --reason, and --request-id.

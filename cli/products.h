@@ -36,6 +36,7 @@ class Products {
   void resolve_one(const std::string& where, bool must_exist, std::string* name);
 
   Session& session_;
+  // nullopt: not asked for yet.
   std::optional<std::vector<std::string>> fleet_;
 };
 

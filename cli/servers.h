@@ -51,8 +51,10 @@ class Servers {
   // True if a leader may be followed to this address.
   bool may_follow(const std::string& address) const;
 
+  // In the order of the command line.
   std::vector<std::string> given_;
   bool verified_;
+  // The server that answered last; the first one before that.
   std::string at_;
 };
 

@@ -20,12 +20,14 @@ enum class Form { kTable, kWide, kJson, kYaml, kCsv, kSvg };
 // Set by the command line.
 struct GlobalOptions {
   ServerOptions server{"127.0.0.1:9444", "", ""};
+  // The text of --output; Session reads it as a Form.
   std::string output = "table";
 };
 
 // The output streams. `colour` only for terminals.
 struct Screen {
   std::ostream& out;
+  // Errors, warnings and progress.
   std::ostream& err;
   // `out` is a terminal that shows colours.
   bool colour = false;
@@ -47,6 +49,7 @@ class Session {
   std::ostream& err() { return screen_.err; }
   const Screen& screen() const { return screen_; }
   // Returns the connection, which the first call makes. Throws as Client().
+  // The session owns it.
   Client& client();
   // Runs client().call(). If a name is not found, the failure suggests the nearest ones.
   template <class Answer>
@@ -80,12 +83,14 @@ class Session {
   void say(const std::string& line);
 
  private:
+  // As call(), for any types of messages.
   void exchange(std::string_view method, const google::protobuf::Message& request,
                 google::protobuf::Message& answer);
 
   Screen screen_;
   const GlobalOptions& options_;
   Form form_;
+  // nullptr before the first call.
   std::unique_ptr<Client> client_;
 };
 

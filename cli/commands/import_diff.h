@@ -14,6 +14,7 @@ namespace subak::cli {
 struct ImportDiff {
   // By node name: '+' added, '-' removed, '~' changed.
   std::vector<DiffLine> lines;
+  // The numbers of such nodes.
   std::size_t added = 0, removed = 0, changed = 0;
   // Returns "2 added, 1 changed, 0 removed".
   std::string summary() const;

@@ -12,18 +12,24 @@
 
 namespace subak::cli {
 
-inline constexpr std::int64_t kDefaultGpusPerPod = 8;  // in a large gang: an HGX node
+// GPUs of a pod in a large gang: those of an HGX node.
+inline constexpr std::int64_t kDefaultGpusPerPod = 8;
 
 // The requirements of a pod on its node beside GPUs, in the forms of kubectl. As written, one entry
 // per flag.
 struct PodFlags {
-  std::vector<std::string> selectors;  // "KEY=VALUE"; the node must have all of these labels
-  std::vector<std::string> affinity;   // "gen in (h100,h200),zone!=b": one term each, ORed
+  // "KEY=VALUE". The node must have all of these labels.
+  std::vector<std::string> selectors;
+  // "gen in (h100,h200),zone!=b". Each entry is one term, and one of them must hold.
+  std::vector<std::string> affinity;
   // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT"; "*".
   std::vector<std::string> tolerations;
-  std::vector<std::string> resources;   // "rdma/hca=1"
-  std::vector<std::string> host_ports;  // "8080", "53/UDP", "10.0.0.1:8080", "[::1]:53/UDP"
+  // Extended resources of each pod: "rdma/hca=1".
+  std::vector<std::string> resources;
+  // "8080", "53/UDP", "10.0.0.1:8080", "[::1]:53/UDP".
+  std::vector<std::string> host_ports;
 
+  // True if no flag was given.
   bool empty() const {
     return selectors.empty() && affinity.empty() && tolerations.empty() && resources.empty() &&
            host_ports.empty();
@@ -38,6 +44,7 @@ void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 // not given.
 class WishFlags {
  public:
+  // Return where the parser puts the value of this wish's flag.
   std::string& of(const Wish<Topology>&) { return topology_; }
   std::int64_t& of(const Wish<std::uint32_t>& wish) { return numbers_[wish.place]; }
   bool& of(const Wish<bool>& wish) { return given_[wish.place]; }
@@ -47,25 +54,38 @@ class WishFlags {
   friend bool operator==(const WishFlags&, const WishFlags&) = default;
 
  private:
+  // The text of the flag for the topology.
   std::string topology_;
-  std::array<std::int64_t, kWishCount> numbers_{};  // by Wish::place
-  std::array<bool, kWishCount> given_{};            // by Wish::place
+  // By Wish::place; 0: not given.
+  std::array<std::int64_t, kWishCount> numbers_{};
+  // By Wish::place.
+  std::array<bool, kWishCount> given_{};
 };
 
 // As written; empty and 0: not given.
 struct SubmitFlags {
+  // time_limit: a duration, "4h".
   std::string account, user, name, cluster, time_limit;
-  std::string gpus;  // of the whole job: "16", "0.5", "PRODUCT=16"
+  // Of the complete job: "16", "0.5", "PRODUCT=16".
+  std::string gpus;
   std::int64_t pods = 0;
-  std::string gpus_per_pod;  // "8", "0.5"
-  std::string mig;           // "1g.10gb" or "1g.10gb=2" per pod
-  std::int64_t shared = 0;   // replicas of time-sliced GPUs, per pod
+  // "8", "0.5".
+  std::string gpus_per_pod;
+  // Slices of each pod: "1g.10gb", "1g.10gb=2".
+  std::string mig;
+  // Replicas of time-sliced GPUs, per pod.
+  std::int64_t shared = 0;
+  // The products that are allowed.
   std::vector<std::string> products;
   PodFlags pod;
-  std::string file;          // the file's text: a JobSpec as JSON
-  std::string cpus, memory;  // per pod, Kubernetes quantities
+  // The text of the file, not its name: a JobSpec as JSON.
+  std::string file;
+  // Per pod, as Kubernetes quantities.
+  std::string cpus, memory;
   WishFlags wishes;
+  // A higher number comes first.
   std::int64_t priority = 0;
+  // The job waits until it is released by hand.
   bool held = false;
 };
 

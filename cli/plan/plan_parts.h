@@ -17,7 +17,9 @@ inline constexpr int kPlanBarColumns = 50;
 
 // A round time on the time axis with its label: "14:00", or "03-02" at the start of a day.
 struct PlanTick {
+  // UTC, within the plan.
   TimeMs at_ms = 0;
+  // In the local zone.
   std::string label;
 };
 // Returns about `most` ticks, at most one more; round in the local zone.

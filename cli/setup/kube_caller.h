@@ -19,9 +19,11 @@ namespace subak::cli {
 class KubeCaller {
  public:
   struct Reply {
+    // The last attempt's.
     CallAnswer answer;
     // The body of a successful call; else empty.
     std::string body;
+    // True if the API server has done what was asked for.
     bool done() const { return answer.outcome == Outcome::kDone; }
   };
 

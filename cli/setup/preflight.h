@@ -28,13 +28,17 @@ namespace cli {
 
 // The severity of a finding.
 enum class Level : std::uint8_t {
-  kBlocker,  // Subak would not work there, or would do harm
-  kWarning,  // something will differ from what users expect
-  kNote,     // for information
+  // Subak would not work there, or would do harm.
+  kBlocker,
+  // Something will differ from what users expect.
+  kWarning,
+  // For information.
+  kNote,
 };
 
 // One finding for the operator.
 struct Finding {
+  // How serious it is.
   Level level = Level::kNote;
   // One sentence.
   std::string what;
@@ -59,12 +63,14 @@ struct ClusterFacts {
   std::map<std::string, std::string> namespaces;
   // One bound of a ResourceQuota: its key and its hard value, as text.
   struct Quota {
+    // The quota's name and namespace, the key, and the hard value.
     std::string name, ns, key, hard;
   };
   // Bounds on GPUs or on the number of pods.
   std::vector<Quota> quotas;
   // One webhook of another program that is called for pods.
   struct Webhook {
+    // The name of the configuration that has it, and its own.
     std::string configuration, name;
     // It is called when a pod is created, or updated.
     bool creates = false, updates = false;
@@ -85,6 +91,7 @@ struct ClusterFacts {
     std::map<std::string, std::string> schedulers;
     // Each kind of owner whose pods would wait for a gang size ("PyTorchJob"), and a pod of it.
     std::map<std::string, std::string> owners;
+    // The classes that these pods name.
     std::set<std::string> priority_classes;
   };
   // By namespace.
@@ -105,6 +112,7 @@ struct ServiceFacts {
   // The names of all clusters, and the requested one.
   std::vector<std::string> clusters;
   std::string cluster;
+  // The requested cluster is one of them.
   bool knows_cluster = false;
   // By namespace; the cluster's own mode is under "".
   std::map<std::string, std::string> modes;

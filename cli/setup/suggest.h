@@ -52,6 +52,7 @@ Result<Namespaces> read_namespaces(KubeCaller& api, const SuggestOptions& option
 
 // The accounts that the service has.
 struct KnownAccounts {
+  // Of all accounts.
   std::set<std::string> paths;
   // The account of each namespace of this cluster that has one.
   std::map<std::string, std::string> by_namespace;

@@ -12,6 +12,7 @@ namespace subak::cli {
 // The wanted fields of an account; an unset field stays unchanged. The texts are those of the
 // flags: "3", "gpu=16", "none", "unlimited", namespaces each on its own.
 struct AccountWish {
+  // The account that is wanted.
   std::string path;
   std::optional<std::string> shares, quota, limit, borrow, lend, time_limits;
   std::optional<std::vector<std::string>> namespaces;
@@ -30,6 +31,7 @@ void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccou
 
 // One field of an account with its text.
 struct FieldText {
+  // As in the account file: "shares".
   std::string name;
   std::string text;  // "none", "unlimited", "1": never empty
 };

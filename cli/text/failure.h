@@ -10,10 +10,14 @@
 namespace subak::cli {
 
 // Exit codes. kExitRefused is also any failure without a code of its own.
+// The command has done what was asked for.
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitRefused = 1;
+// A wrong command line, or a file that cannot be used.
 inline constexpr int kExitUsage = 2;
+// No service answered.
 inline constexpr int kExitUnreachable = 3;
+// A name is not known, or a file does not exist.
 inline constexpr int kExitNotFound = 4;
 
 // The text and exit code of an unsuccessful end.

@@ -18,14 +18,17 @@
 
 namespace subak::cli {
 
+// GPU amounts by product.
 using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
 using google::protobuf::Duration;
 using google::protobuf::Timestamp;
 
-std::string amounts_text(const Amounts& amounts);  // "gpu=16"; "" for none
+// Returns "gpu=16"; "" for none.
+std::string amounts_text(const Amounts& amounts);
 // Replaces what `out` had. `flag` is named in the usage failure, as in the functions below.
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
-std::string gpus_text(std::int64_t milligpu);  // "16", "0.5"
+// Returns "16", "0.5".
+std::string gpus_text(std::int64_t milligpu);
 // Returns "12", or "12 (4 over)" if 4 of them no longer exist.
 std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
 // "0.5" is 500. Throws usage.
@@ -38,7 +41,8 @@ Timestamp to_timestamp(TimeMs ms);
 Duration to_duration(DurationMs ms);
 // Returns "2026-03-01 13:00:00 CET", local; "-" if unset (0).
 std::string time_text(const Timestamp& time);
-std::string exact_time_text(const Timestamp& time);  // RFC 3339 with milliseconds, UTC
+// Returns RFC 3339 with milliseconds, in UTC.
+std::string exact_time_text(const Timestamp& time);
 // A column of times and one of its cells, in local time. The header has the zone, and a cell
 // repeats it if it differs (summer and winter). Spreadsheets get exact_time_text().
 Column time_column(const std::string& header, Room room = Room::kUsual);
@@ -59,10 +63,13 @@ TimeMs now_ms();
 
 // Returns GPU-hours without separators: "1234.56".
 std::string gpu_hours_text(const v1::GpuTime& time);
-std::string seconds_text(const v1::GpuTime& time);  // exact: "12.000345"
+// Returns GPU-seconds exactly: "12.000345".
+std::string seconds_text(const v1::GpuTime& time);
 bool is_zero(const v1::GpuTime& time);
-std::string fixed_text(double value, int decimals);  // "inf", "-" for NaN
-std::string significant_text(double value);  // 4 significant digits, no exponent up to 10^12
+// Returns so many decimals; "inf", and "-" for NaN.
+std::string fixed_text(double value, int decimals);
+// Returns 4 significant digits, without an exponent up to 10^12.
+std::string significant_text(double value);
 
 // Says why no start is promised by the job's time limit. `limit_distrusted` is set.
 std::string distrust_text(const v1::Job& job);
@@ -76,8 +83,10 @@ std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);
 std::string word(v1::RowClock clock);
-v1::JobState job_state_of(const std::string& text);  // the parser has checked it
-v1::Mode mode_of(const std::string& text);           // throws usage
+// The inverse of word(). The parser has checked the text.
+v1::JobState job_state_of(const std::string& text);
+// The inverse of word(). Throws usage.
+v1::Mode mode_of(const std::string& text);
 // Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
 std::string shape_text(const v1::GangRequest& request);
 
