@@ -159,7 +159,6 @@ struct Setting {
   // The form of the value in the help: "ADDRESS:PORT".
   std::string_view value;
   std::string_view help;
-  // See above.
   bool list = false;
   bool toggle = false;
   // Reads one value into the config. The error's field is empty; the caller knows its name.

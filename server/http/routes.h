@@ -50,9 +50,13 @@ class HttpRoutes {
   void handle(std::string_view method, std::string_view target, HttpDone done) const;
 
  private:
+  // Answers /metrics. The engine's half is read on the follower's thread; if that refuses, the page
+  // has the rest alone.
   void metrics(HttpDone done) const;
+  // Answers /api/summary on the follower's thread, or at once if that refuses the read.
   void summary(const HttpDone& done) const;
   HttpResponse healthz() const;
+  // `to_lead`: changes must be served too.
   HttpResponse readyz(bool to_lead) const;
 
   HttpSources sources_;

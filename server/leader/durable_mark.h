@@ -23,6 +23,7 @@ namespace subak {
 struct DataLossConsent {
   // The sequence of the database's last fact.
   std::uint64_t until = 0;
+  // Who accepts it, and why: for the audit log.
   std::string actor, reason;
 };
 
@@ -71,14 +72,18 @@ class DurableMark {
   const std::string& path() const { return path_; }
 
  private:
+  // The thread that writes the file, until the destructor.
   void run();
 
+  // Of the file.
   const std::string path_;
   // Held while the file is written. Lock it before mutex_.
   Mutex file_mutex_;
+  // As the file has it.
   MarkedFact written_ SUBAK_GUARDED_BY(file_mutex_);
   mutable Mutex mutex_;
   CondVar wake_;
+  // The last durable fact that this replica knows; seq 0: none.
   MarkedFact known_ SUBAK_GUARDED_BY(mutex_);
   // compare() has decided about known_.
   bool compared_ SUBAK_GUARDED_BY(mutex_) = false;

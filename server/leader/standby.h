@@ -83,6 +83,7 @@ class Standby {
 
   // One round of begin() and of the thread, without waiting. For them and for simulations of
   // faults, by one thread.
+  // kNotYet: neither is possible now, as while the database is away. Call it again.
   enum class Begun : unsigned char { kLeads, kFollows, kNotYet };
   Result<Begun> try_begin();
   // Returns true once it leads and the runtime has all facts. An error: the process must end.
@@ -91,6 +92,7 @@ class Standby {
   void stop();
 
  private:
+  // The thread: wait_and_lead(), then its error ends the process.
   void run();
   // Looks until it leads, then takes over. nullopt: it took over, or was stopped.
   std::optional<Error> wait_and_lead();
@@ -108,6 +110,7 @@ class Standby {
 
   Ports ports_;
   StoreTail tail_;
+  // Opened by the first compare(); nullptr before.
   std::unique_ptr<StoreReader> reader_;
   // The last look at the leader failed.
   bool failed_ = false;
@@ -115,6 +118,7 @@ class Standby {
   bool compared_ = false;
   // The last look read all facts.
   bool has_all_ = false;
+  // As the leader said last.
   KnownAs known_as_;
   Mutex mutex_;
   CondVar wake_;

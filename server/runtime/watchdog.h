@@ -28,8 +28,11 @@ class StallDetector {
 
  private:
   DurationMs patience_ms_;
+  // As of the last call.
   std::uint64_t batches_ = 0;
+  // When progress was seen last.
   DurationMs since_ms_ = 0;
+  // There was work at the last call.
   bool working_ = false;
 };
 
@@ -52,7 +55,9 @@ class Watchdog {
   std::uint64_t stalls() const { return stalls_.load(std::memory_order_relaxed); }
 
  private:
+  // The thread, until the destructor.
   void run();
+  // Looks once. A change goes to the log.
   void look(StallDetector& detector);
 
   std::function<RuntimeStats()> stats_;

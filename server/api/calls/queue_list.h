@@ -15,7 +15,8 @@ namespace subak::api {
 // The start of a page: behind the last job of the previous page. If that job has left the queue,
 // the page starts at the position that the job had.
 struct QueuePage {
-  Page page;  // `after`: the position
+  // `after`: the position in the queue.
+  Page page;
   // The last job of the previous page; 0: the page is the first.
   JobId job;
 };

@@ -152,8 +152,7 @@ struct OwnerEntry {
   // Which of its pods start together. kNone also if the object cannot be read.
   Together together = Together::kNone;
   // Each role with the number of pods that start together in it.
-  std::vector<std::pair<std::string, std::uint32_t>>
-      gangs;  // of each role: how many pods start together
+  std::vector<std::pair<std::string, std::uint32_t>> gangs;
   // Of a JobSet whose pods start together: the ranks of each role. Else empty.
   std::vector<RoleRanks> ranks;
   // Of a Job: the failures that it may have, and those that it has had.

@@ -27,7 +27,7 @@ enum class Outcome : std::uint8_t {
   kInvalid,
   // 401: the token is not valid, or no longer.
   kUnauthorized,
-  // 403 and other 4xx: a rule, a webhook, or a wrong request. The same request fails again.
+  // 403 and other 4xx: a rule, a webhook, or a wrong request.
   kRefused,
   // 429: not done. Retry after delay_ms.
   kLater,

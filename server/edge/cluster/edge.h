@@ -32,57 +32,84 @@ namespace subak {
 
 // The parts of the service that an edge uses. The edge's thread may call all of them until stop().
 struct EdgePorts {
-  std::function<bool(Input, ReplyFn)> post;           // as Runtime::post
-  std::function<std::shared_ptr<const View>()> view;  // as Runtime::view
+  // As Runtime::post().
+  std::function<bool(Input, ReplyFn)> post;
+  // As Runtime::view(). Never nullptr.
+  std::function<std::shared_ptr<const View>()> view;
+  // As Runtime::subscribe(); nullptr: the service is stopping.
   std::function<std::shared_ptr<EffectStream>(ClusterId, std::function<void()> wake)> subscribe;
-  std::function<bool(std::function<void(const Engine&)>)> read;  // as Follower::read
+  // As Follower::read().
+  std::function<bool(std::function<void(const Engine&)>)> read;
   // As Follower::read_starts.
   std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
   // As Follower::read_expensive (an expensive read); false: refused.
   std::function<bool(std::function<void(const Engine&)>)> read_expensive;
-  std::function<TimeMs()> now_ms;  // as Runtime::now_ms
+  // As Runtime::now_ms().
+  std::function<TimeMs()> now_ms;
+  // A clock that never goes back, in ms. Pauses and rates use it.
   std::function<std::int64_t()> monotonic_ms;
 };
 
 // The options of an edge.
 struct EdgeOptions {
+  // Its name in the service.
   std::string cluster;
+  // Resources that count as whole GPUs, beside nvidia.com/gpu.
   ExtraGpuResources extra_gpu_resources;
+  // Schedulers whose pods belong to another queue manager.
   std::vector<std::string> other_schedulers;
-  std::vector<std::string> fatal_conditions = default_fatal_conditions();  // KubeNodeOptions
-  std::vector<std::string> topology_labels;                                // KubeNodeOptions
+  // As KubeNodeOptions::fatal_conditions.
+  std::vector<std::string> fatal_conditions = default_fatal_conditions();
+  // As KubeNodeOptions::topology_labels.
+  std::vector<std::string> topology_labels;
   // No thread: the caller runs turn(), so that a simulation of faults is reproducible.
   bool stepped = false;
 };
 
 // Counters only rise.
 struct EdgeStats {
-  bool listed = false;  // the core has a complete list
-  bool synced = false;  // and the watches are alive
-  std::string error;    // why it is not synced; empty: no error
+  // The core has a complete list.
+  bool listed = false;
+  // The core has a complete list, and the watches are alive.
+  bool synced = false;
+  // Why it is not synced; empty: no error.
+  std::string error;
+  // Objects in the object cache.
   std::size_t nodes = 0, pods = 0;
-  std::uint64_t lists = 0;                                                // begun, of all kinds
-  std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};  // done, by kind
-  std::uint64_t events = 0;                      // Events recorded in the cluster
-  std::map<std::string, std::uint64_t> refused;  // releases that were given up, by reason
-  std::uint64_t opened_outside = 0;              // gates opened where pods are not managed
-  std::uint64_t unreadable = 0;                  // objects that could not be read
-  std::uint64_t not_taken = 0;                   // updates that the core refused
-  std::size_t put_off = 0;                       // pods that wait until the core has room for them
-  DurationMs clock_behind_ms = 0;  // of the node with the largest clock error; ahead: negative
+  // Lists begun, of all kinds and sessions.
+  std::uint64_t lists = 0;
+  // Writes done, by kind.
+  std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
+  // Events recorded in the cluster.
+  std::uint64_t events = 0;
+  // Writes that the API server refused for too long, by its reason.
+  std::map<std::string, std::uint64_t> refused;
+  // Gates opened where pods are not managed.
+  std::uint64_t opened_outside = 0;
+  // Objects that could not be read.
+  std::uint64_t unreadable = 0;
+  // Updates that the core refused.
+  std::uint64_t not_taken = 0;
+  // Pods that wait until the core has room for them.
+  std::size_t put_off = 0;
+  // The clock error of the node with the largest one; negative: its clock is ahead.
+  DurationMs clock_behind_ms = 0;
 };
 
 class Edge {
  public:
+  // It owns `api`. What the ports refer to outlives it.
   Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api);
   ~Edge();  // stop(); a stepped edge just ends, like a process that crashes
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
 
+  // Starts the thread; a stepped edge has none. Returns at once. Call it once.
   void start();
   // Ends all calls and joins. Call before the runtime stops. Idempotent.
   void stop();
-  EdgeStats stats() const;  // any thread
+  // Returns the figures of the last turn. Threads: any.
+  EdgeStats stats() const;
   // Stepped only: handles what is due, then runs one turn of the API. Does not wait.
   void turn();
 

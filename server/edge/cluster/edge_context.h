@@ -27,7 +27,9 @@ struct EdgeContext {
         inbox(std::make_shared<Inbox>([to = api.get()] { to->wake(); })) {}
 
   const EdgeOptions options;
+  // Of the service; callable on the edge's thread.
   const EdgePorts ports;
+  // Never nullptr.
   const std::unique_ptr<KubeApi> api;
   ClusterCache cache;
   // Shared with the replies that are pending.

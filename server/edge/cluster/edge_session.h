@@ -68,29 +68,44 @@ class EdgeSession {
  private:
   // The progress of a session.
   enum class Phase : std::uint8_t {
-    kOff,      // begins when due
-    kBegins,   // list_begin is pending
-    kNodes,    // lists all nodes, namespaces and owners
-    kPods,     // then lists pods
-    kEnds,     // list_complete is pending
-    kFollows,  // the cache is complete; writes are made
+    // No session is on. The next one begins when it is due.
+    kOff,
+    // The cluster is identified; list_begin is pending.
+    kBegins,
+    // Lists all nodes, namespaces and owners.
+    kNodes,
+    // Then lists pods.
+    kPods,
+    // list_complete is pending.
+    kEnds,
+    // The cache is complete. Writes are made.
+    kFollows,
   };
 
+  // Reads the uid of the namespace kube-system, which identifies the cluster.
   void begin();
+  // Asks the API server for the service's user name there. Without an answer the session goes on.
   void ask_who(const std::string& uid);
+  // Reports the beginning of the list to the core, with a new session number.
   void begin_list(const std::string& uid);
 
   EdgeContext& context_;
   Watches& watches_;
   const SessionHooks hooks_;
   Phase phase_ = Phase::kOff;
+  // When the next session may begin, monotonic.
   std::int64_t begin_due_ms_ = 0;
+  // When the last session began to follow, monotonic.
   std::int64_t follows_since_ms_ = 0;
+  // It begins again after a session that followed for limits::kSteadyWatchMs.
   Backoff backoff_;
   // The limit on sessions. It continues from session to session.
   RequestPace pace_{limits::kMaxSessionStarts};
+  // As number(); 0: there was no session.
   std::uint64_t number_ = 0;
-  std::string known_as_;  // user name at the API server; empty: not reported
+  // The user name at the API server; empty: not reported.
+  std::string known_as_;
+  // As posts().
   std::size_t posts_ = 0;
   std::string error_;
 };

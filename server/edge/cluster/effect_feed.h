@@ -36,8 +36,11 @@ class EffectFeed {
   EdgeContext& context_;
   EdgeSession& session_;
   WriteQueue& queue_;
-  std::shared_ptr<EffectStream> stream_;  // nullptr: not subscribed
-  bool confirming_ = false;               // a read is pending
+  // nullptr: not subscribed.
+  std::shared_ptr<EffectStream> stream_;
+  // A read of the outstanding effects is pending.
+  bool confirming_ = false;
+  // When the next such read is due, monotonic.
   std::int64_t confirm_due_ms_ = 0;
 };
 

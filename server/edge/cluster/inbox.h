@@ -43,7 +43,9 @@ class Inbox {
 
  private:
   Mutex mutex_;
+  // Empty after close().
   std::function<void()> wake_ SUBAK_GUARDED_BY(mutex_);
+  // The oldest first.
   std::vector<Task> tasks_ SUBAK_GUARDED_BY(mutex_);
 };
 

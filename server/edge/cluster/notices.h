@@ -27,6 +27,7 @@ class Notices {
   // Records an Event on the pod and on its owner, if it has one.
   void tell_pod(const std::string& uid, const char* reason, const char* action,
                 const std::string& note, bool warning);
+  // Records an Event on an owner. Does nothing if the cache does not have it.
   void tell_owner(const std::string& uid, const char* reason, const char* action,
                   const std::string& note, bool warning);
   // Records a write that the API server has accepted.
@@ -46,14 +47,18 @@ class Notices {
   std::uint64_t sent() const { return recorder_.sent(); }
 
  private:
+  // True if the Events may use a connection now.
   bool may_send(bool writes_full) const { return !writes_full || recorder_.is_crowded(); }
 
   EdgeContext& context_;
   const EdgeSession& session_;
   EventRecorder recorder_;
   Waiting waiting_;
-  std::map<JobId, std::uint32_t> announced_starts_;  // attempts with a recorded Event
-  bool looking_ = false;                             // a page is being read
+  // By job: the attempt whose start was recorded last, so that one Event is for all its pods.
+  std::map<JobId, std::uint32_t> announced_starts_;
+  // A page is being read.
+  bool looking_ = false;
+  // When the next page is due, monotonic.
   std::int64_t look_due_ms_ = 0;
 };
 

@@ -31,12 +31,16 @@ class ObjectReads {
   void read_outdated_nodes();
 
  private:
+  // Marks the pod again, and pauses all reads of pods for `at_least` ms.
   void put_off_pod(const std::string& uid, DurationMs at_least);
 
   EdgeContext& context_;
-  std::set<std::string> reading_leases_;  // nodes whose lease is being read
+  // Nodes whose lease is being read.
+  std::set<std::string> reading_leases_;
+  // It begins again with a read that succeeds.
   Backoff pods_backoff_;
-  std::int64_t pods_due_ms_ = 0;  // after a failed read
+  // When pods may be read again after a failed read, monotonic.
+  std::int64_t pods_due_ms_ = 0;
 };
 
 }  // namespace subak

@@ -44,21 +44,31 @@ class PodLabel {
   bool is_settled() const { return taken_ == wanted_; }
 
  private:
+  // The thread, until the label is settled after stop(), or stop_ms_.
   void run();
+  // Begins a patch if the label is not as wanted. A failed state waits for its pause.
   void write();
+  // `leads`: the state that the patch asked for.
   void answered(bool leads, const CallAnswer& answer);
 
   const std::unique_ptr<KubeApi> api_;
+  // NAMESPACE/NAME, and the path at the API server.
   const std::string pod_, path_;
   const std::function<std::int64_t()> monotonic_ms_;
+  // As want() said last.
   std::atomic<bool> wanted_{false};
-  std::atomic<std::int64_t> stop_ms_{INT64_MAX};  // monotonic: the thread's latest end
+  // The thread's latest end, monotonic; INT64_MAX: stop() was not called.
+  std::atomic<std::int64_t> stop_ms_{INT64_MAX};
 
   // Used by the thread only.
-  std::optional<bool> taken_;   // by the API server
-  std::optional<bool> failed_;  // the state to retry at due_ms_
+  // The state that the API server has accepted; nullopt: not known.
+  std::optional<bool> taken_;
+  // The state to retry at due_ms_; nullopt: the last patch succeeded.
+  std::optional<bool> failed_;
+  // Monotonic.
   std::int64_t due_ms_ = 0;
   Backoff backoff_;
+  // A patch has no answer yet.
   bool is_under_way_ = false;
   std::thread thread_;
 };

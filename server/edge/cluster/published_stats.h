@@ -24,8 +24,10 @@ class PublishedStats {
 
  private:
   const std::string cluster_;
-  std::string said_unreadable_;  // in the log; the edge's thread only
+  // What the log had last about an object that cannot be read. The edge's thread only.
+  std::string said_unreadable_;
   mutable Mutex mutex_;
+  // All zero before the first publish().
   EdgeStats stats_ SUBAK_GUARDED_BY(mutex_);
 };
 

@@ -44,9 +44,14 @@ class Reports {
   DurationMs due_in() const;
 
  private:
+  // Takes the core's answer to an update. A full queue puts the pod off; a wrong session ends the
+  // session.
   void on_reply(const News& news, const Reply& reply);
+  // Puts a pod off. `words`: the core's, for its status.
   void put_off_pod(const std::string& uid, const std::string& words);
+  // Returns the present time of the clock by which the update's times were read; 0: not known.
   TimeMs said_at(const News& news) const;
+  // Returns the version for Outbox::next().
   std::uint64_t pods_version() const;
 
   EdgeContext& context_;
@@ -54,11 +59,16 @@ class Reports {
   const Watches& watches_;
   WriteQueue& queue_;
   Notices& notices_;
-  TimeMs said_until_ms_ = 0;  // the part of Watches::heard_ms() that the core knows
+  // The part of Watches::heard_ms() that the core knows.
+  TimeMs said_until_ms_ = 0;
   std::uint64_t not_taken_ = 0;
-  std::deque<std::string> put_off_;  // first in first out
+  // By uid, first in first out.
+  std::deque<std::string> put_off_;
+  // How many are sent again at once. It doubles while the core takes all of them.
   std::size_t put_off_at_once_ = limits::kPutOffRetries;
-  bool put_off_again_ = false;  // the core refused one of those sent again last
+  // The core refused one of those that were sent again last.
+  bool put_off_again_ = false;
+  // When the next ones are sent again, monotonic.
   std::int64_t put_off_due_ms_ = 0;
 };
 

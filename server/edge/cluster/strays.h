@@ -31,14 +31,19 @@ class Strays {
   DurationMs due_in() const;
 
  private:
+  // True if Subak's gate must be opened without a node.
   bool is_stray(const std::string& uid, const ClusterView& cluster) const;
+  // Asks for the order in which stray pods are opened. The answer fills `strays_` later.
   void find(const ClusterView& cluster);
 
   EdgeContext& context_;
   const EdgeSession& session_;
   Writes& writes_;
-  std::deque<std::string> strays_;  // first in first out
-  bool finding_ = false;            // the order of the queue is being read
+  // By uid, first in first out. Some may be no strays any more.
+  std::deque<std::string> strays_;
+  // The order of the queue is being read.
+  bool finding_ = false;
+  // When the next gate may be opened, monotonic.
   std::int64_t due_ms_ = 0;
 };
 

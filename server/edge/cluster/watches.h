@@ -56,22 +56,33 @@ class Watches {
   std::string error() const;
 
  private:
+  // Each begins one kind, or several, with a sink that writes into the cache.
   void follow_nodes();
   void follow_namespaces();
   void follow_owners();
   void follow_leases();
+  // Makes and starts a reflector. The limits of its kind continue from earlier ones.
   std::unique_ptr<Reflector> follow(const char* path, ReflectorSink sink);
+  // Returns the reflectors that exist.
   std::vector<Reflector*> all() const;
 
   EdgeContext& context_;
+  // Called before the cache changes.
   const std::function<void()> on_change_;
+  // The limit on further pages, of all kinds together.
   RequestPace page_pace_{limits::kMaxPageRequests};
-  std::map<std::string, RequestPace> kind_paces_;  // by path
+  // The limits on lists and watches, by path.
+  std::map<std::string, RequestPace> kind_paces_;
   TimeMs heard_ms_ = 0;
-  TimeMs nodes_heard_ms_ = 0;  // when the watch of nodes last reported
-  TimeMs list_began_ms_ = 0;   // of pods
+  // When the watch of nodes last reported, by the service's time.
+  TimeMs nodes_heard_ms_ = 0;
+  // When the running list of pods began, or the last one, by the service's time.
+  TimeMs list_began_ms_ = 0;
+  // Lists of reflectors that no longer exist.
   std::uint64_t lists_before_ = 0;
+  // nullptr: that kind is not followed.
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;
+  // One for each of kOwnerPaths; empty: owners are not followed.
   std::vector<std::unique_ptr<Reflector>> owners_;
 };
 

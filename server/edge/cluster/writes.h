@@ -46,10 +46,16 @@ class Writes {
   std::uint64_t opened_outside() const { return opened_outside_; }
 
  private:
+  // Reports a refusal to the core and to the log. False: the core takes nothing now.
   bool say_refused(const std::string& uid, Cause cause, const std::string& words);
+  // Reports a refused eviction or suspension. The job holds its GPUs until its pods are gone.
   void say_end_refused(const KubeWrite& write, const std::string& words);
+  // Gives up the mark of a pod whose hold was released.
   void mark_refused(const KubeWrite& write, const std::string& words);
+  // Gives up the release of a pod, and tells its users. `job`: none for a pod that the scheduler
+  // refuses.
   void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
+  // Returns the callbacks of the Writer.
   WriterHooks hooks();
 
   EdgeContext& context_;
@@ -57,7 +63,9 @@ class Writes {
   WriteQueue& queue_;
   Notices& notices_;
   Writer writer_;
+  // By WriteKind.
   Counts done_{};
+  // By the API server's reason, or else by the outcome.
   std::map<std::string, std::uint64_t> refused_;
   std::uint64_t opened_outside_ = 0;
 };

@@ -119,9 +119,8 @@ class Waiting {
   JobId after_;
   // Rounds that have ended; it may wrap.
   std::uint32_t round_ = 0;
-  std::map<std::string, Last>
-      // By the number of the job, or by the uid of a pod beyond its gang's size.
-      told_;
+  // By the number of the job, or by the uid of a pod beyond its gang's size.
+  std::map<std::string, Last> told_;
   // By uid: since when the pod waits, as its condition says. Only pods with the condition True.
   std::map<std::string, TimeMs> conditions_;
 };

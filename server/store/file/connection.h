@@ -16,6 +16,7 @@ struct sqlite3_stmt;
 namespace subak {
 
 // How a connection opens its file.
+// Only kCreate makes a missing file. kReadOnly refuses writes.
 enum class OpenMode : std::uint8_t { kReadOnly, kReadWrite, kCreate };
 
 // Closes itself when destroyed, at the latest when its last Statement is gone. Not copyable: pass a
@@ -47,12 +48,14 @@ class Connection {
   // kPrecondition. It adds the system's own error for a failed access, and advises by the code.
   Error error(std::string_view what) const;
   // SQLITE_OK, SQLITE_BUSY and so on, without the extended part.
-  int code() const;  // primary result code of the last call
+  // Of the last call, the primary result code.
+  int code() const;
   // Owned by this object; null before open().
   sqlite3* get() const { return db_; }
   const std::string& path() const { return path_; }
 
  private:
+  // Owned; nullptr before open().
   sqlite3* db_ = nullptr;
   std::string path_;
 };
@@ -79,6 +82,7 @@ class Statement {
   void bind_blob(int parameter, std::string_view bytes);
   // Steps. True: there is a row. False: no more rows, or it failed: see failed().
   bool step();
+  // True after a failed bind, step or run, until reset().
   bool failed() const { return failed_; }
   // Runs a statement without rows and makes it ready for the next parameters.
   // It binds nothing new: parameters keep their values until they are bound again. False: it
@@ -92,10 +96,12 @@ class Statement {
   std::uint64_t unsigned_number(int column) const {
     return static_cast<std::uint64_t>(number(column));
   }
-  std::string_view text(int column) const;  // valid until the next step
+  // Both are valid until the next step.
+  std::string_view text(int column) const;
   std::string_view blob(int column) const;
 
  private:
+  // Owned; nullptr before prepare().
   sqlite3_stmt* stmt_ = nullptr;
   bool failed_ = false;
 };

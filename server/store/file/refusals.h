@@ -12,7 +12,8 @@ namespace subak {
 
 class Connection;
 
-inline constexpr std::int64_t kApplicationId = 0x5342414b;  // "SBAK", in each file's header
+// "SBAK". It is in the header of each file (PRAGMA application_id).
+inline constexpr std::int64_t kApplicationId = 0x5342414b;
 
 // The error for a store that is refused, and for one that is damaged.
 // Both are kPrecondition with the path as field. damaged_store() advises to restore a backup.

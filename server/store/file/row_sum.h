@@ -23,6 +23,7 @@ class RowSum {
   RowSum& add(std::int64_t number);
   RowSum& add(std::uint64_t number) { return add(static_cast<std::int64_t>(number)); }
   RowSum& add(std::string_view bytes);
+  // The checksum of all that was added.
   std::uint32_t value() const { return sum_; }
 
  private:

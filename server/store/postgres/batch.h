@@ -69,8 +69,7 @@ class Batch {
   std::vector<std::int64_t> seq_, time_ms_, kind_, ledger_, audit_, sum_;
   std::vector<std::string> body_;
   // All columns of the ledger but the product, in the order of kSql.
-  std::array<std::vector<std::int64_t>, kLedgerNumbers>
-      ledger_numbers_;  // all but the product, in order
+  std::array<std::vector<std::int64_t>, kLedgerNumbers> ledger_numbers_;
   // The column of the ledger that is text.
   std::vector<std::string> product_;
   // Columns of the audit log that are numbers.

@@ -14,11 +14,14 @@ namespace subak {
 
 // Compared with what the database has under `seq`.
 struct MarkedFact {
-  std::uint64_t seq = 0;  // 0: none
+  // The number of the fact; 0: none is known.
+  std::uint64_t seq = 0;
+  // When it was made.
   TimeMs time_ms = 0;
-  std::uint32_t sum = 0;  // sum_of_marked()
-  std::uint64_t accepted =
-      0;  // the last fact up to this one that records a data loss (LossAccepted); 0: none
+  // By sum_of_marked().
+  std::uint32_t sum = 0;
+  // Of the facts up to this one, the last that records a data loss (LossAccepted); 0: none does.
+  std::uint64_t accepted = 0;
   friend bool operator==(const MarkedFact&, const MarkedFact&) = default;
 };
 

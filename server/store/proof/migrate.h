@@ -15,7 +15,9 @@ namespace subak {
 
 // One migration.
 struct Migration {
-  std::string_view name;  // "0001_facts": the number is the version, from 1 without a gap
+  // "0001_facts". The number is the version, from 1 without a gap.
+  std::string_view name;
+  // The statements, as one text. A digest of it is stored.
   std::string_view sql;
 };
 
