@@ -31,7 +31,6 @@ class JsonOut {
   JsonOut& value(std::int64_t number);
   JsonOut& value(std::size_t number) { return value(static_cast<std::int64_t>(number)); }
   JsonOut& value(std::optional<double> number) { return number ? value(*number) : null(); }
-  // Writes null.
   JsonOut& null();
   // Writes a name and its value.
   template <class T>

@@ -12,7 +12,6 @@ namespace subak::sim {
 // cell.
 class Table {
  public:
-  // Adds a row.
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   // Adds an empty line.
   void blank() { rows_.emplace_back(); }

@@ -32,7 +32,6 @@ class Timeline {
 
   // The number of hours; the last one may be shorter.
   std::size_t hours() const { return hours_; }
-  // The number of teams.
   std::size_t teams() const { return levels_.size(); }
   // In ms: an hour, or less for the last one.
   DurationMs hour_length(std::size_t hour) const;
