@@ -66,10 +66,6 @@ inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
 inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
 // How many pods share a GPU.
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
-// Whether the GPUs can be cut into slices.
-inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
-// How slices are named as resources: "none", "single" or "mixed".
-inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";
 // The state of NVIDIA's MIG manager on the node. While it changes the slices, the node is unfit.
 inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state";
 // The gpu-operator's switch of its device plugin on the node.

@@ -107,21 +107,6 @@ struct PodEntry {
   std::unique_ptr<GpuPodEntry> gpu;
 };
 
-// The entry of a node.
-struct NodeEntry {
-  std::uint64_t told = 0;
-  std::uint32_t list = 0;
-  TimeMs silent_ms = 0;  // since when the cluster reports the node silent; 0: it is not silent
-  TimeMs lease_ms = 0;   // the last renewal of its lease, once that was read
-  TimeMs lost_ms = 0;    // the last sign of life before it last fell silent
-};
-
-// Kept only for namespaces whose label names an account, or did.
-struct NamespaceEntry {
-  std::string account;
-  std::uint32_t list = 0;
-};
-
 // Jobs of a JobSet from one template.
 struct JobsOfSet {
   // The name of the template, which is the role of its pods.
