@@ -38,6 +38,13 @@ struct ProductLevel {
   MilliGpu total() const { return held + running; }
 };
 
+// Returns what `levels` have of the product, held and running; 0 if they have none of it.
+inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product) {
+  const auto it = std::find_if(levels.begin(), levels.end(),
+                               [&](const ProductLevel& l) { return l.product == product; });
+  return it == levels.end() ? 0 : it->total();
+}
+
 // An amount of one product, or of kOfAny: a demand whose product is not known yet.
 using ProductDemand = std::pair<ProductId, MilliGpu>;
 

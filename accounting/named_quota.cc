@@ -5,16 +5,6 @@
 #include "core/must.h"
 
 namespace subak {
-namespace {
-
-MilliGpu holds_of(const AccountNode& node, ProductId product) {
-  for (const ProductLevel& level : node.holdings.levels()) {
-    if (level.product == product) return level.total();
-  }
-  return 0;
-}
-
-}  // namespace
 
 NamedQuota::Row& NamedQuota::row(AccountId id) {
   if (rows_.size() <= id.value) rows_.resize(id.value + std::size_t{1});
@@ -38,7 +28,7 @@ MilliGpu NamedQuota::of_any(const AccountNode& node, MilliGpu holds, MilliGpu by
 void NamedQuota::refresh(const Nodes& nodes, AccountId id) {
   for (; id && id != kRootAccount; id = nodes[id.value].parent) {
     const AccountNode& node = nodes[id.value];
-    const MilliGpu holds = holds_of(node, product_);
+    const MilliGpu holds = held_of(node.holdings.levels(), product_);
     Row& mine = row(id);
     const Row before = mine;
     mine.promised = node.removed ? 0 : std::max(own(node), mine.promised_below);
@@ -69,7 +59,7 @@ MilliGpu NamedQuota::more_of_any(const Nodes& nodes, AccountId leaf, MilliGpu mo
   for (AccountId id = leaf; id && id != kRootAccount; id = nodes[id.value].parent) {
     const AccountNode& node = nodes[id.value];
     const Row& now = id.value < rows_.size() ? rows_[id.value] : kNothing;
-    const MilliGpu holds = holds_of(node, product_) + more;
+    const MilliGpu holds = held_of(node.holdings.levels(), product_) + more;
     const MilliGpu then = by_name(node, holds, now.by_name_below + below);
     if (node.parent == kRootAccount) return of_any(node, holds, then) - now.of_any;
     below = then - now.by_name;

@@ -5,16 +5,6 @@
 #include "core/must.h"
 
 namespace subak {
-namespace {
-
-MilliGpu held_of(const AccountNode& node, ProductId product) {
-  for (const ProductLevel& level : node.holdings.levels()) {
-    if (level.product == product) return level.total();
-  }
-  return 0;
-}
-
-}  // namespace
 
 MilliGpu UnlentQuota::own(const AccountNode& node, std::span<const ProductDemand> more) const {
   if (node.removed || !node.lending.lend) return 0;
@@ -27,7 +17,7 @@ MilliGpu UnlentQuota::own(const AccountNode& node, std::span<const ProductDemand
            uncovered(node.quota, node.holdings.levels(), by_product ? more : decltype(more)());
   } else {
     quota = amount_of(node.quota, product_);
-    used = held_of(node, product_) + amount_of(more, product_);
+    used = held_of(node.holdings.levels(), product_) + amount_of(more, product_);
   }
   return std::max<MilliGpu>(0, quota - std::min(quota, used) - *node.lending.lend);
 }

@@ -10,10 +10,7 @@ namespace subak {
 namespace {
 
 MilliGpu held_of(const Rules& rules, ProductId product) {
-  if (product == kOfAny) return rules.alloc;
-  const auto it = std::find_if(rules.levels.begin(), rules.levels.end(),
-                               [&](const ProductLevel& l) { return l.product == product; });
-  return it == rules.levels.end() ? 0 : it->total();
+  return product == kOfAny ? rules.alloc : held_of(rules.levels, product);
 }
 
 MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand) {
@@ -234,11 +231,11 @@ std::size_t beyond_quota_at(const AccountTree& tree, const Path& path, std::size
 bool takes_named(const AccountTree& tree, const Demand& demand,
                  std::span<const ProductDemand> installed) {
   return std::any_of(demand.amounts.begin(), demand.amounts.end(), [&](const ProductDemand& more) {
-    const MilliGpu promised = tree.quota_sums().promised_by_name(more.first);
-    if (promised == 0) return false;
-    const NamedQuota& quota = *tree.quota_sums().named(more.first);
-    const MilliGpu added = quota.more_of_any(tree.nodes(), demand.leaf, more.second);
-    return added > 0 && quota.of_any() + added + promised > amount_of(installed, more.first);
+    const NamedQuota* const quota = tree.quota_sums().named(more.first);
+    if (quota == nullptr || quota->promised() == 0) return false;
+    const MilliGpu added = quota->more_of_any(tree.nodes(), demand.leaf, more.second);
+    const MilliGpu of_any = quota->of_any() + added;
+    return added > 0 && of_any + quota->promised() > amount_of(installed, more.first);
   });
 }
 
