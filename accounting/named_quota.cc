@@ -33,7 +33,7 @@ void NamedQuota::refresh(const Nodes& nodes, AccountId id) {
     const Row before = mine;
     mine.promised = node.removed ? 0 : std::max(own(node), mine.promised_below);
     mine.by_name = by_name(node, holds, mine.by_name_below);
-    must(mine.by_name <= holds, "what is held by name is held");
+    must(mine.by_name <= holds, "an account holds by name a part of what it holds");
     mine.of_any = of_any(node, holds, mine.by_name);
     of_any_ += mine.of_any - before.of_any;
     const MilliGpu promised = mine.promised - before.promised;
@@ -48,7 +48,7 @@ void NamedQuota::refresh(const Nodes& nodes, AccountId id) {
     above.by_name_below += by_name;
     must(above.promised_below >= 0 && above.by_name_below >= 0, "no sum of quotas is negative");
   }
-  must(promised_ >= by_name_ && by_name_ >= 0, "what is held by name is promised");
+  must(promised_ >= by_name_ && by_name_ >= 0, "accounts hold by name at most what is promised");
   must(of_any_ >= 0, "no sum of quotas is negative");
 }
 

@@ -136,14 +136,11 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 // demand is not entitled against all accounts. `installed` has the installed amount of each product
 // of the demand that quota_sums().promised_by_name(). A demand without a product passes this rule:
 // the answer comes with its placement.
+//
+// Within quota means a reach of the root. The order of the queue walks its paths by the same rule
+// but for named quota (queue/ready.h), and asks covers() too.
 AccountId reach(const AccountTree& tree, const Demand& demand,
                 std::span<const ProductDemand> installed);
-// True if the reach is the root. The order of the queue walks its paths by the same rule but for
-// named quota (queue/ready.h), and asks covers() too.
-inline bool within_quota(const AccountTree& tree, const Demand& demand,
-                         std::span<const ProductDemand> installed) {
-  return reach(tree, demand, installed) == kRootAccount;
-}
 
 // An account promises its children more than its own quota can hold.
 struct Overpromise {

@@ -157,7 +157,7 @@ class WithinQuotaTest : public EntitlementTest {
  protected:
   bool within(AccountId leaf, ProductId product, MilliGpu amount) {
     const Amounts amounts{{product, amount}};
-    return within_quota(tree, {leaf, amounts}, installed);
+    return reach(tree, {leaf, amounts}, installed) == kRootAccount;
   }
   AccountId reaches(AccountId leaf, ProductId product, MilliGpu amount) {
     const Amounts amounts{{product, amount}};
