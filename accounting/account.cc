@@ -9,6 +9,7 @@ namespace subak {
 ProductLevel& Holdings::add_level(ProductId product) {
   const auto place = std::find_if(levels_.begin(), levels_.end(),
                                   [&](const ProductLevel& l) { return product < l.product; });
+  must(place == levels_.begin() || place[-1].product < product, "products ascend, each once");
   return *levels_.insert(place, ProductLevel{product, 0, 0});
 }
 
@@ -44,6 +45,7 @@ AccountMeters::State AccountMeters::state() const {
 }
 
 void AccountMeters::restore(const State& state) {
+  must(state.adjustment.rate == 0, "an adjustment is an amount, without a rate");
   usage_.restore(state.usage);
   surplus_.restore(state.surplus);
   adjustment_.restore(state.adjustment);

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cassert>
 
+#include "core/must.h"
+
 namespace subak {
 namespace {
 
@@ -24,6 +26,7 @@ DecayClock::DecayClock(DurationMs half_life_ms) : half_life_ms_(half_life_ms) {
   if (infinite()) return;
   constexpr double kOneOverLn2 = 0x1.71547652b82fep+0;
   mean_life_ms_ = static_cast<double>(half_life_ms) * kOneOverLn2;
+  must(mean_life_ms_ > static_cast<double>(half_life_ms), "a mean life is above the half-life");
   per_half_life_ = 1.0 / static_cast<double>(half_life_ms);
 }
 
@@ -118,6 +121,7 @@ DecayedMeter::State DecayedMeter::state() const {
 }
 
 void DecayedMeter::restore(const State& state) {
+  must(state.peak_rate >= 0 && state.peak_rate >= state.rate, "no rate is above the highest");
   a_ = state.a;
   shift_ = state.shift;
   rate_ = state.rate;

@@ -8,6 +8,7 @@
 
 #include "accounting/decay.h"
 #include "accounting/exp2_table.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -20,6 +21,7 @@ constexpr int kExponentBias = 1023;
 constexpr std::uint64_t kMantissaMask = (std::uint64_t{1} << 52) - 1;
 
 double power_of_two(std::int64_t k) {
+  must(k > -kExponentBias && k <= kExponentBias, "a power of two is a normal number");
   return std::bit_cast<double>(static_cast<std::uint64_t>(k + kExponentBias) << 52);
 }
 

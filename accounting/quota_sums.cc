@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/must.h"
+
 namespace subak {
 namespace {
 
@@ -32,6 +34,8 @@ void QuotaSums::edited(const Nodes& nodes, AccountId id) {
     named_.push_back(made(NamedQuota(product), nodes));
     if (!unlent_.empty()) unlent_.push_back(made(UnlentQuota(product), nodes));
   }
+  must(unlent_.empty() || unlent_.size() == named_.size() + 1,
+       "there is one sum of all products, and one of each that is named");
   if (!node.lending.lend || !unlent_.empty()) return;
   unlent_.push_back(made(UnlentQuota(kOfAny), nodes));
   for (const NamedQuota& quota : named_) {

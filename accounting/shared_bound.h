@@ -19,6 +19,7 @@
 
 #include "accounting/tree.h"
 #include "core/ids.h"
+#include "core/must.h"
 
 namespace subak {
 
@@ -99,7 +100,9 @@ AccountId who_fills(const AccountTree& tree, const Count& count) {
     const auto largest =
         std::max_element(children.begin(), children.end(),
                          [&](AccountId a, AccountId b) { return count(a) < count(b); });
-    if (largest == children.end() || 2 * count(*largest) <= count(id)) return id;
+    if (largest == children.end()) return id;
+    must(count(*largest) <= count(id), "an account counts what its children count");
+    if (2 * count(*largest) <= count(id)) return id;
     if (tree.node(*largest).spec.user) return id;
     id = *largest;
   }

@@ -6,6 +6,7 @@
 #include "accounting/tree.h"
 #include "core/decimal.h"
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -149,6 +150,7 @@ Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_
   if (amounts->size() != 1 || amounts->front().product != kAnyProduct) {
     return invalid(field, text, "want one amount over all products, as gpu=8, or none");
   }
+  must(amounts->front().milligpu >= 0, "an amount that people write is not negative");
   return std::optional<MilliGpu>(amounts->front().milligpu);
 }
 

@@ -63,6 +63,7 @@ AccountId UnlentQuota::largest(const Nodes& nodes) const {
     if (!most || (id != kRootAccount && own(nodes[id.value], {}) > row(id).below)) break;
     id = most;
   }
+  must((id != kRootAccount) == (total_ > 0), "what is not lent is some account's");
   return id == kRootAccount ? AccountId() : id;
 }
 

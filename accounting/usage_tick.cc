@@ -16,9 +16,11 @@ UsageTick::UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_
   if (half_life_ms != 0)
     log2_decay_ = log2_exact(1 - 693.0 / static_cast<double>(half_life_ms)) / 1000;
   decay_of_period_ = decay(period_ms);
+  must(decay_of_period_ > 0 && decay_of_period_ <= 1, "usage never grows by decay");
 }
 
 double UsageTick::decay(DurationMs ms) const {
+  must(ms >= 0, "usage decays forward in time");
   if (ms == period_ms_ && decay_of_period_ != 0) return decay_of_period_;
   return exp2_exact(std::max(-1022.0, log2_decay_ * static_cast<double>(ms)));
 }
@@ -65,6 +67,7 @@ void UsageTick::advance(const AccountTree& tree, TimeMs t) {
 
 void UsageTick::add_to_path(const AccountTree& tree, AccountId leaf, double amount) {
   must(leaf.value < usage_.size(), "every account has its usage");
+  must(amount >= 0, "a job is charged no less than nothing");
   for (AccountId id = leaf; id; id = tree.node(id).parent) usage_[id.value] += amount;
 }
 

@@ -34,6 +34,7 @@ ShareFactors values_of(const ShareTree& tree, std::size_t i, const std::vector<S
   }
   const double level = tree.nodes[node.above].level_shares;
   const double part = level > 0 ? static_cast<double>(node.row->shares) / level : 0;
+  must(part >= 0 && part <= 1, "a row's shares are among its siblings'");
   f.norm_shares = above.norm_shares * part;
   if (node.above == tree.root) {
     f.effective_usage = f.norm_usage;

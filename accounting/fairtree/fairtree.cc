@@ -88,6 +88,7 @@ class Ranking {
   void rank_user(std::size_t i, bool tied) {
     must(next_rank_ > 0 && next_rank_ <= users_, "each user gets one rank");
     if (!tied) rank_ = next_rank_;
+    must(rank_ >= next_rank_ && rank_ <= users_, "users that tie share the rank of the first");
     out_[i].fairshare = static_cast<double>(rank_) / static_cast<double>(users_);
     --next_rank_;
   }

@@ -98,6 +98,7 @@ class Builder {
         tree_.top_down.push_back(child);
       }
     }
+    must(tree_.top_down.size() <= rows_.size(), "a row has one place in the tree");
     if (tree_.top_down.size() == rows_.size()) return std::nullopt;
     return Error{ErrorCode::kInvalid, "tree", "",
                  "want every account below the root, in no circle"};
@@ -108,6 +109,7 @@ class Builder {
     const bool through = parent != tree_.root && rows_[parent].parent_shares;
     node.above = through ? tree_.nodes[parent].above : parent;
     must(node.above != child, "a row is not above itself");
+    must(!tree_.nodes[node.above].is_user(), "only an account is above a row");
     ShareTree::Node& above = tree_.nodes[node.above];
     if (!node.row->parent_shares) above.level_shares += static_cast<double>(node.row->shares);
     if (node.is_user() || !node.row->parent_shares) above.below.push_back(child);

@@ -71,6 +71,7 @@ class Judge {
   // For a demand without a product, only the rest of all quotas together is sure to bind.
   bool borrow(const Rules& rules, MilliGpu most) {
     if (total_ == 0) return false;
+    must(most >= 0 && rules.alloc >= 0, "nothing that is held or may be borrowed is negative");
     const MilliGpu quota = sum_of(rules.quota);
     if (amount_of(amounts_, kOfAny) > 0) {
       const MilliGpu all = quota + most;
