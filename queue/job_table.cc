@@ -25,6 +25,7 @@ std::uint32_t JobTable::insert(const Slot& slot) {
   slots_[at].live = true;
   index_.insert(mix_bits(slot.id.value), at,
                 [&](std::uint32_t other) { return mix_bits(slots_[other].id.value); });
+  must(size() + free_.size() <= slots(), "a slot is live, a tombstone or free");
   return at;
 }
 

@@ -48,6 +48,7 @@ class JobTable {
   void free(std::uint32_t slot) {
     must(!slots_[slot].live, "a waiting job keeps its slot");
     free_.push_back(slot);
+    must(size() + free_.size() <= slots(), "a slot is live, a tombstone or free");
   }
   // The slot must be in use. References are valid until the next insert().
   Slot& operator[](std::uint32_t slot) { return slots_[slot]; }

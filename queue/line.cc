@@ -57,6 +57,7 @@ std::uint32_t merge(JobTable& jobs, std::uint32_t a, std::uint32_t b) {
 }
 
 void set_head(const JobTable& jobs, Line& line, std::uint32_t slot) {
+  must(jobs[slot].live, "the head is a waiting job");
   line.head = slot;
   line.priority = jobs[slot].priority;
   line.submit_ms = jobs[slot].submit_ms;

@@ -27,6 +27,7 @@ std::size_t ReadyQueue::size() const { return index_->jobs().size(); }
 std::vector<ShapeId> ReadyQueue::waiting_shapes() const {
   std::vector<ShapeId> shapes;
   for (const auto& [shape, kind] : index_->kinds()) shapes.push_back(shape);
+  must(shapes.size() <= size(), "a shape that waits has a job");
   return shapes;
 }
 
@@ -49,6 +50,7 @@ ReadyQueue::Census ReadyQueue::census() const {
   for (std::uint32_t id = 0; id < oldest.size(); ++id) {
     if (oldest[id]) out.oldest.push_back({AccountId(id), *oldest[id]});
   }
+  must(out.oldest.size() <= jobs.size(), "an account with an oldest job has a job");
   return out;
 }
 
@@ -57,6 +59,7 @@ std::vector<JobId> ReadyQueue::line(AccountId leaf) const {
   std::vector<std::uint32_t> slots;
   if (!index_->knows(leaf)) return {};
   for (const ready::Line& line : index_->node(leaf).lines) line_list(jobs, line, slots);
+  must(slots.size() == index_->summary(leaf).own_jobs, "an account counts its own jobs");
   std::sort(slots.begin(), slots.end(),
             [&](std::uint32_t a, std::uint32_t b) { return before(jobs[a], jobs[b]); });
   std::vector<JobId> ids;
@@ -67,10 +70,14 @@ std::vector<JobId> ReadyQueue::line(AccountId leaf) const {
 
 MilliGpu ReadyQueue::queued_milligpu(AccountId node) const {
   index_->sync_costs();
-  return index_->knows(node) ? index_->node(node).milligpu : 0;
+  const MilliGpu queued = index_->knows(node) ? index_->node(node).milligpu : 0;
+  must(queued >= 0, "waiting jobs cost no less than nothing");
+  return queued;
 }
 std::size_t ReadyQueue::queued_jobs(AccountId node) const {
-  return index_->knows(node) ? index_->summary(node).jobs : 0;
+  const std::size_t queued = index_->knows(node) ? index_->summary(node).jobs : 0;
+  must(queued <= size(), "an account's waiting jobs are among all");
+  return queued;
 }
 
 ReadyQueue::Pass::Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,

@@ -171,6 +171,7 @@ OpenJob Blocks::first_open(AccountId id, Scope scope) {
     if (first.slot != kNoSlot && !before(jobs[line.head], jobs[first.slot])) break;
     const std::uint32_t slot = line_open(*blocked, line);
     if (slot == kNoSlot) continue;
+    must(jobs[slot].live, "the first open job waits");
     if (first.slot == kNoSlot || before(jobs[slot], jobs[first.slot])) first = {slot, cost};
   }
   return first;

@@ -212,8 +212,10 @@ bool Candidates::live(Child& child, AccountId parent, Scope scope) {
   const TreeNode& node = index_->node(child.id);
   if (!blocks_->find_witness(node, child.witness, inner.limit)) return false;
   if (leaf) {
+    must(child.witness < node.lines.size(), "the witness is one of the job classes");
     child.next = index_->cost(node.lines[child.witness].kind).milligpu;
   } else if (node.lines.empty()) {
+    must(child.witness < node.below.size(), "the witness is one of the job classes below");
     child.next = node.below[child.witness].milligpu;
   }
   return true;

@@ -63,6 +63,7 @@ void Figures::take(std::uint32_t slot) {
   if (taken_.empty()) taken_.assign(setup_.tree->next_id().value, 0);
   const Slot& job = index_->jobs()[slot];
   must(job.live, "only a waiting job is taken");
+  must(job.leaf.value < taken_.size(), "a job that is taken is of an account of the pass");
   const MilliGpu milligpu = index_->cost(job.kind).milligpu;
   for (AccountId id = job.leaf; id; id = index_->summary(id).parent) taken_[id.value] += milligpu;
 }

@@ -89,6 +89,8 @@ std::uint32_t Index::kind_of(ShapeId shape) {
   must(kinds_[it->second].jobs == 0 && kinds_[it->second].by_age.empty(), "a new kind is empty");
   kinds_[it->second].shape = shape;
   kinds_[it->second].cost = cost_of_(shape);
+  must(kinds_[it->second].cost.milligpu >= 0, "a job costs no less than nothing");
+  must(by_shape_.size() + free_kinds_.size() == kinds_.size(), "a kind's number is used or free");
   return it->second;
 }
 
@@ -174,6 +176,7 @@ void Index::release_kind(std::uint32_t number) {
   by_shape_.erase(kind.shape);
   kind = Kind();
   free_kinds_.push_back(number);
+  must(by_shape_.size() + free_kinds_.size() == kinds_.size(), "a kind's number is used or free");
 }
 
 void Index::compact(Kind& kind) {
@@ -202,6 +205,7 @@ void Index::trim(std::uint32_t number) {
     heap.pop_back();
     ++heap_version_;
   }
+  must(heap.size() >= kinds_[number].jobs, "the heap has every job of its kind");
 }
 
 std::optional<JobId> Index::oldest(ShapeId shape) {
@@ -234,6 +238,7 @@ void Index::sync_costs() {
 
 // O(nodes + jobs): the costs of a shape rarely change.
 void Index::recost(std::uint32_t kind, ShapeCost cost) {
+  must(cost.milligpu >= 0 && kinds_[kind].jobs > 0, "a job that waits costs no less than nothing");
   const MilliGpu more = cost.milligpu - kinds_[kind].cost.milligpu;
   kinds_[kind].cost = cost;
   ++epoch_;
@@ -289,6 +294,7 @@ void Index::sync(const AccountTree& tree) {
     summary.held_below = false;
     children_.insert(children_.end(), node.children.begin(), node.children.end());
   }
+  must(children_.size() + 1 == order.size(), "every account but the root is a child, once");
   for (std::size_t i = order.size(); i-- > 0;) {  // children before parents
     const NodeSummary& summary = summaries_[order[i].value];
     if (summary.parent && (summary.held || summary.held_below)) {

@@ -33,6 +33,7 @@ const NextJob* Memos::find(AccountId id) const {
 void Memos::keep(AccountId id, const NextJob& next) {
   must(usable(), "a pass with blocks leaves no result");
   must(next.slot != kNoSlot, "a result has a job");
+  must(id.value < memos_.size(), "a result is of an account of the pass");
   memos_[id.value] = {epoch_, figures_->changes(id), next, figures_->setup().now};
 }
 

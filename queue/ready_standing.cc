@@ -162,6 +162,7 @@ bool Standings::find_first(Contest& c) const {
     c.first_ = key < best ? i : c.first_;
     best = std::min(best, key);
   }
+  must(c.first_ < c.standing_->entrants.size(), "the first is one of those that contend");
   if (second - best > kClear * second) return true;
   return only_twins_are_near(c);
 }
@@ -185,6 +186,7 @@ TimeMs Standings::first_stays_until(const Contest& c) const {
   TimeMs until = kForever;
   for (const Entrant& e : standing.entrants) until = std::min(until, e.until);
   if (c.alone_) return until;
+  must(c.first_ < standing.entrants.size(), "the first is one of those that contend");
   const double mine = c.cost_[c.first_];
   if (c.surplus_ == 0 || mine == 0) return until;
   const double part = 1 / c.surplus_, mean = c.rate_ * part;
@@ -248,6 +250,7 @@ NextJob Standings::close(const Contest& c) {
 
 void Standings::keep(AccountId id, const std::vector<Child>& children, AccountId winner) {
   const AccountTree& tree = *figures_->setup().tree;
+  must(id.value < standings_.size(), "a result is of an account of the pass");
   Standing& standing = standings_[id.value];
   standing.epoch = 0;
   if (children.size() > kFewSiblings || tree.clock().infinite()) return;

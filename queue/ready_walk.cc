@@ -50,6 +50,7 @@ NextJob Walk::next_of_child(AccountId id, AccountId child, Scope scope) {
 NextJob Walk::own_next(AccountId id, Scope scope) {
   const NodeSummary& summary = index_->summary(id);
   if (blocks_.none() && index_->is_leaf(id)) {  // nearly always, and the cost is at hand
+    must(!index_->node(id).lines.empty(), "an account that is asked has a job");
     return {index_->node(id).lines.front().head, summary.own_quota, summary.least_next, kForever};
   }
   const OpenJob first = blocks_.first_open(id, scope);
