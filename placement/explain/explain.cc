@@ -165,6 +165,8 @@ void Explainer::no_matching(const Demand& d) {
     labels += eligibility::matches_selector(p.shape->node_selector, n.spec) &&
               eligibility::matches_affinity(p.shape->affinity, n.spec);
   });
+  must(labels <= linked && linked <= kind && kind <= product && product <= nodes,
+       "each filter leaves some of the nodes that the one before left");
   const auto none = [&](std::string subject, std::int64_t have, std::string detail) {
     add(ReasonToken::kNoMatchingFlavor, std::move(subject), p.count, have, std::move(detail));
   };
@@ -190,6 +192,7 @@ void Explainer::no_slices(const Pods& p) {
 
 void Explainer::exceeds_fleet() {
   const GangRequest& r = shape_.request();
+  must(!shape_.pods.empty(), "a gang has pods");
   const PodShape& first = *shape_.pods.front().shape;
   const bool slices = demands_.size() == 1 && first.kind == GpuKind::kMig;
   std::int64_t need = 0;
@@ -269,6 +272,7 @@ void Explainer::conditions(const Demand& d) {
     if (names.size() < limits::kMaxBlockers) names.push_back(n.spec.name);
   });
   const std::int64_t bad = closed + unfit + turned_away;
+  must(bad <= all, "nodes that are closed are among those that match");
   if (bad == 0) return;
   std::string detail;
   const auto say = [&detail](std::int64_t nodes, const std::string& what) {

@@ -84,6 +84,8 @@ void Explainer::measure(Demand& d) const {
       free.slices += free_slices(pod, i);
     }
   });
+  must(d.left_on.empty() == (d.left == 0), "GPUs left to gangs are in a domain");
+  must(d.computed_on.has_value() == (d.computed > 0), "GPUs beside a ComputeDomain are on a node");
   d.need = d.least_per_pod.value_or(0) * d.pods->count;
   must(d.need >= 0, "pods need no less than nothing");
   for (const auto& [product, free] : by_product) {
@@ -211,6 +213,7 @@ void Explainer::together() {
                         !left_to_others(i) && !computed_by_others(i);
     return counts ? free_together(*d.pods->shape, i) : 0;
   });
+  must(d.pods->count > 0, "each kind of pod of a gang has pods");
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
   const bool apart = t != Topology::kAny && works_anywhere();
   const std::uint32_t spare = shape_.request().terms.spare;
@@ -340,6 +343,7 @@ void Explainer::lacking_extended() {
       std::any_of(all.begin(), all.end(), [](auto& r) { return r.second.have < r.second.need; });
   for (auto& [resource, here] : all) {
     if (here.names.empty() || (any_short && here.have >= here.need)) continue;
+    must(here.names.size() <= limits::kMaxBlockers, "a reason names a bounded list of nodes");
     Reason& r = add(ReasonToken::kNodeResources, resource, here.need, here.have,
                     "GPUs are free, but the nodes that have them lack " + resource +
                         ": a pod asks for " + std::to_string(here.need) + ", at most " +
@@ -394,6 +398,7 @@ void Explainer::lacking(const std::string& resource) {
               amount_text(resource, std::max<std::int64_t>(0, have)) + " are left on one" +
               taken.text(*column);
   }
+  must(names.size() <= limits::kMaxBlockers, "a reason names a bounded list of nodes");
   Reason& r = add(ReasonToken::kNodeResources, resource, need, have, std::move(detail));
   r.blockers = std::move(names);
 }

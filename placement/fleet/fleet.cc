@@ -1,5 +1,6 @@
 #include "placement/fleet/fleet.h"
 
+#include "core/must.h"
 #include "placement/fleet/fleet_impl.h"
 
 namespace subak {
@@ -52,7 +53,9 @@ ProductId Fleet::intern_product(std::string_view product) {
 const Products& Fleet::products() const { return impl_->products; }
 
 ShapeUse Fleet::use(ClusterId cluster, const GangRequest& request) {
-  return impl_->shapes.use(cluster, request);
+  ShapeUse use = impl_->shapes.use(cluster, request);
+  must(impl_->shape(use).cluster == cluster, "a shape is of the cluster that it was made for");
+  return use;
 }
 
 const ShapeTable& Fleet::shapes() const { return impl_->shapes; }

@@ -17,6 +17,7 @@ void ReservedNodes::reserve(std::span<const NodeId> nodes, JobId owner, bool use
     if (uses_compute_domain) uses_compute_domain_[id.value] = true;
     nodes_.push_back(id);
   }
+  must(nodes_.size() <= owners_.size(), "a reserved node is reserved once");
 }
 
 void ReservedNodes::clear() {

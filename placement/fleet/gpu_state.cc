@@ -55,6 +55,7 @@ void write_content(const NodeState& n, const std::vector<std::int32_t>& free, st
 }
 
 GpuState state_of(const NodeState& n, std::vector<std::int32_t> free) {
+  must(free.size() <= limits::kMaxGpusPerNode, "each GPU of a node has a bit");
   GpuState s;
   s.spec.product = n.spec.product;
   s.spec.gpus = n.spec.gpus;
@@ -99,6 +100,8 @@ StateIndex GpuStates::use(const NodeState& n) {
   }
   entries_[i] = {state_of(n, free_), scratch_, 1, ++last_serial_};
   by_content_.emplace(scratch_, i);
+  must(i != 0, "number 0 is of no state");
+  must(by_content_.size() + unused_.size() + 1 == entries_.size(), "a state is known or unused");
   return i;
 }
 
@@ -110,6 +113,7 @@ void GpuStates::drop(StateIndex i) {
   by_content_.erase(e.content);
   e = Entry();
   unused_.push_back(i);
+  must(by_content_.size() + unused_.size() + 1 == entries_.size(), "a state is known or unused");
 }
 
 }  // namespace subak

@@ -27,6 +27,7 @@ std::uint32_t made(std::vector<Owned<Group>>& groups, ClusterId cluster, const s
     index = static_cast<std::uint32_t>(groups.size());
     groups.push_back(std::make_unique<Group>());
   }
+  must(index < groups.size(), "a group's number was given to it");
   groups[index]->cluster = cluster;
   groups[index]->name = name;
   return index;
@@ -71,6 +72,7 @@ void Domains::keep(Group& g, std::uint32_t holds, bool reserves) {
   g.kept = holds;
   g.reserves_replacements = reserves;
   keeping_ += g.keeps() ? 1 : 0;
+  must(keeping_ < groups_.size(), "a domain that reserves nodes is counted once");
 }
 
 std::uint32_t Domains::hold_whole(DomainIndex d, bool more) {
@@ -88,6 +90,12 @@ void Domains::set_reserves_replacements(DomainIndex d, bool reserves) {
 void Domains::set_figures(DomainIndex d, DomainFigures figures) {
   must(figures.held >= 0 && figures.whole.working >= 0, "a domain has no less than nothing");
   static_cast<DomainFigures&>(*groups_[d]) = std::move(figures);
+}
+
+void Domains::set_left(DomainIndex d, bool left) {
+  Group& g = *groups_[d];
+  must(!left || (g.whole.working > 0 && g.held == 0), "a domain left to gangs works and is empty");
+  g.left = left;
 }
 
 void Domains::set_computing(DomainIndex d, std::vector<JobId> gangs) {
@@ -140,6 +148,7 @@ void TopologyLevels::move(NodeIndex i, NodeState& n, bool present) {
     n.groups[k] = parent = group;
   }
   rack_of_[i] = n.groups[0];
+  must(present == (n.groups[0] != kNoArea), "a node is in groups while it is present");
 }
 
 void TopologyLevels::set_depth(std::size_t wanted, std::vector<Owned<NodeState>>& nodes) {

@@ -111,7 +111,8 @@ class Domains {
   void set_computing(DomainIndex d, std::vector<JobId> gangs);
   // Adds to the milli-GPU held there. Returns true if the domain became empty or no longer is.
   bool add_held(DomainIndex d, MilliGpu change);
-  void set_left(DomainIndex d, bool left) { groups_[d]->left = left; }
+  // Says whether the domain, which then is empty and works (asserted), is left to gangs.
+  void set_left(DomainIndex d, bool left);
 
   // Aborts unless members are in order and the counts are those of the domains.
   void check() const;

@@ -208,7 +208,9 @@ bool over_allocated(const Fleet& fleet, NodeId id) {
 MilliGpu slot_milligpu(const Fleet& fleet, ShapeId id, std::uint32_t rank, NodeId node) {
   const NodeState* n = fleet.impl().find(node);
   const PodShape& pod = *fleet.impl().shape(id).pods_of(rank).shape;
-  return n == nullptr ? 0 : pod_milligpu(n->spec, pod);
+  const MilliGpu milligpu = n == nullptr ? 0 : pod_milligpu(n->spec, pod);
+  must(milligpu >= 0, "a pod takes no less than nothing");
+  return milligpu;
 }
 
 }  // namespace subak

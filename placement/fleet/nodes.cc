@@ -27,6 +27,7 @@ std::size_t deepest(const Fleet::Impl& impl) {
     if (most == impl.topology.depth()) break;
     if (n && n->present) most = std::max(most, depth_of(n->spec));
   }
+  must(most <= impl.topology.depth(), "the topology has each level that a node names");
   return most;
 }
 
@@ -110,6 +111,7 @@ void Fleet::Impl::refresh(NodeId id) {
   const StateIndex was = n.state;
   n.state = n.present ? states.use(n) : 0;
   states.drop(was);
+  must(n.present == (n.state != 0), "a node has a state while it is present");
   const NodeLevels before = n.levels;
   n.levels = levels_of(n, unhealthy_free);
   totals.replace(n.totals, before, n.levels);

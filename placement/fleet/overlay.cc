@@ -122,6 +122,7 @@ class Making {
 
   Room room_of(NodeIndex i, const NodeState& n, const Load& load) const {
     if (!n.present) return Room{};
+    must(n.home() != kNoArea, "a present node is in a domain");
     const bool kept_all = kept_holds(n.home()) > 0 || replacement_nodes_.contains(i);
     const GpuMask kept_gpus = kept_all ? kAllGpus : load.kept();
     return left_on(n.spec, n.empty, load, kept_gpus, fleet_.headroom, nullptr);

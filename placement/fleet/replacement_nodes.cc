@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/must.h"
 #include "placement/gpus/eligibility.h"
 
 namespace subak {
@@ -69,6 +70,7 @@ ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex doma
       return true;
     });
   }
+  must(out.nodes.size() <= group.members.size(), "a node is reserved for one gang's replacements");
   std::sort(out.nodes.begin(), out.nodes.end());
   return out;
 }
@@ -99,6 +101,8 @@ std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const S
     for (std::size_t i = 0; i < most; ++i) out.push_back(free[i].second);
   }
   std::sort(out.begin(), out.end());
+  must(out.size() <= domains.size() * shape.request().terms.spare,
+       "no more nodes are waited for than the gang asks to spare");
   return out;
 }
 

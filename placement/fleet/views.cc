@@ -29,6 +29,7 @@ void add_inner(std::vector<DomainRow>& rows, NodeId id, const NodeState& n) {
     if (domains > 1) row.name += '/' + std::to_string(d);
     for (GpuMask m = mask; m != 0; m &= m - 1) row.installed += kMilliPerGpu;
     row.free = free_on(n, mask);
+    must(row.free <= row.installed, "no more is free in a domain than is installed");
     rows.push_back(std::move(row));
   }
 }
@@ -81,6 +82,7 @@ std::vector<DomainRow> domain_rows(const Fleet& fleet, ClusterId cluster) {
       row.installed += uncut_gpus(n.spec) * kMilliPerGpu;
       row.free += free_on(n, kAllGpus);
     }
+    must(row.free <= row.installed, "no more is free in a domain than is installed");
     rows.push_back(std::move(row));
   }
   for (const NodeId id : fleet.nodes(cluster)) {
@@ -162,8 +164,10 @@ NonGpuUse non_gpu_use(const Fleet& fleet, ClusterId cluster) {
     out.short_of_memory |= of_memory > 0;
     domains[n.domain] += here;
   }
+  must(out.short_gpus <= out.broken_free_gpus, "only free GPUs are short");
   out.broken_domains = std::ssize(domains);
   for (const auto& [domain, gpus] : domains) {
+    must(gpus > 0 && gpus <= out.short_gpus, "a domain's short GPUs are among all");
     if (gpus <= out.largest_short_gpus) continue;
     const Group& group = *impl.domains[domain];
     out.largest_short_gpus = gpus;

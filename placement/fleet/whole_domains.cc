@@ -73,6 +73,7 @@ std::vector<DomainIndex> WholeDomains::left_if_empty(const std::vector<DomainInd
     std::set<WholeKey> first = std::move(more[kind]);
     for (const DomainIndex d : choice.left) first.insert(domains[d]->whole);
     const std::vector<DomainIndex> chosen = first_of(first, rules_.keep_whole);
+    must(chosen.size() >= choice.left.size(), "emptied domains leave no fewer to gangs");
     left.insert(left.end(), chosen.begin(), chosen.end());
   }
   std::sort(left.begin(), left.end());
@@ -111,6 +112,7 @@ DomainFigures measured(const Fleet::Impl& fleet, DomainIndex domain) {
     const NodeState& n = *fleet.nodes[m];
     if (n.home() == domain) out.held += n.load.allocated;
   });
+  must(out.held >= 0, "a domain holds no less than nothing");
   std::size_t nodes = 0;
   for (const NodeIndex m : g.members) {
     const NodeState& n = *fleet.nodes[m];

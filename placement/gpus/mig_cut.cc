@@ -63,6 +63,7 @@ std::vector<Size> sizes_of(const MigGeometry& g) {
     out.push_back(std::move(size));
   }
   must(!out.empty() && out.front().units == g.card_units, "some profile takes a complete card");
+  must(std::cmp_less_equal(g.card_units, kMostUnits), "no card has more units than any may have");
   return out;
 }
 
@@ -98,7 +99,10 @@ class FreeParts {
 
  private:
   int size(std::size_t k) const { return (*sizes_)[k].units; }
-  std::int64_t& at(std::size_t k, int first) { return free_[k][static_cast<std::size_t>(first)]; }
+  std::int64_t& at(std::size_t k, int first) {
+    must(first >= 0 && first < size(0), "a part begins on its card");
+    return free_[k][static_cast<std::size_t>(first)];
+  }
 
   bool take(std::int64_t count, std::size_t k, const std::vector<int>& starts) {
     for (const int start : starts) {
@@ -196,7 +200,10 @@ Known known_of(const MigGeometry* g, const std::vector<MigSlices>& slices) {
   return known;
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  must(b > 0, "a card has room for some slices");
+  return a / b + (a % b != 0 ? 1 : 0);
+}
 
 }  // namespace
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
+#include "core/limits.h"
+#include "core/must.h"
 #include "core/text.h"
 #include "placement/fleet/replacement_nodes.h"
 #include "placement/gpus/eligibility.h"
@@ -103,6 +106,7 @@ void Search::Impl::forget(Sought& known) {
 }
 
 void Search::Impl::forget() {
+  must(gone_seen <= state.shapes.gone_end(), "a search has read no further than the log");
   if (gone_seen == state.shapes.gone_end()) return;
   if (gone_seen < state.shapes.gone_begin()) {
     for (std::size_t id = 1; id < sought.size(); ++id) {
@@ -177,6 +181,8 @@ std::int64_t Search::largest_node_gpus() {
   for (const auto& n : impl_->state.nodes) {
     if (n && n->present) impl_->largest_gpus = std::max(impl_->largest_gpus, n->spec.gpus);
   }
+  must(std::cmp_less_equal(impl_->largest_gpus, limits::kMaxGpusPerNode),
+       "no node has more GPUs than a node may have");
   return impl_->largest_gpus;
 }
 
@@ -203,6 +209,7 @@ std::vector<NodeId> Search::drain_set(const FleetView& fleet_view, ShapeId shape
   const auto placement = find(drained, shape);
   std::vector<NodeId> nodes;
   if (!placement) return nodes;
+  must(!placement->slots.empty(), "a placement has a slot for each pod");
   for (const PodSlot& slot : placement->slots) nodes.push_back(slot.node);
   const Shape& asked = impl_->state.shape(shape);
   if (asked.request().terms.spare > 0 && !asked.request().terms.prefer) {

@@ -27,12 +27,14 @@ class ChangeLog {
     if (log_.size() <= 2 * keep) return;
     log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(keep));
     first_ += keep;
+    must(log_.size() >= keep, "the log has at least the last changes of as many nodes");
   }
   // Appends a node whose description changed, and returns the position of the entry.
   std::uint64_t add_description(NodeIndex node, std::size_t nodes) {
     ++descriptions_;
     const std::uint64_t position = end();
     add(node, nodes);
+    must((*this)[position] == node, "an entry has its position");
     return position;
   }
 

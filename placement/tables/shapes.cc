@@ -102,6 +102,7 @@ MilliGpu largest_segment(const Shape& shape) {
   const std::uint32_t size =
       shape.request().terms.segment > 0 ? shape.request().terms.segment : pods;
   MilliGpu largest = 0, here = 0;
+  must(size > 0 || shape.pods.empty(), "a segment has pods");
   std::uint32_t filled = 0;  // of the segment
   for (const Pods& p : shape.pods) {
     const MilliGpu each = fixed_milligpu(*p.shape);
@@ -135,6 +136,7 @@ std::unique_ptr<Shape> make_shape(ClusterId cluster, const GangRequest& request)
   }
   shape->linked = wants_nvlink(request) && !request.terms.prefer;
   if (shape->linked) shape->together = largest_segment(*shape);
+  must(shape->together <= shape->least, "a segment needs at most what its gang needs");
   shape->one_product = !request.terms.mixed_products && some_product_for_all(*shape);
   return shape;
 }
@@ -174,6 +176,7 @@ ShapeUse ShapeTable::use(ClusterId cluster, const GangRequest& request) {
   shape->serial = ++last_serial_;
   shape->uses = 1;
   const ShapeId id = new_number();
+  must(!shapes_[id.value], "an unused number has no shape");
   shapes_[id.value] = std::move(shape);
   by_content_.emplace(hash, id);
   return ShapeUse(this, id);
@@ -195,10 +198,12 @@ void ShapeTable::drop_use(ShapeId id) {
   shapes_[id.value] = {};
   unused_.push_back(id);
   gone_.push_back(id);
+  must(unused_.size() <= numbers(), "a number is unused once");
   const std::size_t keep = std::max<std::size_t>(1024, shapes_.size());
   if (gone_.size() <= 2 * keep) return;
   gone_.erase(gone_.begin(), gone_.begin() + static_cast<std::ptrdiff_t>(keep));
   gone_first_ += keep;
+  must(gone_.size() >= keep, "the log has at least the last shapes that went");
 }
 
 void ShapeTable::check() const {

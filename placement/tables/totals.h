@@ -57,6 +57,7 @@ class Totals {
       row = static_cast<std::uint32_t>(rows_.size());
       rows_.push_back({cluster, product, 0, {}});
     }
+    must(row > 0 && row < rows_.size(), "a product's row has a number of its own");
     return row;
   }
   // Counts `nodes` more (or less, if negative) in the row. Row 0 is of nodes that are in no row.
@@ -82,6 +83,7 @@ class Totals {
     for (const ProductTotals& row : rows_) {
       if (row.product == product) sum.add(row.milligpu, 1);
     }
+    must(sum.close(), "what a product has is allocated, idle, stranded or unusable");
     return sum;
   }
 
@@ -89,6 +91,7 @@ class Totals {
   NodeLevels of_all() const {
     NodeLevels sum;
     for (const ProductTotals& row : rows_) sum.add(row.milligpu, 1);
+    must(sum.close(), "what all have is allocated, idle, stranded or unusable");
     return sum;
   }
 

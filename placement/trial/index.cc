@@ -58,7 +58,10 @@ void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
   if (old.joined && !now.joined) f.joined.erase(index);
   old.joined = now.joined;
   if (old.most == now.most && old.key == now.key) return;
-  if (f.counts && old.most >= 0) f.buckets[static_cast<std::size_t>(old.most)].erase(old.key);
+  if (f.counts && old.most >= 0) {
+    must(f.buckets[static_cast<std::size_t>(old.most)].erase(old.key) == 1,
+         "a domain is found by its key");
+  }
   if (f.counts && now.most >= 0) {
     const auto b = static_cast<std::size_t>(now.most);
     if (b >= f.buckets.size()) f.buckets.resize(b + 1);
@@ -259,6 +262,7 @@ std::int64_t Index::times_free(std::int64_t each) const {
   if (patch_ == nullptr) return sum;
   const auto of = [each](std::int64_t free) { return free < 0 ? 0 : free / each; };
   for (const Patch::Node& n : patch_->nodes) sum += of(n.free) - of(filter_->free[n.node]);
+  must(sum >= 0, "pods that fit are no fewer than none");
   return sum;
 }
 
@@ -271,6 +275,7 @@ std::int64_t Index::times_on_fragments(std::int64_t each) const {
     };
     sum += of(n.free) - of(filter_->free[n.node]);
   }
+  must(sum >= 0, "pods that fit are no fewer than none");
   return sum;
 }
 

@@ -104,6 +104,7 @@ Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t ra
                                                 const NodeState& n) const {
   const std::uint32_t pods = s.request().pods();
   const std::uint32_t size = s.request().terms.segment > 0 ? s.request().terms.segment : pods;
+  must(size > 0 && rank < pods, "a rank is one of the gang's");
   const std::uint32_t first = rank / size * size, last = std::min(first + size, pods);
   struct Part {
     const PodShape* pod;

@@ -43,6 +43,7 @@ void sort_segments(GangAttempt& a) {
   if (q.fleet.topology.named() == 0 || q.segment == 0 || q.pods() % q.segment != 0) return;
   std::vector<std::uint32_t> order;
   for (std::uint32_t first = 0; first < q.pods(); first += q.segment) order.push_back(first);
+  must(order.size() == q.segments(), "each segment of the gang is in the order");
   const std::vector<PodSlot>& slots = a.trial().slots();
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t l, std::uint32_t r) {
     return q.where(slots[l].node.value) < q.where(slots[r].node.value);

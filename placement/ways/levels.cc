@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/must.h"
 #include "placement/ways/ways.h"
 
 namespace subak {
@@ -64,6 +65,7 @@ Tallies racks(GangAttempt& a, const Bounds& bounds, const Run& run, Count count)
   for (std::uint32_t r = 1; r < sums.size(); ++r) {
     if (sums[r].pods == 0) continue;
     const Group& g = *q.fleet.topology.groups(0)[r];
+    must(!g.members.empty(), "a rack with room has nodes");
     out.push_back({g.parent, r, sums[r].pods, sums[r].weight, g.members.front()});
   }
   return out;

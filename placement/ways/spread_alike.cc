@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/must.h"
 #include "placement/trial/alike.h"
 #include "placement/ways/spread.h"
 
@@ -76,6 +77,7 @@ class StateCounts {
       for (const NodeIndex m : q_.members(d)) {
         if (!x_.knows(m) || x_.alike_of(m) == kNotAlike) continue;
         const std::uint32_t number = x_.alike_of(m);
+        must(number < caps.size(), "what fits is known of each state");
         std::int64_t pods = caps[number];
         if (pods == 0 || (some_not && !a_.eligible(bounds_, x_, m))) continue;
         if (a_.differs(m)) pods = a_.cap(bounds_, run_, m, kAllGpus, run_.count);
