@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/must.h"
 #include "model/product.h"
 
 namespace subak {
@@ -63,6 +64,18 @@ MigGeometry rtx_pro_6000() {
            {"4g.96gb.gfx", 4, 12, 1, kFirst}}};
 }
 
+// Asserts that each slice lies on its card, and that all slices of a profile are no more than one.
+void check_geometry(const MigGeometry& g) {
+  for (const MigProfile& p : g.profiles) {
+    must(p.units > 0 && p.max_count > 0, "a slice takes a part of its card");
+    must(p.units * p.max_count <= g.card_units, "all slices of a profile are on one card");
+    must(p.max_count <= std::ssize(p.starts), "each slice of a card has a position");
+    for (const int start : p.starts) {
+      must(start >= 0 && start + p.units <= g.card_units, "a slice ends on its card");
+    }
+  }
+}
+
 struct Family {
   std::string_view id;
   MigGeometry geometry;
@@ -92,6 +105,7 @@ const std::vector<Family>& families() {
           {"1g.34gb", "1g.34gb.me", "1g.67gb", "2g.67gb", "3g.135gb", "4g.135gb", "7g.269gb"});
     seven("278",
           {"1g.35gb", "1g.35gb.me", "1g.70gb", "2g.70gb", "3g.139gb", "4g.139gb", "7g.278gb"});
+    for (const Family& family : f) check_geometry(family.geometry);
     return f;
   }();
   return all;
@@ -143,6 +157,7 @@ const MigGeometry* mig_geometry(std::string_view product) {
   for (const Family& f : families()) {
     if (f.id == id) return &f.geometry;
   }
+  must(id.empty(), "each family of cards has a geometry");
   return nullptr;
 }
 
@@ -156,7 +171,9 @@ std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string
   const MigGeometry* geometry = mig_geometry(product);
   const MigProfile* p = geometry == nullptr ? nullptr : find_mig_profile(*geometry, profile);
   if (p == nullptr) return std::nullopt;
-  return kMilliPerGpu * p->units / geometry->card_units;
+  const MilliGpu cost = kMilliPerGpu * p->units / geometry->card_units;
+  must(cost > 0 && cost <= kMilliPerGpu, "a slice is a part of its card");
+  return cost;
 }
 
 bool is_mig_profile(std::string_view profile) {
