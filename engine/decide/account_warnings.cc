@@ -5,6 +5,7 @@
 
 #include "core/decimal.h"
 #include "core/limits.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -14,7 +15,10 @@ constexpr std::size_t kProductsNamed = 8;  // the most that one warning names
 
 MilliGpu total_of(const ProductAmounts& amounts) {
   MilliGpu sum = 0;
-  for (const ProductAmount& amount : amounts) sum += amount.milligpu;
+  for (const ProductAmount& amount : amounts) {
+    must(amount.milligpu >= 0, "the bounds of an account allow no negative amount");
+    sum += amount.milligpu;
+  }
   return sum;
 }
 
@@ -27,6 +31,7 @@ class InstalledGpus {
  public:
   explicit InstalledGpus(const Fleet& fleet) {
     for (const ProductTotals& t : fleet.totals()) {
+      must(t.milligpu.installed >= 0, "no less than nothing is installed");
       if (t.milligpu.installed == 0) continue;
       of_[t.product] += t.milligpu.installed;
       all_ += t.milligpu.installed;
@@ -152,6 +157,7 @@ class Warnings {
 
 void warn_of(Decision& d, const AccountSpec& spec) {
   Warnings(spec, d.s.tree(), d.s.fleet(), d.out.reply.warnings).about_all();
+  must(d.out.reply.warnings.size() <= limits::kMaxWarnings, "an edit has few warnings");
 }
 
 }  // namespace subak::decide

@@ -141,6 +141,7 @@ bool fits_place(const Decision& d, const state::Pod& place, const PodShape& pod)
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod) {
   if (job.state != JobState::kStarting) return std::nullopt;
+  must(job.ranks() <= job.pods.size(), "each rank has a pod");
   const auto is_its = [&](std::uint32_t r) {
     const state::Pod& place = job.pods[r];
     return place.is_expected() && place.holds_slot() && fits_place(d, place, pod.shape);

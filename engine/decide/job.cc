@@ -75,6 +75,7 @@ std::optional<Error> not_entitled(const Decision& d, AccountId payer, ShapeId sh
                              fleet.least_milligpu(shape)};
   const auto binding = first_binding(d.s.tree(), {payer, {&demand, 1}}, Asking::kSubmit);
   if (!binding) return std::nullopt;
+  must(static_cast<bool>(binding->subject), "an account's rule refuses the job");
   const std::string subject = "account " + d.s.tree().node(binding->subject).spec.path;
   if (binding->kind == BindingKind::kDrain) {
     return Error{ErrorCode::kPrecondition, "account", d.s.tree().node(payer).spec.path,

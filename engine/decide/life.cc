@@ -299,6 +299,8 @@ void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
   d.emit(fact::PlaceLost{id, rank, cause});
   d.act_on(id);  // if its gate is open it may still go there
+  must(rank >= job.pods.size() || !job.pods[rank].holds_slot(),
+       "a pod that lost its place has none");
   finish_if_over(d, id);
 }
 

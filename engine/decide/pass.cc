@@ -113,6 +113,7 @@ bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, st
   if (freed_point(d) == begun) return false;
   const std::vector<ShapeId> waiting = d.s.jobs().ready().waiting_shapes();
   return std::any_of(waiting.begin(), waiting.end(), [&](ShapeId shape) {
+    must(shape.value < blocked.size(), "the cache has room for every shape");
     const PassMemory::Blocked& known = blocked[shape.value];
     return known.serial == d.s.fleet().shapes().serial(shape) && known.at >= begun &&
            known.at != freed_point(d, shape);

@@ -123,6 +123,7 @@ bool PassWalk::block_if_stopped(const state::Job& job) {
 
 void PassWalk::block_by_rule(const PassMemory::BlockedByRule& rule) {
   must(bool(rule.account) != bool(rule.line), "a rule stops a job class or an account");
+  must(!rule.account || rule.least > 0, "a rule stops jobs of an account that cost something");
   memory_.blocked_by_rule.push_back(rule);
   apply(rule);
 }
@@ -151,6 +152,7 @@ std::vector<ShapeId> PassWalk::unknown_shapes() {
   std::sort(unknown.begin(), unknown.end());
   std::vector<ShapeId> out;
   for (const auto& [oldest, shape] : unknown) out.push_back(shape);
+  must(out.size() <= limits::kMaxStartsPerPass, "no more shapes are asked than could start");
   return out;
 }
 

@@ -216,6 +216,7 @@ void pull(Decision& d, PassMemory& memory) {
   if (memory.pulled_at == point_of(d)) return;
   for (const Reservation& r : all_reservations(d)) {
     if (r.estimated || r.start_ms <= d.s.now()) continue;
+    must(r.made_ms <= d.s.now(), "a reservation was made by now");
     const DurationMs gain_ms =
         std::max(limits::kReserveGainMs, (r.start_ms - r.made_ms) / limits::kReserveGainPart);
     auto sooner = derive::promised_start(d.s, d.search, d.s.jobs().at(r.job), r.start_ms - gain_ms);

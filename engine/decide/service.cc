@@ -69,7 +69,9 @@ void decide(Decision& d, const in::AcceptClock& i) {
                     kSubject);
   }
   d.out.reply.revision = i.wall_ms;
-  if (!i.validate_only) d.emit(fact::ClockAccepted{d.s.now(), i.wall_ms, d.stamp(i.reason)});
+  if (i.validate_only) return;
+  d.emit(fact::ClockAccepted{d.s.now(), i.wall_ms, d.stamp(i.reason)});
+  must(d.s.now() >= i.wall_ms, "time is at least what was accepted");
 }
 
 void decide(Decision& d, const in::CallDenied& i) {

@@ -39,6 +39,7 @@ QueueCopy& QueueCopy::operator=(QueueCopy&&) noexcept = default;
 QueueCopy::~QueueCopy() = default;
 
 QueueSnapshot QueueCopy::make() const {
+  must(parts_ != nullptr, "a copy of the queue was taken");
   const Parts& p = *parts_;
   return {p.seq, p.time_ms,
           p.ready->order(p.tree, p.policy, TargetShareRule(), p.tick ? &*p.tick : nullptr,

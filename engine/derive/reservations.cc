@@ -129,6 +129,8 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
     others.push_back(one.second);
     return true;
   });
+  must(nodes.size() + others.size() <= s.fleet().nodes(cluster).size(),
+       "a node is free in time or is not");
   closed.reserve(others, JobId(cluster, 0));
   // First the starts before the first drain, then those before the next, on nodes that are not
   // drained earlier.

@@ -100,6 +100,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   std::sort(row.nodes.begin(), row.nodes.end());
   row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());
   if (job.pods_holding() == 0) row.milligpu = state::least_milligpu(s.fleet(), job);
+  must(row.milligpu >= 0, "a job holds or asks for no less than nothing");
   return row;
 }
 

@@ -107,6 +107,7 @@ LargestNode largest_node(const State& s, ClusterId cluster) {
     if (out.more) break;
     out.extended.push_back({name, count});
   }
+  must(out.extended.size() <= limits::kMaxResourceNames, "a view names a bounded list");
   return out;
 }
 
@@ -156,6 +157,7 @@ Clusters clusters_of(const State& s, const Observed& observed, ViewMemo& memo) {
       view.product_node_gpus.push_back(gpus);
       view.largest_node_gpus = std::max(view.largest_node_gpus, gpus);
     }
+    must(view.products.size() == view.product_node_gpus.size(), "each product has a largest node");
     view.largest_node = memo.largest[id];
     const auto slices = memo.slices.find(id);
     if (slices == memo.slices.end()) continue;

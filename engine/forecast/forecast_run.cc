@@ -21,6 +21,11 @@ Forecast::Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whol
   std::sort(starts_.begin(), starts_.end(),
             [](const Start& a, const Start& b) { return a.job < b.job; });
   must(time_ms_ <= until_ms_, "a forecast ends after it begins");
+  must(std::none_of(starts_.begin(), starts_.end(),
+                    [this](const Start& s) {
+                      return std::size_t{s.first_place} + s.places > places_.size();
+                    }),
+       "the placement of a start is among all");
   assumed_ = std::any_of(starts_.begin(), starts_.end(), [](const Start& s) { return s.assumed; });
 }
 
@@ -142,7 +147,9 @@ void ForecastRun::end_what_is_due() {
     const End end = ends_.top();
     ends_.pop();
     const state::Job* const job = state_.jobs().find(end.job);
-    if (job == nullptr || job->attempt != end.attempt) continue;
+    if (job == nullptr) continue;
+    must(end.attempt <= job->attempt, "an end is of an attempt that has begun");
+    if (job->attempt != end.attempt) continue;
     if (end.assumed) {
       assumed_.now = true;
       for (const state::Pod& pod : job->pods) {

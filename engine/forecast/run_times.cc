@@ -40,7 +40,10 @@ class LastTwo {
       before = last;
       last = value;
     }
-    double mean() const { return before ? (*before + *last) / 2 : *last; }
+    double mean() const {
+      must(last.has_value(), "a mean is of some runs");
+      return before ? (*before + *last) / 2 : *last;
+    }
   };
   Values ran_, part_;
 };
@@ -130,6 +133,8 @@ RunTimes run_times(const State& s, const std::vector<EndedRun>& ended, TimeMs t)
   for (const auto& [id, job] : s.jobs().table().all()) {  // any order: each by itself
     if (job.state != JobState::kDone) out.emplace(id, run_time(s, templates, job, t));
   }
+  must(out.size() + s.jobs().sets().count(JobState::kDone) == s.jobs().table().all().size(),
+       "each job that is not done has a run time");
   return out;
 }
 

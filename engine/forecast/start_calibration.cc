@@ -87,6 +87,7 @@ std::optional<ExpectedStart> StartCalibration::started(JobId job, TimeMs t) {
   must(ratio > 0, "a ratio of two waits is above 0");
   ratios_.push_back(ratio);
   if (ratios_.size() > limits::kMaxCalibrationOutcomes) ratios_.pop_front();
+  must(ratios_.size() <= limits::kMaxCalibrationOutcomes, "outcomes are bounded");
   odds_.reset();
   if (!told.missed && t - told.at_ms > kMinuteMs)
     hit(t >= told.as.earliest_ms && t <= told.as.latest_ms);
@@ -109,7 +110,9 @@ const StartOdds& StartCalibration::odds() const {
   std::sort(sorted.begin(), sorted.end());
   const auto [low, high] = shortest(sorted, level_);
   must(low <= high, "a range has a low and a high end");
-  return out = {low, sorted[sorted.size() / 2], high, true};
+  const double middle = sorted[sorted.size() / 2];
+  must(low <= middle && middle <= high, "the middle is inside the range");
+  return out = {low, middle, high, true};
 }
 
 CalibrationRecord StartCalibration::record() const {

@@ -384,6 +384,7 @@ FleetPlan plan(const State& s, const PlanAsked& asked, const Forecast& forecast,
   must(columns > 0 && span >= 0, "a plan has columns and looks ahead");
   out.step_ms = std::max<DurationMs>(1, (span + columns - 1) / columns);
   out.until_ms = t + columns * out.step_ms;
+  must(out.until_ms > t && out.until_ms >= t + span, "a plan shows all of the time ahead");
   add_rows(domains_of(s, asked, nodes, out.from_ms, out.until_ms), asked, out);
   JobList(s, known, asked, out).add(shown(nodes, out.from_ms, out.until_ms));
   return out;

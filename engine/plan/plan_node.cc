@@ -29,6 +29,7 @@ class Pieces {
  public:
   void begin() { before_ = std::exchange(here_, {}); }
   void add(PlanPiece one) {
+    must(one.from_ms < one.to_ms, "a piece takes some time");
     if (one.milligpu <= 0) return;
     for (const std::size_t i : before_) {
       PlanPiece& piece = pieces_[i];

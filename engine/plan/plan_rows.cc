@@ -121,7 +121,10 @@ class Lanes {
   std::size_t lane_of(const PlanPiece& piece) const {
     const std::size_t kind = index_of(*piece.kind);
     const auto it = own_[kind].find(piece.job);
-    return it == own_[kind].end() ? shared_[kind] : it->second;
+    const std::size_t lane = it == own_[kind].end() ? shared_[kind] : it->second;
+    must(lane < lanes_.size() && lanes_[lane].kind == *piece.kind,
+         "a piece has a lane of its kind");
+    return lane;
   }
 
  private:

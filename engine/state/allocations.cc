@@ -122,6 +122,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
 }
 
 void Allocations::find_free_at(NodeId node) {
+  must(node.value < nodes_.size(), "a node with pods is known");
   TimeMs& free_at = nodes_[node.value].free_at;
   free_at = 0;
   for (const Job* const job : jobs_on(node)) free_at = std::max(free_at, job->run().end_ms);
@@ -135,6 +136,7 @@ void Allocations::add_to_node(const Job& job, std::uint32_t rank, NodeId node) {
   must(at == here.pods.end() || *at != place, "a pod takes one slot");
   here.jobs.insert(here.jobs.begin() + (at - here.pods.begin()), &job);
   here.pods.insert(at, place);
+  must(here.jobs.size() == here.pods.size(), "each pod on a node is of a job");
 }
 
 void Allocations::remove_from_node(const PodPlace& place, NodeId node) {
@@ -144,6 +146,7 @@ void Allocations::remove_from_node(const PodPlace& place, NodeId node) {
   must(at != here.pods.end() && *at == place, "a slot is on its node");
   here.jobs.erase(here.jobs.begin() + (at - here.pods.begin()));
   here.pods.erase(at);
+  must(here.jobs.size() == here.pods.size(), "each pod on a node is of a job");
 }
 
 void Allocations::end_changed(const Job& job) {

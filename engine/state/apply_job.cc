@@ -301,6 +301,7 @@ void State::on(const fact::PlaceLost& f) {
 
 // A starting job runs when no pod is left to bind.
 void State::run_if_bound(Job& job) {
+  must(job.ranks() <= job.pods.size(), "each rank has a pod");
   const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
   const bool all = std::none_of(job.pods.begin(), end, [](const Pod& p) {
     return p.state == PodState::kWaiting || p.state == PodState::kHeld;
@@ -375,6 +376,7 @@ void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::P
   // Was seen, or is expected.
   const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;
   if (!shape && lives && known) shape = use_single_pod(job, kept.shape);
+  must(rank < job.pods.size(), "a checkpoint has each pod of its job");
   jobs_.restore_pod(job, rank, kept, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now());

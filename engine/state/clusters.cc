@@ -115,6 +115,7 @@ void Clusters::apply(const fact::Reserved& f) {
 }
 
 fact::Reserved Reservation::as_fact() const {
+  must(!nodes.empty(), "a reservation has nodes");
   fact::Reserved f{job, {}, start_ms, estimated, cause, made_ms, late};
   for (const NodeId node : nodes) f.nodes.push_back({node});
   return f;
@@ -145,6 +146,7 @@ bool Clusters::reserve_no_longer(JobId id) {
   const auto found = find_of(all, id);
   if (found == all.end()) return false;
   all.erase(found);
+  must(find_of(all, id) == all.end(), "a job has one reservation");
   return true;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/state/leap.h"
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak::state {
 
@@ -15,12 +16,14 @@ void Leap::apply(const fact::TimeLeapt& f) {
     *this = Leap();
     return;
   }
+  must(f.from_ms < f.to_ms && f.to_ms >= to_ms_, "a leap goes forward in time");
   if (!is_open()) from_ms_ = f.from_ms;
   to_ms_ = f.to_ms;
 }
 
 void Leap::charged(std::uint64_t charged, const LedgerRow& row) {
   const bool over = is_open() && row.from_ms < to_ms_ && row.to_ms > from_ms_;
+  must(charged != 0, "a row over a leap has the number of its fact");
   if (over && row.corrects == 0 && rows_.size() < limits::kMaxLeapRows) {
     rows_.push_back({charged, row});
   }

@@ -48,7 +48,10 @@ class LogPosition {
     advance(fact_ms);
   }
   // Sets the number of the last fact that a checkpoint stands for.
-  void set_seq(std::uint64_t seq) { seq_ = seq; }
+  void set_seq(std::uint64_t seq) {
+    must(seq >= seq_, "the number of the last fact never goes back");
+    seq_ = seq;
+  }
   // Raises the version of the facts. A lower one is a broken promise.
   void set_version(std::uint32_t version) {
     must(version >= version_, "the fact version never goes back");

@@ -36,6 +36,7 @@ std::vector<NodeBackedOff> NodeBackoff::of_job(JobId job) const {
     std::copy_if(backoffs.begin(), backoffs.end(), std::back_inserter(out),
                  [&](const NodeBackedOff& b) { return b.job == job; });
   }
+  must(!out.empty(), "a job is remembered for what it was refused");
   return out;
 }
 
@@ -52,6 +53,7 @@ std::vector<RefusedNode> NodeBackoff::nodes_of(JobId job) const {
       refused.until_ms = std::max(refused.until_ms, b.until_ms);
     }
   }
+  must(!out.empty(), "a job is remembered for what it was refused");
   return out;
 }
 
@@ -74,6 +76,7 @@ std::vector<NodeBackedOff> NodeBackoff::ended(TimeMs now) const {
       if (b.until_ms <= now) out.push_back(b);
     }
   }
+  must(!out.empty(), "an end that is due is of a backoff");
   return out;
 }
 

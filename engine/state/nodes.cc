@@ -10,12 +10,13 @@ namespace subak::state {
 void NodeTimes::set(NodeId id, TimeMs at) {
   const auto known = times_.find(id);
   if (known != times_.end()) {
-    by_time_.erase({known->second, id});
+    must(by_time_.erase({known->second, id}) == 1, "a node is found by its time");
     times_.erase(known);
   }
   if (at == 0) return;
   times_.emplace(id, at);
   by_time_.insert({at, id});
+  must(by_time_.size() == times_.size(), "a node has one time");
 }
 
 TimeMs NodeTimes::of(NodeId id) const {
@@ -47,6 +48,7 @@ void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs si
   seen_since_.try_emplace(id, since);
   last_ = std::max(last_, id);
   lost_cliques_.set(id, clique_lost_ms);
+  must(seen_since_.size() == by_name_.size(), "each node has been seen since some time");
   ++version_;
 }
 
@@ -73,6 +75,7 @@ void Nodes::set_drain(NodeId id, const DrainTimes& times) {
   drain_ends_.set(id, planned ? 0 : times.until_ms);
   planned_ends_.erase(id);
   if (planned && times.until_ms != 0) planned_ends_.emplace(id, times.until_ms);
+  must(drain_times(id) == times, "a drain has the times that were set");
 }
 
 void Nodes::remove(ClusterId cluster, const std::string& name) {
@@ -82,6 +85,7 @@ void Nodes::remove(ClusterId cluster, const std::string& name) {
   must(seen_since_.erase(it->second) == 1, "a node has been seen");
   lost_cliques_.set(it->second, 0);
   by_name_.erase(it);
+  must(seen_since_.size() == by_name_.size(), "each node has been seen since some time");
   ++version_;
 }
 

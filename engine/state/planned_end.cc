@@ -37,6 +37,7 @@ bool trusts_limit(const State& s, const Job& job) {
 }
 
 TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms) {
+  must(job.time_limit_ms != 0, "only a job with a time limit ends by it");
   return started_ms + job.time_limit_ms + s.policy().time_limit_grace_ms;
 }
 
@@ -66,6 +67,7 @@ void State::plan_end(Job& job) {
   }
   const TimeMs started_ms = job.run().started_ms;
   const TimeMs end = state::planned_end(*this, job, started_ms, job.overruns);
+  must(end >= started_ms, "a job ends after it started");
   const bool asked = job.state == JobState::kEnding;
   TimeMs due = end;
   if (!asked && state::enforces_limit(*this, job)) due = state::limit_end(*this, job, started_ms);

@@ -26,6 +26,7 @@ RequestKey ActorRequests::key_of(std::string_view text) {
 }
 
 bool ActorRequests::is(std::size_t place, std::string_view text) const {
+  must(place < entries_.size(), "a number in use is of an entry");
   const Entry& entry = entries_[place];
   return entry.length == text.size() &&
          std::equal(text.begin(), text.end(),
@@ -33,6 +34,7 @@ bool ActorRequests::is(std::size_t place, std::string_view text) const {
 }
 
 std::string ActorRequests::text(std::size_t place) const {
+  must(place < entries_.size(), "a place is of a request that is remembered");
   const Entry& entry = entries_[place];
   const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(entry.text - text_begin_);
   return {begin, begin + static_cast<std::ptrdiff_t>(entry.length)};
@@ -62,6 +64,7 @@ bool ActorRequests::add(const RequestKey& key, const RememberedRequest& request)
   text_.insert(text_.end(), text.begin(), text.end());
   index_.insert(mix_bits(hashed), number_of(entries_.size() - 1),
                 [&](std::uint32_t number) { return mix_bits(entries_[place_of(number)].hash); });
+  must(entries_.size() < kNumbers, "numbers in use never collide");
   return true;
 }
 
@@ -102,6 +105,7 @@ void RequestLog::forget_old(TimeMs now) {
     if (one.size() > 0) oldest_ms_ = std::min(oldest_ms_, one.request(0).at_ms);
     at = one.size() == 0 ? actors_.erase(at) : std::next(at);
   }
+  must((size_ == 0) == actors_.empty(), "an actor is remembered for its requests");
 }
 
 void RequestLog::forget_of_largest() {

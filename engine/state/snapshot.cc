@@ -18,6 +18,8 @@ fact::MetersSnapshot::Meter snapshot_of(const DecayedMeter::State& s) {
 void snapshot_accounts(const AccountTree& tree, const FactSink& sink) {
   for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {  // parents have lower ids
     const AccountNode& node = tree.node(id);
+    must(node.id == id, "an account is found by its number");
+    must(id == kRootAccount || node.parent < id, "an account has a lower number than those below");
     if (node.removed) {
       sink(fact::AccountDeleted{id, {}, node.spec, node.parent, node.revision});
     } else if (id != kRootAccount || node.revision != 0) {

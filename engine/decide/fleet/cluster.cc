@@ -31,6 +31,7 @@ void replace_unused(Decision& d, const std::string& name, const std::string& by)
     return;
   }
   remove_cluster(d, unused->id, {d.input.actor, "never used; " + by + " takes its place", ""});
+  must(d.s.clusters().find(name) == nullptr, "a cluster that was replaced is gone");
 }
 
 // Adopts the running pods of namespaces that are enforced now: they become work of their accounts

@@ -88,6 +88,7 @@ void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   } else {
     spec.former_clique = old->clique;
   }
+  must(spec.clique.empty() != spec.former_clique.empty(), "a node is in its clique or has left it");
 }
 
 // The parts of a node that can affect a decision. It leaves out a label that renews itself (feature
@@ -296,6 +297,7 @@ void decide(Decision& d, const in::DrainNode& i) {
   const Drain drain{i.drained && from_ms == 0, {from_ms, i.until_ms}};
   if (drain_of(d, id) == drain) return;
   say_drain(d, id, drain, d.stamp(i.reason));
+  must(drain_of(d, id) == drain, "a node has the drain that was asked for");
   if (from_ms != 0) warn_who_stays(d, id, from_ms);
 }
 
@@ -398,6 +400,8 @@ void decide(Decision& d, const in::NodeSeen& i) {
   }
   if (auto error = check_room(d, *cluster, {&i.node, 1})) return d.refuse(*error, i.node.name);
   set_node(d, *cluster, i.node, {});
+  must(static_cast<bool>(d.s.nodes().find(cluster->id, i.node.name)),
+       "a node that was seen is known");
   d.tell(note::NodeListed{cluster->id, d.s.nodes().find(cluster->id, i.node.name)});
 }
 

@@ -92,6 +92,7 @@ state::Backoff next_backoff(const Decision& d, const state::Job& job) {
   must(next.times > 0, "the number of refusals is bounded by their waits");
   next.until_ms =
       d.s.now() + length_ms(next.times, limits::kFirstBackoffMs, limits::kLongestBackoffMs);
+  must(next.until_ms > d.s.now(), "a job that is refused waits for a while");
   return next;
 }
 
@@ -119,6 +120,7 @@ void retry(Decision& d, JobId id) {
   const state::Job& job = d.s.jobs().at(id);
   const bool waits = job.is_backed_off();
   if (job.backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+  must(job.backoff == nullptr, "a job that is tried again is not backed off");
   if (waits) end_wait(d, job);
 }
 

@@ -80,7 +80,10 @@ bool follows_owner(const PodRecord& pod) { return pod.size_of_owner || pod.repla
 std::uint32_t size_now(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (!follows_owner(pod) || pod.gang_size == 0) return pod.gang_size;
   const std::size_t apart = d.s.jobs().gangs().apart(cluster, job_name_of(pod), pod.owner).size();
-  return pod.gang_size > apart ? pod.gang_size - static_cast<std::uint32_t>(apart) : 1;
+  const std::uint32_t size =
+      pod.gang_size > apart ? pod.gang_size - static_cast<std::uint32_t>(apart) : 1;
+  must(size > 0 && size <= pod.gang_size, "the rest of a gang is a part of it");
+  return size;
 }
 
 // Gives a waiting gang the size that this pod reports.

@@ -28,6 +28,7 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
   created.priority = gang.priority;
   created.time_limit_ms = gang.time_limit_ms;
   created.submit_ms = gang.submit_ms;
+  must(static_cast<bool>(gang.pod_origin), "a gang of pods has an owner");
   created.owner = gang.pod_origin->owner;
   created.account = gang.pod_origin->account;
   created.user = gang.pod_origin->user;

@@ -29,6 +29,7 @@ void Job::drop_empty_ranks() {
 }
 
 const Pod* Job::disputing() const {
+  must(ranks() <= pods.size(), "each rank has a pod");
   const auto end = pods.begin() + static_cast<std::ptrdiff_t>(ranks());
   const auto it = std::find_if(pods.begin(), end, [](const Pod& p) {
     return p.state == PodState::kWaiting && !p.dispute.empty();

@@ -63,6 +63,7 @@ GangRequest gathered_request(const Fleet& fleet, const Job& job) {
   for (const Pod& pod : std::span(job.pods).first(job.ranks())) {
     if (pod.shape) append(request.groups, 1, shape_of(fleet, pod));
   }
+  must(request.pods() <= job.ranks(), "a gang asks for no more pods than it has ranks");
   return request;
 }
 

@@ -25,6 +25,7 @@ const std::string& Lists::known_as(ClusterId id) const {
 }
 
 void Lists::heard(ClusterId id, TimeMs at) {
+  must(static_cast<bool>(id), "a cluster that is heard is known");
   TimeMs& last = heard_[id];
   last = std::max(last, at);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "core/must.h"
 
@@ -37,6 +38,7 @@ NodeUse NonGpuPods::use_of(NodeId node) const {
   const auto pods = on_node_.find(node);
   if (pods == on_node_.end()) return use;
   for (const auto& [key, shape] : pods->second) add(use, shape);
+  must(std::cmp_equal(use.pods, pods->second.size()), "each pod takes one pod slot");
   std::sort(use.host_ports.begin(), use.host_ports.end(), [](const HostPort& a, const HostPort& b) {
     return std::tie(a.port, a.protocol, a.host_ip) < std::tie(b.port, b.protocol, b.host_ip);
   });
@@ -63,7 +65,9 @@ void NonGpuPods::gone(ClusterId cluster, const std::string& uid) {
 void NonGpuPods::drop_node(NodeId node) {
   const auto pods = on_node_.find(node);
   if (pods == on_node_.end()) return;
-  for (const auto& [key, shape] : pods->second) nodes_.erase(key);
+  for (const auto& [key, shape] : pods->second) {
+    must(nodes_.erase(key) == 1, "a pod is on its node");
+  }
   on_node_.erase(pods);
 }
 
