@@ -300,7 +300,7 @@ void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
   d.emit(fact::PlaceLost{id, rank, cause});
   d.act_on(id);  // if its gate is open it may still go there
   must(rank >= job.pods.size() || !job.pods[rank].holds_slot(),
-       "a pod that lost its place has none");
+       "a pod without a place holds no GPU");
   finish_if_over(d, id);
 }
 
