@@ -7,6 +7,7 @@ namespace subak {
 Trial::Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods)
     : rooms_(rooms), scene_(scene), slots_(pods) {
   rooms_.begin(scene.fleet.nodes.size());
+  placed_.reserve(pods);
 }
 
 Trial::~Trial() { rooms_.end(); }
