@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "tests/oracle/oracle_text.h"
+
 namespace subak::sim {
 namespace {
 
 constexpr std::size_t kMostMistakes = 20;
-
-std::string name(JobId id, std::uint32_t rank) {
-  return text::job_id_text(id) + "/" + std::to_string(rank);
-}
 
 }  // namespace
 

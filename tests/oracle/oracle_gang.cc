@@ -2,11 +2,10 @@
 #include <algorithm>
 
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
 namespace {
-
-std::string name(JobId id) { return text::job_id_text(id); }
 
 bool waits(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;

@@ -6,13 +6,10 @@
 #include <tuple>
 
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
 namespace {
-
-std::string name(JobId id, std::uint32_t rank) {
-  return text::job_id_text(id) + "/" + std::to_string(rank);
-}
 
 // True if the node could hold some pod of the gang if it were empty.
 bool could_serve(const NodeSpec& n, const GangRequest& gang) {

@@ -6,13 +6,10 @@
 
 #include "core/limits.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
 namespace {
-
-constexpr TimeMs kNeverEnds = limits::kMaxTimeMs;
-
-std::string name(JobId id) { return text::job_id_text(id); }
 
 bool keeps(const fact::Reserved& r, NodeId node) {
   return std::any_of(r.nodes.begin(), r.nodes.end(), [&](const auto& k) { return k.node == node; });

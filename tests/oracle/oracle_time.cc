@@ -4,16 +4,9 @@
 
 #include "core/limits.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
-namespace {
-
-constexpr TimeMs kNeverEnds = limits::kMaxTimeMs;
-
-std::string name(JobId id) { return text::job_id_text(id); }
-
-}  // namespace
-
 bool Oracle::enforced(const Job& j) const {
   if (!is_ours(j) || j.limit == 0) return false;
   for (AccountId id = j.leaf; id && id != kUnassigned;) {
