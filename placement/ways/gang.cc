@@ -209,7 +209,8 @@ bool together(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
 bool segment(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const Topology topology = a.query().topology;
   if (topology == Topology::kAny || topology == Topology::kNode) return together(a, bounds, runs);
-  if (std::none_of(runs.begin(), runs.end(), without_gpu)) return together(a, bounds, runs);
+  const bool all_with = std::none_of(runs.begin(), runs.end(), without_gpu);
+  if (all_with && !runs.empty()) return together(a, bounds, runs);
   Runs with, without;
   for (const Run& r : runs) (without_gpu(r) ? without : with).push_back(r);
   const std::size_t mark = a.trial().mark();
