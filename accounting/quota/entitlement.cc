@@ -177,7 +177,8 @@ std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
     Binding binding{BindingKind::kLend, quota.largest(tree.nodes()), product, need, need - taken};
     binding.used = idle;
     binding.most = quota.total();
-    binding.any_product = product == kOfAny;
+    // Quota by name may cover the demand on another product.
+    binding.any_product = product == kOfAny && !tree.quota_sums().names_products();
     return binding;
   }
   return std::nullopt;
