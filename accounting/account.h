@@ -96,7 +96,7 @@ Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_
 // The GPUs that an account holds, by product, with their sums. No amount is ever negative.
 class Holdings {
  public:
-  // Reserved and not yet bound.
+  // Reserved and not yet bound, or claimed (AccountNode::claimed).
   MilliGpu held() const { return held_; }
   // Bound to nodes.
   MilliGpu running() const { return running_; }
@@ -257,6 +257,9 @@ struct alignas(64) AccountNode {
   alignas(64) AccountMeters meters;
   // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
+  // The part of `holdings` that is only claimed: it counts for every rule and for the order, and no
+  // meter runs. By product, each amount above 0; part of what is held.
+  std::vector<std::pair<ProductId, MilliGpu>> claimed;
   // From its spec, parsed once for each edit.
   Lending lending;
   // Live ones, by id.

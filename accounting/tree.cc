@@ -42,10 +42,17 @@ Amounts quota_of_children(const AccountTree& tree, const AccountNode& parent) {
 }
 
 // Returns the allocation that the node's quota does not cover: the rate of its surplus.
+// What the account holds and is metered for.
+MilliGpu metered(const AccountNode& node) { return node.alloc() - sum_of(node.claimed); }
+
+// The part of that which its quota does not cover.
 MilliGpu beyond_quota(const AccountNode& node) {
   if (node.quota.empty()) [[likely]]
-    return node.alloc();
-  return uncovered(node.quota, node.holdings.levels(), {});
+    return metered(node);
+  if (node.claimed.empty()) return uncovered(node.quota, node.holdings.levels(), {});
+  std::vector<ProductLevel> levels(node.holdings.levels().begin(), node.holdings.levels().end());
+  for (ProductLevel& level : levels) level.held -= amount_of(node.claimed, level.product);
+  return uncovered(node.quota, levels, {});
 }
 
 void check_account(const AccountTree& tree, const AccountNode& n) {
@@ -71,7 +78,7 @@ void check_account(const AccountTree& tree, const AccountNode& n) {
   assert(quota == n.quota_total);
   if (n.spec.quota.empty()) assert(n.quota == quota_of_children(tree, n));
   for (const std::string& name : n.spec.namespaces) assert(tree.names().owner_of(name) == n.id);
-  assert(n.meters.usage_rate() == n.alloc());
+  assert(n.meters.usage_rate() == metered(n));
   assert(n.meters.surplus_rate() == beyond_quota(n));
 }
 
@@ -280,15 +287,38 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
     must(node.alloc() >= below, "an account has what those below it have");
     below = node.alloc();
     if (delta != 0) node.meters.set_surplus_rate(clock_, beyond_quota(node), instant);
-    must(node.meters.usage_rate() == node.alloc(), "what is held is metered");
+    must(claimed_ != 0 || node.meters.usage_rate() == node.alloc(), "what is held is metered");
     id = node.parent;
   }
   if (delta != 0) quota_sums_.changed(nodes_, leaf, product);
 }
 
+void AccountTree::claim(AccountId leaf, ProductId product, MilliGpu amount) {
+  if (amount == 0) return;
+  for (AccountId id = leaf; id; id = at(id).parent) {
+    AccountNode& node = at(id);
+    must(!node.removed, "a removed account claims nothing");
+    ++node.changes;
+    node.holdings.change(product, amount, 0);
+    const auto at_product = std::find_if(node.claimed.begin(), node.claimed.end(),
+                                         [&](const auto& entry) { return entry.first == product; });
+    if (at_product == node.claimed.end()) {
+      must(amount >= 0, "a claim ends that began");
+      node.claimed.emplace_back(product, amount);
+    } else if ((at_product->second += amount) == 0) {
+      node.claimed.erase(at_product);
+    } else {
+      must(at_product->second > 0, "a claim ends that began");
+    }
+  }
+  claimed_ += amount;
+  must(claimed_ >= 0, "a claim ends that began");
+  quota_sums_.changed(nodes_, leaf, product);
+}
+
 void AccountTree::restore_meters(AccountId id, const AccountMeters::State& meters) {
   AccountNode& node = at(id);
-  must(meters.usage.rate == node.alloc(), "what is held is metered");
+  must(meters.usage.rate == metered(node), "what is held is metered");
   must(meters.surplus.rate >= 0 && meters.surplus.rate <= meters.usage.rate,
        "a surplus is a part of the usage");
   ++node.changes;
@@ -307,7 +337,7 @@ void AccountTree::restart_meters(DurationMs half_life_ms, TimeMs now) {
   }
   edited_.push_back(kRootAccount);
   const AccountNode& root = node(kRootAccount);
-  must(root.meters.usage_rate() == root.alloc(), "what is held is metered");
+  must(root.meters.usage_rate() == metered(root), "what is held is metered");
 }
 
 void AccountTree::check_invariants() const {

@@ -120,6 +120,10 @@ class AccountTree {
   // if an end was reported late. Usage is exact then too; surplus changes as of that last change.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
+  // Begins or ends (a negative amount) a claim: GPUs that are promised to a job and that others
+  // still hold. They count as held on the whole path, and no meter changes.
+  void claim(AccountId leaf, ProductId product, MilliGpu amount);
+
   // Sums about the quota of other accounts. Their functions read nodes().
   const QuotaSums& quota_sums() const { return quota_sums_; }
   const std::vector<AccountNode>& nodes() const { return nodes_; }  // by id, with gaps
@@ -184,6 +188,7 @@ class AccountTree {
   AccountNames names_;
   std::vector<AccountId> edited_;  // as edited_since() tells
   QuotaSums quota_sums_;
+  MilliGpu claimed_ = 0;  // by all accounts
 };
 
 }  // namespace subak

@@ -1,0 +1,65 @@
+#include "accounting/quota/without.h"
+
+#include <algorithm>
+
+#include "core/must.h"
+
+namespace subak {
+
+void WithoutHoldings::remove(AccountId leaf, ProductId product, MilliGpu amount) {
+  must(amount >= 0, "a job holds no less than nothing");
+  if (amount == 0) return;
+  for (AccountId id = leaf; id; id = tree_.node(id).parent) {
+    const auto [at, fresh] = accounts_.try_emplace(id);
+    Account& account = at->second;
+    if (fresh) {
+      const auto now = tree_.node(id).holdings.levels();
+      account.levels.assign(now.begin(), now.end());
+      account.alloc = tree_.node(id).alloc();
+    }
+    const auto level = std::find_if(account.levels.begin(), account.levels.end(),
+                                    [&](const ProductLevel& l) { return l.product == product; });
+    must(level != account.levels.end() && level->total() >= amount, "what goes is held");
+    const MilliGpu running = std::min(level->running, amount);
+    level->running -= running;
+    level->held -= amount - running;
+    account.alloc -= amount;
+  }
+  const auto sum = std::find_if(gone_.begin(), gone_.end(),
+                                [&](const ProductDemand& d) { return d.first == product; });
+  if (sum == gone_.end()) {
+    gone_.emplace_back(product, amount);
+  } else {
+    sum->second += amount;
+  }
+}
+
+std::span<const ProductLevel> WithoutHoldings::levels(AccountId id) const {
+  const auto at = accounts_.find(id);
+  if (at == accounts_.end()) return tree_.node(id).holdings.levels();
+  return at->second.levels;
+}
+
+MilliGpu WithoutHoldings::alloc(AccountId id) const {
+  const auto at = accounts_.find(id);
+  return at == accounts_.end() ? tree_.node(id).alloc() : at->second.alloc;
+}
+
+MilliGpu WithoutHoldings::borrowed(AccountId id, ProductId product) const {
+  const auto& quota = tree_.node(id).quota;
+  const MilliGpu beyond = uncovered(quota, levels(id), {});
+  const MilliGpu here = held_of(levels(id), product) - amount_of(quota, product);
+  return std::clamp<MilliGpu>(here, 0, beyond);
+}
+
+std::optional<Binding> WithoutHoldings::first_binding(const Demand& demand, Asking asking) const {
+  for (AccountId id = demand.leaf; id; id = tree_.node(id).parent) {
+    Rules rules = rules_of(tree_.node(id));
+    rules.levels = levels(id);
+    rules.alloc = alloc(id);
+    if (auto binding = subak::first_binding(rules, demand.amounts, asking)) return binding;
+  }
+  return std::nullopt;
+}
+
+}  // namespace subak
