@@ -20,7 +20,7 @@ std::optional<Binding> first_rule(const State& s, AccountId leaf,
   if (auto binding = first_binding(s.tree(), {leaf, amounts}, asking)) return binding;
   if (s.tree().quota_sums().unlent().empty()) return std::nullopt;
   return unlent(s.tree(), {leaf, amounts},
-                [&](ProductId product) { return s.fleet().totals_of(product).idle; });
+                [&](ProductId product) { return totals_of(s.fleet(), product).idle; });
 }
 
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking) {
@@ -54,7 +54,7 @@ AccountId reach_of(const State& s, AccountId leaf, std::span<const ProductDemand
   std::vector<ProductDemand> installed;
   for (const auto& [product, amount] : amounts) {
     if (s.tree().quota_sums().promised_by_name(product) == 0) continue;
-    installed.emplace_back(product, s.fleet().totals_of(product).installed);
+    installed.emplace_back(product, totals_of(s.fleet(), product).installed);
   }
   return reach(s.tree(), {leaf, amounts}, installed);
 }
@@ -83,7 +83,7 @@ bool chooses_product(const State& s, const state::Job& job) {
 bool leaves_promised(const State& s, std::span<const ProductDemand> amounts) {
   return std::all_of(amounts.begin(), amounts.end(), [&](const ProductDemand& more) {
     const MilliGpu unused = s.tree().quota_sums().unused_by_name(more.first);
-    return unused == 0 || s.fleet().totals_of(more.first).idle - more.second >= unused;
+    return unused == 0 || totals_of(s.fleet(), more.first).idle - more.second >= unused;
   });
 }
 

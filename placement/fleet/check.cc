@@ -92,6 +92,7 @@ void check_reserved(const Fleet::Impl& impl) {
            "a hold reserves what follows from its node");
       if (h.kept_domain != kNoArea) ++kept[h.kept_domain];
     }
+    if (n->claims.domain != kNoArea) ++kept[n->claims.domain];
   }
   for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
     const Group& g = *impl.domains[d];

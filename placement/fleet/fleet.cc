@@ -92,8 +92,9 @@ std::uint64_t Fleet::description_version() const { return impl_->changes.descrip
 std::uint64_t Fleet::version() const { return impl_->changes.end(); }
 
 std::vector<ProductTotals> Fleet::totals() const { return impl_->totals.rows(); }
-NodeLevels Fleet::totals_of(ProductId product) const {
-  return product ? impl_->totals.of(products().name(product)) : impl_->totals.of_all();
+NodeLevels totals_of(const Fleet& fleet, ProductId product) {
+  const Totals& totals = fleet.impl().totals;
+  return product ? totals.of(fleet.products().name(product)) : totals.of_all();
 }
 std::uint64_t Fleet::totals_version() const { return impl_->totals.version(); }
 

@@ -20,6 +20,7 @@
 #include "core/quantity.h"
 #include "model/node.h"
 #include "model/request.h"
+#include "placement/gpus/node_claim.h"
 #include "placement/tables/least_costs.h"
 #include "placement/tables/owned.h"
 #include "placement/tables/products.h"
@@ -118,6 +119,11 @@ class Fleet {
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
 
+  // Sets what is claimed on the node; replaces what was claimed before. The claimants' requests are
+  // in use. No search gives out what a claim sets aside, not even to its claimant: claim_state()
+  // (placement/fleet/queries.h) says when the claimant may take its slots, once the claim is gone.
+  void set_claims(NodeId id, std::vector<NodeClaim> claims);
+
   // Sets the usage of non-GPU pods on the node that have no hold and are not in the bill. Replaces
   // the last value; dropped when the node goes. The node must be present.
   void set_others(NodeId id, const NodeUse& use);
@@ -162,9 +168,6 @@ class Fleet {
   NodeLevels levels(NodeId id) const;
   // By cluster, then product.
   std::vector<ProductTotals> totals() const;
-  // Returns the sum of the totals of one product in all clusters; none: of all products. O(rows of
-  // totals()).
-  NodeLevels totals_of(ProductId product) const;
   // Differs after every change of totals(), and of largest_node_gpus() (placement/fleet/views.h).
   std::uint64_t totals_version() const;
 
@@ -177,5 +180,9 @@ class Fleet {
  private:
   Owned<Impl> impl_;
 };
+
+// Returns the sum of the totals of one product in all clusters; none: of all products. O(rows of
+// Fleet::totals()).
+NodeLevels totals_of(const Fleet& fleet, ProductId product);
 
 }  // namespace subak

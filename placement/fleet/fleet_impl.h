@@ -11,6 +11,7 @@
 #include "placement/fleet/groups.h"
 #include "placement/fleet/whole_domains.h"
 #include "placement/gpus/load.h"
+#include "placement/gpus/node_claim.h"
 #include "placement/gpus/room.h"
 #include "placement/tables/backoffs.h"
 #include "placement/tables/change_log.h"
@@ -20,6 +21,13 @@
 #include "placement/tables/totals.h"
 
 namespace subak {
+
+// The claims on one node.
+struct NodeClaims {
+  std::vector<NodeClaim> all;
+  // The clique that those of exclusive gangs reserve; kNoArea: none. The node counts it once.
+  DomainIndex domain = kNoArea;
+};
 
 // All that the fleet stores of one node, gone ones included. Only the methods of Fleet::Impl write
 // it.
@@ -47,6 +55,8 @@ struct NodeState {
 
   // What it holds.
   Load load;
+  // What is claimed there for queued jobs.
+  NodeClaims claims;
   // What its configuration strands, in milli-GPU (NodeBooks).
   MilliGpu stranded = 0;
 
@@ -155,6 +165,12 @@ struct Fleet::Impl {
   void note_computing(const NodeState& node);
 
   const Shape& shape(ShapeId id) const { return shapes[id]; }
+  // Returns the node's room with this load, which a snapshot may have, beside what is claimed
+  // there. `kept`, `unhealthy_free`: as fill_left().
+  void fill_room(const NodeState& node, const Load& load, GpuMask kept, MilliGpu* unhealthy_free,
+                 Room& room) const;
+  // The shapes of pods, for with_claims().
+  PodShapeOf pod_shapes() const;
 
   // ways/exclusive.cc: returns how far an nvlink-exclusive gang's domain reaches, seen from one of
   // its nodes.

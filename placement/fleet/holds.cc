@@ -1,8 +1,10 @@
 // take(), give(), and the slots of pods whose node is already known.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "core/must.h"
+#include "placement/fleet/compute_domains.h"
 #include "placement/fleet/fleet_impl.h"
 #include "placement/fleet/queries.h"
 #include "placement/fleet/replacement_nodes.h"
@@ -132,6 +134,132 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   must(n.levels.allocated == before.allocated - slot.milligpu, "what is released is free");
   if (kept != kNoArea && impl_->domains.hold_whole(kept, false) == 0) refresh_domain(*impl_, kept);
   impl_->freed.add();
+}
+
+void Fleet::set_claims(NodeId id, std::vector<NodeClaim> claims) {
+  NodeState& n = impl_->at(id);
+  if (n.claims.all == claims) return;
+  DomainIndex domain = kNoArea;
+  for (const NodeClaim& claim : claims) {
+    for (const NodeClaim::Slot& s : claim.slots) {
+      must(s.slot.node == id, "a node's claims are on the node");
+      const Hold hold{claim.claimant, claim.shape, s.rank, s.slot, 0, kNoArea};
+      const DomainIndex kept = impl_->keep_of(hold, n).domain;
+      if (kept != kNoArea) domain = kept;
+    }
+  }
+  const DomainIndex before = std::exchange(n.claims.domain, domain);
+  n.claims.all = std::move(claims);
+  impl_->refresh(id);
+  if (domain != kNoArea) impl_->domains.hold_whole(domain, true);
+  if (before != kNoArea) impl_->domains.hold_whole(before, false);
+  if (domain != before) {
+    for (const DomainIndex d : {domain, before}) {
+      if (d != kNoArea) refresh_domain(*impl_, d);
+    }
+  }
+  impl_->freed.add();
+}
+
+namespace {
+
+// True if the pod can take exactly this slot of the room.
+bool can_take(const NodeSpec& spec, const Room& room, const PodShape& pod, const PodSlot& slot) {
+  if (!fits(spec, room, pod, slot.gpu_mask == 0 ? kAllGpus : slot.gpu_mask)) return false;
+  if (pod.kind == GpuKind::kWhole) return (slot.gpu_mask & ~room.whole) == 0;
+  const int gpus = std::popcount(slot.gpu_mask);
+  int i = 0;
+  for (GpuMask m = slot.gpu_mask; m != 0; m &= m - 1, ++i) {
+    const auto gpu = static_cast<std::size_t>(std::countr_zero(m));
+    const MilliGpu free = gpu < room.gpu_free.size() ? room.gpu_free[gpu] : 0;
+    if (free < share_of_gpu(pod, slot, i, gpus)) return false;
+  }
+  return true;
+}
+
+// True if the claimant's ComputeDomain has the node to itself, and its NVLink domain as far as the
+// rules say; `gone`: without the victims.
+bool is_alone(const Fleet::Impl& impl, const NodeState& n, const NodeClaim& claim, bool gone) {
+  const bool gpus = std::any_of(claim.slots.begin(), claim.slots.end(),
+                                [](const NodeClaim::Slot& s) { return s.slot.milligpu > 0; });
+  if (!gpus || !impl.shape(claim.shape).request().terms.compute_domain || n.home() == kNoArea)
+    return true;
+  const auto counts = [&](JobId job) {
+    const bool victim = std::binary_search(claim.victims.begin(), claim.victims.end(), job);
+    return job != claim.claimant && !(gone && victim);
+  };
+  const std::vector<JobId>& jobs = impl.domains[n.home()]->computing;
+  const auto others = std::count_if(jobs.begin(), jobs.end(), counts);
+  const std::uint32_t most = impl.whole.rules().clique_gangs;
+  if (most > 0 && others >= std::int64_t{most}) return false;
+  return std::none_of(n.load.holds.begin(), n.load.holds.end(), [&](const Hold& h) {
+    return counts(h.owner) && uses_compute_domain(impl, h);
+  });
+}
+
+// True if all slots of the claim fit on the node beside this load.
+bool claim_fits(const Fleet::Impl& impl, const NodeState& n, const NodeClaim& claim,
+                const Load& load, GpuMask kept) {
+  const PodShapeOf shape_of = impl.pod_shapes();
+  const Load others = with_claims(load, n.claims.all, claim.claimant, shape_of);
+  Room room = left_on(n.spec, n.empty, others, kept, impl.headroom, nullptr);
+  // Pods without GPUs leave something beside GPUs that are free, so they come last.
+  const auto all_fit = [&](bool with_gpus) {
+    return std::all_of(claim.slots.begin(), claim.slots.end(), [&](const NodeClaim::Slot& s) {
+      const PodShape& pod = shape_of(claim.shape, s.rank);
+      if ((pod.kind != GpuKind::kNone) != with_gpus) return true;
+      if (!can_take(n.spec, room, pod, s.slot)) return false;
+      consume(n.spec, room, pod, s.slot);
+      return true;
+    });
+  };
+  return all_fit(true) && all_fit(false);
+}
+
+// The GPUs that others than the claimant reserve on the node, beside the victims if they are
+// `gone`.
+GpuMask kept_by_others(const Fleet::Impl& impl, const NodeState& n, const NodeClaim& claim,
+                       bool gone) {
+  if (n.spare) return kAllGpus;
+  const auto counts = [&](const Hold& h) {
+    return !gone || !std::binary_search(claim.victims.begin(), claim.victims.end(), h.owner);
+  };
+  GpuMask kept = 0;
+  for (const Hold& h : n.load.holds) {
+    if (counts(h)) kept |= h.kept;
+  }
+  if (n.home() == kNoArea || impl.domains[n.home()]->kept == 0) return kept;
+  bool others = false;
+  impl.domains[n.home()]->each_wired([&](NodeIndex m) {
+    const NodeState& there = *impl.nodes[m];
+    for (const Hold& h : there.load.holds) others |= h.kept_domain == n.home() && counts(h);
+    for (const NodeClaim& c : there.claims.all) {
+      others |= there.claims.domain == n.home() && c.claimant != claim.claimant;
+    }
+  });
+  return others ? kAllGpus : kept;
+}
+
+}  // namespace
+
+ClaimState claim_state(const Fleet& fleet, JobId claimant, std::span<const NodeId> nodes) {
+  ClaimState state = ClaimState::kFree;
+  for (const NodeId id : nodes) {
+    const NodeState& n = fleet.impl().at(id);
+    const auto claim = std::find_if(n.claims.all.begin(), n.claims.all.end(),
+                                    [&](const NodeClaim& c) { return c.claimant == claimant; });
+    must(claim != n.claims.all.end(), "a claim is on its nodes");
+    if (!n.open()) return ClaimState::kLost;
+    if (is_alone(fleet.impl(), n, *claim, false) &&
+        claim_fits(fleet.impl(), n, *claim, n.load, kept_by_others(fleet.impl(), n, *claim, false)))
+      continue;
+    const Load gone = without_jobs(n.load, claim->victims, fleet.impl().pod_shapes());
+    if (!is_alone(fleet.impl(), n, *claim, true) ||
+        !claim_fits(fleet.impl(), n, *claim, gone, kept_by_others(fleet.impl(), n, *claim, true)))
+      return ClaimState::kLost;
+    state = ClaimState::kWaits;
+  }
+  return state;
 }
 
 void Fleet::set_others(NodeId id, const NodeUse& use) {

@@ -100,11 +100,27 @@ void Fleet::Impl::enter(NodeState& n) {
   topology.count(n.spec, 1);
 }
 
+PodShapeOf Fleet::Impl::pod_shapes() const {
+  return [this](ShapeId id, std::uint32_t rank) -> const PodShape& {
+    return *shape(id).pods_of(rank).shape;
+  };
+}
+
+void Fleet::Impl::fill_room(const NodeState& n, const Load& load, GpuMask kept,
+                            MilliGpu* unhealthy_free, Room& room) const {
+  if (n.claims.all.empty())
+    return fill_left(n.spec, n.empty, load, kept, headroom, unhealthy_free, room);
+  const Load claimed = with_claims(load, n.claims.all, JobId(), pod_shapes());
+  fill_left(n.spec, n.empty, claimed, kept, headroom, nullptr, room);
+  if (unhealthy_free == nullptr) return;
+  left_on(n.spec, n.empty, load, kept, headroom, unhealthy_free);  // claims are idle, not unusable
+}
+
 void Fleet::Impl::refresh(NodeId id) {
   NodeState& n = at(id);
   MilliGpu unhealthy_free = 0;
   if (n.present) {
-    fill_left(n.spec, n.empty, n.load, kept_gpus(*this, n), headroom, &unhealthy_free, n.room);
+    fill_room(n, n.load, kept_gpus(*this, n), &unhealthy_free, n.room);
   } else {
     n.room = Room{};
   }

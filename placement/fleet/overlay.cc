@@ -125,7 +125,9 @@ class Making {
     must(n.home() != kNoArea, "a present node is in a domain");
     const bool kept_all = kept_holds(n.home()) > 0 || replacement_nodes_.contains(i);
     const GpuMask kept_gpus = kept_all ? kAllGpus : load.kept();
-    return left_on(n.spec, n.empty, load, kept_gpus, fleet_.headroom, nullptr);
+    Room room;
+    fleet_.fill_room(n, load, kept_gpus, nullptr, room);
+    return room;
   }
 
   const Fleet::Impl& fleet_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/ids.h"
@@ -23,6 +24,19 @@ MilliGpu slot_milligpu(const Fleet& fleet, ShapeId shape, std::uint32_t rank, No
 PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
 // True if the holds on the node are more than it has. False if it was never seen.
 bool over_allocated(const Fleet& fleet, NodeId node);
+
+// --- claims --------------------------------------------------------------------------------------
+// Whether a claimant can take the slots that are claimed for it (Fleet::set_claims).
+enum class ClaimState {
+  // All are free, now.
+  kFree,
+  // They will be, once the victims have ended.
+  kWaits,
+  // They will not: a node is closed or gone, or another holds what is claimed.
+  kLost,
+};
+// `nodes`: all nodes with a part of the claim.
+ClaimState claim_state(const Fleet& fleet, JobId claimant, std::span<const NodeId> nodes);
 
 // --- NVLink domains ------------------------------------------------------------------------------
 // Returns the number of the NVLink domain that the node is wired to; a node by itself is one too.

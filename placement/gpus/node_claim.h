@@ -1,0 +1,47 @@
+// GPUs of one node that are claimed for a queued job: promised to it, and held by others until they
+// end. Private to placement, but for struct NodeClaim.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "model/request.h"
+
+namespace subak {
+
+struct Load;
+
+// The part of one job's claim that is on one node. What the victims of the claim still hold there
+// counts once; what they have given back is set aside for the claimant.
+struct NodeClaim {
+  // One pod of the claimant: its index in the request, and the slot that it will take.
+  struct Slot {
+    std::uint32_t rank = 0;
+    PodSlot slot;
+    friend bool operator==(const Slot&, const Slot&) = default;
+  };
+  // The job that the GPUs are for, and its request.
+  JobId claimant;
+  ShapeId shape;
+  // Ascending by rank; all on this node.
+  std::vector<Slot> slots;
+  // The jobs that end for it; ascending. Each is a victim of one claim.
+  std::vector<JobId> victims;
+  friend bool operator==(const NodeClaim&, const NodeClaim&) = default;
+};
+
+// Returns the shape of the pod at this rank of a request.
+using PodShapeOf = std::function<const PodShape&(ShapeId, std::uint32_t)>;
+
+// Returns the load as it counts for all jobs but the claimants: with that part of each claim added
+// which its victims do not hold any more. `leave_out`: a claimant whose claim does not count.
+// O(holds x victims).
+Load with_claims(const Load& load, std::span<const NodeClaim> claims, JobId leave_out,
+                 const PodShapeOf& shape_of);
+// Returns the load without the holds of these jobs; ascending.
+Load without_jobs(const Load& load, std::span<const JobId> jobs, const PodShapeOf& shape_of);
+
+}  // namespace subak
