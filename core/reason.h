@@ -57,11 +57,13 @@ enum class ReasonToken : std::uint8_t {
   kUnschedulable,
   // A pod of the job has no rank, since its gang has enough pods.
   kBeyondGangSize,
+  // GPUs are claimed for it, and jobs beyond their quota still hold them.
+  kWaitingForPreemptedWorkloads,
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 19> names{"next",
+  static constexpr std::array<std::string_view, 20> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -79,7 +81,8 @@ struct EnumText<ReasonToken> {
                                                           "Outranked",
                                                           "PendingEvaluation",
                                                           "Unschedulable",
-                                                          "BeyondGangSize"};
+                                                          "BeyondGangSize",
+                                                          "WaitingForPreemptedWorkloads"};
 };
 
 // The order of reasons: first what is wrong with the job or forbids it, then the structure of the
@@ -96,6 +99,7 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kNoMatchingFlavor,
     ReasonToken::kExceedsFleet,
     ReasonToken::kExceedsMaxQuota,
+    ReasonToken::kWaitingForPreemptedWorkloads,
     ReasonToken::kWaitingForQuota,
     ReasonToken::kMigGeometry,
     ReasonToken::kWaitingForCapacity,

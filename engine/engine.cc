@@ -12,6 +12,7 @@
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/requested.h"
+#include "engine/derive/claims.h"
 #include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
 #include "engine/derive/order.h"
@@ -300,6 +301,10 @@ std::optional<std::vector<ShadowRow>> Engine::shadow_queue(const View& view,
   decide::ShadowQueue* const shadow = impl_->shadow_queue(view);
   if (shadow == nullptr) return std::nullopt;
   return shadow->rows(account, begin, most);
+}
+
+std::vector<ClaimRow> Engine::claims(std::string_view account) const {
+  return derive::claim_rows(impl_->state, account);
 }
 
 std::optional<Explanation> Engine::explain(JobId id, TimeMs t,

@@ -151,6 +151,8 @@ class Engine {
   // call does not compute the order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
+  // The claims for jobs at or below the account, in the order in which they were made. Empty: all.
+  std::vector<ClaimRow> claims(std::string_view account) const;
   // Only the reasons of a job that waits or has more pods than ranks. Empty for other jobs.
   // `position` in the order; 0: not known. Does not look at the queue: O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;

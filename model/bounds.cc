@@ -108,6 +108,7 @@ constexpr std::array kOwnRows{
     Row{"rank", "", -1, kPods - 1},
     Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // a rank only gives an order
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
+    Row{"reclaim_min_run_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"replaces", "", 0, kName},
     Row{"replicas", "", 0, kMilliPerGpu},
     Row{"request_id", "", 0, kName},
@@ -148,8 +149,7 @@ constexpr std::size_t number_wishes() {
   return count;
 }
 
-// Sorted by field, and of one name by `within`.
-constexpr auto kTable = [] {
+constexpr auto kTable = [] {  // sorted by field, and of one name by `within`
   std::array<Row, kOwnRows.size() + number_wishes()> rows{};
   auto* end = std::copy(kOwnRows.begin(), kOwnRows.end(), rows.begin());
   each_wish([&]<class T>(const Wish<T>& wish) {

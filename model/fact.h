@@ -24,6 +24,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "model/fact_claim.h"
 #include "model/fact_job.h"
 #include "model/fact_snapshot.h"
 #include "model/input.h"
@@ -429,7 +430,7 @@ using Kinds = std::variant<
     NodeBilled, MetersSnapshot, LedgerSnapshot, JobSnapshot, RequestSnapshot, CountersSnapshot,
     NodeBackedOff, Finalized, ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated,
     PodGated, GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
-    JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized>;
+    JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized, Claimed>;
 
 // One fact of any kind, used like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.
@@ -449,10 +450,15 @@ struct Body : Kinds {
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only. A Finalized fact raises it. tests/golden/format also lists
 // the contents of each version, and a test there finds additions without a version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{48};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{49};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());
+
+// Returns kFactVersion: the program writes it once a store is finalized to it. The function has an
+// object file of its own, so that a test can link a later version in its place: tests/takeover
+// plays rolling upgrades that way. Threads: any.
+std::uint32_t known_fact_version();
 
 // One fact with its place in the log. `seq` counts all facts of a store from 1; it is 0 in
 // checkpoints. `time_ms` is the engine's time of the decision and never goes backwards.

@@ -1,5 +1,3 @@
-#include "model/fact_version.h"
-
 #include "model/fact.h"
 
 namespace subak {

@@ -76,6 +76,11 @@ struct Policy {
   // reserved.
   std::int64_t cpu_per_gpu_milli = 0;
   std::int64_t memory_per_gpu_bytes = 0;
+  // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). Only
+  // under OrderPolicy::kTargetShare.
+  bool reclaim = false;
+  // A job is asked to give GPUs back only after its attempt has run for this long.
+  DurationMs reclaim_min_run_ms = 10 * kMinuteMs;
   // System namespaces beside kSystemNamespaces. Subak leaves them alone, and the platform pays for
   // their pods unless an account names the namespace. A trailing * matches any rest.
   std::vector<std::string> system_namespaces;
@@ -96,6 +101,8 @@ struct Policy {
     v(13, "clique_gangs", clique_gangs);
     v(14, "cpu_per_gpu_milli", cpu_per_gpu_milli);
     v(15, "memory_per_gpu_bytes", memory_per_gpu_bytes);
+    v(16, "reclaim", reclaim);
+    v(17, "reclaim_min_run_ms", reclaim_min_run_ms);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

@@ -226,6 +226,30 @@ struct CrowdedJob {
   Reason reason;
 };
 
+// One claim (docs/design/0084).
+struct ClaimRow {
+  // A job that ends for it.
+  struct Victim {
+    JobId job;
+    // Its account and user.
+    std::string account, user;
+    // What it still holds; 0: it has ended.
+    MilliGpu milligpu = 0;
+    // From when on it may be asked to end.
+    TimeMs ask_ms = 0;
+    // It was asked, or ends by itself.
+    bool ending = false;
+  };
+  // The job that gets the GPUs, its account and user.
+  JobId job;
+  std::string account, user;
+  ProductAmounts amounts;
+  // By name.
+  std::vector<std::string> nodes;
+  std::vector<Victim> victims;
+  TimeMs made_ms = 0;
+};
+
 // One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`
 // (docs/design/0035).
 struct ShadowRow {

@@ -74,6 +74,8 @@ struct PassMemory {
   Point open_at;
   // When no promised start could be earlier.
   StartsPoint pulled_at;
+  // The jobs that claimed in this pass: each does so once.
+  std::set<JobId> claimed;
   // Jobs for which no nodes can be reserved, with the serial of their shape.
   std::set<std::pair<JobId, std::uint64_t>> refused;
   // The inputs for which `refused` holds.
@@ -150,8 +152,9 @@ void begin_and_end_drains(Decision& d);
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 
 // life.cc: when an attempt is over, and the next state of its job.
-// Asks the job's pods to end. A job that already ends gets the new cause.
-void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by);
+// Asks the job's pods to end. A job that already ends gets the new cause. `until_ms`: when Subak
+// asks again; 0: at the end of its hold, if it has one.
+void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
 // Gives up an attempt that cannot continue. It releases the holds of pods that are not on their way
 // yet: a rank without a launcher's pod, or a pod whose gate is closed. It asks the other pods to
 // end, unless no controller would recreate them: then they stay.
@@ -159,8 +162,6 @@ void give_up(Decision& d, JobId id, Cause cause);
 // Ends the hold (the "place") of a pod that is on its way; the pod stays. Its gang's attempt cannot
 // continue.
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
-// part.cc: true for an inferred gang of which some pods run. These are never ended for the others.
-bool runs_on(const state::Job& job);
 // Makes an unbound pod of an inferred gang a job of its own, which keeps the hold. None: the pod
 // had not come yet, and its hold is released.
 JobId part(Decision& d, JobId id, std::uint32_t rank);

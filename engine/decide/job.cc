@@ -6,6 +6,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/decide/claims.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
 #include "engine/state/planned_end.h"
@@ -247,6 +248,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
   must(!due(derive::next_hold_end(d.s)), "no hold is past its end");
+  ask_victims(d);
   end_backoffs(d);
   begin_and_end_drains(d);
   end_cliques(d);

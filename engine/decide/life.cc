@@ -8,6 +8,7 @@
 #include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
+#include "engine/derive/claims.h"
 #include "engine/derive/effects.h"
 
 namespace subak::decide {
@@ -20,17 +21,6 @@ using state::Pod;
 bool can_give_back(const Job& job, const Pod& pod) {
   if (pod.state != PodState::kHeld) return false;
   return job.origin == JobOrigin::kApi || is_closed(pod.gate);
-}
-
-// True if ended pods lose nothing for good: a launcher or a controller recreates them. A pod
-// without a controller is only deleted when a person cancels its job.
-bool may_stop(const Job& job) {
-  if (job.origin == JobOrigin::kApi) return true;
-  if (job.origin != JobOrigin::kPods) return false;
-  const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
-  return std::all_of(job.pods.begin(), end, [](const Pod& p) {
-    return !p.is_live() || p.controlled || is_closed(p.gate);
-  });
 }
 
 // True if a pod waits for the cluster's scheduler alone: Subak cannot place it again.
@@ -246,14 +236,14 @@ std::optional<Error> check_bytes(std::size_t of_gang) {
                    " bytes as they are stored; neighbours that ask for the same count once"};
 }
 
-void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
+void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by, TimeMs until_ms) {
   must(job.state != JobState::kDone, "a job that is asked to end is live");
   fact::StopAsked stop;
   stop.id = job.id;
   stop.attempt = job.attempt;
   stop.cause = cause;
   stop.by = std::move(by);
-  stop.until_ms = job.active() ? job.until_ms : 0;
+  stop.until_ms = until_ms != 0 ? until_ms : job.active() ? job.until_ms : 0;
   stop.from = job.state;
   d.emit(std::move(stop));
   must(job.state == JobState::kEnding && job.stop == cause,
@@ -265,7 +255,7 @@ void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
 void give_up(Decision& d, JobId id, Cause cause) {
   must(cause != Cause::kNone, "an attempt that cannot continue has a cause");
   const Job& job = d.s.jobs().at(id);
-  if (runs_on(job)) return part_unbound(d, id, cause);
+  if (job.runs_on()) return part_unbound(d, id, cause);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (can_give_back(job, job.pods[rank])) {
       charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
@@ -282,13 +272,13 @@ void give_up(Decision& d, JobId id, Cause cause) {
   }
   const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
   const bool there = job.pods_holding() > 0 || lets_wait(job);
-  if (goes_on && there && may_stop(job)) ask_stop(d, job, cause, {});
+  if (goes_on && there && derive::can_be_preempted(job)) ask_stop(d, job, cause, {});
   finish_if_over(d, id);
 }
 
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
   const Job& job = d.s.jobs().at(id);
-  if (runs_on(job)) {
+  if (job.runs_on()) {
     const JobId alone = part(d, id, rank);
     if (alone) lose_place(d, alone, 0, cause);
     return;
@@ -335,7 +325,7 @@ void expire(Decision& d, const Job& job) {
   must(job.active(), "only holds expire");
   const JobId id = job.id;
   const bool ending = job.state == JobState::kEnding;
-  if (runs_on(job)) {
+  if (job.runs_on()) {
     part_unbound(d, id, Cause::kExpired);
     if (job.state == JobState::kStarting) d.emit(fact::DeadlinePassed{id, job.attempt});
     return;

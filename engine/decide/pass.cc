@@ -11,12 +11,15 @@
 #include "accounting/quota/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/decide/claims.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/pass_walk.h"
 #include "engine/decide/reservations.h"
+#include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
+#include "placement/fleet/queries.h"
 
 namespace subak::decide {
 namespace {
@@ -100,6 +103,34 @@ bool start_reserved(Decision& d) {
     } else if (!derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
       cancel_reservation(d, r, found.blocked_by_rule.has_value());
     }
+  }
+  return any;
+}
+
+// --- claims ---------------------------------------------------------------------------------------
+
+// Starts claimants whose slots are free, and those that find a placement elsewhere before any
+// victim was asked.
+bool start_claimants(Decision& d) {
+  bool any = false;
+  const std::vector<state::Claim> made = d.s.claims().all();
+  for (const state::Claim& claim : made) {
+    if (!d.s.clusters().at(claim.job.cluster()).synced) continue;
+    if (derive::stopped_on_claim(d.s, claim, derive::Victims::kNow)) continue;
+    if (claim_state(d.s.fleet(), claim.job, claim.nodes) == ClaimState::kFree) {
+      start(d, claim.job, Placement{claim.slots});
+    } else if (!derive::any_asked(d.s, claim)) {
+      const state::Job& job = d.s.jobs().at(claim.job);
+      derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
+      const FleetView now(d.s.fleet(), reserved_until.from(state::sure_end(d.s, job)));
+      auto elsewhere = d.search.find(now, job.shape, job.id);
+      if (!elsewhere || amounts_of(d.s, *elsewhere) != claim.amounts) continue;
+      start(d, claim.job, *std::move(elsewhere));
+    } else {
+      continue;
+    }
+    must(d.s.claims().of(claim.job) == nullptr, "a job that started claims nothing");
+    any = true;
   }
   return any;
 }
@@ -209,7 +240,8 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
       walk.block_line(*next);
       continue;
     }
-    const bool has_own = d.s.clusters().reservation_of(*next) != nullptr;
+    const bool has_own =
+        d.s.clusters().reservation_of(*next) != nullptr || d.s.claims().of(*next) != nullptr;
     const Reserving made = has_own ? Reserving::kMade : reserve(d, job, memory);
     if (made == Reserving::kMade) {
       walk.block_job(*next);
@@ -291,8 +323,10 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
 
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Work work;
+  memory.claimed.clear();
   Walked walked = Walked::kAgain;
   std::size_t rounds = 0;
+  bool more_claims = false;
   while (walked == Walked::kAgain && rounds++ < limits::kMaxPassRounds) {
     // Starts free only CPU and memory that were reserved beside their GPUs, and empty NVLink
     // domains that are no longer left to gangs. Then jobs without a placement are asked again.
@@ -301,7 +335,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
       give_up_stopped(d);
       mend(d, memory);
       choose_estimates(d);
-    } while (start_reserved(d));
+      end_claims(d);
+    } while (start_claimants(d) || start_reserved(d));
     forget_blocked(d, memory);
     start_entitled(d, memory, work);
     if (mend(d, memory)) start_reserved(d);
@@ -310,6 +345,13 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     walked = start_all(d, memory, work, too_late);
     if (walked == Walked::kAll && freed != freed_point(d)) walked = Walked::kAgain;
     if (walked != Walked::kAll) continue;
+    const std::size_t claims = d.s.claims().all().size();
+    more_claims = make_claims(d, memory);
+    ask_victims(d);
+    if (d.s.claims().all().size() != claims && start_claimants(d)) {
+      walked = Walked::kAgain;
+      continue;
+    }
     reserve_in_order(d, memory, too_late);
     fill(d, memory, work);
     pull(d, memory);
@@ -319,7 +361,7 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   }
   must(rounds <= limits::kMaxPassRounds, "a pass has a bounded number of rounds");
   if (walked != Walked::kEnough) memory.blocked_by_rule.clear();
-  d.set_pass_due(walked != Walked::kAll);
+  d.set_pass_due(walked != Walked::kAll || more_claims);
 }
 
 }  // namespace subak::decide

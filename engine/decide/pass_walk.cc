@@ -42,6 +42,7 @@ PassWalk::PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory&
       no_place(shape);
     }
   }
+  for (const state::Claim& claim : d.s.claims().all()) pass_.block_job(claim.job);
   const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
                                 d.s.reserved_nodes().version()};
   if (memory.blocked_by_rule_at != point) memory.blocked_by_rule.clear();

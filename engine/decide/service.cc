@@ -5,7 +5,7 @@
 #include "core/duration.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"
-#include "model/fact_version.h"
+#include "model/fact.h"
 
 namespace subak::decide {
 

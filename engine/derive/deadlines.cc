@@ -4,6 +4,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/derive/claims.h"
 
 namespace subak::derive {
 
@@ -47,6 +48,7 @@ std::optional<TimeMs> next_deadline(const State& s) {
   const auto consider = [&next](TimeMs t) { next = std::min(next.value_or(t), t); };
   if (const auto hold = next_hold_end(s)) consider(hold->first);
   if (const auto end = next_end(s)) consider(end->first);
+  if (const auto ask = next_ask(s)) consider(*ask);
   if (const auto backoff = s.node_backoff().next_end()) consider(*backoff);
   if (const auto drain = s.nodes().next_drain()) consider(drain->first);
   if (const auto lost = s.nodes().first_lost_clique()) {

@@ -10,6 +10,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/names.h"
+#include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/gang_reasons.h"
 #include "engine/derive/order.h"
@@ -363,6 +364,7 @@ namespace {
 std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const state::Job& job,
                                     std::size_t position) {
   std::vector<Reason> out;
+  if (const state::Claim* claim = s.claims().of(job.id)) return {reason_of_claim(s, *claim)};
   if (starts_beside_reserved(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
@@ -410,6 +412,7 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
   if (!job.waits()) return beyond_gang(job);
+  if (const state::Claim* claim = s.claims().of(job.id)) return reason_of_claim(s, *claim);
   if (starts_beside_reserved(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;

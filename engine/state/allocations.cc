@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "accounting/amounts.h"
 #include "core/must.h"
 #include "engine/state/jobs/jobs.h"
 
@@ -232,7 +233,8 @@ void Allocations::check(const Jobs& jobs) const {
   for (const auto& [cluster, rows] : open_) open += rows.size();
   must(open == bound, "nothing else is");
   const Totals totals = totals_of(tree_);
-  must(totals.held == held, "the tree holds what the jobs hold");
+  must(totals.held == held + sum_of(tree_.node(kRootAccount).claimed),
+       "the tree holds what the jobs hold and claim");
   must(totals.running == running, "the tree runs what the jobs run");
 }
 

@@ -1,6 +1,7 @@
 // Applies facts about clusters, nodes, accounts, policy and the books.
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -159,6 +160,24 @@ void State::on(const fact::Reserved& f) {
   must((clusters_.reservation_of(f.job) != nullptr) == !f.nodes.empty(),
        "a job has nodes reserved as its fact says");
   reserve_nodes();
+  pass_due_ = true;
+}
+
+void State::on(const fact::Claimed& f) {
+  const state::Job& job = jobs_.at(f.job);
+  must(job.state == JobState::kQueued, "a claimant is queued");
+  if (f.slots.empty()) {
+    must(claims_.of(f.job) != nullptr, "a claim that ends was made");
+    claims_.end(f.job);
+  } else {
+    std::set<JobId> ended;
+    for (const fact::Claimed::Victim& victim : f.victims) {
+      const state::Job* const known = jobs_.find(victim.job);
+      if (known == nullptr || !known->in_attempt() || known->attempt != victim.attempt)
+        ended.insert(victim.job);
+    }
+    claims_.make(f, job, std::move(ended));
+  }
   pass_due_ = true;
 }
 

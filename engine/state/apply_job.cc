@@ -28,8 +28,9 @@ void see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms, TimeMs fact_ms) {
 
 }  // namespace
 
-// A job that leaves the queue loses its reservation.
+// A job that leaves the queue loses its reservation and its claim.
 void State::set_state(Job& job, JobState to) {
+  if (to != JobState::kQueued) claims_.end(job.id);
   jobs_.set_state(job, to);
   if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // a node took its pods
   if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) reserve_nodes();
@@ -101,6 +102,7 @@ void State::on(const fact::PodChanged& f) {
   }
   must(job.waits(), "a request changes while its job waits");
   if (clusters_.reserve_no_longer(f.job)) reserve_nodes();
+  claims_.end(f.job);
   const GangRequest request = state::request_with(fleet_, job, f.rank, f.shape);
   jobs_.change_request(job, fleet_.use(f.job.cluster(), request));
 }
@@ -262,6 +264,7 @@ void State::on(const fact::AttemptEnded& f) {
     if (job.pods[rank].state == PodState::kHeld) give_place_back(job, rank);
   }
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
+  claims_.victim_ended(job.id);
   job.cause = f.cause;
   job.stop = Cause::kNone;
   if (job.of_run) job.of_run->end_refused_ms = 0;

@@ -129,6 +129,7 @@ void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what) {
 
 void snapshot_last(const State& s, const FactSink& sink, SnapshotParts what) {
   s.clusters().snapshot_reservations(sink);
+  s.claims().snapshot(sink);
   if (what != SnapshotParts::kToLookAhead) s.leap().snapshot(sink);
 }
 

@@ -41,6 +41,7 @@ void State::check() const {
   nodes_.check();
   jobs_.check();
   allocations_.check(jobs_);
+  claims_.check();
   node_backoff_.check();
   must(
       fleet_.gpu_headroom() == GpuHeadroom{policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes},

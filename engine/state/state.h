@@ -18,6 +18,7 @@
 #include "accounting/ledger.h"
 #include "accounting/tree.h"
 #include "engine/state/allocations.h"
+#include "engine/state/claims.h"
 #include "engine/state/clusters.h"
 #include "engine/state/jobs/jobs.h"
 #include "engine/state/leap.h"
@@ -66,6 +67,7 @@ class State {
   const state::Nodes& nodes() const { return nodes_; }
   const state::Allocations& allocations() const { return allocations_; }
   const state::NodeBackoff& node_backoff() const { return node_backoff_; }
+  const state::Claims& claims() const { return claims_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
   // The nodes of all reservations with their jobs. Follows from the clusters.
@@ -116,6 +118,7 @@ class State {
   void on(const fact::EditRefused& /*f*/) {}
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
+  void on(const fact::Claimed& f);
   void on(const fact::NodeBilled& f);
   void on(const fact::MetersSnapshot& f);
   void on(const fact::LedgerSnapshot& f);
@@ -185,6 +188,7 @@ class State {
   ReservedNodes reserved_nodes_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
+  state::Claims claims_{fleet_, tree_};
   RequestLog requests_;
   state::Leap leap_;
   struct SinglePodBytes {

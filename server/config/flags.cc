@@ -38,6 +38,8 @@ std::string default_of(const Setting& setting) {
       {"hold", format_duration(policy.hold_ms)},
       {"patience", format_duration(policy.patience_ms)},
       {"reserveJobs", std::to_string(policy.reserve_jobs)},
+      {"reclaim", policy.reclaim ? "on" : "off"},
+      {"reclaimMinRun", format_duration(policy.reclaim_min_run_ms)},
       {"keepWhole", std::to_string(policy.keep_whole)},
       {"cliqueGangs", std::to_string(policy.clique_gangs)},
       {"cpuPerGpu", std::to_string(policy.cpu_per_gpu_milli)},

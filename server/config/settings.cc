@@ -256,6 +256,12 @@ Found set_bool(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+Found set_reclaim(Config& c, std::string_view v) {
+  if (v != "on" && v != "off") return bad_value(v, "on or off");
+  c.reclaim = v == "on";
+  return std::nullopt;
+}
+
 template <std::optional<std::uint32_t> Config::*field, std::uint32_t most>
 Found set_number(Config& c, std::string_view v) {
   std::uint32_t number = 0;
@@ -358,6 +364,12 @@ constexpr std::array kSettings{
     Setting{"reserveJobs", "--reserve-jobs", "N",
             "most jobs of a cluster with reserved nodes at the same time; 0 is none", false, false,
             set_number<&Config::reserve_jobs, limits::kMaxReserveJobs>},
+    Setting{"reclaim", "--reclaim", "on|off",
+            "whether jobs within quota take GPUs back from jobs that borrow them", false, false,
+            set_reclaim},
+    Setting{"reclaimMinRun", "--reclaim-min-run", "DURATION",
+            "how long a job runs before it may be asked to give GPUs back", false, false,
+            set_duration<&Config::reclaim_min_run_ms, Range{0, 365 * kDayMs}>},
     Setting{"keepWhole", "--keep-whole", "N",
             "empty NVLink domains of a product to leave to gangs that need one; 0 is none", false,
             false, set_number<&Config::keep_whole, limits::kMaxKeepWhole>},

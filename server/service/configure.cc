@@ -5,7 +5,7 @@
 
 #include "core/names.h"
 #include "core/text.h"
-#include "model/fact_version.h"
+#include "model/fact.h"
 
 namespace subak {
 namespace {

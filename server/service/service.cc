@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "model/fact_version.h"
+#include "model/fact.h"
 #include "server/leader/data_loss.h"
 #include "server/log/log.h"
 #include "server/runtime/fatal.h"

@@ -7,14 +7,6 @@
 
 namespace subak::decide {
 
-bool runs_on(const state::Job& job) {
-  if (!job.replaced_alone() || job.state != JobState::kStarting) return false;
-  for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
-    if (job.pods[rank].is_bound()) return true;
-  }
-  return false;
-}
-
 namespace {
 
 fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {

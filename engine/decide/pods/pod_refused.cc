@@ -28,7 +28,7 @@ void decide(Decision& d, const in::PodRefused& i) {
   const bool scheduler = i.cause == Cause::kUnschedulable;
   JobId id = found->job;
   std::uint32_t rank = found->rank;
-  if (starts && runs_on(job)) {  // the pod is tried again by itself
+  if (starts && job.runs_on()) {  // the pod is tried again by itself
     id = part(d, id, rank);
     rank = 0;
   }

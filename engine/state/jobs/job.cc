@@ -28,6 +28,13 @@ void Job::drop_empty_ranks() {
   must(pods.size() <= gang_size || pods.back().is_live(), "the last rank behind a gang has a pod");
 }
 
+bool Job::runs_on() const {
+  if (!replaced_alone() || state != JobState::kStarting) return false;
+  must(ranks() <= pods.size(), "each rank has a pod");
+  return std::any_of(pods.begin(), pods.begin() + static_cast<std::ptrdiff_t>(ranks()),
+                     [](const Pod& p) { return p.is_bound(); });
+}
+
 const Pod* Job::disputing() const {
   must(ranks() <= pods.size(), "each rank has a pod");
   const auto end = pods.begin() + static_cast<std::ptrdiff_t>(ranks());

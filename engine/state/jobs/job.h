@@ -228,6 +228,11 @@ struct Job {
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if effects are needed for it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
+  // True for an inferred gang that starts, and of which some pods run. These are never ended for
+  // the others.
+  bool runs_on() const;
+  // True from the start of an attempt until it is over.
+  bool in_attempt() const { return active() || state == JobState::kRunning; }
   // Returns a live pod that contradicts its gang. nullptr: none does.
   const Pod* disputing() const;
   // Says in words why the ranks of a gang are not known, if its segments have to be together.

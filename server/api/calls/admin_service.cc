@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "model/fact_version.h"
+#include "model/fact.h"
 #include "placement/fleet/views.h"
 #include "server/api/calls/known_as.h"
 #include "server/api/common/paging.h"

@@ -1,0 +1,123 @@
+#include "engine/decide/claims.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "engine/decide/decide.h"
+#include "engine/derive/claims.h"
+#include "engine/derive/entitled_place.h"
+#include "engine/derive/reservations.h"
+#include "placement/fleet/queries.h"
+#include "queue/ready.h"
+
+namespace subak::decide {
+namespace {
+
+void end_claim(Decision& d, JobId job, ClaimCause cause) {
+  must(cause != ClaimCause::kMade, "a claim that ends has a cause");
+  fact::Claimed ended;
+  ended.job = job;
+  ended.cause = cause;
+  d.emit(std::move(ended));
+  must(d.s.claims().of(job) == nullptr, "a claim that ended is gone");
+}
+
+// True if a victim was asked to end and is still there long after it should be gone, or can no
+// longer be asked.
+bool some_victim_stays(const Decision& d, const state::Claim& claim) {
+  return std::any_of(claim.victims.begin(), claim.victims.end(), [&](const auto& victim) {
+    const state::Job* const job = d.s.jobs().find(victim.job);
+    if (job == nullptr || job->attempt != victim.attempt || !job->in_attempt()) return false;
+    if (job->state != JobState::kEnding) return !derive::can_be_preempted(*job);
+    return job->stop == Cause::kPreempted && job->until_ms == 0;
+  });
+}
+
+std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim) {
+  if (!may_reclaim(d)) return ClaimCause::kPolicy;
+  if (!derive::is_entitled(d.s, claim) ||
+      derive::stopped_on_claim(d.s, claim, derive::Victims::kGone))
+    return ClaimCause::kAccount;
+  const state::Job& job = d.s.jobs().at(claim.job);
+  if (claim_state(d.s.fleet(), claim.job, claim.nodes) == ClaimState::kLost ||
+      !derive::gone_before_drains(d.s, job, claim.nodes, d.s.now()))
+    return ClaimCause::kPlace;
+  if (some_victim_stays(d, claim)) return ClaimCause::kStays;
+  return std::nullopt;
+}
+
+bool is_synced(const Decision& d, JobId job) { return d.s.clusters().at(job.cluster()).synced; }
+
+// Asks a job to give back what it holds. It waits again under its id.
+void preempt(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  must(derive::can_be_preempted(job), "only a job whose pods are recreated is preempted");
+  if (job.state == JobState::kStarting) give_up(d, id, Cause::kPreempted);
+  if (job.in_attempt() && job.state != JobState::kEnding) {
+    ask_stop(d, job, Cause::kPreempted, {}, d.s.now() + limits::kClaimPatienceMs);
+  }
+  must(!job.in_attempt() || job.state == JobState::kEnding, "a victim ends");
+}
+
+}  // namespace
+
+bool may_reclaim(const Decision& d) {
+  return d.s.policy().reclaim && d.s.policy().order == OrderPolicy::kTargetShare;
+}
+
+void end_claims(Decision& d) {
+  const std::vector<state::Claim> made = d.s.claims().all();
+  for (const state::Claim& claim : made) {
+    if (!is_synced(d, claim.job)) continue;
+    if (const auto cause = why_over(d, claim)) end_claim(d, claim.job, *cause);
+  }
+}
+
+void ask_victims(Decision& d) {
+  const std::vector<state::Claim> made = d.s.claims().all();
+  for (const state::Claim& claim : made) {
+    if (!is_synced(d, claim.job)) continue;
+    for (const state::Claim::Victim& victim : claim.victims) {
+      if (derive::may_ask(d.s, victim, d.s.now())) preempt(d, victim.job);
+    }
+  }
+}
+
+bool make_claims(Decision& d, PassMemory& memory) {
+  if (!may_reclaim(d)) return false;
+  const ReadyQueue& ready = d.s.jobs().ready();
+  if (ready.size() == 0) return false;
+  const TargetShareRule rule;
+  ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
+                        d.s.now());
+  std::size_t steps = 0;
+  while (const auto next = walk.next()) {
+    const state::Job& job = d.s.jobs().at(*next);
+    if (d.s.claims().of(*next) != nullptr || memory.claimed.contains(*next)) {
+      walk.block_job(*next);
+      continue;
+    }
+    if (!is_synced(d, *next) || !derive::reach_of(d.s, job)) {
+      walk.block_line(*next);
+      continue;
+    }
+    if (d.s.claims().all().size() >= limits::kMaxClaims) return false;
+    if (++steps > limits::kMaxClaimSteps) return true;
+    auto found = derive::find_claim(d.s, d.search, job);
+    if (!found) {
+      walk.block_line(*next);
+      continue;
+    }
+    d.emit(fact::Claimed{*next, std::move(found->slots), std::move(found->victims), d.s.now(),
+                         ClaimCause::kMade});
+    must(d.s.claims().of(*next) != nullptr, "a claim that was made is there");
+    memory.claimed.insert(*next);
+    walk.block_job(*next);
+  }
+  return false;
+}
+
+}  // namespace subak::decide

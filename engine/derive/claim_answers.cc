@@ -1,0 +1,96 @@
+// What answers say of claims: the list, and why a claimant waits.
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "accounting/amounts.h"
+#include "core/duration.h"
+#include "core/limits.h"
+#include "core/text.h"
+#include "engine/answers/view.h"
+#include "engine/derive/claims.h"
+
+namespace subak::derive {
+namespace {
+
+// What a victim still holds; 0: its attempt is over.
+MilliGpu held_by(const State& s, const state::Claim::Victim& victim) {
+  const state::Job* const job = s.jobs().find(victim.job);
+  if (job == nullptr || job->attempt != victim.attempt || !job->in_attempt()) return 0;
+  MilliGpu sum = 0;
+  for (const state::Pod& pod : job->pods) sum += pod.holds_slot() ? pod.slot.milligpu : 0;
+  return sum;
+}
+
+// The account and the user of a leaf.
+std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf) {
+  if (leaf == kUnassigned) return {};
+  const AccountSpec& spec = s.tree().node(leaf).spec;
+  const auto slash = spec.user ? spec.path.rfind('/') : std::string::npos;
+  if (slash == std::string::npos) return {spec.path, ""};
+  return {spec.path.substr(0, slash), spec.path.substr(slash + 1)};
+}
+
+ClaimRow row_of(const State& s, const state::Claim& claim) {
+  ClaimRow row;
+  row.job = claim.job;
+  std::tie(row.account, row.user) = payer_of(s, claim.leaf);
+  for (const auto& [product, amount] : claim.amounts) {
+    row.amounts.push_back({std::string(s.fleet().products().name(product)), amount});
+  }
+  for (const NodeId node : claim.nodes) {
+    if (const NodeSpec* const spec = s.fleet().node(node)) row.nodes.push_back(spec->name);
+  }
+  for (const state::Claim::Victim& victim : claim.victims) {
+    ClaimRow::Victim& out = row.victims.emplace_back();
+    out.job = victim.job;
+    out.ask_ms = victim.ask_ms;
+    out.milligpu = held_by(s, victim);
+    const state::Job* const job = s.jobs().find(victim.job);
+    if (job == nullptr) continue;
+    std::tie(out.account, out.user) = payer_of(s, job->leaf);
+    out.ending = job->attempt == victim.attempt && job->state == JobState::kEnding;
+  }
+  row.made_ms = claim.made_ms;
+  return row;
+}
+
+std::string text_of(const ClaimRow::Victim& victim) {
+  const std::string user = victim.user.empty() ? "" : "/" + victim.user;
+  return text::job_id_text(victim.job) + " of " + victim.account + user +
+         (victim.ending ? " is ending" : " is asked to end at " + format_time(victim.ask_ms));
+}
+
+}  // namespace
+
+std::vector<ClaimRow> claim_rows(const State& s, std::string_view account) {
+  std::vector<ClaimRow> rows;
+  for (const state::Claim& claim : s.claims().all()) {
+    const std::string& path = s.tree().node(claim.leaf).spec.path;
+    if (account.empty() || AccountsView::is_within(path, account)) rows.push_back(row_of(s, claim));
+  }
+  return rows;
+}
+
+Reason reason_of_claim(const State& s, const state::Claim& claim) {
+  const ClaimRow row = row_of(s, claim);
+  Reason r;
+  r.token = ReasonToken::kWaitingForPreemptedWorkloads;
+  r.need = sum_of(claim.amounts);
+  r.subject = row.amounts.size() == 1 ? row.amounts.front().product : std::string(kAnyProduct);
+  MilliGpu held = 0;
+  std::string victims;
+  for (const ClaimRow::Victim& victim : row.victims) {
+    if (victim.milligpu == 0) continue;
+    held += victim.milligpu;
+    if (r.blockers.size() == limits::kMaxBlockers) continue;
+    victims += (victims.empty() ? "" : "; ") + text_of(victim);
+    r.blockers.push_back(text::job_id_text(victim.job));
+  }
+  r.have = std::max<MilliGpu>(0, r.need - held);
+  r.detail = "jobs beyond their quota give GPUs back to it" +
+             (victims.empty() ? std::string(": they have ended") : ": " + victims);
+  return r;
+}
+
+}  // namespace subak::derive

@@ -1,0 +1,105 @@
+#include "engine/state/claims.h"
+
+#include <algorithm>
+
+#include "accounting/amounts.h"
+#include "core/must.h"
+
+namespace subak::state {
+
+fact::Claimed Claim::as_fact() const {
+  must(!slots.empty(), "a claim has slots");
+  return {job, slots, victims, made_ms, ClaimCause::kMade};
+}
+
+const Claim* Claims::of(JobId claimant) const {
+  const auto it = std::find_if(all_.begin(), all_.end(),
+                               [&](const Claim& claim) { return claim.job == claimant; });
+  return it == all_.end() ? nullptr : &*it;
+}
+
+const Claim* Claims::by(JobId victim) const {
+  const auto it = by_victim_.find(victim);
+  return it == by_victim_.end() ? nullptr : of(it->second);
+}
+
+void Claims::make(const fact::Claimed& f, const Job& job, std::set<JobId> ended) {
+  must(of(f.job) == nullptr && job.id == f.job, "a job has one claim");
+  must(!f.slots.empty() && job.shape, "a claim has slots for a complete request");
+  Claim claim{f.job, f.slots, f.victims, f.made_ms, {}, job.leaf, {}};
+  std::map<ProductId, MilliGpu> amounts;
+  for (const PodSlot& slot : claim.slots) {
+    claim.nodes.push_back(slot.node);
+    if (slot.milligpu > 0) amounts[fleet_.product_of(slot.node)] += slot.milligpu;
+  }
+  std::sort(claim.nodes.begin(), claim.nodes.end());
+  claim.nodes.erase(std::unique(claim.nodes.begin(), claim.nodes.end()), claim.nodes.end());
+  claim.amounts.assign(amounts.begin(), amounts.end());
+  for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, amount);
+  for (const Claim::Victim& victim : claim.victims) {
+    must(by_victim_.emplace(victim.job, claim.job).second, "a job ends for one claim");
+  }
+  ended_.merge(ended);
+  shapes_.emplace(claim.job, job.shape);
+  const std::vector<NodeId> nodes = claim.nodes;
+  all_.push_back(std::move(claim));
+  for (const NodeId node : nodes) set_on(node);
+}
+
+void Claims::end(JobId claimant) {
+  const auto it = std::find_if(all_.begin(), all_.end(),
+                               [&](const Claim& claim) { return claim.job == claimant; });
+  if (it == all_.end()) return;
+  const Claim claim = std::move(*it);
+  all_.erase(it);
+  shapes_.erase(claimant);
+  for (const Claim::Victim& victim : claim.victims) {
+    by_victim_.erase(victim.job);
+    ended_.erase(victim.job);
+  }
+  for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, -amount);
+  for (const NodeId node : claim.nodes) set_on(node);
+  must(of(claimant) == nullptr, "a claim that ended is gone");
+}
+
+void Claims::victim_ended(JobId job) {
+  const Claim* const claim = by(job);
+  if (claim == nullptr || !ended_.insert(job).second) return;
+  for (const NodeId node : claim->nodes) set_on(node);
+}
+
+void Claims::set_on(NodeId node) {
+  std::vector<NodeClaim> here;
+  for (const Claim& claim : all_) {
+    if (!std::binary_search(claim.nodes.begin(), claim.nodes.end(), node)) continue;
+    NodeClaim part{claim.job, shapes_.at(claim.job), {}, {}};
+    for (std::uint32_t rank = 0; rank < claim.slots.size(); ++rank) {
+      if (claim.slots[rank].node == node) part.slots.push_back({rank, claim.slots[rank]});
+    }
+    for (const Claim::Victim& victim : claim.victims) {
+      if (!ended_.contains(victim.job)) part.victims.push_back(victim.job);
+    }
+    here.push_back(std::move(part));
+  }
+  fleet_.set_claims(node, std::move(here));
+}
+
+void Claims::snapshot(const Sink& sink) const {
+  for (const Claim& claim : all_) sink(claim.as_fact());
+}
+
+void Claims::check() const {
+  std::size_t victims = 0;
+  MilliGpu claimed = 0;
+  for (const Claim& claim : all_) {
+    victims += claim.victims.size();
+    claimed += sum_of(claim.amounts);
+    must(std::is_sorted(claim.victims.begin(), claim.victims.end(),
+                        [](const auto& a, const auto& b) { return a.job < b.job; }),
+         "victims are in order");
+  }
+  must(victims == by_victim_.size(), "a job ends for one claim");
+  must(sum_of(tree_.node(kRootAccount).claimed) == claimed, "the tree counts what is claimed");
+}
+
+}  // namespace subak::state

@@ -1,0 +1,73 @@
+// The fact about a claim. Part of model/fact.h, which says how facts are stored.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+#include "model/node.h"
+
+namespace subak {
+
+// Why a claim was made or ended. Values are durable: append only.
+enum class ClaimCause : std::uint8_t {
+  kMade,     // the job is within quota and found no placement in its turn
+  kAccount,  // ended: its quota or a rule of its accounts no longer allows it
+  kPlace,    // ended: a node is closed or gone, or others hold what was claimed
+  kStays,    // ended: a victim does not end in time, or can no longer be asked
+  kPolicy,   // ended: the policy has no claims
+};
+template <>
+struct EnumText<ClaimCause> {
+  static constexpr std::array<std::string_view, 5> names{"made", "account", "place", "stays",
+                                                         "policy"};
+};
+
+namespace fact {
+
+// GPUs are claimed for a queued job within quota. Jobs beyond theirs, the victims, hold them and
+// will be asked to end. Without slots: the claim ends, for a cause. A claim also ends, without such
+// a fact, when its job starts or leaves the queue, and when the request of its job changes.
+struct Claimed {
+  static constexpr std::string_view kName = "claimed";
+  // A job that ends for the claim. It is a victim of no other claim.
+  struct Victim {
+    JobId job;
+    // It is asked in this attempt alone.
+    std::uint32_t attempt = 0;
+    // When it may be asked: after its minimum run.
+    TimeMs ask_ms = 0;
+    template <class V>
+    void fields(V& v) {
+      v(1, "job", job);
+      v(2, "attempt", attempt);
+      v(3, "ask_ms", ask_ms);
+    }
+    friend bool operator==(const Victim&, const Victim&) = default;
+  };
+  JobId job;
+  // What the job will take, by rank.
+  std::vector<PodSlot> slots;
+  // Ascending by job.
+  std::vector<Victim> victims;
+  // When it was made.
+  TimeMs made_ms = 0;
+  ClaimCause cause = ClaimCause::kMade;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "slots", slots);
+    v(3, "victims", victims);
+    v(4, "made_ms", made_ms);
+    v(5, "cause", cause);
+  }
+  friend bool operator==(const Claimed&, const Claimed&) = default;
+};
+
+}  // namespace fact
+
+}  // namespace subak
