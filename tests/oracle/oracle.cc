@@ -290,6 +290,7 @@ void Oracle::on(const fact::PodChanged& f) {
   if (j->state == JobState::kIncomplete || f.rank >= j->gang_size) return;
   join(*j);
   unreserve(f.job);  // its request has changed
+  drop_claim(f.job);
 }
 
 void Oracle::on(const fact::AttemptStarted& f) {
@@ -297,7 +298,11 @@ void Oracle::on(const fact::AttemptStarted& f) {
   if (j->state != JobState::kQueued) wrong(name(f.id, 0) + " was started though not queued");
   if (!in_pass_ && !keeps_place(*j)) wrong(name(f.id, 0) + " was started outside a pass");
   if (f.attempt != j->attempt + 1) wrong(name(f.id, 0) + " skips an attempt");
-  if (!keeps_place(*j)) judge_start(*j, f);
+  if (!keeps_place(*j)) judge_claimed_slots(*j, f.slots);
+  const bool by_claim = claimed_now_ = claim_of(f.id) != nullptr;
+  drop_claim(f.id);
+  if (!keeps_place(*j) && !by_claim) judge_start(*j, f);
+  if (by_claim) judge_place(*j, f);
   unreserve(f.id);
   j->state = JobState::kStarting;
   j->started = now_;
@@ -313,6 +318,8 @@ void Oracle::on(const fact::StopAsked& f) {
   Job* const j = job(f.id);
   if (f.attempt != j->attempt) wrong(name(f.id, 0) + " is to end in another attempt");
   if (f.cause == Cause::kTimeLimit) judge_limit(*j);
+  if (f.cause == Cause::kPreempted) judge_taken(*j), ++taken_;
+  drop_claim(f.id);
   unreserve(f.id);
   j->state = JobState::kEnding;
   j->stop = f.cause;
@@ -342,7 +349,7 @@ void Oracle::on(const fact::AttemptEnded& f) {
 
 void Oracle::move(Job& j, JobState to) {
   j.state = to;
-  if (to != JobState::kQueued) unreserve(j.id);
+  if (to != JobState::kQueued) unreserve(j.id), drop_claim(j.id);
   if (to != JobState::kDone) return;
   const JobId id = j.id;
   for (const Slot& s : slots_) {

@@ -54,6 +54,7 @@ class Oracle {
   std::size_t beside_whole() const {
     return beside_whole_;
   }                                             // starts while cliques were left to gangs
+  std::size_t taken() const { return taken_; }  // jobs that gave GPUs back
   std::size_t fills() const { return fills_; }  // starts on nodes reserved for another job
 
  private:
@@ -199,6 +200,7 @@ class Oracle {
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
+  void on(const fact::Claimed& f);
   void on(const fact::JobOverran& f);
   void on(const fact::NodeBackedOff& f);
   void on(const fact::TimeLeapt& f);
@@ -258,6 +260,22 @@ class Oracle {
   void judge_kept(const Job& job, const fact::AttemptStarted& f);
   void judge_promises();
 
+  // oracle_claims.cc
+  const fact::Claimed* claim_of(JobId claimant) const;
+  void drop_claim(JobId claimant);
+  bool is_there(const fact::Claimed::Victim& victim) const;
+  MilliGpu claimed(AccountId id) const;  // by jobs at or below it
+  bool borrows(AccountId id) const;
+  bool names_a_product() const;  // some quota
+  void judge_victims(const Job& claimant, const fact::Claimed& f);
+  void judge_claimed_slots(const Job& job, const std::vector<PodSlot>& slots);
+  void judge_taken(const Job& job);
+  struct ClaimedHere {
+    std::uint64_t gpus = 0;
+    std::int64_t cpu = 0;
+  };
+  ClaimedHere claimed_on(NodeId node) const;
+
   // oracle_place.cc
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void judge_gpus(const Job& job, const fact::AttemptStarted& f);
@@ -291,7 +309,8 @@ class Oracle {
   bool below(AccountId leaf, AccountId node) const;
   MilliGpu allocated(AccountId node, bool bound_only) const;
   MilliGpu quota(AccountId id) const;  // effective, all products together
-  ProductAmounts held(AccountId id, const ProductAmount& more) const;
+  // Also what is claimed for its jobs, unless `claims` is false.
+  ProductAmounts held(AccountId id, const ProductAmount& more, bool claims = true) const;
   MilliGpu uncovered(AccountId id, const ProductAmounts& held) const;
   ProductAmounts quota_list(const Account& a) const;
   long double weight(TimeMs t) const;  // 2^-((now - t) / h)
@@ -344,6 +363,9 @@ class Oracle {
   std::vector<Interval> uses_;                // all
   std::vector<LedgerRow> rows_;               // all
   std::vector<fact::Reserved> reserved_;
+  std::vector<fact::Claimed> claims_;  // in force
+  std::size_t taken_ = 0;              // jobs taken back
+  bool claimed_now_ = false;           // the job that starts had a claim
   std::size_t reservations_ = 0, fills_ = 0, beside_whole_ = 0;
   std::size_t judged_ = 0;
   std::vector<std::string> mistakes_;

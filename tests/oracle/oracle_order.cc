@@ -31,9 +31,10 @@ std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
         refused(j.id, n.id)) {
       continue;
     }
-    std::uint64_t busy = 0;
+    const ClaimedHere claimed = claimed_on(n.id);
+    std::uint64_t busy = claimed.gpus;
     std::int64_t unknown = 0;  // GPUs of pods placed without Subak, on unknown indexes
-    std::int64_t cpu = n.spec.cpu_milli - n.others_cpu;
+    std::int64_t cpu = n.spec.cpu_milli - n.others_cpu - claimed.cpu;
     for (const Slot& s : slots_) {
       if (s.at.node != n.id) continue;
       busy |= s.at.gpu_mask;
@@ -144,7 +145,7 @@ bool Oracle::allowed(const Job& j, const std::string& product) const {
 
 // True if only placement and limits could keep it from starting.
 bool Oracle::is_waiting(const Job& j) const {
-  if (j.state != JobState::kQueued) return false;
+  if (j.state != JobState::kQueued || claim_of(j.id) != nullptr) return false;
   if (!is_synced(j.id.cluster())) return false;
   for (const Account* a = account(j.leaf); a; a = account(a->parent)) {
     if (a->spec.held) return false;

@@ -169,6 +169,11 @@ void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
     for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
       if (f.slots[rank].node == n.id) take(shape_of(j, rank), f.slots[rank]);
     }
+    const ClaimedHere claimed = claimed_on(n.id);  // it has its own CPU
+    cpu -= claimed.cpu;
+    for (std::size_t gpu = 0; gpu < used.size(); ++gpu) {
+      if ((claimed.gpus >> gpu & 1) != 0) used[gpu] = kMilliPerGpu;
+    }
     const MilliGpu whole = n.spec.replicas > 1 ? kMilliPerGpu / n.spec.replicas * n.spec.replicas
                                                : MilliGpu{kMilliPerGpu};
     const std::int64_t free =
@@ -332,8 +337,9 @@ void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
   const fact::Reserved* const promise = reservation(f.id);
   for (const PodSlot& s : f.slots) {
     const bool promised =
-        promise != nullptr && std::any_of(promise->nodes.begin(), promise->nodes.end(),
-                                          [&](const auto& kept) { return kept.node == s.node; });
+        claimed_now_ ||
+        (promise != nullptr && std::any_of(promise->nodes.begin(), promise->nodes.end(),
+                                           [&](const auto& kept) { return kept.node == s.node; }));
     const bool small = together <= node(s.node)->spec.gpus * kMilliPerGpu;
     if (s.milligpu > 0 && small && !promised && left.contains(home_of(s.node))) {
       wrong(name(f.id, 0) + " breaks into " + home_of(s.node) + ", which is left to gangs");

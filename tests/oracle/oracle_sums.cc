@@ -41,6 +41,7 @@ MilliGpu Oracle::allocated(AccountId id, bool bound_only) const {
   for (const Slot& s : slots_) {
     if (below(s.leaf, id) && (s.bound || !bound_only)) sum += s.at.milligpu;
   }
+  if (!bound_only) sum += claimed(id);
   return sum;
 }
 
@@ -61,12 +62,22 @@ MilliGpu Oracle::quota(AccountId id) const {
 }
 
 // Returns held GPUs by product, with `more` on top.
-ProductAmounts Oracle::held(AccountId id, const ProductAmount& more) const {
+ProductAmounts Oracle::held(AccountId id, const ProductAmount& more, bool claims) const {
   ProductAmounts held;
   for (const Slot& s : slots_) {
     if (!below(s.leaf, id)) continue;
     for (const Node& n : nodes_) {
       if (n.id == s.at.node) add(held, {n.spec.product, s.at.milligpu});
+    }
+  }
+  for (const fact::Claimed& c : claims_) {
+    const bool counts = claims && std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& j) {
+                          return j.id == c.job && below(j.leaf, id);
+                        });
+    for (const PodSlot& slot : c.slots) {
+      for (const Node& n : nodes_) {
+        if (counts && n.id == slot.node) add(held, {n.spec.product, slot.milligpu});
+      }
     }
   }
   if (more.milligpu != 0) add(held, more);
@@ -90,7 +101,7 @@ void Oracle::changed(AccountId leaf, TimeMs at) {
 
 void Oracle::follow_level(Account& a, TimeMs at) {
   a.last_change = std::max(a.last_change, at);
-  const MilliGpu level = uncovered(a.id, held(a.id, {}));
+  const MilliGpu level = uncovered(a.id, held(a.id, {}, false));
   if (a.surplus.empty() || a.surplus.back().level != level) {
     a.surplus.push_back({a.last_change, level});
   }

@@ -28,7 +28,9 @@ void RandomWorld::choose_time(Policy& policy) {
 }
 
 // Not from the random numbers, so that worlds otherwise stay as they were.
-void RandomWorld::choose_domains(Policy& policy) const {
+void RandomWorld::choose_rules(Policy& policy) const {
+  policy.reclaim = options_.seed % 3 != 0;
+  policy.reclaim_min_run_ms = static_cast<DurationMs>(options_.seed / 3 % 3) * 5 * kMinuteMs;
   if (options_.plain) return;
   policy.clique_gangs = static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
   policy.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
@@ -53,7 +55,7 @@ void RandomWorld::set_up() {
   choose_time(policy);
   if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
-  choose_domains(policy);
+  choose_rules(policy);
   planned_.emplace_back(in::SetPolicy{policy});
   in::ImportNodes import;
   import.cluster = "bare";
@@ -296,7 +298,7 @@ in::Body RandomWorld::change_policy() {
   if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   if (rng_.percent(50)) policy.system_namespaces = {"nobodys"};
-  choose_domains(policy);
+  choose_rules(policy);
   return in::SetPolicy{policy};
 }
 

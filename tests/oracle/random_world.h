@@ -55,7 +55,7 @@ class RandomWorld {
   DurationMs some_limit();
   void choose_time(Policy& policy);
   void add_launcher(GangRequest& request);
-  void choose_domains(Policy& policy) const;
+  void choose_rules(Policy& policy) const;
   in::Body list_again();
   in::Body spare_cluster();
   NodeSpec node_spec(std::size_t i);

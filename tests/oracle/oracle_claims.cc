@@ -1,0 +1,154 @@
+// The oracle's checks of claims: who gives, when, and that what is claimed stays free.
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_text.h"
+
+namespace subak::sim {
+
+const fact::Claimed* Oracle::claim_of(JobId claimant) const {
+  const auto it = std::find_if(claims_.begin(), claims_.end(),
+                               [&](const fact::Claimed& c) { return c.job == claimant; });
+  return it == claims_.end() ? nullptr : &*it;
+}
+
+void Oracle::drop_claim(JobId claimant) {
+  std::erase_if(claims_, [&](const fact::Claimed& c) { return c.job == claimant; });
+}
+
+// The attempt that was claimed goes on.
+bool Oracle::is_there(const fact::Claimed::Victim& victim) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& j) {
+    return j.id == victim.job && j.attempt == victim.attempt &&
+           (j.state == JobState::kStarting || j.state == JobState::kRunning ||
+            j.state == JobState::kEnding);
+  });
+}
+
+MilliGpu Oracle::claimed(AccountId id) const {
+  MilliGpu sum = 0;
+  for (const fact::Claimed& c : claims_) {
+    for (const Job& j : jobs_) {
+      if (j.id != c.job || !below(j.leaf, id)) continue;
+      for (const PodSlot& s : c.slots) sum += s.milligpu;
+    }
+  }
+  return sum;
+}
+
+// An account beyond its quota: with its quota, it holds more than that covers; without one, no
+// quota that is configured above covers it.
+bool Oracle::borrows(AccountId id) const {
+  for (const Account* a = account(id); a; a = account(a->parent)) {
+    if (quota(a->id) == 0) continue;
+    const bool of_children = a->id != id && a->spec.quota.empty();
+    return of_children || uncovered(a->id, held(a->id, {})) > 0;
+  }
+  return true;
+}
+
+void Oracle::on(const fact::Claimed& f) {
+  const Job* const j = job(f.job);
+  if (f.slots.empty()) {
+    if (claim_of(f.job) == nullptr) wrong(name(f.job) + " ends a claim that was not made");
+    return drop_claim(f.job);
+  }
+  if (!policy_.reclaim || policy_.order != OrderPolicy::kTargetShare)
+    wrong(name(f.job) + " claims, and the policy takes nothing back");
+  if (!in_pass_) wrong(name(f.job) + " claims outside a pass");
+  if (j == nullptr || j->state != JobState::kQueued)
+    return wrong(name(f.job) + " claims, not queued");
+  if (claim_of(f.job) != nullptr) wrong(name(f.job) + " claims twice");
+  if (f.slots.size() != j->gang_size) wrong(name(f.job) + " claims for a part of its gang");
+  judge_victims(*j, f);
+  claims_.push_back(f);
+  judge_claimed_slots(*j, f.slots);
+}
+
+void Oracle::judge_victims(const Job& claimant, const fact::Claimed& f) {
+  for (const fact::Claimed::Victim& victim : f.victims) {
+    const Job* const v = job(victim.job);
+    if (v == nullptr || !is_there(victim)) {
+      wrong(name(f.job) + " claims from " + name(victim.job) + ", which holds nothing");
+      continue;
+    }
+    const bool ends = v->state == JobState::kEnding;
+    if (v->origin != JobOrigin::kApi && v->origin != JobOrigin::kPods && !ends)
+      wrong(name(f.job) + " claims from " + name(victim.job) + ", which Subak did not start");
+    if (!ends && victim.ask_ms < v->started + policy_.reclaim_min_run_ms)
+      wrong(name(victim.job) + " would be asked before its minimum run is over");
+    if (!ends && v->leaf == claimant.leaf) wrong(name(f.job) + " claims from its own account");
+    if (!ends && !borrows(v->leaf) && !names_a_product())
+      wrong(name(f.job) + " claims from " + name(victim.job) + " of " +
+            account(v->leaf)->spec.path + ", which is within quota, for " +
+            account(claimant.leaf)->spec.path);
+    for (const fact::Claimed& other : claims_) {
+      for (const auto& known : other.victims) {
+        if (known.job == victim.job) wrong(name(victim.job) + " is a victim twice");
+      }
+    }
+  }
+}
+
+bool Oracle::names_a_product() const {
+  return std::any_of(accounts_.begin(), accounts_.end(), [](const Account& a) {
+    return std::any_of(a.spec.quota.begin(), a.spec.quota.end(),
+                       [](const ProductAmount& q) { return q.product != kAnyProduct; });
+  });
+}
+
+// Whole GPUs that are claimed go to nobody but the claimant.
+void Oracle::judge_claimed_slots(const Job& j, const std::vector<PodSlot>& slots) {
+  if (j.runs_on && !j.gang) return;  // it got them before, in its gang
+  for (const fact::Claimed& c : claims_) {
+    if (c.job == j.id) continue;
+    for (const PodSlot& mine : c.slots) {
+      const bool whole = mine.milligpu == std::popcount(mine.gpu_mask) * kMilliPerGpu;
+      for (const PodSlot& s : slots) {
+        if (whole && s.node == mine.node && (s.gpu_mask & mine.gpu_mask) != 0)
+          wrong(name(j.id) + " gets a GPU that is claimed for " + name(c.job));
+      }
+    }
+  }
+}
+
+void Oracle::judge_taken(const Job& j) {
+  const auto claim = std::find_if(claims_.begin(), claims_.end(), [&](const fact::Claimed& c) {
+    return std::any_of(c.victims.begin(), c.victims.end(), [&](const auto& v) {
+      return v.job == j.id && v.attempt == j.attempt && v.ask_ms <= now_;
+    });
+  });
+  if (claim == claims_.end()) wrong(name(j.id) + " is taken back, and no claim asks for it");
+}
+
+// The whole GPUs of the node that are claimed, also those that others still hold; and the CPU that
+// is set aside.
+Oracle::ClaimedHere Oracle::claimed_on(NodeId node) const {
+  ClaimedHere here;
+  for (const fact::Claimed& c : claims_) {
+    const auto claimant =
+        std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& j) { return j.id == c.job; });
+    if (claimant == jobs_.end()) continue;
+    std::int64_t cpu = 0;
+    for (std::uint32_t rank = 0; rank < c.slots.size(); ++rank) {
+      if (c.slots[rank].node != node) continue;
+      here.gpus |= c.slots[rank].gpu_mask;
+      cpu += shape_of(*claimant, rank).cpu_milli;
+    }
+    for (const Slot& s : slots_) {
+      if (s.at.node != node) continue;
+      const bool victim = std::any_of(c.victims.begin(), c.victims.end(), [&](const auto& v) {
+        return v.job == s.job && v.attempt == s.attempt && is_there(v);
+      });
+      const auto holder =
+          std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& j) { return j.id == s.job; });
+      if (victim && holder != jobs_.end()) cpu -= shape_of(*holder, s.rank).cpu_milli;
+    }
+    here.cpu += std::max<std::int64_t>(0, cpu);
+  }
+  return here;
+}
+
+}  // namespace subak::sim
