@@ -13,6 +13,7 @@ void add_account(Command root);
 void add_share(Command root);
 void add_job(Command root);
 void add_queue(Command root);
+void add_claims(Command root);
 void add_why(Command root);
 void add_plan(Command root);
 void add_cluster(Command root);

@@ -34,6 +34,7 @@ void add_commands(Command root, const Parser& parser) {
   add_share(root);
   add_job(root);
   add_queue(root);
+  add_claims(root);
   add_why(root);
   add_plan(root);
   add_cluster(root);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "admission/policy.h"
+#include "core/limits.h"
 #include "model/request.h"
 
 namespace subak::metrics {
@@ -61,6 +62,17 @@ Events::Events()
                                 "bound).")),
       attempts_ended_(counter(registry_, "subak_attempts_ended_total",
                               "Attempts of jobs that ended, by cause.")),
+      preemptions_(counter(registry_, "subak_preemptions_total",
+                           "Jobs that gave GPUs back, by the rule that asked for it.")
+                       .Add({{"reason", "reclaim"}})),
+      claims_made_(counter(registry_, "subak_claims_made_total",
+                           "Claims of jobs within quota on GPUs that others borrow.")
+                       .Add({})),
+      claims_ended_(counter(registry_, "subak_claims_ended_total",
+                            "Claims that ended before their job could start, by cause.")),
+      claim_seconds_(
+          histogram(registry_, "subak_claim_seconds", "From a claim until its job started.")
+              .Add({}, wait_bounds())),
       overruns_(counter(registry_, "subak_time_limit_overruns_total",
                         "Times that a job was there beyond the end by which its GPUs were to be "
                         "free.")
@@ -95,6 +107,9 @@ Events::Events()
   for (const std::string_view cause : EnumText<Cause>::names) {
     if (cause != enum_name(Cause::kNone)) attempts_ended_.Add({{"cause", std::string(cause)}});
   }
+  for (const std::string_view cause : EnumText<ClaimCause>::names) {
+    if (cause != enum_name(ClaimCause::kMade)) claims_ended_.Add({{"cause", std::string(cause)}});
+  }
   for (const std::string_view name : kClasses) {
     wait_seconds_.Add({{"class", std::string(name)}}, wait_bounds());
   }
@@ -119,9 +134,16 @@ Reservations Events::durable(const Released& batch) {
   for (const Fact& fact : *batch.facts) {
     if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
       found.push_back({started->id, fact.time_ms});
+      const auto claim = claims_.find(started->id);
+      if (claim == claims_.end()) continue;
+      claim_seconds_.Observe(static_cast<double>(fact.time_ms - claim->second) / kSecondMs);
+      claims_.erase(claim);
     } else if (const auto* ended = std::get_if<fact::AttemptEnded>(&fact.body)) {
       attempts_ended_.Add({{"cause", std::string(enum_name(ended->cause))}}).Increment();
       if (ended->cause == Cause::kExpired) reservations_expired_.Increment();
+      if (ended->cause == Cause::kPreempted) preemptions_.Increment();
+    } else if (const auto* claimed = std::get_if<fact::Claimed>(&fact.body)) {
+      note_claim(*claimed);
     } else if (std::holds_alternative<fact::JobOverran>(fact.body)) {
       overruns_.Increment();
     } else if (const auto* lost = std::get_if<fact::PlaceLost>(&fact.body)) {
@@ -131,6 +153,18 @@ Reservations Events::durable(const Released& batch) {
     }
   }
   return found;
+}
+
+void Events::note_claim(const fact::Claimed& claimed) {
+  if (claimed.slots.empty()) {
+    claims_ended_.Add({{"cause", std::string(enum_name(claimed.cause))}}).Increment();
+    claims_.erase(claimed.job);
+    return;
+  }
+  claims_made_.Increment();
+  // A claim whose job left the queue has no fact. Such jobs are forgotten here with the oldest.
+  if (claims_.size() >= limits::kMaxClaims) claims_.erase(claims_.begin());
+  claims_[claimed.job] = claimed.made_ms;
 }
 
 void Events::look_up(const Reservations& reservations, const Engine* engine) {

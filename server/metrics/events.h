@@ -81,6 +81,8 @@ class Events {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
 
+  // Counts a claim that was made or ended.
+  void note_claim(const fact::Claimed& claimed);
   // Counts a refusal by the cluster, by its cause.
   void refused(Cause cause);
 
@@ -94,6 +96,10 @@ class Events {
   prometheus::Counter& reservations_expired_;
   Counters& releases_refused_;
   Counters& attempts_ended_;
+  prometheus::Counter& preemptions_;
+  prometheus::Counter& claims_made_;
+  Counters& claims_ended_;
+  prometheus::Histogram& claim_seconds_;
   prometheus::Counter& overruns_;
   prometheus::Counter& position_moves_;
   Histograms& wait_seconds_;
@@ -102,6 +108,8 @@ class Events {
   prometheus::Histogram& batch_facts_;
   prometheus::Counter& watch_relists_;
 
+  // When the claims were made that have not ended, by claimant. Only the loop's thread uses it.
+  std::map<JobId, TimeMs> claims_;
   mutable Mutex mutex_;
   // By the name of the cluster; the time of the last input of its edge.
   std::map<std::string, TimeMs> last_observed_ SUBAK_GUARDED_BY(mutex_);

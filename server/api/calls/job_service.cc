@@ -127,6 +127,20 @@ std::optional<Error> put_alternatives(const Engine& engine, const ForecastStarts
 
 }  // namespace
 
+JobService::Reactor* JobService::ListClaims(Context* context, const v1::ListClaimsRequest* in,
+                                            v1::ListClaimsResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const std::string account = check.name("account", in->account(), false);
+  if (!check.ok()) return call.fail(check.error());
+  return call.read([out, account, &shared = shared_](const Engine& engine) -> std::optional<Error> {
+    for (const ClaimRow& row : engine.claims(account)) put(row, out->add_claims());
+    put(shared.now(engine), out->mutable_time());
+    return std::nullopt;
+  });
+}
+
 JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJobRequest* in,
                                             v1::Explanation* out) {
   Call call(shared_, context);

@@ -49,6 +49,9 @@ class JobService final : public v1::JobService::CallbackService {
   // One page of the order, see list_queue(). With `would`: list_shadow_queue().
   Reactor* ListQueue(Context* context, const v1::ListQueueRequest* in,
                      v1::ListQueueResponse* out) override;
+  // All claims, of one subtree if an account is named.
+  Reactor* ListClaims(Context* context, const v1::ListClaimsRequest* in,
+                      v1::ListClaimsResponse* out) override;
   // Says why a job waits: all reasons, its ranking, its start estimate. `order_time` is the time of
   // the snapshot that its position is from. With `alternatives` also what would start it earlier;
   // RESOURCE_EXHAUSTED beyond limits::kMaxAlternativesSize jobs and nodes.

@@ -34,6 +34,8 @@ void put_duration(DurationMs duration, google::protobuf::Duration* out);
 // GPU-seconds and a rest in milli-GPU x ms: together exact.
 void put(GpuTime amount, v1::GpuTime* out);
 void put(const ProductAmounts& amounts, Amounts* out);
+// A claim, with at most limits::kMaxNodesShown nodes and victims.
+void put(const ClaimRow& row, v1::Claim* out);
 // Returns them sorted by product. Refuses a product that occurs twice, and amounts outside 0 to
 // limits::kMaxMilliGpu.
 ProductAmounts get_amounts(Check& check, const char* field, const Amounts& in);

@@ -152,4 +152,28 @@ void put(const Explanation& why, const Engine& engine, const ForecastStarts& sta
   }
 }
 
+void put(const ClaimRow& row, v1::Claim* out) {
+  out->set_job_id(text_of(row.job));
+  out->set_account(row.account);
+  out->set_user(row.user);
+  put(row.amounts, out->mutable_amounts());
+  out->set_node_count(static_cast<std::int32_t>(row.nodes.size()));
+  out->set_victim_count(static_cast<std::int32_t>(row.victims.size()));
+  put(row.made_ms, out->mutable_made());
+  for (const std::string& node : row.nodes) {
+    if (std::cmp_equal(out->nodes_size(), limits::kMaxNodesShown)) break;
+    out->add_nodes(node);
+  }
+  for (const ClaimRow::Victim& victim : row.victims) {
+    if (std::cmp_equal(out->victims_size(), limits::kMaxNodesShown)) break;
+    v1::ClaimVictim* const one = out->add_victims();
+    one->set_job_id(text_of(victim.job));
+    one->set_account(victim.account);
+    one->set_user(victim.user);
+    one->set_milligpu(victim.milligpu);
+    put(victim.ask_ms, one->mutable_ask_time());
+    one->set_ending(victim.ending);
+  }
+}
+
 }  // namespace subak::api
