@@ -2,9 +2,10 @@
 // and one request. It changes no state, so a retry, a reinvocation or a dry run gets the same
 // answer. An object that needs no change gets no patch.
 //
-// It denies only what can never be right (static limits, impossible values, ways around the gate).
-// A request for something that is only missing now is gated and queues. In `warn` the same
-// evaluation becomes warnings, in `observe` nothing.
+// The policy denies only requests that can never be right: over static limits, with impossible
+// values, or around the gate. If the fleet only lacks GPUs now, the pod gets the gate and queues.
+// In mode `warn` the same changes and denials become warnings. In mode `observe` the policy judges
+// nothing.
 //
 // Threads: pure; the View and the Review must stay alive during the call.
 #pragma once
@@ -25,7 +26,8 @@ namespace subak {
 // The webhook that was called: mutating (may patch), or validating (checks the final object).
 enum class Endpoint : std::uint8_t { kMutate, kValidate };
 
-// What the webhook does with the request. kBadRequest: it was no review, so the answer is HTTP 400.
+// What the webhook does with the request. kBadRequest: the body was no review, so the answer is
+// HTTP 400.
 enum class Verdict : std::uint8_t { kUntouched, kPatched, kDenied, kBadRequest };
 template <>
 struct EnumText<Verdict> {
@@ -33,13 +35,14 @@ struct EnumText<Verdict> {
                                                          "bad_request"};
 };
 
-// The cause of a decision; a closed set, for counters (admissions_total{decision,reason}).
+// The cause of a decision. It labels a counter (admissions_total{decision,reason}).
 enum class Because : std::uint8_t {
   // The object requests no GPUs.
   kNoGpu,
   // A kind, subresource or operation that the policy ignores.
   kNotOurs,
-  // Subak's own namespace, a system namespace or an operator's.
+  // A namespace of Subak, of the system or of an operator such as gpu-operator
+  // (is_system_namespace()).
   kExemptNamespace,
   // A namespace that no account names.
   kUnmanaged,
@@ -49,47 +52,48 @@ enum class Because : std::uint8_t {
   kMirrorPod,
   // The mode of the namespace is observe: nothing is judged.
   kObserve,
-  // The mode is warn: what enforce does has become warnings.
+  // The mode is warn: a change or denial of mode enforce became a warning.
   kWarn,
   // The object needs no change.
   kUnchanged,
-  // An owner that can be suspended is above this one.
+  // The object has an owner that can be suspended: Subak suspends that owner instead.
   kSuspendedAbove,
   // The pod got Subak's gate.
   kGated,
   // The owner was suspended.
   kSuspended,
-  // Gated, with a warning: the fleet now could not hold the pod.
+  // The pod got the gate and a warning: the present fleet could not hold it, even if it were empty.
   kExceedsFleet,
   // The named account does not exist, or the namespace has none.
   kUnknownAccount,
-  // The named account is not within that of the namespace.
+  // The pod names an account outside the subtree of its namespace's account.
   kOutsideSubtree,
-  // More than the limits of the accounts could ever allow.
+  // The pod asks for more than the limits of its accounts could ever allow.
   kOverLimit,
-  // An account that pays is draining.
+  // An account that pays for the pod is draining.
   kDraining,
   // The pod requests GPUs in two ways.
   kTwoGpuKinds,
   // One of Subak's keys, or a request, has a value that cannot be read.
   kInvalidValue,
-  // Slices with a wish for a topology or a segment, which they cannot have.
+  // The pod asks for MIG slices and also for a topology or a segment, which slices cannot have.
   kMigTopology,
-  // No GPU product has such slices.
+  // No GPU product offers the requested MIG profile.
   kMigProfile,
   // A scheduler of another queue manager would place the pod.
   kOtherScheduler,
-  // The named user is another person.
+  // The pod names another user than its creator.
   kUserMismatch,
-  // Denied because the configuration says so: missing alignment.
+  // The pod's QoS, CPUs or RDMA devices are not aligned, and AdmissionConfig::deny_unaligned is
+  // set.
   kUnaligned,
   // A way around the gate: see Decision::bypass.
   kBypass,
-  // It requests devices by DRA: gated, denied or allowed, as configured.
+  // The pod requests devices by DRA. AdmissionConfig::device_claims decides about it.
   kDeviceClaim,
-  // Not a readable review.
+  // The body is not a readable review.
   kMalformed,
-  // There is no View yet: GPU pods were gated without one.
+  // There is no View yet, so decide_without_view() decided.
   kNoView,
 };
 template <>
@@ -106,9 +110,8 @@ struct EnumText<Because> {
       "malformed",       "no_view"};
 };
 
-// An attempted way around the gate.
-// How a pod could see GPUs or leave the queue without Subak. Each is denied with 403 in mode
-// enforce, and counted in mode warn too.
+// A way around the gate: how a pod could see GPUs or leave the queue without Subak.
+// Mode enforce denies each with 403. The counters count attempts in mode warn too.
 enum class Bypass : std::uint8_t {
   kNone,
   // spec.nodeName is set: the scheduler and its gate would be skipped.
@@ -139,38 +142,40 @@ struct EnumText<Bypass> {
 struct Decision {
   // What to do with the object.
   Verdict verdict = Verdict::kUntouched;
-  // Why. It goes into the counters.
+  // Why. The counters count it.
   Because because = Because::kNotOurs;
-  // The way around the gate that was tried. It is counted, denied or not.
+  // The way around the gate that was tried. The counters count it, also if the request was not
+  // denied.
   Bypass bypass = Bypass::kNone;
   // The HTTP code of a denial: 403 or 422. Otherwise 0.
   int code = 0;
-  // Of a denial: the field, its value, and the fix.
+  // The text of a denial: the field, its value, and the fix.
   std::string message;
-  // RFC 6902; empty: none.
+  // The patch as RFC 6902 text; empty: none.
   std::string patch;
-  // At most kMaxWarnings, of at most 256 bytes each.
+  // At most kMaxWarnings warnings, of at most 256 bytes each.
   std::vector<std::string> warnings;
-  // Further ones. decide() counts them in the last warning.
+  // The number of warnings beyond these. decide() names the number in the last warning.
   std::size_t more_warnings = 0;
 
-  // Adds a warning, shortened, with only printable characters. Beyond kMaxWarnings it only counts.
+  // Adds a warning, shortened, with only printable characters. Beyond kMaxWarnings it only counts
+  // the warning.
   void warn(std::string_view text);
   // Returns the answer to send. Moves the texts out.
   ReviewAnswer answer() &&;
 };
 
-// Decides before the first View: pods that request GPUs get the gate, with a warning, and
-// nothing is refused. A later View can open an unnecessary gate, but nothing could add a missing
-// one.
+// Decides before the first View: pods that request GPUs get the gate, with a warning, and no
+// request is denied. With a later View, Subak can open an unnecessary gate, but nothing can add a
+// missing one.
 // A pod that names its node cannot get a gate and passes with a warning. On kValidate nothing is
 // patched.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 
-// Decides by the mode of the object's namespace. `cluster` as in the path of the call, empty for
-// the only one. A cluster that the View lacks is judged by config.unknown_cluster.
-// Never kBadRequest: the caller answers what is no review.
+// Decides by the mode of the object's namespace. `cluster` is the name in the path of the call;
+// empty: the only cluster. If the View lacks the cluster, config.unknown_cluster decides. The
+// verdict is never kBadRequest, since the caller has already parsed the review.
 Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster,
                 Endpoint endpoint, const Review& review);
 

@@ -14,11 +14,12 @@ namespace subak {
 // A pod that requests devices by DRA (a claim, or a device class as a resource). Subak does not
 // count these devices yet, and they may be GPUs.
 enum class DeviceClaims : std::uint8_t {
-  // Gated with that reason. Without other GPUs, the pod waits for a person.
+  // The pod gets the gate, with the reason device_claim. A pod that requests no other GPUs waits
+  // until a person acts.
   kGate,
   // Denied with 403.
   kDeny,
-  // It counts as its other requests. A warning says so.
+  // Subak counts only the pod's other requests. A warning says so.
   kWarn,
 };
 template <>
@@ -43,20 +44,22 @@ struct AdmissionConfig {
   // Extended resources that are counted as whole GPUs.
   // As "example.com/gpu".
   std::vector<std::string> extra_gpu_resources;
-  // Schedulers whose pods count as another manager's where Subak observes.
-  // Names for spec.schedulerName. Where Subak enforces, such pods are denied.
+  // Schedulers of other queue managers.
+  // Names as in spec.schedulerName. In mode observe, their pods count as those of another manager.
+  // In mode enforce, such pods are denied.
   std::vector<std::string> other_schedulers{"kai-scheduler",   "volcano",
                                             "yunikorn",        "runai-scheduler",
                                             "koord-scheduler", "godel-scheduler"};
   // Runtime classes that let a container see GPUs without a request.
   std::vector<std::string> gpu_runtime_classes{"nvidia", "nvidia-cdi", "nvidia-legacy"};
-  // Trusted in every cluster, beside the user name of Subak's own edge (ClusterView::known_as).
+  // A user name that is trusted in every cluster. Subak's own edge is trusted too, by its name
+  // there (ClusterView::known_as).
   std::string own_user = "system:serviceaccount:subak-system:subak";
   // Members of this group may remove Subak's gate and change its keys.
   std::string break_glass_group = "subak:break-glass";
   // Create Jobs and their like suspended.
   bool suspend_owners = true;
-  // Deny what would only get a warning (QoS, CPU, RDMA).
+  // Deny pods whose QoS, CPUs or RDMA devices are not aligned. Otherwise they get a warning.
   bool deny_unaligned = false;
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;

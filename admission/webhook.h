@@ -1,5 +1,5 @@
-// The webhook: HTTP requests in, AdmissionReviews out. /mutate, /mutate/{cluster}, /validate and
-// /validate/{cluster}, each with any query (kube-apiserver adds ?timeout=...).
+// The webhook: answers HTTP requests with AdmissionReviews. It serves /mutate, /mutate/{cluster},
+// /validate and /validate/{cluster}, each with any query (kube-apiserver adds ?timeout=...).
 //
 //   200  a review with a decision, also when it is a denial
 //   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
@@ -34,7 +34,7 @@ struct AdmissionBasis {
 struct WebhookOptions {
   // Returns the newest basis; never blocks.
   std::function<AdmissionBasis()> basis;
-  // True: GPU pods are gated while there is no View. False: the answer is 503 then.
+  // What happens while there is no View. True: GPU pods are gated. False: the answer is 503.
   bool gates_without_view = false;
   // A steady clock in nanoseconds; only for measurements.
   std::function<std::int64_t()> now_ns;
@@ -47,20 +47,19 @@ struct WebhookOptions {
 
 // Decisions so far, for a test or a page without a metrics library.
 struct WebhookCounters {
-  // They only rise.
-  // Indexed by Verdict and Because, and by Bypass.
+  // The counters only rise. `decisions` is indexed by Verdict and Because, `bypasses` by Bypass.
   static constexpr std::size_t kVerdicts = EnumText<Verdict>::names.size();
   static constexpr std::size_t kBecauses = EnumText<Because>::names.size();
   std::array<std::array<std::atomic<std::uint64_t>, kBecauses>, kVerdicts> decisions{};
   std::array<std::atomic<std::uint64_t>, EnumText<Bypass>::names.size()> bypasses{};
 };
 
-// Answers the API server's calls. Only the counters change.
+// Answers the API server's calls. A call changes only the counters.
 class Webhook {
  public:
-  // What the functions of `options` refer to outlives the webhook.
+  // All objects that the functions of `options` refer to must outlive the webhook.
   explicit Webhook(WebhookOptions options);
-  // Returns the answer, by the table above. Threads: any, at once.
+  // Returns the answer, by the table at the top of this file. Threads: any, several at once.
   // The body of `request` needs kBodyPadding readable bytes behind it.
   HttpResponse handle(const HttpRequest& request);
   const WebhookCounters& counters() const { return counters_; }
