@@ -1,5 +1,6 @@
-// The webhook's certificate: its source, its end, and the change to a new one while the webhook
-// serves. The store watches files; if none are configured, net/self_signed.h makes them.
+// The webhook's certificate: where it comes from, when it expires, and how a new one replaces it
+// while the webhook serves. CertificateStore watches the files; if none are configured,
+// net/self_signed.h makes them.
 // Threads: a CertificateStore may be read from any thread while one thread polls it.
 #pragma once
 
@@ -23,7 +24,7 @@ struct CertificateFiles {
   std::string cert;
   // The file with the key of that certificate, PEM, without a password.
   std::string key;
-  // PEM for the webhook's caBundle; empty if another CA signs.
+  // The file with the PEM for the webhook's caBundle; empty if another CA signs.
   std::string ca;
 };
 
@@ -37,22 +38,24 @@ struct TlsMaterial {
   TimeMs expires_at_ms = 0;
 };
 
-// Returns the complete file. The error names it.
+// Returns the content of the file. An error names the file.
 Result<std::string> read_text(const std::string& file);
 
-// Reads and checks a pair. Errors name the file: missing, not PEM, or a key of another certificate.
+// Reads and checks a pair. An error names the file that is missing, is not PEM, or has the key of
+// another certificate.
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
 
-// The pair in use. It changes to a new pair on disk once both files are complete and match. Until
-// then the old pair stays, and `on_error` is called once for each change of the files.
+// Holds the pair of certificate and key in use. It changes to a new pair on disk once both files
+// are complete and match. Until then it keeps the old pair, and calls `on_error` once for each
+// change of the files.
 class CertificateStore {
  public:
   // Called with the error of a pair that could not be used. May be empty.
   using OnError = std::function<void(const Error&)>;
-  // May create or replace the files. May be empty: other programs do.
+  // May create or replace the files. Empty if other programs make the files.
   using Renew = std::function<void()>;
-  // Reads the pair for the first time; errors as load_tls(). `renew`, if not empty, is called by
-  // each poll before it reads the files; it may create them.
+  // Reads the pair for the first time; fails as load_tls() does. Each poll calls `renew`, unless it
+  // is empty, before it reads the files.
   static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error,
                                                         Renew renew = nullptr);
 
@@ -67,7 +70,7 @@ class CertificateStore {
   const CertificateFiles& files() const { return files_; }
 
  private:
-  // Tells a changed file from an unchanged one. All 0: there is no file.
+  // The properties by which poll() notices a changed file. All 0: there is no file.
   struct Stamp {
     std::uint64_t inode = 0;
     std::int64_t size = 0, modified_ns = 0;
@@ -81,7 +84,7 @@ class CertificateStore {
   // Never fails: a file that cannot be examined counts as missing.
   static Stamp stamp_of(const std::string& file);
 
-  // The first three never change after open().
+  // files_, on_error_ and renew_ never change after open().
   CertificateFiles files_;
   OnError on_error_;
   Renew renew_;

@@ -1,6 +1,6 @@
 // The connection limits of one listener (class `ConnectionLimiter`): a total, a number per address,
-// and connections reserved for the service's own probes (docs/design/0016). It only counts; the
-// listener chooses which connection to close when it is full.
+// and connections reserved for the service's own probes (docs/design/0016). The limiter only
+// counts. When a limit is reached, the listener chooses the connection to close.
 // Threads: any.
 #pragma once
 
@@ -37,7 +37,8 @@ struct ListenerLimits {
   std::size_t per_peer = limits::kMaxHttpConnectionsPerPeer;
 };
 
-// A copy of the counts of one listener, for the metrics page. Counters run since its start.
+// A copy of the counts of one listener, for the metrics page. The counters begin at the start of
+// the listener.
 struct ConnectionStats {
   // `open` counts reserved and closing connections too, so it may exceed `limit`.
   std::size_t open = 0, limit = 0;
@@ -47,27 +48,27 @@ struct ConnectionStats {
 
 // Counts since the start. They only grow.
 struct LimiterCounters {
-  // Let in, without those in reserved slots.
+  // Connections let in, without those in reserved slots.
   std::atomic<std::uint64_t> accepted{0};
-  // Closed at once: full, and none could be closed.
+  // New connections closed at once: a limit was reached, and no other connection could be closed.
   std::atomic<std::uint64_t> refused{0};
-  // Closed to make room.
+  // Connections closed to make room.
   std::atomic<std::uint64_t> evicted{0};
 };
 
 // Counts the open connections of one listener. Each admitted connection occupies one slot until
-// evict() or left() frees it. Each is reported to left() once.
+// evict() or left() frees it. The listener reports the end of each connection to left() once.
 class ConnectionLimiter {
  public:
   // The answer to a new connection.
   enum class Answer {
     // Let in.
     kAdmitted,
-    // Let in as an expected probe, in a reserved slot.
+    // Let in to a reserved slot, because it is an expected probe.
     kReserved,
-    // Not let in: its address holds as many as it may.
+    // Not let in: its address has as many connections as it may have.
     kPeerFull,
-    // Not let in: all slots are in use, or all reserved ones for a probe.
+    // Not let in: all slots are in use. For an expected probe: all reserved slots are in use.
     kFull,
   };
 
@@ -76,26 +77,27 @@ class ConnectionLimiter {
     return answer == Answer::kAdmitted || answer == Answer::kReserved;
   }
 
-  // The limits stay for the life of the object. No connection is open yet.
+  // The limits never change. No connection is open yet.
   explicit ConnectionLimiter(ListenerLimits limits) : limits_(limits) {}
 
   // Admits and counts the connection, or returns why not.
   Answer ask(const Peer& peer);
-  // The connection has ended. `entered`: what ask() answered. `evicted`: evict() was called for it.
+  // Says that the connection has ended. `entered`: the answer of ask(). `evicted`: evict() was
+  // called for the connection.
   void left(const Peer& peer, Answer entered, bool evicted);
-  // The connection was told to close and will end soon: another may take its slot. Returns false,
-  // and counts nothing, if too many of those have not ended yet.
+  // Frees the slot of a connection that the listener is about to close. Returns false, and frees
+  // nothing, if too many evicted connections have not ended yet.
   bool evict(const Peer& guest);
-  // True if so many connections are closing that evict() would return false. A new connection then
-  // waits in the kernel's queue until one of them has ended.
+  // True if so many evicted connections are still closing that evict() would return false. A new
+  // connection then waits in the kernel's queue until one of these has ended.
   bool crowded() const;
-  // Counts a connection that was closed at once.
+  // Counts a new connection that was closed at once.
   void refused() { ++counters_.refused; }
 
-  // Expects a connection that this process will make from this port. The process has bound the
-  // port, so no other peer can come from there.
+  // Expects a connection that this process will make from the address and port `own`. The process
+  // has bound this port, so no other peer can connect from it.
   void expect(const Peer& own);
-  // Stops expecting it; true if it has come.
+  // Stops expecting that connection. Returns true if it has come.
   bool forget(const Peer& own);
 
   // The counters may be read at any time, without a lock.
@@ -111,9 +113,10 @@ class ConnectionLimiter {
   const ListenerLimits limits_;
   LimiterCounters counters_;
   mutable Mutex mutex_;
-  // Admitted connections by address, without the evicted ones. Each number is above 0.
+  // The number of admitted connections by address, without the evicted ones. Each number is above
+  // 0.
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
-  // Probes that this process has announced; true: it came.
+  // Probes that this process has announced by expect(). True: the probe has come.
   std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);
   // The sum of guests_.
   std::size_t all_ SUBAK_GUARDED_BY(mutex_) = 0;

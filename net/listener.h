@@ -1,5 +1,6 @@
-// A small HTTP/1.1 server, with TLS or without: keep-alive, pipelining, a bound on everything. Asio
-// and Beast stay in listener.cc.
+// A small HTTP/1.1 server, with TLS or without. It supports keep-alive and pipelining, and bounds
+// each request, wait and number of connections. Other files do not see Asio and Beast, which
+// listener.cc uses.
 //
 // Limits (core/limits.h), and the effect beyond each:
 //   kMaxHttpHeaderBytes   431 and close
@@ -12,8 +13,8 @@
 //                         or slow; if all are being answered, the new one
 // Bytes that are not HTTP: 400 and close.
 //
-// Threads: any of the threads serves any connection, so a slow request occupies one thread and
-// delays only its own connection. Accepting and time-outs have a thread of their own.
+// Threads: each thread may serve each connection, so a slow request occupies one thread and delays
+// only its own connection. A separate thread accepts connections and checks time-outs.
 #pragma once
 
 #include <atomic>
@@ -40,7 +41,7 @@ struct HttpRequest {
   std::string_view method;
   // The path with its query: "/mutate/c1?timeout=5s".
   std::string_view target;
-  // Followed by kBodyPadding readable bytes (admission/review.h).
+  // The body. kBodyPadding readable bytes follow it (admission/review.h).
   std::span<const char> body;
   // The Host header as received; empty: there was none.
   std::string_view host = {};
@@ -52,9 +53,9 @@ struct HttpResponse {
   int status = 200;
   // The value of Content-Type.
   std::string content_type = "application/json";
-  // Empty is allowed. Not sent for a HEAD request.
+  // The body; may be empty. The listener does not send it for a HEAD request.
   std::string body;
-  // Further headers, whole lines: "\r\nName: value" each.
+  // Further headers, each in the form "\r\nName: value".
   std::string headers = {};
 };
 
@@ -62,9 +63,9 @@ struct HttpResponse {
 // exception becomes a 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
-// For answers that another thread makes. The handler calls the second argument once, from any
-// thread, at once or later. After answer_ms the listener has answered 503, and the call does
-// nothing, as after the listener has stopped.
+// A handler for answers that another thread makes. The handler calls the second argument once, from
+// any thread, at once or later. After answer_ms the listener answers 503 by itself; a later call
+// has no effect. A call after the listener has stopped has no effect either.
 using HttpReplier = std::function<void(HttpResponse)>;
 using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 
@@ -72,7 +73,7 @@ using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 struct ListenerOptions {
   // An IP address, not a name. A wildcard listens on all addresses.
   std::string host = "127.0.0.1";
-  // 0: the system chooses, and Listener::port() tells.
+  // 0: the system chooses a port, which Listener::port() returns.
   std::uint16_t port = 0;
   // Threads that serve requests, beside the one that accepts; at least 1.
   int threads = 1;
@@ -82,7 +83,8 @@ struct ListenerOptions {
   std::shared_ptr<CertificateStore> tls;
   // A request with a longer body is answered 400 without a call of the handler.
   std::size_t max_body_bytes = limits::kMaxReviewBytes;
-  // Connections at once, without reserved ones: of all addresses, and of one.
+  // How many connections may be open at once, without reserved ones: from all addresses, and from
+  // one.
   std::size_t max_connections = limits::kMaxHttpConnections;
   std::size_t max_per_peer = limits::kMaxHttpConnectionsPerPeer;
   // How long a connection may wait between two requests.
@@ -95,14 +97,14 @@ struct ListenerOptions {
   DurationMs tick_ms = kSecondMs;
   // How often the files of `tls` are checked.
   DurationMs certificate_poll_ms = 5 * kSecondMs;
-  // How long requests in flight may take once stop() was called.
+  // How long requests in flight may still take after stop() is called.
   DurationMs stop_grace_ms = 2 * kSecondMs;
 };
 
-// Counts since the start. Threads: any.
+// Counters since the start. Threads: any.
 struct ListenerCounters {
-  // Complete requests; states that lasted too long; requests answered 400 or 431; failed
-  // handshakes.
+  // In this order: complete requests; time-outs of a connection; requests answered 400 or 431;
+  // failed handshakes.
   std::atomic<std::uint64_t> requests{0}, timeouts{0}, bad_requests{0}, tls_failures{0};
 };
 
@@ -111,7 +113,7 @@ class Listener {
  public:
   // Opens nothing until start(). The handler is called until stop() has returned.
   Listener(ListenerOptions options, HttpHandler handler);
-  // The same for answers that another thread makes.
+  // The same, with a handler whose answers another thread makes.
   static std::unique_ptr<Listener> async(ListenerOptions options, AsyncHttpHandler handler);
   ~Listener();  // stops
   Listener(const Listener&) = delete;

@@ -1,4 +1,4 @@
-// The client's half of Listener::probe. Private to net.
+// The client's part of Listener::probe(). Private to net.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 namespace subak {
 
 // Sends one GET of "/" over a connected socket, which the caller still owns. Returns what was
-// wrong; nothing if any HTTP answer came within `patience`. It does not verify the certificate: the
-// peer is this process.
+// wrong, or nothing if any HTTP answer came within `patience`. It does not verify the certificate,
+// since the peer is this process.
 std::optional<std::string> ask_http(int fd, bool tls, DurationMs patience);
 
 }  // namespace subak

@@ -13,31 +13,33 @@ namespace subak::net {
 
 namespace http = boost::beast::http;
 
-// At least kBodyPadding of admission/review.h.
+// The number of readable bytes behind a body: at least kBodyPadding of admission/review.h.
 constexpr std::size_t kPadding = 64;
-// Reserved for a Content-Length before its bytes arrive.
+// The most memory to reserve for a Content-Length before the bytes arrive.
 constexpr std::size_t kFirstBodyBytes = 256u << 10;
 // The read buffer at the start: one TLS record fits.
 constexpr std::size_t kReadBytes = 17u << 10;
 
-// A body that stores at most `limit` bytes, counts the rest, and always has readable bytes behind
-// it.
+// A body that stores at most `limit` bytes and drops further ones. It always has readable bytes
+// behind it.
 struct PaddedBody {
   // The body of one request.
   struct value_type {
-    // The bytes, without the rest of a body that is too large.
+    // The stored bytes. Of a body that is too large, this is only a beginning.
     std::string data;
     // The most bytes to store; set before the first byte.
     std::size_t limit = 0;
-    // The body had more bytes than `limit`.
+    // True: the body had more bytes than `limit`.
     bool too_large = false;
   };
-  // As Beast's BodyReader. put() never fails: bytes beyond the limit are dropped and set too_large.
+  // Implements Beast's BodyReader. put() never fails: it drops bytes beyond the limit and sets
+  // too_large.
   class reader {
    public:
     template <bool isRequest, class Fields>
     reader(http::header<isRequest, Fields>&, value_type& body) : body_(body) {}
-    // `length`: the Content-Length, if there is one. At most kFirstBodyBytes are reserved for it.
+    // `length`: the Content-Length, if there is one. The function reserves that many bytes, but at
+    // most kFirstBodyBytes.
     void init(const boost::optional<std::uint64_t>& length, ErrorCodeOf& ec) {
       ec = {};
       if (length) body_.data.reserve(std::min<std::size_t>(*length, kFirstBodyBytes) + kPadding);
@@ -98,28 +100,29 @@ inline void write_response(std::string& out, const HttpResponse& response, bool 
   if (!head) out += response.body;
 }
 
-// Returns an answer that people read.
+// Returns a plain-text answer, for people.
 inline HttpResponse plain_text(int status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text)};
 }
 
 // One connection over `Stream`: a Socket, or a TlsStream. It reads a request, answers it, then
-// reads the next one. Pending operations own the session, so it ends with the last of them. All
-// private functions run on the strand.
+// reads the next one. Pending operations own the session, so the session is destroyed after the
+// last of them. All private functions run on the session's strand.
 template <class Stream>
 class Session : public SessionBase {
  public:
   static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
 
-  // `from`: the peer. `how`: what the limiter answered, which must have let it in. `args`: those of
-  // the stream.
+  // `from`: the peer. `how`: the limiter's answer; it must have let the connection in. `args`: the
+  // arguments of the stream's constructor.
   template <class... Args>
   Session(Shared& shared, const Peer& from, ConnectionLimiter::Answer how, Args&&... args)
       : SessionBase(shared, from, how), stream_(std::forward<Args>(args)...) {
     in_.resize(kReadBytes);
   }
 
-  // Begins with the handshake or the first request. Call once, after it is in a shared_ptr.
+  // Begins with the handshake or the first request. Call it once, when a shared_ptr owns the
+  // session.
   void start() {
     on_strand([](Session& s) { s.begin(); });
   }
@@ -127,13 +130,13 @@ class Session : public SessionBase {
   void kill() override {
     on_strand([](Session& s) { s.cut(); });
   }
-  // Acts only if the state is still that of `step`.
+  // Acts only if the state has not changed since `step`.
   void expire(std::uint64_t step) override {
     on_strand([step](Session& s) {
       if (s.step() == step) s.too_slow();
     });
   }
-  // Requests that were begun are answered, and then the connection closes.
+  // Closes an idle connection at once, and others after the answer to the request in progress.
   void stop() override {
     on_strand([](Session& s) {
       if (s.state_ == State::kIdle || s.state_ == State::kHandshake) s.cut();
@@ -141,7 +144,7 @@ class Session : public SessionBase {
   }
 
  private:
-  // An owner for the next pending operation.
+  // Returns an owner of this session, for the next pending operation.
   std::shared_ptr<Session> self() {
     return std::static_pointer_cast<Session>(this->shared_from_this());
   }
@@ -193,7 +196,7 @@ class Session : public SessionBase {
     }
   }
 
-  // Parses the bytes read so far; reads on if they are not a complete request.
+  // Parses the bytes read so far. Reads more if they are not a complete request.
   void next() {
     while (begin_ < end_) {
       if (!parser_) begin_request();
@@ -208,7 +211,7 @@ class Session : public SessionBase {
     read();
   }
 
-  // The body's memory is that of the last request.
+  // Prepares for a new request. Its body uses the memory of the previous request's body.
   void begin_request() {
     enter(State::kReading);
     parser_.emplace();
@@ -221,7 +224,7 @@ class Session : public SessionBase {
     continued_ = false;
   }
 
-  // The buffer grows only for long headers, which the parser bounds.
+  // Reads more bytes. The buffer grows only for long headers, which the parser bounds.
   void read() {
     if (begin_ == end_) begin_ = end_ = 0;
     if (begin_ > 0) {  // half a header: keep it, at the front
@@ -269,8 +272,8 @@ class Session : public SessionBase {
     respond(plain_text(status, what));
   }
 
-  // Calls the handler. An exception becomes 500. A body that was too large is answered 400 without
-  // a call.
+  // Calls the handler for the complete request. An exception becomes 500. A body that is too large
+  // is answered 400, without a call of the handler.
   void handle() {
     const auto& message = parser_->get();
     keep_alive_ = message.keep_alive() && !shared_.stopping;
@@ -306,7 +309,8 @@ class Session : public SessionBase {
     return {it->value().data(), it->value().size()};
   }
 
-  // A late call finds no connection, or one that no longer waits.
+  // Returns the function that the handler calls with its answer. A late call has no effect: the
+  // connection is gone or no longer waits.
   HttpReplier replier() {
     return [weak = std::weak_ptr<Session>(self())](HttpResponse response) {
       const auto session = weak.lock();
@@ -349,7 +353,8 @@ class Session : public SessionBase {
     if (ignored) return;
     discard();
   }
-  // Until the peer closes, or the state's time-out ends it (kCloseMs).
+  // Reads and drops bytes until the peer closes, or until the time-out of the state closes the
+  // socket (kCloseMs).
   void discard() {
     socket().async_read_some(asio::buffer(in_), [self = self()](ErrorCodeOf ec, std::size_t) {
       if (!ec) self->discard();
@@ -364,10 +369,11 @@ class Session : public SessionBase {
   std::optional<Parser> parser_;
   // This session, while another thread makes the answer.
   std::shared_ptr<Session> waiting_;
-  // The answer that is being written, and the last request's body, whose memory the next one uses.
+  // `out_`: the answer that is being written. `spare_`: the body of the last request, whose memory
+  // the next request reuses.
   std::string out_, spare_;
-  // Of the request in progress: the connection stays open after it, it is a HEAD, and 100-continue
-  // was sent.
+  // About the request in progress. `keep_alive_`: the connection stays open after the answer.
+  // `head_`: it is a HEAD request. `continued_`: 100-continue was sent.
   bool keep_alive_ = true, head_ = false, continued_ = false;
   // HTTP/1.0 or 1.1, as 10 or 11.
   unsigned version_ = 11;

@@ -1,5 +1,5 @@
-// The shared state of the connections of listener.h, and what the control thread does to all of
-// them. Private to listener.cc and listener_probe.cc.
+// The state that the connections of listener.h share, and the actions of the control thread on all
+// connections. Private to listener.cc and listener_probe.cc.
 #pragma once
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -30,48 +30,50 @@ using Socket = asio::basic_stream_socket<tcp, Strand>;
 using TlsStream = asio::ssl::stream<Socket>;
 using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          asio::wait_traits<std::chrono::steady_clock>, Executor>;
-// How long the peer may read the last bytes.
+// How long a closing connection waits for the peer to read the last bytes and close.
 constexpr DurationMs kCloseMs = 2 * kSecondMs;
-// The pause before the next accept: while too many connections are closing, and after a failure (no
-// file descriptors).
+// The pause before the next accept: the first while too many connections are closing, the second
+// after a failure (no file descriptors).
 constexpr DurationMs kCrowdedRetryMs = 5;
 constexpr DurationMs kAcceptRetryMs = 100;
 
 struct Shared;
 
-// One connection. It runs on its strand, so on any of the threads, one at a time. The control
+// One connection. It runs on its strand: on any of the threads, but on one at a time. The control
 // thread reads only atomics and fields under Shared::mutex.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
-  // What the connection waits for: the peer in all but kHandling and kWriting.
+  // What the connection does now. In all states but kHandling and kWriting it waits for the peer.
   enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
 
-  // Adds it to shared.sessions. `shared` outlives it. `entered`: what the limiter answered.
+  // Adds the session to shared.sessions. `shared` outlives the session. `entered`: the limiter's
+  // answer.
   SessionBase(Shared& shared, const Peer& peer, ConnectionLimiter::Answer entered);
-  // Removes it, and frees its slot in the limiter.
+  // Removes the session, and frees its slot in the limiter.
   virtual ~SessionBase();
-  // The three take effect on the strand, later. Threads: any.
+  // kill(), expire() and stop() take effect later, on the strand. Threads: any.
   // Closes the socket; pending operations fail.
   virtual void kill() = 0;
-  // The state of that step lasted too long. Does nothing if the state has changed since.
+  // Ends the connection because the state of `step` lasted too long. Does nothing if the state has
+  // changed since.
   virtual void expire(std::uint64_t step) = 0;
-  // Ends the connection unless a request is in flight.
+  // Ends the connection, after the answer if a request is in flight.
   virtual void stop() = 0;
 
   State state() const { return state_; }
-  // Grows with each change of a state of any connection: the smallest has been in its state
-  // longest.
+  // Returns the number of the last change of state. All connections share one count, so the
+  // connection with the smallest number has been in its state longest.
   std::uint64_t step() const { return step_; }
-  // Adds to the age of its state, and returns the sum. Call on the control thread.
+  // Adds `by` to the age of the state, and returns the sum. Call it on the control thread.
   DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
-  // True if it is the peer's turn, so closing the connection loses no answer.
+  // True if the connection waits for the peer, so that closing it loses no answer.
   bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
 
   // The other end of the connection.
   const Peer peer;
   // How the limiter let it in: kAdmitted or kReserved.
   const ConnectionLimiter::Answer entered;
-  // It was told to close, to make room. Under Shared::mutex.
+  // True: the connection was told to close, to make room. Guarded by Shared::mutex.
   bool evicted = false;
 
  protected:
@@ -88,7 +90,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   std::atomic<std::uint64_t> step_{0};
   // How long it has been in this state.
   std::atomic<DurationMs> age_ms_{0};
-  // In Shared::sessions.
+  // The position in Shared::sessions.
   std::list<SessionBase*>::iterator place_;
 };
 
@@ -99,15 +101,16 @@ struct Shared {
 
   // As given to the Listener.
   const ListenerOptions options;
-  // One of the two; set before the first connection, constant from then on.
+  // One of `handler` and `async_handler` is set, before the first connection. It never changes
+  // after that.
   HttpHandler handler;
   AsyncHttpHandler async_handler;
   // Written by any thread.
   ListenerCounters counters;
   ConnectionLimiter limiter;
-  // The last SessionBase::step() that was given.
+  // The highest SessionBase::step() so far.
   std::atomic<std::uint64_t> steps{0};
-  // begin_stop() sets it, once. No new request is begun after that.
+  // begin_stop() sets this once. No connection begins a new request after that.
   std::atomic<bool> stopping{false};
   // The time since the stop began. Only the control thread uses it.
   DurationMs stopping_ms = 0;
@@ -115,21 +118,24 @@ struct Shared {
   // Guards `sessions` and SessionBase::evicted.
   Mutex mutex;
   std::list<SessionBase*> sessions SUBAK_GUARDED_BY(mutex);
-  // Accepts, checks time-outs and changes certificates: never behind a request.
+  // Accepts connections, checks time-outs and changes certificates. It has a thread of its own, so
+  // no request delays it.
   asio::io_context control{1};
   Timer tick{control};
   // Serves the requests. It is last because its handlers own the sessions.
   asio::io_context io;
 
-  // The next four run on the control thread, except for the first arm_tick().
+  // arm_tick(), sweep(), begin_stop() and make_room() run on the control thread, except for the
+  // first arm_tick().
   // Calls sweep() every tick, until the last connection has ended after a stop.
   void arm_tick();
-  // Expires the connections whose state lasted too long. Kills all at the end of the stop's grace.
+  // Expires the connections whose state lasted too long. Kills all when the grace of a stop has
+  // passed.
   void sweep();
   // Ends all connections without a request in flight; the others end after their answer.
   void begin_stop();
-  // Evicts one connection for `peer`. `full`: why the limiter did not let it in. False: none may
-  // go.
+  // Closes one connection to make room for `peer`. `full`: why the limiter did not let `peer` in.
+  // Returns false if it may close none.
   bool make_room(const Peer& peer, ConnectionLimiter::Answer full);
   // Returns all connections that have not ended.
   std::vector<std::shared_ptr<SessionBase>> all();
@@ -147,7 +153,7 @@ inline SessionBase::SessionBase(Shared& shared, const Peer& p, ConnectionLimiter
   place_ = shared_.sessions.insert(shared_.sessions.end(), this);
 }
 
-// All under the lock: when no session is left, the shared state may go too.
+// Does all under the lock: when no session is left, the shared state may be destroyed too.
 inline SessionBase::~SessionBase() {
   const MutexLock lock(shared_.mutex);
   shared_.limiter.left(peer, entered, evicted);
@@ -169,7 +175,8 @@ inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
   return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
 }
 
-// Holds references, so that no session ends, and takes the lock, while this code holds it.
+// The references keep all sessions alive. Otherwise a session could end while this code holds the
+// lock, and its destructor would take the lock too.
 inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
   std::vector<std::shared_ptr<SessionBase>> out;
   const MutexLock lock(mutex);
@@ -205,8 +212,8 @@ inline void Shared::begin_stop() {
   if (nobody()) tick.cancel();
 }
 
-// Closes the connection that has owed a complete request for longest, idle or slow. It is of the
-// same address if that address is full.
+// Closes the connection that has waited longest for a complete request of its peer. If the address
+// of `peer` is at its limit, it closes one of that address.
 inline bool Shared::make_room(const Peer& peer, ConnectionLimiter::Answer full) {
   std::shared_ptr<SessionBase> victim;
   {

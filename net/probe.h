@@ -17,22 +17,23 @@ struct ProbeResult {
   enum class Kind {
     // The listener let the probe in and answered.
     kServes,
-    // Let in, but the answer was late or wrong.
+    // The listener let the probe in, but the answer was late or wrong.
     kSilent,
-    // Not let in: the listener accepts no more.
+    // The listener did not let the probe in: it accepts no connections.
     kShut,
-    // No socket or port was free, so nothing is known.
+    // This process had no free socket or port, so the state of the listener is unknown.
     kNotAsked,
   };
   Kind kind = Kind::kServes;
-  // Why, as text for people. Empty if it serves.
+  // The cause, as text for people. Empty if the listener serves.
   std::string detail;
 };
 
-// Connects to the listener of `limiter` as an expected connection, and lets `ask` talk over the
-// socket. The listener is bound to host (an address; a wildcard is reached on loopback) and port.
-// The socket is blocking and stays the probe's. `ask` returns what went wrong. Blocks for at most
-// `patience` to connect; `ask` has a bound of its own.
+// Connects to the listener of `limiter` as an expected connection, then calls `ask` with the
+// socket. The listener is bound to `host`, an IP address, and `port`. For a wildcard address, the
+// probe connects to loopback. The socket is blocking, and probe() closes it. `ask` returns what
+// went wrong, or nothing. Connecting blocks for at most `patience`; `ask` must have a bound of its
+// own.
 ProbeResult probe(ConnectionLimiter& limiter, const std::string& host, std::uint16_t port,
                   DurationMs patience,
                   const std::function<std::optional<std::string>(int fd)>& ask);

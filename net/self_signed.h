@@ -1,10 +1,11 @@
-// The CA and the pair that the service makes itself, over the years. The next CA appears long
-// before the old one ends. The pair changes to it once clients have had time to trust both.
+// The CA and the pair (certificate and key) that the service makes by itself, and their renewal.
+// The service makes the next CA long before the old CA expires. It changes to the next CA's pair
+// once clients have had time to trust both CAs.
 //
-// The folder has tls.crt and tls.key, the pair in use. ca.crt is its CA, beside the next or the
-// last CA while both count. next.crt and next.key are the pair of the next CA. Files have mode
-// 0600, and each is replaced as a whole. The next call repairs a crash between two of them.
-// Threads: one at a time for a folder.
+// In the folder, tls.crt and tls.key are the pair in use. ca.crt has the CA of that pair, and also
+// the next or the last CA while that one is valid. next.crt and next.key are the pair of the next
+// CA. Files have mode 0600, and each is replaced atomically. After a crash between two files, the
+// next call repairs the folder. Threads: one at a time for a folder.
 #pragma once
 
 #include <cstdint>
@@ -23,29 +24,31 @@ struct SelfSigned {
   enum class Did : std::uint8_t {
     // Nothing was due.
     kNothing,
-    // A first pair, or a new one for a broken or ended pair. Clients do not trust it yet.
+    // It made the first pair, or a new pair because the old one is broken or expired. Clients do
+    // not trust the new pair yet.
     kMade,
-    // ca.crt holds the next CA too.
+    // It added the next CA to ca.crt.
     kAnnounced,
-    // The pair is now the next CA's.
+    // It changed to the pair of the next CA.
     kChanged,
-    // ca.crt no longer holds a CA that has ended.
+    // It removed an expired CA from ca.crt.
     kForgot,
   };
   // The paths of the pair in use and of ca.crt.
   CertificateFiles files;
-  // At most one step a call.
+  // The step that this call took; at most one.
   Did did = Did::kNothing;
-  // When the pair changes to the next CA: by then clients must trust both certificates of ca.crt.
-  // 0: there is no next CA.
+  // When the service changes to the pair of the next CA. By then clients must trust both
+  // certificates in ca.crt. 0: there is no next CA.
   TimeMs change_ms = 0;
   // The names that the pair in use lacks.
   std::vector<std::string> missing;
 };
 
-// Does what is due at `now` in `directory` (made if it is missing), by limits::kNextCaMs and those
-// below it. `names` are the names of new pairs (net/certificate_bundle.h); an existing pair for
-// other names stays. Error: the folder cannot be written, or OpenSSL failed.
+// Does the step that is due at `now` in `directory`, which it creates if it is missing. The times
+// are limits::kNextCaMs and the limits after it. `names` are the names of new pairs
+// (net/certificate_bundle.h); an existing pair for other names stays. Error: the folder cannot be
+// written, or OpenSSL failed.
 Result<SelfSigned> keep_self_signed(const std::string& directory,
                                     const std::vector<std::string>& names, TimeMs now);
 

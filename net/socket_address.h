@@ -1,4 +1,4 @@
-// An IP address and a port as the system's calls want them. Threads: plain values.
+// An IP address and a port in the form that system calls take. Threads: plain values.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,8 +9,8 @@
 
 namespace subak {
 
-// An address with its size, as for bind() and connect().
-// IPv4 or IPv6. `size` may grow or shrink with calls that fill it in (getsockname(2)).
+// An IPv4 or IPv6 address with its size, as for bind() and connect().
+// Calls that fill in the address (getsockname(2)) may change `size`.
 struct SocketAddress {
   // The address in network byte order; its first bytes name the family.
   sockaddr_storage bytes{};
@@ -21,8 +21,8 @@ struct SocketAddress {
   int family() const { return bytes.ss_family; }
 };
 
-// Returns the address. Nothing if `host` is not an IP address (IPv6 without brackets).
-// It asks no name server. `port` in the machine's own byte order.
+// Returns the address, or nothing if `host` is not an IP address (IPv6 without brackets).
+// The function asks no name server. `port` is in the machine's own byte order.
 std::optional<SocketAddress> socket_address(const std::string& host, std::uint16_t port);
 
 }  // namespace subak
