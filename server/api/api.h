@@ -29,34 +29,37 @@ class ApiServer {
   ApiServer& operator=(const ApiServer&) = delete;
 
   // Starts to listen. Call after Runtime::start(). An error names an option ("tokens:3",
-  // "listenGrpc", "tlsCert"), and then nothing listens.
+  // "listenGrpc", "tlsCert"); then the server does not listen.
   std::optional<Error> start();
   int port() const;  // the port in use; 0 before start()
-  // Asks the health service over a new connection, in room reserved for probes. Blocks for at most
-  // twice `patience`. Any thread, between start() and shutdown().
+  // Calls the health service over a new connection, in a slot reserved for probes. Blocks for at
+  // most twice `patience`. Threads: any, between start() and shutdown().
   ProbeResult probe(DurationMs patience);
   ConnectionStats connections() const;  // any thread
   // Sets the health status, which is SERVING after start(). Calls are answered in either case.
   void set_serving(bool serving);
   // Reads the token file again (on SIGHUP). On an error the tokens stay unchanged. Streams whose
-  // token was removed end with UNAUTHENTICATED. Those whose role no longer suffices end with
-  // PERMISSION_DENIED.
+  // token was removed end with UNAUTHENTICATED. Streams whose token no longer has the needed role
+  // end with PERMISSION_DENIED.
   std::optional<Error> reload_tokens();
-  // Says why the token file in use is not private: others can read it. Empty: it is private. As of
-  // the last read.
+  // Returns a warning if users other than the owner could read the token file when it was last
+  // read. Empty: the file was private.
   std::string token_warning() const;
   // Ends streams with UNAVAILABLE, refuses new calls and lets unary calls finish until `deadline`.
   // Call before Runtime::stop(). Idempotent.
   void shutdown(DurationMs deadline);
 
-  // The open Observe streams that have named their cluster, counted by that name (empty: the only
-  // cluster). Threads: any.
+  // Returns the number of open Observe streams for each cluster name that a stream gave. An empty
+  // name means the only cluster. Streams that have not named a cluster yet are left out. Threads:
+  // any.
   std::map<std::string, std::size_t> observers() const;
-  // Events that were refused because a newer session follows their cluster. Threads: any.
+  // Returns the number of events that were refused because a newer session follows their cluster.
+  // Threads: any.
   std::uint64_t stale_events() const;
 
-  // For RuntimeOptions. Call on_durable after Follower::durable of the same batch, so that its
-  // reads of the follower see the batch. Both run on the loop's thread and never block.
+  // Callbacks for RuntimeOptions. Call on_durable() after Follower::durable() of the same batch, so
+  // that its reads of the follower see the batch. Both callbacks run on the loop's thread and never
+  // block.
   void on_durable(const Released& batch);
   void on_pass(std::int64_t us);
 

@@ -2,9 +2,9 @@
 // gRPC calls the methods on its own threads, several at once. Each returns at once and finishes its
 // call later, from the thread that has the answer. `in` and `out` belong to gRPC and outlive the
 // call.
-// Errors of all methods: INVALID_ARGUMENT names the field. NOT_FOUND: there is no such account.
-// Edits also need the leader (UNAVAILABLE elsewhere) and the role team-admin. A `revision` other
-// than the account's present one, if it is given, is ABORTED.
+// Errors of all methods: INVALID_ARGUMENT names the field. NOT_FOUND means that there is no such
+// account. Edits also need the role team-admin and the leader; other replicas answer UNAVAILABLE.
+// An edit may give a `revision`. If the account has another revision, the edit is ABORTED.
 #pragma once
 
 #include "server/api/calls/shared.h"
@@ -24,15 +24,15 @@ class AccountService final : public v1::AccountService::CallbackService {
   // Role viewer. Returns one account with its revision; a cheap read.
   Reactor* GetAccount(Context* context, const v1::GetAccountRequest* in, v1::Account* out) override;
   // Role viewer. Lists `parent` and all accounts below it, parents first. Users are left out unless
-  // include_users. The page token is an offset in that order. So accounts created between two pages
-  // can repeat a row.
+  // include_users. The page token is an offset in that order. So a row can appear twice if an
+  // account is created between two pages.
   Reactor* ListAccounts(Context* context, const v1::ListAccountsRequest* in,
                         v1::ListAccountsResponse* out) override;
   // Refuses an existing account with ALREADY_EXISTS. A reason is required.
   Reactor* CreateAccount(Context* context, const v1::CreateAccountRequest* in,
                          v1::EditAccountResponse* out) override;
-  // Changes the fields that the mask names, or without a mask those that are set. It creates a
-  // missing account only with allow_missing. An empty path is the root.
+  // Changes the fields that the mask names. Without a mask, it changes the fields that are set. It
+  // creates a missing account only with allow_missing. An empty path is the root.
   Reactor* UpdateAccount(Context* context, const v1::UpdateAccountRequest* in,
                          v1::EditAccountResponse* out) override;
   // Removes an account without children and jobs; its ledger rows and its history stay.

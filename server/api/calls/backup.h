@@ -21,18 +21,18 @@ class BackupDesk {
  public:
   // Joins the last backup's thread.
   ~BackupDesk() { stop(); }
-  // Reserves the desk. False: another backup is running or the service stops; do not call end()
-  // then.
-  // After true, end() must follow: by the work itself, or by the caller if it never gets to run().
+  // Reserves the desk. Returns false if another backup is running or the service stops; then do not
+  // call end().
+  // After true, end() must be called: by the work itself, or by the caller if it never calls run().
   bool begin();
-  // Runs `work` on the thread; `work` calls end(). Not after stop().
-  // Joins the thread of the previous backup, which has called end(). After stop() it drops `work`
-  // and returns.
+  // Runs `work` on the thread; `work` must call end().
+  // It first joins the thread of the previous backup, which has called end(). After stop() it drops
+  // `work` and returns.
   void run(std::function<void()> work);
   // Frees the desk for the next backup. Also called on the backup's own thread.
   void end();
-  // Waits for the work. Close its stream first.
-  // Later begin() return false. Call from any thread but the backup's.
+  // Waits until the work has ended. Close the stream of the backup first.
+  // After this, begin() returns false. Call it from any thread but the backup's.
   void stop();
 
  private:
@@ -43,23 +43,24 @@ class BackupDesk {
 };
 
 // One Backup stream.
-// The first message is the header: the copy's bytes, and number and digest of a fact that the copy
-// has. The data follow in parts of 1 MiB. The copy may have later facts than the header says.
-// Memory: two messages, since one part is written before the next is read. A slow reader holds the
-// copy open and fills no memory. The copy lies beside the store and has no name once it is open. So
-// the disk needs room for it.
+// The first message is the header. It has the size of the copy in bytes, and the number and digest
+// of one fact in the copy. The data follow in parts of 1 MiB. The copy may also have later facts
+// than the one in the header. Memory: two messages, since the stream writes one part before it
+// reads the next. So a slow reader needs no more memory, but the copy stays open. The copy is in
+// the folder of the store, so that disk needs room for it. The copy has no file name once it is
+// open.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   // All three outlive the stream.
   BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
-  // Call after begin(). Ends the stream with a refusal, or sends the whole copy and then ends it.
-  // Errors: RESOURCE_EXHAUSTED if another backup runs or the queue of reads is full; the error of
-  // Store::make_copy(); FAILED_PRECONDITION if the copy cannot be read back. `caller`: whose turns
-  // the read of the digest takes.
+  // Call it after begin(). Sends the whole copy and ends the stream, or ends the stream with an
+  // error. Errors: RESOURCE_EXHAUSTED if another backup runs or the queue of reads is full; the
+  // error of Store::make_copy(); FAILED_PRECONDITION if the copy cannot be read back. The read of
+  // the digest takes its turns in the queue as `caller`.
   void start(Follower& follower, const std::string& caller);
 
  private:
-  // gRPC's threads.
+  // gRPC's threads call drained() and ended().
   void drained() override { signal(&written_); }
   void ended() override { signal(&over_); }
   // Sets `*what` under the lock and wakes send().
@@ -68,9 +69,9 @@ class BackupStream final : public QueueWriter<v1::BackupResponse> {
   bool over();
   // On the desk's thread: sends the copy, frees the desk, ends the stream.
   void work();
-  // OK also if the reader left meanwhile.
+  // Returns OK also if the reader has left meanwhile.
   grpc::Status send_copy();
-  // False: the stream is over.
+  // Returns false if the stream is over.
   bool send(v1::BackupResponse message);
 
   BackupDesk& desk_;

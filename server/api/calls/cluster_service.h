@@ -1,8 +1,9 @@
 // gRPC calls the methods on its own threads, several at once. Each returns at once and finishes its
 // call later. `in` and `out` belong to gRPC and outlive the call.
-// Reads need the role viewer, all else admin. An empty cluster name means the only cluster; with
-// none or several it is INVALID_ARGUMENT. Changes need the leader. Pages of nodes, domains and
-// slices have an offset as their token. So rows added between two pages can repeat or hide a row.
+// Reads need the role viewer. Other calls need the role admin, and changes also need the leader. An
+// empty cluster name means the only cluster; if there is not exactly one, the call gets
+// INVALID_ARGUMENT. The page token of nodes, domains and slices is an offset. So a row can appear
+// twice or be missing if rows are added between two pages.
 #pragma once
 
 #include "server/api/calls/shared.h"
@@ -17,10 +18,11 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   // Reserves the clusters that edges of this service follow (ApiOptions::own_edges), so that
   // streams for them are refused. `shared` outlives the service.
   explicit ClusterService(Shared& shared);
-  // Returns how many Observe streams follow each cluster now, an edge of this service included, by
-  // the name that each stream gave. Threads: any.
+  // Returns how many Observe streams follow each cluster now, by the name that each stream gave.
+  // Edges of this service count too. Threads: any.
   std::map<std::string, std::size_t> observers() const { return observers_.read(); }
-  // Returns how many events were refused since the start as of an older session. Threads: any.
+  // Returns how many events were refused since the start because they were of an older session.
+  // Threads: any.
   std::uint64_t stale_events() const { return observers_.stale(); }
 
  private:
@@ -29,37 +31,41 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   // Returns all clusters in one answer; there are at most limits::kMaxClusters.
   Reactor* ListClusters(Context* context, const v1::ListClustersRequest* in,
                         v1::ListClustersResponse* out) override;
-  // Sets the mode, and adds to or removes from the namespaces with a mode of their own.
-  // MODE_UNSPECIFIED leaves the cluster's mode, and removes a namespace's. The new value is
-  // computed from the View at the time of the call. So of two calls at once the later one wins as a
-  // whole. It warns if enforce would gate pods of a cluster that nothing observes.
+  // Sets the mode of the cluster, and the modes of single namespaces. MODE_UNSPECIFIED leaves the
+  // cluster's mode as it is; for a namespace it removes that namespace's own mode. The call
+  // computes the complete new value from the View. So of two calls at the same time, the later one
+  // overwrites the other. The answer has a warning if the mode is enforce and no edge observes the
+  // cluster: its pods would get gates.
   Reactor* UpdateCluster(Context* context, const v1::UpdateClusterRequest* in,
                          v1::UpdateClusterResponse* out) override;
   // FAILED_PRECONDITION while an Observe or Effects stream follows the cluster.
   Reactor* DeleteCluster(Context* context, const v1::DeleteClusterRequest* in,
                          v1::DeleteClusterResponse* out) override;
-  // Replaces the nodes of a cluster that no edge observes. A named cluster that is missing is
-  // created first, in the default mode and as an input of its own. At most limits::kMaxNodes nodes.
+  // Replaces the nodes of a cluster that no edge observes. It takes at most limits::kMaxNodes
+  // nodes. If the named cluster does not exist, a separate input first creates it in the default
+  // mode.
   Reactor* ImportNodes(Context* context, const v1::ImportNodesRequest* in,
                        v1::ImportNodesResponse* out) override;
-  // Expensive reads: all rows of the cluster are computed for each page.
+  // ListNodes, ListDomains and ListMigSlices are expensive reads: each page computes all rows of
+  // the cluster.
   Reactor* ListNodes(Context* context, const v1::ListNodesRequest* in,
                      v1::ListNodesResponse* out) override;
   Reactor* ListDomains(Context* context, const v1::ListDomainsRequest* in,
                        v1::ListDomainsResponse* out) override;
   Reactor* ListMigSlices(Context* context, const v1::ListMigSlicesRequest* in,
                          v1::ListMigSlicesResponse* out) override;
-  // An expensive read: the fleet by time, see put_plan(). An empty cluster means all.
+  // Returns the fleet by time, see put_plan(). This is an expensive read. An empty cluster name
+  // means all clusters.
   Reactor* GetPlan(Context* context, const v1::GetPlanRequest* in, v1::Plan* out) override;
-  // Drains from `from` (default: now) to `until` (default: undrained by hand), both UTC.
-  // UndrainNode ends a drain. A reason is required.
+  // Drains a node from `from` (default: now) to `until`, both UTC. Without `until`, the drain lasts
+  // until UndrainNode ends it. A reason is required.
   Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* in,
                      v1::DrainNodeResponse* out) override;
   Reactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* in,
                        v1::DrainNodeResponse* out) override;
-  // Streams; see ObserveStream, EffectsWriter and AdmissionSnapshotStream. Observe and Effects need
-  // the role admin and the leader, and a cluster that no edge of this service follows. Static needs
-  // the role viewer, and any replica serves it.
+  // The streams Observe, Effects and Static: see ObserveStream, EffectsWriter and
+  // AdmissionSnapshotStream. Observe and Effects need the role admin, the leader, and a cluster
+  // that no edge of this service follows. Static needs the role viewer, and any replica serves it.
   grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* Observe(
       Context* context) override;
   grpc::ServerWriteReactor<v1::EffectsResponse>* Effects(Context* context,
@@ -67,8 +73,9 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   grpc::ServerWriteReactor<v1::StaticResponse>* Static(Context* context,
                                                        const v1::StaticRequest* in) override;
 
-  // Returns the name of the cluster that the first named cluster replaces; empty: none. A service
-  // without configured clusters starts with one. It is replaced while it is unchanged and unused.
+  // Returns the name of the placeholder cluster; empty: there is none. A service without configured
+  // clusters starts with a placeholder. The first cluster that a caller names replaces it, if the
+  // placeholder is unchanged and unused.
   std::string placeholder() const;
 
   Shared& shared_;

@@ -1,9 +1,9 @@
 // gRPC calls the methods on its own threads, several at once. Each returns at once and finishes its
 // call later. `in` and `out` belong to gRPC and outlive the call.
 // Reads need the role viewer. Changes need the leader and the role team-admin. A team admin may
-// change only jobs of the own subtree (Caller::may_run_as); else the call is PERMISSION_DENIED. A
-// job id has the form "1-42". A call with a `request_id` can be repeated: it answers as the first
-// did, with repeated_request.
+// change only jobs of the admin's own subtree (Caller::may_run_as); other calls get
+// PERMISSION_DENIED. A job id has the form "1-42". A call with a `request_id` can be repeated: the
+// answer is that of the first call, with repeated_request set.
 #pragma once
 
 #include "server/api/calls/shared.h"
@@ -20,41 +20,46 @@ class JobService final : public v1::JobService::CallbackService {
  private:
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
-  // Submits a job. FAILED_PRECONDITION for a cluster that an edge of this service follows: there
-  // users create pods. A warning says if no launcher serves the cluster.
+  // Submits a job. If an edge of this service follows the cluster, the call gets
+  // FAILED_PRECONDITION: users of that cluster create pods instead. The answer has a warning if no
+  // launcher serves the cluster.
   Reactor* CreateJob(Context* context, const v1::CreateJobRequest* in,
                      v1::CreateJobResponse* out) override;
   // Submits 1 to limits::kMaxBatchJobs jobs. The call succeeds even if each job is refused:
-  // results[i] is the answer or the error to requests[i]. Each job is decided by itself.
+  // results[i] is the answer or the error to requests[i]. The service decides each job
+  // independently.
   Reactor* BatchCreateJobs(Context* context, const v1::BatchCreateJobsRequest* in,
                            v1::BatchCreateJobsResponse* out) override;
-  // A cheap read. Pods are included on request. An ended job is NOT_FOUND once it is forgotten.
+  // A cheap read. Pods are included on request. For a job that has ended and is no longer stored,
+  // the call gets NOT_FOUND.
   Reactor* GetJob(Context* context, const v1::GetJobRequest* in, v1::Job* out) override;
-  // Lists jobs by id. Without a state it leaves out ended jobs. The first wait reason is given
-  // until the page has examined limits::kMaxNodesLookedAtForList nodes; later rows have none. The
-  // page token is the last id.
+  // Lists jobs by id. If the request names no state, it leaves out ended jobs. A row has the first
+  // reason why its job waits. Once the page has examined limits::kMaxNodesLookedAtForList nodes,
+  // later rows have no reason. The page token is the last id.
   Reactor* ListJobs(Context* context, const v1::ListJobsRequest* in,
                     v1::ListJobsResponse* out) override;
-  // Streams jobs and then their changes; see JobWatch. changes_only: without the present jobs.
+  // Streams all jobs, then their changes; see JobWatch. With changes_only, it streams only the
+  // changes.
   grpc::ServerWriteReactor<v1::WatchJobsResponse>* WatchJobs(
       Context* context, const v1::WatchJobsRequest* in) override;
-  // Ends, pauses or resumes one job. The answer has only the id: the effect on pods follows later.
-  // A reason is optional.
+  // CancelJob ends one job, HoldJob pauses it, ReleaseJob resumes it. The answer has only the id:
+  // the effect on pods follows later. A reason is optional.
   Reactor* CancelJob(Context* context, const v1::CancelJobRequest* in,
                      v1::EditJobResponse* out) override;
   Reactor* HoldJob(Context* context, const v1::HoldJobRequest* in,
                    v1::EditJobResponse* out) override;
   Reactor* ReleaseJob(Context* context, const v1::ReleaseJobRequest* in,
                       v1::EditJobResponse* out) override;
-  // One page of the order, see list_queue(). With `would`: list_shadow_queue().
+  // Returns one page of the queue's order, see list_queue(). With `would`, see list_shadow_queue().
   Reactor* ListQueue(Context* context, const v1::ListQueueRequest* in,
                      v1::ListQueueResponse* out) override;
   // All claims, of one subtree if an account is named.
   Reactor* ListClaims(Context* context, const v1::ListClaimsRequest* in,
                       v1::ListClaimsResponse* out) override;
   // Says why a job waits: all reasons, its ranking, its start estimate. `order_time` is the time of
-  // the snapshot that its position is from. With `alternatives` also what would start it earlier;
-  // RESOURCE_EXHAUSTED beyond limits::kMaxAlternativesSize jobs and nodes.
+  // the queue snapshot that has the job's position. With `alternatives` it also says what would
+  // start the job earlier. With more than limits::kMaxAlternativesSize jobs and nodes, that gets
+  // RESOURCE_EXHAUSTED.
   Reactor* ExplainJob(Context* context, const v1::ExplainJobRequest* in,
                       v1::Explanation* out) override;
 

@@ -1,6 +1,6 @@
-// Puts the service's name into `clusters`: the user name by which each cluster knows it. That name
-// is not a fact, so only the loop's View has it. The engine that answers reads does not. Threads: a
-// pure function.
+// Sets known_as of each of `clusters`: the user name by which that cluster knows this service. The
+// name is not a fact, so only the loop's View has it. The engine that answers reads does not have
+// it. Threads: a pure function.
 #pragma once
 
 #include "engine/answers/view.h"
@@ -8,7 +8,7 @@
 
 namespace subak::api {
 
-// `Clusters` is a repeated field of v1::Cluster. A cluster that `now` lacks keeps what it has.
+// `Clusters` is a repeated field of v1::Cluster. A cluster that `now` lacks stays unchanged.
 template <class Clusters>
 void put_known_as(const View& now, Clusters* clusters) {
   for (v1::Cluster& row : *clusters) {
