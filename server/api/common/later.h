@@ -11,12 +11,12 @@
 
 namespace subak::api {
 
-// It returns at once. `fn` runs once and cannot be cancelled. Threads: any.
+// run_later() returns at once. `fn` runs once and cannot be cancelled. Threads: any.
 inline void run_later(std::chrono::milliseconds delay, std::function<void()> fn) {
   auto alarm = std::make_shared<grpc::Alarm>();
   grpc::Alarm& set = *alarm;
-  // The alarm keeps its callback and the callback keeps the alarm; moving the alarm out breaks the
-  // cycle.
+  // The alarm owns its callback, and the callback owns the alarm. Moving the alarm out of the
+  // callback ends this cycle.
   // clock: gRPC sets its alarms by its own clock.
   set.Set(std::chrono::system_clock::now() + delay,
           [alarm = std::move(alarm), fn = std::move(fn)](bool) mutable {

@@ -20,11 +20,10 @@ struct Page {
   std::uint64_t after = 0;
 };
 
-// Reads a page's size and token; 0 is the default size, and a larger size than the limit is cut to
-// it.
-// INVALID_ARGUMENT by `check`: a negative size, or a token that is not a number above 0. The result
-// is then not to be used. A token is not bound to a request: with other filters it is still
-// accepted.
+// Reads a page's size and token. Size 0 means the default size. A size above the limit becomes the
+// limit.
+// `check` fails for a negative size, or a token that is not a number above 0; then do not use the
+// result. A token is also accepted in a request with other filters.
 inline Page read_page(Check& check, std::int32_t size, const std::string& token) {
   Page page;
   check.number("page_size", size, 0, INT32_MAX);
@@ -44,8 +43,8 @@ inline Page read_page(Check& check, std::int32_t size, const std::string& token)
 class PageMeter {
  public:
   explicit PageMeter(const Page& page) : left_(page.size) {}
-  // `row_bytes`: the serialized size. The row is always part of the page, so a page has a row even
-  // if that row alone is too large. Do not call it after it returned false.
+  // `row_bytes`: the serialized size. The row is always part of the page, so each page has a row,
+  // even if the row alone exceeds the limit. Do not call add() after it returned false.
   bool add(std::size_t row_bytes) {
     bytes_ += row_bytes;
     return --left_ > 0 && bytes_ < limits::kMaxPageBytes;

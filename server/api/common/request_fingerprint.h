@@ -1,6 +1,6 @@
-// The identity of a mutation for retries: its request id and a digest of the request message. The
-// digest covers the message, not the engine input made from it, since the input also holds parts of
-// the state at that time.
+// Identifies a mutation by its request id and a digest of the request message, so that a retry is
+// recognised. The digest does not cover the engine input, which also holds parts of the state at
+// that time.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace subak::api {
 
-// The engine compares the content: the same id with another content is refused.
+// The engine compares `content`: it refuses a known id whose content differs.
 struct RequestFingerprint {
   // As the caller gave it; empty: a repetition counts as a new request.
   std::string request_id;
-  // The digest of the message; 0: there is no request id.
+  // The digest of the request message; 0: there is no request id.
   std::uint64_t content = 0;
 };
 
-// Computes the identity of `in`. The messages have no maps, so their bytes are their fields in the
-// order of the field numbers.
-// Requests of different methods differ, since the message's full name counts too. A field at its
-// default counts as absent. `Request` has a field request_id.
+// Computes the fingerprint of `in`. Request messages have no maps, so equal messages have equal
+// bytes: their fields in the order of the field numbers.
+// The digest includes the full name of the message, so requests of different methods differ. A
+// field at its default counts as absent. `Request` has a field request_id.
 template <class Request>
 RequestFingerprint fingerprint_of(const Request& in) {
   if (in.request_id().empty()) return {};

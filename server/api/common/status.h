@@ -15,37 +15,36 @@ namespace subak::api {
 
 // Returns the status code of an error.
 // kInvalid: INVALID_ARGUMENT. kConflict: ABORTED. kPrecondition: FAILED_PRECONDITION. kDenied:
-// PERMISSION_DENIED. kExhausted: RESOURCE_EXHAUSTED. kNotFound and kExists have the code of their
-// name.
+// PERMISSION_DENIED. kExhausted: RESOURCE_EXHAUSTED. kNotFound: NOT_FOUND. kExists: ALREADY_EXISTS.
 grpc::StatusCode code_of(ErrorCode code);
 
 // Returns the message that the trailer carries; also used inside answers (BatchCreateJobs,
 // Observe).
-// Long texts are cut (cut_error()), since clients accept trailers of 8 KiB only. Details: always an
-// ErrorInfo with domain "subak.gpu" and the error's field, got and want. kInvalid has a BadRequest
-// besides, kConflict and kPrecondition a PreconditionFailure, kExhausted a RetryInfo.
+// Long texts are cut (cut_error()), since clients accept trailers of 8 KiB only. The details always
+// have an ErrorInfo with domain "subak.gpu" and the error's field, got and want. kInvalid also has
+// a BadRequest, kConflict and kPrecondition a PreconditionFailure, kExhausted a RetryInfo.
 google::rpc::Status to_rpc(const Error& error);
-// The same with the details as bytes.
+// Returns the same as a gRPC status, with the details as bytes.
 grpc::Status to_status(const Error& error);
 
-// The refusal of a full queue: RESOURCE_EXHAUSTED with a RetryInfo.
+// Returns the refusal of a full queue: RESOURCE_EXHAUSTED with a RetryInfo.
 // `what`: the queue, as in "the mailbox".
 Error busy(std::string_view what);
-// UNAUTHENTICATED. There is no ErrorCode for it, since only the API layer uses it.
-// `want`: the text for the caller. It has no details.
+// Returns UNAUTHENTICATED. There is no ErrorCode for it, since only the API layer uses it.
+// `want`: the text for the caller. The status has no details.
 grpc::Status unauthenticated(std::string_view want);
-// UNAVAILABLE without details: clients try again, or another replica.
+// Returns UNAVAILABLE without details. Clients then try again, or try another replica.
 grpc::Status shutting_down();
-// The refusal of a change by a replica that does not lead: UNAVAILABLE with an ErrorInfo
+// Returns the refusal of a change by a replica that does not lead: UNAVAILABLE with an ErrorInfo
 // NOT_LEADER. Its metadata are `epoch` and, if known, `leader`, the leader's address.
-// It has no RetryInfo: this replica may never lead.
+// The status has no RetryInfo, since this replica may never lead.
 grpc::Status not_leader(const Leadership& lead);
-// The refusal while a commit has waited for the database for `waits_ms`: UNAVAILABLE with an
-// ErrorInfo DATABASE_AWAY and a RetryInfo.
+// Returns the refusal of a change while the database does not answer: UNAVAILABLE with an ErrorInfo
+// DATABASE_AWAY and a RetryInfo. A commit has waited for `waits_ms`.
 grpc::Status database_away(DurationMs waits_ms);
-// The refusal of a read that requires fact `wanted` on a replica that has facts up to `seen`:
-// UNAVAILABLE with an ErrorInfo BEHIND and a RetryInfo.
-// `sequence` in the metadata is `seen`.
+// Returns the refusal of a read that requires fact `wanted`, while this replica has facts up to
+// `seen`: UNAVAILABLE with an ErrorInfo BEHIND and a RetryInfo.
+// The metadata `sequence` is `seen`.
 grpc::Status is_behind(std::uint64_t seen, std::uint64_t wanted);
 
 }  // namespace subak::api

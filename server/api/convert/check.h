@@ -1,5 +1,5 @@
-// Strict reading of messages. It keeps the first mistake with the full path of its field and
-// ignores later ones. So converters read to the end and ask once.
+// Strict reading of messages. A Check stores the first mistake, with the full path of its field,
+// and ignores later ones. So a converter reads to the end and then asks ok() once.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace subak::api {
 constexpr std::int32_t kNanosPerMs = 1'000'000;
 
 // Threads: none; one per message.
-// All methods return the value as it came, also after a mistake. So a result counts only if ok() is
-// true at the end.
+// All methods return the value as it is in the message, also after a mistake. So use a result only
+// if ok() is true at the end.
 class Check {
  public:
   enum class Texts {
@@ -48,38 +48,40 @@ class Check {
 
   bool ok() const { return !error_; }
   const Error& error() const { return *error_; }
-  // Records a mistake (kInvalid), unless there is one. An empty `field`: the message itself.
+  // Records a mistake (kInvalid), unless one is recorded already. An empty `field` means the
+  // message itself.
   void fail(std::string_view field, std::string got, std::string want);
 
-  // Refuses a number below `least` or above `most`; both are allowed values.
+  // Returns the number. A number below `least` or above `most` is a mistake.
   std::int64_t number(std::string_view field, std::int64_t value, std::int64_t least,
                       std::int64_t most);
-  // Returns a text of at most `most_bytes` that is_printable().
-  // See core/printable.h for the characters that are refused.
+  // Returns the text. A text of more than `most_bytes`, or one that is not is_printable(), is a
+  // mistake.
+  // core/printable.h names the refused characters.
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // Returns a person's sentence or a search text: as text(), but only C0 and DEL are refused.
+  // As text(), for a person's sentence or a search text: of the characters, only C0 and DEL are
+  // refused.
   std::string sentence(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // Returns an object's name: as text(), at most limits::kMaxNameBytes. An empty one is refused if
-  // `required`.
+  // As text(), for the name of an object: at most limits::kMaxNameBytes. An empty name is refused
+  // if `required`.
   std::string name(std::string_view field, const std::string& value, bool required);
-  // Returns the name of an existing object, which an older version may have accepted: as name(),
-  // but checked as a sentence().
+  // As name(), for the name of an existing object. It refuses only the characters that sentence()
+  // refuses, since an older version may have accepted the name.
   std::string known_name(std::string_view field, const std::string& value, bool required);
-  // Returns a Kubernetes key: as text(), at most limits::kMaxTextBytes, not empty.
+  // As text(), for a Kubernetes key: at most limits::kMaxTextBytes, and not empty.
   std::string key(std::string_view field, const std::string& value);
-  // Takes over the mistake that another checker found in this message.
-  // Its field counts from the present scope. nullopt: no mistake.
+  // Records the mistake that another checker found in this message; nullopt: it found none.
+  // The error's field is relative to the present scope.
   void take(const std::optional<Error>& error);
   // Returns milliseconds since 1970 in UTC, rounded down. Refuses times outside 1970 to 9999, and
   // returns 0 for them.
   TimeMs time(std::string_view field, const google::protobuf::Timestamp& value);
-  // Returns a duration from 0 to `most`.
-  // Both are in ms; parts of a millisecond are cut off. It returns 0 if seconds or nanoseconds are
-  // out of range.
+  // Returns the duration in ms, rounded down. A duration outside 0 to `most` is a mistake.
+  // It returns 0 if the seconds or the nanoseconds of the message are out of range.
   DurationMs duration(std::string_view field, const google::protobuf::Duration& value,
                       DurationMs most);
   // Returns the value of a protobuf enum whose numbers go from 0 to `last`.
-  // 0 is accepted. The caller decides what UNSPECIFIED means.
+  // It accepts 0 (UNSPECIFIED); the caller decides what 0 means.
   int enum_value(std::string_view field, int value, int last);
 
  private:

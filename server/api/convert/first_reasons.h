@@ -11,19 +11,20 @@
 
 namespace subak::api {
 
-// Finds and caches first reasons. One search costs time in proportion to the fleet. Therefore jobs
-// of one account with one shape share an answer, unless the cluster's scheduler refused one of
-// them. A page examines at most `most_nodes` nodes. Threads: the follower's.
+// Finds and caches first reasons. The time of one search grows with the fleet. So waiting jobs of
+// one user with equal requests share an answer. A job that the cluster's scheduler refused gets its
+// own answer. A page starts no search once it has examined more than `most_nodes` nodes. Threads:
+// the follower's.
 class FirstReasons {
  public:
-  // `engine` outlives it. One object serves one page: the state must not change meanwhile.
+  // `engine` outlives this object. One object serves one page: the state must not change meanwhile.
   FirstReasons(const Engine& engine, std::size_t most_nodes)
       : engine_(engine), most_nodes_(most_nodes) {}
 
-  // Returns the job's first reason. nullptr: the page has used up its work, or the job does not
-  // wait.
-  // `position`: in the queue, from 1; 0: unknown. The pointer is valid as long as this object. A
-  // cached answer is still given after the work is used up.
+  // Returns the job's first reason. nullptr: the page has examined too many nodes, or the job does
+  // not wait.
+  // `position`: the job's position in the queue, from 1; 0: unknown. The pointer is valid as long
+  // as this object. Cached answers have no limit.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
     if (!is_waiting(row.state)) return of_crowd(row);
     const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";
@@ -39,7 +40,7 @@ class FirstReasons {
   }
 
  private:
-  // For a job that does not wait: its pods beyond the gang's size do.
+  // Returns the reason for a job that does not wait, whose pods beyond the gang's size may wait.
   const Reason* of_crowd(const JobRow& row) {
     auto reason = engine_.first_reason(row.id, 0);
     if (!reason) return nullptr;

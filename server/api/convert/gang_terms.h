@@ -1,5 +1,5 @@
-// The wishes of a gang in API messages. Each field of a wish has the wish's name, so these
-// functions go over kWishes (model/gang_terms.h) and name none. Threads: pure functions.
+// The wishes of a gang (its terms, such as a topology) in API messages. A wish's field has the
+// wish's name, so these functions go over kWishes (model/gang_terms.h). Threads: pure functions.
 #pragma once
 
 #include "model/gang_terms.h"
@@ -12,10 +12,11 @@ namespace subak::api {
 // Writes all wishes.
 void put(const GangTerms& terms, v1::GangRequest* out);
 void put(const GangTerms& terms, v1::PodRecord* out);
-// Reads the wishes strictly: a number beyond its bound and an unknown topology are mistakes.
+// Reads the wishes strictly: a number beyond its bound is a mistake, and so is an unknown topology.
 GangTerms get_terms(Check& check, const v1::GangRequest& in);
 GangTerms get_terms(Check& check, const v1::PodRecord& in);
-// Reads the wishes of an answer, for people. A value that this program does not know is none.
+// Reads the wishes of an answer, for people. A value that this program does not know counts as
+// unset.
 GangTerms known_terms(const v1::GangRequest& in);
 
 }  // namespace subak::api

@@ -10,15 +10,16 @@
 
 namespace subak::api {
 
-// Reads the numbers of a plan request, with defaults where they are 0. It does not look the cluster
-// up and sets no end.
+// Reads the numbers of a plan request; 0 means the default. It does not look up the cluster, and
+// does not set the end.
 // The defaults are those of the proto file: 48 columns, 48 rows, 3 lanes, 20 jobs. A number beyond
-// its limit, or a negative one, is refused by its field.
+// its limit, or below 0, is a mistake of its field.
 PlanAsked read_plan_asked(Check& check, const v1::GetPlanRequest& in);
 
-// Fills in the plan. Threads: the follower's. kInvalid: the plan ends before `now` or beyond
-// limits::kForecastAheadMs. kNotFound: there is no such cluster, or no such domain in it.
-// `asked`: from read_plan_asked(). An expensive read.
+// Fills in the plan. This is an expensive read. Threads: the follower's. Fails with kInvalid if the
+// plan ends before `now` or beyond limits::kForecastAheadMs. Fails with kNotFound if there is no
+// such cluster, or no such domain in it.
+// `asked`: the result of read_plan_asked().
 std::optional<Error> put_plan(const Engine& engine, const ForecastStarts& starts, TimeMs now,
                               const v1::GetPlanRequest& in, PlanAsked asked, v1::Plan* out);
 
