@@ -1,5 +1,6 @@
-// Static: streams copies of the webhook's basis to webhook-only replicas. A batch that changed any
-// of it leads to one new copy for all streams. A slow reader skips copies, never parts of one.
+// Static: streams copies of the webhook's basis to webhook-only replicas. If a batch changes the
+// basis, the service makes one new copy for all streams. A slow reader may miss copies, but a copy
+// that it begins to read is complete.
 #pragma once
 
 #include <atomic>
@@ -21,16 +22,15 @@ namespace subak::api {
 using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>;
 
 // One Static stream.
-// It holds at most two copies: the one that is being sent and the newest.
+// The stream holds at most two copies: the one that it is sending, and the newest.
 class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
  public:
   // Both outlive the stream.
   AdmissionSnapshotStream(StreamSet& set, class AdmissionSnapshotHub& hub);
-  // Queues the newest copy. It is sent at once, or after the copy that is being sent.
-  // Replaces a copy that has not begun to be sent. Threads: any.
+  // Queues the newest copy. The stream sends it at once, or after the copy that it is sending.
+  // It drops an earlier copy that it has not begun to send. Threads: any.
   void offer(std::shared_ptr<const AdmissionSnapshot> copy);
-  // True if the stream is still sending this copy.
-  // Or if this copy is the next. Threads: any.
+  // True if the stream is sending this copy, or will send it next. Threads: any.
   bool holds(const AdmissionSnapshot* copy);
 
  private:
@@ -43,7 +43,7 @@ class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
 
   AdmissionSnapshotHub& hub_;
   Mutex copy_mutex_;
-  // The last copy, until it is sent; then nullptr.
+  // The copy that the stream is sending; nullptr when it is sent.
   std::shared_ptr<const AdmissionSnapshot> sent_ SUBAK_GUARDED_BY(copy_mutex_);
   // The copy to send after it; nullptr: none.
   std::shared_ptr<const AdmissionSnapshot> next_ SUBAK_GUARDED_BY(copy_mutex_);
@@ -52,19 +52,20 @@ class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
 // All Static streams. Threads: any.
 class AdmissionSnapshotHub {
  public:
-  // `config` outlives it.
+  // `config` outlives the hub.
   AdmissionSnapshotHub(Follower& follower, const AdmissionConfig& config)
       : follower_(follower), config_(config) {}
   // The hub keeps the stream alive until remove(), which the stream calls when it is over. add()
   // sends nothing: call ask() after it.
   void add(const std::shared_ptr<AdmissionSnapshotStream>& stream);
   void remove(const AdmissionSnapshotStream* stream);
-  // It compares the batch's View with the last one (is_same_admission_snapshot()). A change leads
-  // to one read, however many streams are open. A read that was refused is repeated with the next
-  // batch.
-  void on_durable(const Released& batch);  // as WatchHub::on_durable
-  // Requests a read that sends a copy. False: the queue of reads is full.
-  // Or the follower has stopped. A read that is queued already counts as asked.
+  // Compares the batch's View with the last one (is_same_admission_snapshot()). A change leads to
+  // one read, however many streams are open. If the queue refuses the read, the hub tries again
+  // with the next batch.
+  void on_durable(const Released& batch);  // called as WatchHub::on_durable
+  // Requests a read that sends a copy. False: the queue of reads is full, or the follower has
+  // stopped.
+  // Returns true without a new request if a read is already queued.
   bool ask();
 
  private:
@@ -76,18 +77,17 @@ class AdmissionSnapshotHub {
 
   Follower& follower_;
   const AdmissionConfig& config_;
-  // A copy is due whose read was refused. The loop's thread.
+  // True: a copy is due, but its read was refused. Only the loop's thread uses it.
   bool owed_ = false;
-  // As many as `streams_`, for a look without the lock.
+  // The number of `streams_`, to be read without the lock.
   std::atomic<std::size_t> open_{0};
   Mutex mutex_;
   std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams_ SUBAK_GUARDED_BY(mutex_);
-  // A read is queued.
+  // True: a read is queued.
   bool asked_ SUBAK_GUARDED_BY(mutex_) = false;
   // The View of the last batch; nullptr before the first.
   std::shared_ptr<const View> last_ SUBAK_GUARDED_BY(mutex_);
-  // Oldest first. Only the follower's thread uses it.
-  // Copies that a stream may still hold.
+  // Copies that a stream may still hold, oldest first. Only the follower's thread uses it.
   std::deque<std::weak_ptr<const AdmissionSnapshot>> copies_;
 };
 

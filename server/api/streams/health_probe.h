@@ -8,11 +8,11 @@
 
 namespace subak::api {
 
-// Returns an error, or nothing if the service answered with any status. Plaintext; blocks for at
-// most `patience`. The caller keeps the socket.
+// Returns an error, or nothing if the service answered with any status. It speaks plaintext and
+// blocks for at most `patience`. The caller still owns the socket.
 // `fd`: a connected socket; it becomes non-blocking, since the flag is shared with the copy that
-// gRPC uses. `patience` in ms. It asks for the server as a whole, not for a service. The error is
-// text for a log.
+// gRPC uses. `patience` in ms. The check asks for the health of the complete server, not of one
+// service. The error is text for a log.
 std::optional<std::string> ask_health(int fd, DurationMs patience);
 
 }  // namespace subak::api

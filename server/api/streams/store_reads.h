@@ -15,8 +15,8 @@
 
 namespace subak::api {
 
-// Owns the thread and the reader. A task gets the reader for the time of its call. A second read of
-// the same caller never delays another caller by more than one task.
+// Owns the thread and the reader. A task may use the reader while the task runs. However many tasks
+// one caller queues, another caller waits for at most one of them.
 class StoreReads {
  public:
   using Task = std::function<void(StoreReader&)>;
@@ -25,17 +25,17 @@ class StoreReads {
   StoreReads(const StoreReads&) = delete;
   StoreReads& operator=(const StoreReads&) = delete;
 
-  // Opens the reader and starts the thread. `store` outlives this. The error is the store's: it
-  // cannot be opened. Call it once; before it, run() answers kStopped.
+  // Opens the reader and starts the thread. `store` outlives this. The error says why the store
+  // cannot be opened. Call it once. Before that, run() answers kStopped.
   std::optional<Error> start(Store& store);
-  // Finishes the queued tasks and joins.
-  // Later run() answer kStopped. Not from a task.
+  // Finishes the queued tasks and joins the thread.
+  // Later calls of run() answer kStopped. Do not call it from a task.
   void stop();
-  // Queues a task. Callers take turns. Long work queues itself again after a bounded part, so that
-  // other callers get theirs. At most limits::kMaxReadsPerCaller tasks of one caller and
-  // limits::kMaxStoreReads in all are queued; a task beyond that is dropped. Threads: any.
-  // kYes: the task will run once, on the thread of this object, or at the latest in stop(). Other
-  // answers: it will not.
+  // Queues a task. Callers take turns. Long work must do a bounded part, then queue itself again,
+  // so that other callers get their turns. At most limits::kMaxReadsPerCaller tasks of one caller
+  // and limits::kMaxStoreReads in all are queued; a task beyond that is dropped. Threads: any.
+  // kYes: the task will run once, on the thread of this object, at the latest during stop(). Other
+  // answers: it will not run.
   Queued run(const std::string& caller, Task task);
 
  private:

@@ -20,7 +20,7 @@
 namespace subak::api {
 
 // An admitted caller, or the status of the refusal.
-// Without a caller `refusal` is not OK.
+// If there is no caller, `refusal` is not OK.
 struct Admission {
   // Set: the call is admitted.
   std::optional<Caller> caller;
@@ -30,7 +30,7 @@ struct Admission {
   grpc::Status refusal;
 };
 
-// Limits count per kind. The order is that of the names in refusals.
+// The kind of a stream. Each kind has its own limits. The order is that of the names in refusals.
 // kStatic is the stream of AdmissionSnapshotStream, kBackup that of AdminService.Backup.
 enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
 
@@ -38,7 +38,7 @@ enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic,
 class Closable {
  public:
   virtual ~Closable() = default;
-  // Ends the stream with this status. It returns at once, and the stream goes away later. Threads:
+  // Ends the stream with this status. It returns at once; the stream is destroyed later. Threads:
   // any, several at once.
   virtual void close(const grpc::Status& status) = 0;
 };
@@ -48,16 +48,18 @@ class StreamSet {
  public:
   // `auth` outlives the set.
   explicit StreamSet(const Authenticator& auth) : auth_(auth) {}
-  // Adds a stream. OK, or the admission's refusal, "the service is stopping", or RESOURCE_EXHAUSTED
-  // at limits::kMaxStreamsPerCaller or kMaxStreams of this kind. A refused stream is not kept.
+  // Adds a stream. Returns OK, the admission's refusal, or "the service is stopping". It returns
+  // RESOURCE_EXHAUSTED at limits::kMaxStreamsPerCaller or kMaxStreams of this kind. A refused
+  // stream is not added.
   grpc::Status add(const std::shared_ptr<Closable>& stream, StreamKind kind,
                    const Admission& admission);
-  // Forgets a stream that is over; without effect for one that it does not have.
+  // Removes a stream that is over. Has no effect for a stream that is not in the set.
   void remove(const std::shared_ptr<Closable>& stream);
   // Ends all streams with UNAVAILABLE and refuses every later add().
   void close_all();
-  // Call after the tokens were read again. Ends the streams of removed tokens with UNAUTHENTICATED,
-  // and those whose role no longer suffices with PERMISSION_DENIED.
+  // Call it after the tokens were read again. It ends the streams of removed tokens with
+  // UNAUTHENTICATED. It ends streams whose token no longer has the needed role with
+  // PERMISSION_DENIED.
   // Calls close() without holding the lock.
   void check_rights();
 
@@ -68,9 +70,9 @@ class StreamSet {
     Caller caller;
     Role least;
   };
-  // OK, or why the caller would not be admitted now.
+  // Returns OK, or why the caller would not be admitted now.
   grpc::Status refusal_of(const Owner& owner) const;
-  // OK, or RESOURCE_EXHAUSTED with the limit and its number.
+  // Returns OK, or RESOURCE_EXHAUSTED with the limit and its number.
   grpc::Status limit_reached(StreamKind kind, const std::string& actor) SUBAK_REQUIRES(mutex_);
 
   const Authenticator& auth_;
@@ -86,11 +88,11 @@ class StreamSet {
 };
 
 // Counts the memory of all streams of one kind. Threads: any.
-// Approximate: protobuf's SpaceUsedLong() and the size of queue entries.
+// The count is approximate: the sum of protobuf's SpaceUsedLong() and the size of queue entries.
 class StreamBytes {
  public:
-  // Wraps a message for any number of streams. It counts once, until the last of them releases it.
-  // It may outlive this object.
+  // Wraps a message for any number of streams. The message counts once, until the last stream
+  // releases it. It may outlive this object.
   template <class Message>
   std::shared_ptr<const Message> keep(Message message) {
     const std::size_t bytes = message.SpaceUsedLong();
@@ -101,10 +103,10 @@ class StreamBytes {
                                             *used -= bytes;
                                           });
   }
-  // Count bytes that are not those of a message of keep().
+  // Add and remove bytes that are not in a message of keep().
   void add(std::size_t bytes) { *used_ += bytes; }
   void remove(std::size_t bytes) { *used_ -= bytes; }
-  // In bytes.
+  // Returns the sum in bytes.
   std::size_t used() const { return *used_; }
 
  private:
@@ -112,9 +114,8 @@ class StreamBytes {
   std::shared_ptr<std::atomic<std::size_t>> used_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
-// The writing side of a stream. gRPC owns a reactor until OnDone. begin() makes the writer keep
-// itself alive until then. Afterwards push() and close() have no effect for callers that still hold
-// it.
+// The writing side of a stream. gRPC uses the writer until it calls OnDone(), so from begin() to
+// OnDone() the writer owns itself. After that, push() and close() have no effect.
 // Threads: push(), backlog(), idle() and close() from any thread. gRPC calls the On... methods on
 // its own threads, one at a time for writes. A subclass is created with std::make_shared.
 template <class Message>
@@ -128,17 +129,17 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   QueueWriter(StreamSet& set, std::size_t most, StreamBytes* bytes = nullptr)
       : set_(set), most_(most), bytes_(bytes) {}
 
-  // Call once, from the method's handler. False: the stream has ended with the refusal.
-  // The refusal is that of StreamSet::add().
+  // Call it once, from the method's handler. False: the stream has ended, with the refusal of
+  // StreamSet::add().
   bool begin(StreamKind kind, const Admission& admission) {
     self_ = this->shared_from_this();
     const grpc::Status status = set_.add(self_, kind, admission);
     if (!status.ok()) close(status);
     return status.ok();
   }
-  // Queues a message. One message too many ends the stream with RESOURCE_EXHAUSTED. False: the
-  // stream has ended.
-  // A shared message is not copied, so many streams can send one.
+  // Queues a message. If too many messages wait, the stream ends with RESOURCE_EXHAUSTED. False:
+  // the stream has ended.
+  // A shared message is not copied, so many streams can send the same one.
   bool push(Message message) { return push(std::make_shared<const Message>(std::move(message))); }
   bool push(std::shared_ptr<const Message> message) {
     bool overflow = false;
@@ -157,12 +158,12 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     }
     return !overflow;
   }
-  // Number of messages that wait.
+  // Returns the number of messages that wait.
   std::size_t backlog() {
     const MutexLock lock(mutex_);
     return queue_.size();
   }
-  // Ends the stream and drops queued messages. Only the first close counts.
+  // Ends the stream and drops queued messages. Only the first call counts.
   void close(const grpc::Status& status) override {
     {
       const MutexLock lock(mutex_);
@@ -175,7 +176,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     }
     this->Finish(status_);
   }
-  // True if nothing waits or is being written, and the stream has not ended.
+  // True if no message waits or is being written, and the stream has not ended.
   bool idle() {
     const MutexLock lock(mutex_);
     return !closing_ && !writing_ && queue_.empty();
@@ -209,11 +210,11 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   }
 
  protected:
-  // Called on a gRPC thread when every queued message was written. Push more if there is more.
+  // Called on a gRPC thread when every queued message was written. An override may push further
+  // messages.
   // It may run at the same time as a push() by another thread.
   virtual void drained() {}
-  // Called when the stream is over.
-  // Once, on a gRPC thread, before the set forgets the stream.
+  // Called once when the stream is over, on a gRPC thread, before the set removes the stream.
   virtual void ended() {}
 
  private:
@@ -232,7 +233,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     entries > 0 ? bytes_->add(bytes) : bytes_->remove(bytes);
   }
 
-  // It has the stream from begin() to OnDone().
+  // The set that has this stream from begin() to OnDone().
   StreamSet& set_;
   std::size_t most_;
   Mutex mutex_;
@@ -246,7 +247,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   bool closing_ SUBAK_GUARDED_BY(mutex_) = false;
   // Of the first close; not changed after that.
   grpc::Status status_;
-  // Set from begin() to OnDone().
+  // This object, from begin() to OnDone(), so that it stays alive.
   std::shared_ptr<QueueWriter> self_;
 };
 
