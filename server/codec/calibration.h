@@ -1,6 +1,6 @@
-// The durable form of the records behind start-time calibration
-// (engine/forecast/calibration_record.h). It works as that of facts (server/codec/codec.h), in
-// versions of its own. Threads: pure functions.
+// The durable form of the records for start-time calibration
+// (engine/forecast/calibration_record.h). It works like the form of facts (server/codec/codec.h),
+// and has its own versions. Threads: pure functions.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace subak::codec {
 // Asserts that it fits limits::kMaxFactBytes, as limits::kMaxCalibrationStarts ensures.
 std::string encode_calibration(const CalibrationRecord& record);
 // Reads the records. An error means malformed bytes, or fields that only a newer program knows.
-// StartCalibration::from judges the values.
+// StartCalibration::from() checks the values.
 Result<CalibrationRecord> decode_calibration(std::string_view bytes);
 
 }  // namespace subak::codec

@@ -1,11 +1,11 @@
-// The durable form of a closed set of kinds: a variant of records, each with kName and fields(v).
-// Each version has the first so many kinds. codec.h uses it for facts, and a test makes a second
-// version of it.
+// The durable form of a variant of records ("kinds"), each with kName and fields(v). A later
+// version only adds kinds at the end of the variant. codec.h uses it for facts. A test uses it with
+// a second version.
 //
-// Every kind, field and enum value belongs to the version that introduced it (core/text.h). Nothing
-// of a newer version is dropped silently. A reader of an older version refuses it. A writer says
-// which version its bytes need, so that a store for older programs refuses them. Threads: plain
-// values, const functions.
+// Every kind, field and enum value belongs to the version that introduced it (core/text.h). A
+// reader of an older version refuses data of a newer one; it never drops such data silently. A
+// writer says which version its bytes need, so that a store for older programs can refuse them.
+// Threads: plain values, const functions.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@
 
 namespace subak::codec {
 
-// The std::variant that a body is: Body itself, or the variant that it derives from and names.
+// The std::variant of a body: Body itself, or the variant that Body derives from and names as
+// Alternatives.
 template <class Body>
 struct VariantOf {
   using Type = Body;
@@ -38,7 +39,7 @@ struct VariantOf<Body> {
 };
 
 // Encodes and decodes the bodies of one variant.
-// Kinds are append-only: a kind's number is its place, and it is stored.
+// Only append kinds, since the store has each kind's number, which is its place in the variant.
 template <class Body>
 class Format {
  public:
@@ -65,9 +66,9 @@ class Format {
   }
 
   // Appends the body's bytes to `out` and returns the oldest version that can read them. nullopt:
-  // no version can, and `out` is unchanged. The bytes are then more than limits::kMaxFactBytes, or
-  // an enum has an undefined value.
-  // A body is not limited while it is encoded: `out` may grow beyond the limit for a moment.
+  // no version can read them, and `out` is unchanged. Then the bytes are more than
+  // limits::kMaxFactBytes, or an enum has an undefined value.
+  // The limit is checked after encoding, so `out` may grow beyond it for a moment.
   [[nodiscard]] std::optional<std::uint32_t> encode(const Body& body, std::string& out) const {
     const std::size_t start = out.size();
     WireWriter writer{out};
@@ -80,8 +81,8 @@ class Format {
     return std::nullopt;
   }
 
-  // Says why a store of this version refuses the body that encode() got.
-  // kInvalid for a body that is too large, else kPrecondition.
+  // Says why a store of this version refuses the body.
+  // The error is kInvalid for a body that is too large, else kPrecondition.
   Error refusal(const Body& body, std::uint32_t version) const {
     const auto [name, bytes] = std::visit(
         [](const auto& record) { return std::pair(record.kName, stored_bytes(record)); }, body);
@@ -98,9 +99,10 @@ class Format {
   }
 
   // Reads one body as a program does that knows `version` and older ones. Malformed input leads to
-  // an error, never to undefined behaviour. kPrecondition: a kind, field or value that only a newer
-  // program knows. kInvalid: a number out of range, truncated or malformed bytes, or records nested
-  // deeper than limits::kMaxFactDepth. The error's field is the place: "account_set.spec.shares".
+  // an error, never to undefined behaviour. kPrecondition: the bytes have a kind, field or value
+  // that only a newer program knows. kInvalid: a number is out of range, the bytes are truncated or
+  // malformed, or records are nested deeper than limits::kMaxFactDepth. The error's field names the
+  // place: "account_set.spec.shares".
   Result<Body> decode(std::uint32_t kind, std::string_view bytes, std::uint32_t version) const {
     if (kind == 0 || kind > kKinds || version_of_kind(kind) > version) {
       const std::size_t newest = std::min<std::size_t>(version, kinds_of_version_.size());
@@ -120,8 +122,8 @@ class Format {
   }
 
  private:
-  // Reads one kind. The stream ends with the body.
-  // Static tables: one decoder for each kind.
+  // The function that reads one kind. The stream must end with the body.
+  // A static table has one decoder for each kind.
   using Decoder = Result<Body> (*)(CodedInputStream&, std::uint32_t);
 
   // Names what a reader of this version knows, for errors.
