@@ -1,11 +1,11 @@
-// The configuration that a process starts with: a YAML file (`apiVersion: subak.gpu/v1`, `kind:
-// Configuration`), then flags over it. Each key has a flag and each flag a key (settings()).
-// Nothing is guessed. An unknown key or a bad value stops the start with file, line, key, the value
-// found and the value expected.
+// The configuration that a process starts with. It comes from a YAML file (`apiVersion:
+// subak.gpu/v1`, `kind: Configuration`) and from flags, which win. Each key has a flag and each
+// flag a key (settings()). An unknown key or a bad value stops the start. The error names file,
+// line, key, the value found and the value expected.
 //
 // Clusters, modes and policy may also be edited while the service runs, so they are optional here.
-// Only values that the file or a flag names are applied at start, and a restart does not undo an
-// edit made by command. Threads: plain values, filled once in main.
+// A start applies only values that the file or a flag names. So a restart does not undo an edit of
+// another value. Threads: plain values, filled once in main.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace subak {
 
-// Where to listen. With port 0 the system chooses one, and the start line shows it.
+// Where to listen. With port 0 the system chooses a port, and the log line of the start shows it.
 struct ListenAddress {
   // An IP address, IPv6 without brackets.
   std::string host;
@@ -44,13 +44,13 @@ Result<ListenAddress> parse_listen_address(std::string_view text);
 struct ClusterConfig {
   // A Kubernetes DNS label. Each name occurs once.
   std::string name;
-  // None: Config::mode, or else the stored mode.
+  // Unset: Config::mode; if that is unset too, the stored mode.
   std::optional<Mode> mode;
   // Sorted by name.
   std::vector<NamespaceMode> namespaces{};
-  // How the service's own edge reaches the API server: by a kubeconfig and a context of it (empty:
-  // its current one), or as a pod in the cluster. With neither, only an external edge can follow
-  // the cluster.
+  // How the service's own edge reaches the API server: by a kubeconfig and a context in it, or as a
+  // pod in the cluster. An empty context means the kubeconfig's current one. With neither, only an
+  // external edge can follow the cluster.
   std::string kubeconfig{}, context{};
   bool in_cluster = false;
   // True if the service has an edge of its own for the cluster.
@@ -58,7 +58,7 @@ struct ClusterConfig {
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
-// The failure that a commit survives where the state is in a database.
+// The failure that a commit survives if the state is in a database.
 enum class DatabaseDurability : std::uint8_t {
   // The loss of the server's machine: a synchronous standby has the commit too.
   kReplicated,
@@ -80,41 +80,43 @@ struct Config {
   ListenAddress listen_http{"127.0.0.1", 9445};
   // Names that the HTTP port answers to, beside addresses, localhost and the machine's name.
   std::vector<std::string> http_hosts;
-  // PEM files; both or none.
+  // PEM files. Set both or none.
   std::string tls_cert, tls_key;
-  // The token file. Empty: only loopback callers are let in, as admin.
+  // The token file. Empty: only loopback callers are admitted, as admins.
   std::string tokens;
   // False: without a token file there is no admin at all.
   bool loopback_admin = true;
-  // For a webhook-only replica: HOST:PORT of the leader's gRPC API, whose webhook this process
-  // serves too. Else empty.
+  // HOST:PORT of the leader's gRPC API, if this process is a replica that serves only the webhook.
+  // Else empty.
   std::string follow;
-  // Files: the leader's CA in PEM, and a token for the leader.
+  // Two files for `follow`: the leader's CA in PEM, and a token for the leader.
   std::string follow_ca, follow_token;
   // HOST:PORT at which clients reach the gRPC API of this process once it leads. Empty: the address
   // of listen_grpc, if another machine can use it.
   std::string advertise;
-  // Returns that address. Empty: clients get no address.
+  // Returns the address that clients get: `advertise`, or that of listen_grpc. Empty: clients get
+  // no address.
   std::string advertised() const;
-  // NAMESPACE/NAME of the pod that this process runs in, which is labelled while it leads. Empty:
-  // no pod is labelled.
+  // NAMESPACE/NAME of the pod in which this process runs. The pod gets a label while the process
+  // leads. Empty: no pod gets a label.
   std::string own_pod;
-  // Folder for this replica's own files beside a database: its last durable sequence there, and the
-  // basis of its webhook. Empty: var of the working directory.
+  // The folder for this replica's own files if the state is in a database. They are the replica's
+  // last durable sequence, and the basis of its webhook. Empty: the folder var in the working
+  // directory.
   std::string known_folder;
   // Path of the Unix socket of the gRPC API; empty: none.
   std::string grpc_socket;
-  // User ids of the admins there, beside root and the service's own user.
+  // User ids of the admins on that socket, beside root and the service's own user.
   std::vector<std::uint32_t> socket_users;
 
-  // The mode of clusters that name none.
+  // The mode of clusters that name no mode.
   std::optional<Mode> mode;
-  // Empty: those of the store. A new store gets names::kFirstCluster.
+  // The clusters. Empty: those of the store. A new store gets names::kFirstCluster.
   std::vector<ClusterConfig> clusters;
-  // How the only cluster is reached, if its own entry does not say so.
+  // How the service reaches the only cluster, if the cluster's own entry does not say so.
   std::string kubeconfig;
   bool in_cluster = false;
-  // Values of the Policy (model/policy.h), under the same names. None: the stored one stays.
+  // Values of the Policy (model/policy.h), under the same names. Unset: the stored value stays.
   std::optional<OrderPolicy> order;
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
   std::optional<std::uint32_t> reserve_jobs;
@@ -128,7 +130,7 @@ struct Config {
 
   // Extended resources that are counted like nvidia.com/gpu.
   std::vector<std::string> gpu_kinds;
-  // Node conditions that keep new work away; nullopt: those of kube/node/node.h.
+  // A node with one of these conditions gets no new work. nullopt: those of kube/node/node.h.
   std::optional<std::vector<std::string>> fatal_conditions;
   // As KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
@@ -138,16 +140,17 @@ struct Config {
   std::string break_glass_group = "subak:break-glass";
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
-  // Lines below it are not written.
+  // Log lines below this level are not written.
   LogLevel log_level = LogLevel::kInfo;
-  // Write series per user beside those per account.
+  // The metrics also have series for each user, beside those for each account.
   bool user_metrics = false;
-  // This start rebuilds the state from all facts.
+  // This start rebuilds the state from all facts, without the checkpoint.
   bool ignore_checkpoint = false;
 
-  // True if the leader is on this machine and no CA is named: no TLS.
+  // True if this process follows the leader without TLS: the leader is on this machine, and no CA
+  // is named.
   bool follows_plainly() const;
-  // Returns `stored` with the values named here put over it.
+  // Returns `stored`, changed to the values that are set here.
   Policy policy_over(const Policy& stored) const;
 };
 
@@ -181,12 +184,12 @@ struct StartRequest {
   bool done = false;
 };
 
-// What is wrong with a command line: one or more full lines for stderr.
+// The mistakes of a command line: one or more full lines for stderr.
 struct StartError {
   std::string text;
 };
-// Reads the file that --config names, then the flags over it, and checks the result. `out` gets the
-// output of --help and --version. Nothing else is read or changed.
+// Reads the file that --config names, then the flags, which win, and checks the result. `out` gets
+// the output of --help and --version. The function reads and changes nothing else.
 std::variant<StartRequest, StartError> read_start(int argc, const char* const* argv,
                                                   std::ostream& out);
 
@@ -195,13 +198,14 @@ struct Origin {
   std::string key;
   std::string where;
 };
-// Puts a YAML text over `config`. `file` names it in errors. Returns the first mistake as
-// `file:line: key: was "found", want expected`. Appends each key that it set to `origins`.
+// Sets the values of a YAML text in `config`. `file` is the text's name in errors. Returns the
+// first mistake as `file:line: key: was "found", want expected`. Appends each key that it set to
+// `origins`.
 std::optional<std::string> apply_yaml(const std::string& text, std::string_view file,
                                       Config& config, std::vector<Origin>& origins);
 
-// Returns an error for the first given key that a webhook-only replica (`follow`) does not use or
-// gets from its leader.
+// Returns an error for the first given key that a webhook-only replica (`follow`) does not use, or
+// that it gets from its leader.
 std::optional<Error> check_replica_keys(const Config& config, std::span<const Origin> origins);
 
 // Checks values against each other: pairs that belong together, duplicates, listeners beyond

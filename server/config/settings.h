@@ -1,4 +1,4 @@
-// Readers of single values, shared by the file and the flags. Internal to server/config.
+// Readers of single values, used for the file and for the flags. Private to server/config.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace subak::config {
 
-// An error for a bad value. `want` continues "want ".
-// kInvalid. The caller fills in the field: the key of the file, or the flag.
+// Returns the error for a bad value (kInvalid). `want` is the text after "want ".
+// The caller fills in the field: the key of the file, or the flag.
 inline Error bad_value(std::string_view got, std::string_view want) {
   return {ErrorCode::kInvalid, "", std::string(got), "want " + std::string(want)};
 }
@@ -30,7 +30,7 @@ std::string choices() {
 }
 
 // Reads an enum by its spelling.
-// An exact match, in lower case as EnumText has it.
+// The text must be exactly as in EnumText, in lower case.
 template <class E>
 Result<E> read_enum(std::string_view text) {
   if (const auto value = enum_from<E>(text)) return *value;
@@ -38,20 +38,21 @@ Result<E> read_enum(std::string_view text) {
 }
 
 // Reads one value of a setting into `config`. The error's field is empty.
-// A list gets one value more with each call. Refuses text that is not printable, before the setting
-// sees it. After an error `config` is as before.
+// For a list, each call adds a value. Refuses text that is not printable. After an error `config`
+// is unchanged.
 std::optional<Error> set(const Setting& setting, Config& config, std::string_view value);
 // Returns an error unless the text is_printable().
 std::optional<Error> check_text(std::string_view text);
 
 // Checks a Kubernetes DNS label: a cluster or namespace name.
-// At most 63 of a-z, 0-9 and "-", with a letter or digit at both ends (RFC 1123).
+// It has 1 to 63 characters of a-z, 0-9 and "-", with a letter or digit at both ends (RFC 1123).
 std::optional<Error> check_name(std::string_view text);
 
 // Reads "NAME[:MODE[:NAMESPACE=MODE,...]]", the flag's form of one cluster.
-// An empty MODE leaves the default.
+// An empty MODE means the default.
 Result<ClusterConfig> read_cluster(std::string_view text);
-// Adds one override and keeps the list sorted. A second one for the same namespace is refused.
+// Adds the mode of one namespace; the list stays sorted. Refuses a second mode for the same
+// namespace.
 std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
                                    std::string_view mode);
 
