@@ -1,7 +1,8 @@
-// The field visitors behind server/codec/codec.h, and for any other record with fields(v). They
-// write protobuf's wire format without its message classes. Threads: plain values, pure functions.
-// Format: https://protobuf.dev/programming-guides/encoding. Defaults (0, empty) are not written, as
-// in proto3. Lists of numbers do not occur, so there is no packed form.
+// Visitors that write and read the fields of a record with fields(v), for server/codec/codec.h and
+// others. They use protobuf's wire format without its message classes. Threads: plain values, pure
+// functions. Format: https://protobuf.dev/programming-guides/encoding. As in proto3, fields with
+// their default (0, empty) are not written. No record has a list of numbers, so there is no packed
+// form.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -28,15 +29,14 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
-// Types that are one varint on the wire: ids, and with them numbers, booleans and enums.
-// IsScalar has one varint each, with no length.
+// Types that are one varint on the wire, without a length. IsId: ids. IsScalar: ids, integers,
+// booleans and enums.
 template <class T>
 concept IsId = IsSmallId<T> || std::same_as<T, JobId>;
 template <class T>
 concept IsScalar = std::integral<T> || std::is_enum_v<T> || IsId<T>;
 
-// Appends a varint: 7 bits a byte, the lowest first.
-// At most 10 bytes.
+// Appends a varint: 7 bits in each byte, the lowest bits first. At most 10 bytes.
 inline void put_varint(std::string& out, std::uint64_t value) {
   std::uint8_t buffer[10];
   const std::uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, buffer);
@@ -48,7 +48,7 @@ inline void put_tag(std::string& out, int number, WireFormatLite::WireType type)
   put_varint(out, WireFormatLite::MakeTag(number, type));
 }
 
-// Returns a scalar's wire value: negative numbers are 64 bits of two's complement.
+// Returns a scalar's wire value. Negative numbers become 64 bits of two's complement.
 template <IsScalar T>
 std::uint64_t to_varint(const T& value) {
   if constexpr (IsId<T>) {
@@ -60,8 +60,8 @@ std::uint64_t to_varint(const T& value) {
   }
 }
 
-// Reads a scalar from its wire value. False: out of range for T. An enum gets any value that its
-// type can hold; the caller judges whether its version has it.
+// Reads a scalar from its wire value. False: the value is out of range for T. An enum gets any
+// value that its type can hold; the caller checks whether its version has the value.
 template <IsScalar T>
 bool from_varint(std::uint64_t raw, T& value) {
   if constexpr (IsId<T>) {
@@ -83,16 +83,17 @@ bool from_varint(std::uint64_t raw, T& value) {
   return true;
 }
 
-// Writes fields in one pass. A nested record follows a length of one byte, which grows if that was
-// too small. `needs` becomes the oldest version that can read the bytes.
-// `out` grows at its end. The writer never fails: `unknown` and `needs` are read after it.
+// Writes fields in one pass. For a nested record it first writes a length of one byte, and makes
+// the length longer afterwards if needed. `needs` becomes the oldest version that can read the
+// bytes.
+// The writer appends to `out`. It never fails: read `unknown` and `needs` when it is done.
 struct WireWriter {
   std::string& out;
   std::uint32_t needs = 1;
-  // The bytes must then not be stored.
+  // If true, the bytes must not be stored.
   bool unknown = false;  // an enum had an undefined value
 
-  // Called by fields(v) for each member. A field at its default writes nothing and needs no
+  // fields(v) calls this for each member. A field with its default is not written and needs no
   // version.
   template <class T>
   void operator()(FieldNumber field, std::string_view, const T& value) {
@@ -107,7 +108,8 @@ struct WireWriter {
   }
 
  private:
-  // An empty nested record is left out, but an empty record of a list is kept: its place counts.
+  // Leaves out an empty nested record. It writes an empty record of a list, since the places in a
+  // list count.
   template <class T>
   void write(int number, const T& value) {
     if constexpr (std::same_as<T, std::string>) {
@@ -172,8 +174,8 @@ struct WireWriter {
   }
 };
 
-// Sets every number to zero, the meaning of an absent field on the wire. The record's own default
-// does not count: an account's shares are 1 by default, and 0 shares are not written.
+// Sets every number to zero, since an absent field means zero on the wire. The default of the C++
+// record may differ: an account's shares are 1 by default, and 0 shares are not written.
 struct WireZero {
   template <class T>
   void operator()(int, std::string_view, T& value) {
@@ -192,11 +194,11 @@ void zero(T& record) {
   record.fields(visitor);
 }
 
-// Fills the one field whose tag was just read, as a program does that knows `version` and older
-// ones. It refuses a field or value of a newer version, because the next checkpoint would lose it.
-// After a failure `error` says why, `field` where ("spec.mode") and `got` what.
-// `in` has a limit, and no bytes behind it are read. Memory: never more than the bytes can hold.
-// The same field may come again: scalars take the last, lists append.
+// Fills the field whose tag was just read, as a program does that knows `version` and older ones.
+// It refuses a field or value of a newer version, because the next checkpoint would lose it. After
+// a failure, `error` has the cause, `field` the place ("spec.mode"), and `got` what was found.
+// `in` has a limit, and the reader does not read beyond it. Its memory is bounded by the number of
+// bytes. A field may occur several times: a scalar takes the last value, a list appends.
 struct WireReader {
   CodedInputStream& in;
   std::uint32_t version = 1;
@@ -208,7 +210,7 @@ struct WireReader {
   std::string field = {};
   std::string got = {};
 
-  // Called by fields(v) for each member; acts on the one whose tag was read.
+  // fields(v) calls this for each member. It acts only on the member whose tag was read.
   template <class T>
   void operator()(FieldNumber number, std::string_view name, T& value) {
     if (found || WireFormatLite::GetTagFieldNumber(tag) != number.number) return;
@@ -220,9 +222,9 @@ struct WireReader {
     }
   }
 
-  // Reads fields up to the limit that is set. Call zero() on the record first.
-  // False: see `error`, or the bytes end in the middle of a field. After false the record is not to
-  // be used.
+  // Reads fields up to the limit of `in`. Call zero() on the record first.
+  // It returns false if it failed (see `error`), or if the bytes end in the middle of a field. Then
+  // do not use the record.
   template <class T>
   bool read_record(T& record) {
     while ((tag = in.ReadTag()) != 0) {
@@ -236,7 +238,7 @@ struct WireReader {
 
  private:
   int tag_number() const { return WireFormatLite::GetTagFieldNumber(tag); }
-  // Fails on something of a newer version.
+  // Fails because of `what`, which belongs to a newer version.
   bool unknown(std::string what) {
     newer = true;
     got = std::move(what);
@@ -279,7 +281,7 @@ struct WireReader {
     }
   }
 
-  // Reads a length that the bytes left can hold.
+  // Reads a length. False: it is larger than the number of bytes that are left.
   bool read_length(int& length) {
     return in.ReadVarintSizeAsInt(&length) && length <= in.BytesUntilLimit();
   }
