@@ -1,5 +1,5 @@
-// What the cache keeps of each object: records, one member a field that is compared or used.
-// Threads: none.
+// The entries of the cache: the fields of each object that the edge compares or uses. Threads:
+// none.
 #pragma once
 
 #include <array>
@@ -19,26 +19,26 @@
 
 namespace subak {
 
-// Each path is that of all namespaces; a name or query follows it.
 // Collections of the API server.
+// Each path covers all namespaces. A name or a query may follow it.
 inline constexpr const char* kPodsPath = "/api/v1/pods";
 inline constexpr const char* kNodesPath = "/api/v1/nodes";
 inline constexpr const char* kNamespacesPath = "/api/v1/namespaces";
-// The leases of nodes. Subak need not have the right to read them.
+// The leases of nodes. Subak also works without the right to read them.
 inline constexpr const char* kLeasesPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
-// The watched kinds of owners. Only the first must exist.
+// The watched kinds of owners. Only the first must exist in the cluster.
 inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath};
 
-// The part of an entry that only pods have that request GPUs or carry Subak's gate.
-// The cache alone writes it. Times and counts are as of the last event.
+// The part of an entry for pods that request GPUs or have Subak's gate.
+// Only the cache writes it. Times and counts are as of the last event.
 struct GpuPodEntry {
   // As Pod::asks_gpu().
   bool asks_gpu = false;
-  // It claims devices by DRA (Pod::device_claim): another component has to decide.
+  // The pod claims devices by DRA (Pod::device_claim), so another component has to decide.
   bool claims = false;
   // Carries Subak's gate.
   bool gated = false;
@@ -46,45 +46,45 @@ struct GpuPodEntry {
   bool foreign_gates = false;
   // It has ended: PodRecord::ended has a cause.
   bool ended = false;
-  // Has a node.
+  // The pod has a node.
   bool bound = false;
   // Its deletion was requested.
   bool going = false;
-  // Its deletion was requested while its node was silent, so its end counts as the node's last sign
-  // of life at the latest.
+  // Its deletion was requested while its node was silent. So the pod counts as ended at the node's
+  // last sign of life, or earlier.
   bool given_up = false;
   // One of several pods that start together.
   bool gang = false;
-  // Of a gang: the other pods keep running when one is lost.
+  // The pod is in a gang whose other pods go on when one pod is lost.
   bool runs_alone = false;
   // The completion index of a pod of an Indexed Job; -1: it has none.
   std::int64_t index = -1;
   // Failures of its index before this pod.
   std::int64_t index_failures = 0;
-  // The gang in which the core knows it: its name, its owner and maybe its size, with blanks
-  // between them. Empty: the pod was never gated.
+  // The gang that the core knows for this pod: the gang's name, its owner and maybe its size,
+  // separated by blanks. Empty: the pod was never gated.
   std::string gang_told;
-  // PodRecord::size_of_owner was sent once.
+  // True: the core got PodRecord::size_of_owner once.
   bool size_changes = false;
-  // Owner of the pods that are recreated together: uid of a Job or JobSet, "uid+group" of a
-  // LeaderWorkerSet. Empty: none.
+  // The owner of the pods that are recreated together: the uid of a Job or JobSet, or "uid+group"
+  // of a LeaderWorkerSet. Empty: none.
   std::string gang_owner;
   // "namespace/name" of its LeaderWorkerSet; empty: none.
   std::string worker_set;
   // Pods of a group of that LeaderWorkerSet that request no GPUs, as in OwnerEntry.
   std::uint32_t without_gpus = 0;
-  // Digest of the gang's other pods as the core knows them; 0: nothing was sent of them.
+  // The digest of the gang's other pods as the core knows them. 0: the core got none of them.
   std::uint64_t group_told = 0;
   // API version, kind, name and uid of its controller. All empty: it has none.
   std::string owner_api, owner_kind, owner_name, owner_uid;
-  // What a patch needs to open the gate. Empty unless the pod is gated.
+  // The data that a patch needs to open the gate. Empty unless the pod is gated.
   GatedPod release;
   // The annotation subak.gpu/kept-closed (kept_closed_mark()); empty: none.
   std::string kept_closed;
   // The only node that its affinity names; empty: it names none, or several.
   std::string let_go_to;
-  // The scheduler's message about a pod that Subak released; empty: it is schedulable as far as
-  // known.
+  // The scheduler's message about a released pod for which it found no node. Empty: there is no
+  // such message.
   std::string unschedulable;
   // When `unschedulable` was first seen, in monotonic ms.
   std::int64_t unschedulable_since_ms = 0;
@@ -94,10 +94,10 @@ struct GpuPodEntry {
 struct PodEntry {
   // `node` is empty until the pod is bound.
   std::string ns, name, node;
-  // The resource version of the last event; events of older versions are ignored. 0: it has no
-  // order.
+  // The resource version of the last event; the cache ignores events of older versions. 0: the
+  // version cannot be compared.
   std::uint64_t version = 0;
-  // Digest of what the core got; 0: nothing.
+  // The digest of the record that the core got; 0: it got none.
   std::uint64_t told = 0;
   // The last list that named the pod, as ListRound::number().
   std::uint32_t list = 0;
@@ -128,9 +128,9 @@ struct OwnerEntry {
   std::string api_version() const;
   // Returns "Job", "JobSet" or "LeaderWorkerSet".
   std::string_view kind() const;
-  // As seen last. A patch names it, so that it fails on a newer object.
+  // The version last seen. A patch names it, so that the patch fails on a newer object.
   std::string resource_version;
-  // Of a Job: finished completions, and indexes that failed for good.
+  // Of a Job: the number of finished completions and of indexes that failed for good.
   std::int64_t done = 0;
   // The uid of its controller; empty: it has none.
   std::string parent;
@@ -144,7 +144,7 @@ struct OwnerEntry {
   std::int64_t backoff_limit = 6, failed = 0;
   // It has activeDeadlineSeconds, which counts while its pods wait.
   bool has_deadline = false;
-  // Of a Job: it has one pod at a time (spec.parallelism is absent or at most 1).
+  // Of a Job: true if it has one pod at a time (spec.parallelism is absent or at most 1).
   bool one_pod = false;
   // True if the kind has spec.suspend. A LeaderWorkerSet has none.
   bool may_suspend() const { return collection != kWorkerSetsPath; }
@@ -152,7 +152,7 @@ struct OwnerEntry {
   bool suspended = false;
   // It has finished or failed, and creates no more pods.
   bool ended = false;
-  // A lost pod is recreated alone, and the others keep running.
+  // A lost pod is recreated alone, while the other pods go on.
   bool replaced_alone = false;
   // The completions of an Indexed Job; 0 for other owners.
   std::uint32_t indexes = 0;
@@ -160,21 +160,22 @@ struct OwnerEntry {
   std::optional<std::int64_t> backoff_limit_per_index;
   // Of a LeaderWorkerSet: the number of groups, and of pods in each that request no GPUs.
   std::uint32_t groups = 0, without_gpus = 0;
-  // Of an owner whose workers appear once their leader is ready: the request of each. nullptr: no
-  // worker is late.
+  // Of an owner that creates its workers once their leader is ready: the request of each worker.
+  // nullptr: other owners.
   std::shared_ptr<const PodShape> late;
   // The workers have the same resource request as their leader.
   bool late_as_leader = false;
-  // Of a JobSet that creates the first pod of each job before the others: its jobs with GPUs.
+  // Of a JobSet that creates the first pod of each Job before the others: its Jobs with GPUs.
   std::vector<JobsOfSet> firsts;
-  // The annotation subak.gpu/suspended: why Subak suspended it; empty: it did not.
+  // The annotation subak.gpu/suspended: why Subak suspended the owner. Empty: Subak did not suspend
+  // it.
   std::string mark;
-  // The last list that named it, as counted for its collection.
+  // The last list that named the owner, by the number of lists of its collection.
   std::uint32_t list = 0;
 };
 
-// Reads the pod's index of an Indexed Job and its failures.
-// Both come from annotations. Without them the index is -1, and there were 0 failures.
+// Reads the pod's index in an Indexed Job, and the failures of that index.
+// Both come from annotations. Without them the index is -1, and the failures are 0.
 void read_job_index(const Pod& pod, GpuPodEntry& gpu);
 
 }  // namespace subak

@@ -1,4 +1,5 @@
-// The number of the list of one kind of objects, and whether its gaps are believed. Threads: none.
+// Numbers the lists of one kind of objects, and decides whether objects that a list did not name
+// are gone. Threads: none.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +7,19 @@
 
 namespace subak {
 
-// One object for each kind, for as long as the cache lives. Numbers rise by one a list, and wrap
-// after 2^32 of them.
+// The cache has one ListRound for each kind. The number rises by one with each list, and wraps
+// after 2^32 lists.
 class ListRound {
  public:
-  // A list begins: objects that it names get its number.
+  // A list begins. The caller gives its number to each object that the list names.
   void begin() { ++number_; }
-  // The number of the running list, or of the last one; 0: there was none.
+  // Returns the number of the present or the last list; 0: there was no list.
   std::uint32_t number() const { return number_; }
-  // Call once the list is complete. `going` of `all` objects were not named. False: more than half
-  // would go, and this is the first list to say so. Then nothing goes: a server may answer from a
-  // view that lags behind.
-  // True also when at most 8 objects would go. The second list in a row that says so is believed.
+  // Says whether the `going` of `all` objects that a complete list did not name are gone.
+  // It returns false if they are more than half and more than 8, since a server may answer with old
+  // data. Then the caller drops none. If the next list misses as many again, it returns true.
   bool believe(std::size_t going, std::size_t all) {
-    // So many may go at once without a second list.
+    // This many objects may go at once without a second list.
     constexpr std::size_t kFewObjects = 8;
     const bool many = going > kFewObjects && 2 * going > all;
     asked_ = many && !asked_;
@@ -28,7 +28,7 @@ class ListRound {
 
  private:
   std::uint32_t number_ = 0;
-  // The last complete list was not believed.
+  // True: the last complete list was not believed.
   bool asked_ = false;
 };
 

@@ -1,4 +1,5 @@
-// The namespaces whose label names an account, or did. Threads: none; the cache owns it.
+// The namespaces whose label names an account, or named one earlier. Threads: none; ClusterCache
+// owns it.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +16,28 @@ class NamespaceCache {
  public:
   // Changes of labels go into the outbox, which outlives the cache.
   explicit NamespaceCache(Outbox& outbox) : outbox_(outbox) {}
-  // The next list sends all labels again. The caller clears the outbox.
+  // Forgets all namespaces, so that the next list sends all labels again. The caller clears the
+  // outbox.
   void clear() { entries_.clear(); }
 
   // A list of all namespaces begins.
   void begin() { round_.begin(); }
-  // Takes an event of the list or of the watch. A namespace without the label, which never had it,
-  // costs no memory.
+  // Takes an event of the list or of the watch. A namespace that never had the label costs no
+  // memory.
   void see(const WatchEvent& event);
-  // Forgets the namespaces that the list did not name. False: see ListRound::believe().
-  // The core then gets an update without an account for each.
+  // Drops the namespaces that the list did not name. For each, the core gets an update without an
+  // account. Returns false, and drops none, if the list is not believed (ListRound::believe()).
   bool complete();
 
  private:
   struct Entry {
-    // The account that the core has; empty: the label was removed.
+    // The account that the core got; empty: the label was removed.
     std::string account;
     // The last list that named the namespace, as ListRound::number().
     std::uint32_t list = 0;
   };
   // Puts the account of the namespace into the outbox.
-  // An empty account: no label.
+  // An empty account means that there is no label.
   void tell(const std::string& ns, const std::string& account);
 
   Outbox& outbox_;

@@ -1,6 +1,6 @@
-// Non-GPU pods that count in a gang because they state its size themselves: the launcher of an MPI
-// job. They have no gate and so no rank. The gang waits until they exist. Threads: none; the cache
-// owns it.
+// Non-GPU pods whose own labels state a gang and its size, such as the launcher of an MPI job. They
+// have no gate and so no rank in the gang. The gang waits until they exist. Threads: none;
+// ClusterCache owns it.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,25 @@
 
 namespace subak {
 
-// Only the name of the gang counts, not the controller: the launcher's is not the workers'.
+// Finds the gang of a pod by the gang's name, and not by the controller: launcher and workers have
+// different controllers.
 class NonGpuMembers {
  public:
   // Forgets all members, as when a session begins.
   void clear();
-  // Takes the pod as it is now. Returns the gangs ("namespace/gang") whose size changed by it.
-  // `uid`: its own. A deleted, failed or ended-by-request pod leaves its gang. Two gangs if it
-  // moved from one to another.
+  // Takes the pod as it is now. Returns the gangs ("namespace/gang") whose number of such pods
+  // changed: two, if the pod moved from one gang to another.
+  // `uid`: the pod's. A pod leaves its gang when it is deleted, has failed, or has ended by
+  // request.
   std::vector<std::string> see(const std::string& uid, const Pod& pod, WatchKind kind);
-  // The pod is gone. Returns as see().
+  // Takes a pod out because it is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
-  // Takes the gang's non-GPU members off the size that the GPU pod states.
+  // Subtracts the gang's non-GPU members from the size that the GPU pod states.
   // Does nothing if no such member is known.
   void leave_out_of(Pod& pod) const;
 
  private:
-  // `gang` empty: out of every gang.
+  // Moves the pod to `gang`; empty: out of its gang.
   std::vector<std::string> move(const std::string& uid, const std::string& gang);
 
   std::unordered_map<std::string, std::string> gangs_;     // by uid of the pod
