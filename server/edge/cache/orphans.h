@@ -1,5 +1,5 @@
-// Pods that the core does not know yet, because their owner was not seen. The owner may say how
-// many pods start together. Threads: none; the cache owns it.
+// Orphans: pods that the core does not know yet, because the edge has not seen their owner. The
+// owner may say how many pods start together. Threads: none; ClusterCache owns it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace subak {
 
-// Each pod has one entry, until it is read with its owner, given up or gone.
+// Each orphan has one entry. It is removed when the pod is read with its owner, when the wait for
+// the owner ends, or when the pod is gone.
 class Orphans {
  public:
   // Memory: one text for each pod, for limits::kOwnerMs at most.
@@ -22,30 +23,30 @@ class Orphans {
   // Forgets all pods and all awaited owners.
   void clear();
 
-  // Adds a pod, or takes its newer text. `owners`: uids of owners, or "namespace/name" of a
-  // LeaderWorkerSet, which it awaits if it is new.
-  // `since_ms`: monotonic. A known orphan keeps its time and its owners.
+  // Adds a pod that waits for `owners`: uids, or "namespace/name" of a LeaderWorkerSet. For a known
+  // orphan it only takes the newer text.
+  // `since_ms`: when the pod was first seen, monotonic. A known orphan's time and owners do not
+  // change.
   void add(const std::string& uid, std::string text, std::int64_t since_ms,
            const std::vector<std::string>& owners);
-  // Takes the pod out; nullopt: it is none.
+  // Takes the pod out; nullopt: it is no orphan.
   std::optional<Orphan> take(const std::string& uid);
-  // The pod is gone, or needs its owner no longer.
+  // Drops a pod that is gone, or that no longer needs its owner.
   void forget(const std::string& uid) { entries_.erase(uid); }
   // Takes out the awaited owner, and returns the pods that awaited it.
-  // They stay orphans until take(). Pods that are none any more may be among them.
+  // They stay orphans until take(). The result may have pods that are no longer orphans.
   std::vector<std::string> awaiting(const std::string& owner);
-  // Returns the pods that have waited for this long.
-  // By uid. They stay orphans.
+  // Returns the uids of the pods that have waited for `at_least_ms` or longer.
+  // The pods stay orphans.
   std::vector<std::string> waiting_since(std::int64_t now_ms, std::int64_t at_least_ms) const;
-  // Forgets the owners that only pods await that are no orphans any more.
+  // Forgets each owner for which no orphan waits any more.
   void forget_owners();
-  // Number of pods that wait for their owner.
+  // Returns the number of pods that wait for their owner.
   std::size_t size() const { return entries_.size(); }
 
  private:
   std::map<std::string, Orphan> entries_;  // by uid
-  // By owner: the uids of the pods that await it. Pods that are no orphans any more may be among
-  // them.
+  // By owner: the uids of the pods that await it. Some of these pods may no longer be orphans.
   std::multimap<std::string, std::string> awaited_;
 };
 

@@ -1,7 +1,7 @@
 // The updates that the core has not got yet, oldest first. Updates of one object are coalesced: the
-// core gets what was seen last, and after it the end, if the object ended.
+// core gets the state that was last seen, and then the end if the object ended.
 //
-// Threads: none; the cache owns it.
+// Threads: none; ClusterCache owns it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace subak {
 
-// What an update is about. Two updates of equal keys are coalesced.
+// The object of an update. Two updates with equal keys are coalesced.
 namespace about {
 
 struct Pod {
@@ -47,68 +47,72 @@ struct KeyHash {
 
 }  // namespace about
 
-// One update for the core, with the pod that a refusal would be about.
-// A value: it may be sent, dropped, or put back.
+// One update for the core.
+// It is a value: the edge may send it, drop it, or put it back.
 struct News {
   // The input, ready to be sent.
   in::Body body;
-  // The uid of the pod; empty: it is about no pod.
+  // The uid of the pod in the update; empty: the update is about no pod.
   std::string uid;
-  // The node by whose clock the pod's times were read; empty: the service's clock, or none.
+  // The node whose clock gave the pod's times; empty: the service's clock gave them, or there are
+  // none.
   std::string clock{};
 };
 
 class Outbox {
  public:
-  // The name of the cluster in each update.
+  // `cluster`: the name of the cluster in each update.
   explicit Outbox(std::string cluster) : cluster_(std::move(cluster)) {}
   const std::string& cluster() const { return cluster_; }
-  // Also forgets which updates wait for an answer.
-  // As when a session begins: the next lists bring all objects again.
+  // Drops all updates, and forgets which updates wait for an answer.
+  // Call it when a session begins: the next lists bring all objects again.
   void clear();
 
-  // Adds an update, or replaces what waits for the same object.
-  // An end of the pod that waits already stays, and follows.
+  // Adds the state of a pod. It replaces a waiting state of the same pod.
+  // A waiting end of the pod stays, and is sent after the state.
   void pod_seen(const std::string& uid, const PodRecord& record);
-  // Drops a waiting end of the node: it exists again.
-  // It replaces a sight of the node that waits.
+  // Adds the state of a node. It replaces a waiting state of the same node.
+  // It drops a waiting end of the node, since the node exists again.
   void node_seen(NodeSpec node);
-  // Adds what follows the last sight of the object: its end, or what else changed about it.
-  // `clock`: News::clock of that.
-  // Replaces a change of the same object that waits. A waiting sight of a node is dropped, that of
-  // a pod is kept and sent before.
+  // Adds an update that follows the last state of the object: its end, or another change. It
+  // replaces a waiting change of the same object.
+  // A waiting state of a node is dropped. A waiting state of a pod stays, and is sent before the
+  // change.
+  // `clock`: News::clock of the update.
   void changed(const about::Key& key, in::Body body, std::string clock = {});
-  // Adds the end of a node. It comes after all other updates, and once pods are known up to version
-  // `after`: the ends of its pods count first.
-  // `after`: in the order of resource versions.
+  // Adds the end of a node. It is sent after all other updates, and only once pods are known up to
+  // version `after`. So the core gets the ends of the node's pods first.
+  // `after`: a resource version.
   void node_gone(const std::string& name, in::Body body, std::uint64_t after);
-  // Adds an update that comes before all others and is not coalesced.
+  // Adds an update that is not coalesced. It comes before all others, except those already added
+  // here or put back.
   void first(News news) { put_back_.push_back(std::move(news)); }
 
   // Returns the next update; call put_back() if it could not be sent. `pods_version`: the version
   // up to which the watch of pods has reported; 0: a list of pods is running. Versions of all kinds
-  // of objects are in one order (etcd's revision).
+  // of objects have one order (etcd's revision).
   static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
-  // First what was put back, then objects in the order of their first waiting update, then deleted
-  // nodes. nullopt: nothing may be sent now.
+  // First come updates that were put back, then objects in the order of their first waiting update,
+  // then deleted nodes. nullopt: no update may be sent now.
   std::optional<News> next(std::uint64_t pods_version);
   // True if next() would return an update.
   bool has_next(std::uint64_t pods_version) const;
-  // It becomes the next one, and counts as not given out.
+  // Takes an update back. It is the next one again, and no longer waits for an answer.
   void put_back(News news);
-  // Call once the core has answered what next() gave of the pod and the consequences are known.
+  // Says that the core has answered an update of the pod from next(), and that the edge has handled
+  // the answer.
   void answered(const std::string& uid);
   // True if the core has answered every update of the pod.
-  // And none waits or was put back.
+  // False if an update of the pod waits or was put back.
   bool is_answered(const std::string& uid) const;
   // True if an update of the pod waits.
   bool has_pod(const std::string& uid) const { return waiting_.contains(about::Pod{uid}); }
-  // True if no update waits, not even one that must wait for pods. Updates without an answer do not
-  // count.
+  // True if no update waits to be sent, not even the end of a node. Updates that wait for an answer
+  // do not count.
   bool is_empty() const { return queue_.empty() && last_queue_.empty() && put_back_.empty(); }
 
  private:
-  struct Waiting {  // of one object: both are sent, in this order
+  struct Waiting {  // the updates of one object, in the order of sending
     // At most one of `pod` and `node` is set.
     std::optional<PodRecord> pod;
     std::optional<NodeSpec> node;
@@ -121,20 +125,20 @@ class Outbox {
       return pod || node || after <= pods_version;
     }
   };
-  // Returns the entry of the object. A new one goes to the end of the queue.
+  // Returns the entry of the object. A new entry goes to the end of the queue.
   Waiting& waiting(const about::Key& key);
   // As next(), without counting the update as unanswered.
   std::optional<News> take_next(std::uint64_t pods_version);
 
   const std::string cluster_;
-  // Objects with an update, in the order of the first one.
+  // Objects with an update, in the order of their first update.
   std::deque<about::Key> queue_;
-  // Deleted nodes: they come after all others.
+  // Deleted nodes, which come after all other objects.
   std::deque<about::Key> last_queue_;
   std::unordered_map<about::Key, Waiting, about::KeyHash> waiting_;
   // Updates that come before all others, the next one first.
   std::deque<News> put_back_;
-  // By uid: given by next(), not put back.
+  // By uid of the pod: the number of updates from next() that wait for an answer.
   std::unordered_map<std::string, std::size_t> unanswered_;
 };
 

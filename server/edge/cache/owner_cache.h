@@ -1,4 +1,4 @@
-// The owners of pods as seen last: Jobs, JobSets and LeaderWorkerSets. Threads: none; the cache
+// The owners of pods as last seen: Jobs, JobSets and LeaderWorkerSets. Threads: none; ClusterCache
 // owns it.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace subak {
 
-// Entries outlive a session: nothing of an owner is sent to the core.
+// Entries stay when a session ends, since the core gets no data of owners.
 class OwnerCache {
  public:
   // `extra` outlives the cache.
@@ -26,35 +26,36 @@ class OwnerCache {
 
   // What an event of an owner changed.
   struct Seen {
-    // Of the owner; a deleted owner has it too.
+    // The uid of the owner, also of a deleted one.
     std::string uid;
     std::string worker_set;  // "namespace/name", if it is a LeaderWorkerSet; else empty
-    // The owner was deleted and has no entry any more.
+    // The owner was deleted and no longer has an entry.
     bool gone = false;
-    // Its gangs are not the same as before: its gated pods must be read again.
+    // The gangs of the owner have changed, so its gated pods must be read again.
     bool outdates = false;
   };
   // A list of the collection begins.
   void begin(const std::string& collection) { ++lists_[collection]; }
-  // `collection`: one of kOwnerPaths. A deleted owner has `gone`. Versions are not compared: a
-  // watch sends them in order.
+  // Takes an event on an owner. `collection`: one of kOwnerPaths. For a deleted owner, `gone` is
+  // set. It does not compare versions, since a watch sends them in order.
   Seen see(const WatchEvent& event, const std::string& collection);
-  // Takes an owner from the answer to a call: it updates an existing entry, and belongs to no list.
-  // nullopt: it is not known, or is older than the entry. The watch does not repeat newer versions.
+  // Takes an owner from the answer to a call. It only updates an existing entry, since the answer
+  // belongs to no list. nullopt: the owner has no entry, or the answer is older. Older answers must
+  // not count, since the watch does not send newer versions again.
   std::optional<Seen> see_answer(json::Value owner, const std::string& collection);
   // Forgets the owners of the collection that the list did not name.
-  // Every complete list is believed, see ListRound for others.
+  // It believes every complete list, other than ListRound.
   void complete(const std::string& collection);
-  // True if the collection had a complete list.
+  // True if the collection has had a complete list.
   bool is_known(std::string_view collection) const { return known_.contains(collection); }
 
   const OwnerEntry* find(const std::string& uid) const;  // nullptr: it does not exist
-  // The uid of the LeaderWorkerSet of this "namespace/name"; empty: it does not exist.
+  // Returns the uid of the LeaderWorkerSet with this "namespace/name"; empty: it does not exist.
   std::string worker_set(const std::string& name) const;
-  // Owners that carry Subak's mark (annotation subak.gpu/suspended).
+  // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
-  // The uids of the owners that this owner controls. O(owners).
-  // Only the direct ones, such as the Jobs of a JobSet.
+  // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
+  // O(owners).
   std::vector<std::string> below(const std::string& uid) const;
 
  private:
@@ -71,7 +72,7 @@ class OwnerCache {
   std::map<std::string, std::uint32_t> lists_;
 };
 
-// The key of a LeaderWorkerSet: "namespace/name".
+// Returns the key of a LeaderWorkerSet: "namespace/name".
 std::string worker_set_key(std::string_view ns, std::string_view name);
 
 }  // namespace subak

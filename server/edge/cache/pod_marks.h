@@ -1,4 +1,4 @@
-// Which pods the edge has to look at again, by uid. Threads: none; the cache owns it.
+// The uids of pods that the edge must look at again. Threads: none; ClusterCache owns it.
 #pragma once
 
 #include <cstddef>
@@ -9,30 +9,31 @@
 
 namespace subak {
 
-// Sets of uids in order, so that the work of a turn is the same in each run.
+// The sets are sorted, so that a turn does its work in the same order in each run.
 class PodMarks {
  public:
-  // When a session begins.
+  // Empties all sets, when a session begins.
   void clear();
-  // The pod is gone. What has to be read again stays: the reader finds no such pod.
+  // Drops the marks of a pod that is gone. The outdated mark may stay, since its reader will find
+  // no such pod.
   void forget(const std::string& uid);
 
   // Pods with Subak's gate that have not ended and are not being deleted.
   const std::set<std::string>& gated() const { return gated_; }
   // Sets the mark, or clears it.
   void set_gated(const std::string& uid, bool is) { set(gated_, uid, is); }
-  // Pods whose gate is open and that the scheduler finds no node for.
+  // Pods whose gate is open and for which the scheduler finds no node.
   const std::set<std::string>& unschedulable() const { return unschedulable_; }
   // As set_gated().
   void set_unschedulable(const std::string& uid, bool is) { set(unschedulable_, uid, is); }
   // Takes out the gated pods that cannot be sent, because no object says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
-  // Call for such a pod each time that it is seen: the set is emptied by each take.
+  // Marks such a pod. Call it each time that the pod is seen, since take_unsized() empties the set.
   void put_unsized(const std::string& uid) { unsized_.insert(uid); }
-  // Takes out at most `most` gated pods that must be read again, since their owner now says
+  // Takes out at most `most` gated pods that must be read again. Either their owner now says
   // something else about their gang, or the core refused their last update.
   std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
-  // Also for a pod whose read has failed, so that the next turn reads it.
+  // Marks a pod to be read again, also after a failed read, so that the next turn reads it.
   void put_outdated(const std::string& uid) { outdated_.insert(uid); }
 
  private:
