@@ -25,13 +25,13 @@ enum class Outcome : std::uint8_t {
   kExpired,
   // 422: the object would be invalid, or a test of the patch failed.
   kInvalid,
-  // 401: the token is not valid, or no longer.
+  // 401: the token is not valid, or no longer valid.
   kUnauthorized,
-  // 403 and other 4xx: a rule, a webhook, or a wrong request.
+  // 403 and other 4xx: a rule or a webhook refused, or the request is wrong.
   kRefused,
-  // 429: not done. Retry after delay_ms.
+  // 429: the server did not do it. Retry after delay_ms.
   kLater,
-  // 5xx, or no answer: it may have been done. Read the object, then decide.
+  // 5xx, or no answer: the server may have done it or not. Read the object, then decide.
   kUnknown,
 };
 template <>
@@ -41,22 +41,22 @@ struct EnumText<Outcome> {
                                                          "refused", "later",     "unknown"};
 };
 
-// What an API server answered to one call, or that it did not.
+// The answer of an API server to one call, or the failure to get one.
 struct CallAnswer {
   Outcome outcome = Outcome::kUnknown;
-  // The reason in the Status: "Conflict". Empty without a Status.
+  // The reason in the Status, such as "Conflict". Empty if there is no Status.
   std::string reason;
-  // For people, shortened.
+  // The message for people, shortened.
   std::string message;
-  // The server asks for no retry before that.
+  // How long the server asks to wait before a retry.
   DurationMs delay_ms = 0;
 };
 
 // Interprets an answer. `code`: the HTTP status; 0: the connection broke, or no answer came in
 // time. `retry_after`: the header, empty if there is none. A body that is not a Status becomes the
 // message.
-// A redirect (3xx) is kUnknown, with a message that says so. Only whole seconds of `retry_after`
-// count, at most limits::kMaxRetryAfterMs. A message of a failed call is never empty.
+// A redirect (3xx) is kUnknown, with a message that says so. It reads `retry_after` only as whole
+// seconds, and limits it to limits::kMaxRetryAfterMs. The message of a failed call is never empty.
 CallAnswer read_answer(int code, std::string_view retry_after, std::string_view body);
 
 }  // namespace subak

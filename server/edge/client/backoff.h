@@ -12,8 +12,8 @@ namespace subak {
 // Exponential backoff: limits::kEdgeRetryMs, doubled each time up to limits::kMaxEdgeRetryMs.
 class Backoff {
  public:
-  // Returns the wait before the next attempt, and counts that.
-  // There is no jitter.
+  // Returns the wait before the next attempt, and counts the attempt.
+  // The waits have no jitter.
   DurationMs next() {
     const std::uint32_t doubled = std::min<std::uint32_t>(tries_++, 16);
     return std::min(limits::kEdgeRetryMs << doubled, limits::kMaxEdgeRetryMs);

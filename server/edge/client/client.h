@@ -1,9 +1,9 @@
 // An HTTP/1.1 client for the API server of one cluster, on libcurl's multi interface. Each watch
-// has a connection, and calls share limits::kKubeCallConnections. The client does not decide what
-// to call or what an answer means.
+// has its own connection, and all calls share limits::kKubeCallConnections connections. Other code
+// decides what to call, and what to do with an answer.
 //
-// Threads: everything happens in turn(), on the thread that calls it, including all callbacks.
-// Callbacks may call every function here but turn(). Any thread may call wake().
+// Threads: turn() does all work and calls all callbacks, on its caller's thread. Callbacks may call
+// every function here except turn(). Any thread may call wake().
 #pragma once
 
 #include <cstdint>
@@ -19,51 +19,51 @@
 
 namespace subak {
 
-// One request. Its answer may have limits::kMaxKubeAnswerBytes.
+// One request. Its answer may have at most limits::kMaxKubeAnswerBytes.
 struct KubeCall {
   // GET, POST, PUT, PATCH or DELETE.
   std::string method = "GET";
-  // With the query, from the server's address on: "/api/v1/pods?limit=500".
+  // The path after the server's address, with the query: "/api/v1/pods?limit=500".
   std::string path{};
-  // Empty: the request has none.
+  // Empty: the request has no body.
   std::string body{};
-  // Of the body. A patch names its kind here: "application/json-patch+json".
+  // The type of the body. A patch names its kind here: "application/json-patch+json".
   std::string content_type = "application/json";
 };
 
 // Returns the path of a pod: "/api/v1/namespaces/NS/pods/NAME".
 std::string pod_path(const std::string& ns, const std::string& name);
 
-// The interface that watching and writing code needs of an API server. Tests implement it too.
+// The API server as the code that watches and writes uses it. Tests implement it too.
 class KubeApi {
  public:
-  // `body` is the body of a successful call; otherwise the answer has it. It lives during the
-  // callback.
+  // `body` is the body of a successful call. For a failed call, `answer` has the text. `body` is
+  // valid only during the callback.
   using Answered = std::function<void(const CallAnswer& answer, std::string_view body)>;
-  // kDone: the server ended the stream in order; go on from the last version.
+  // kDone: the server ended the stream without an error; watch again from the last version.
   using Ended = std::function<void(const CallAnswer& answer)>;
   using WatchId = std::uint64_t;
 
   virtual ~KubeApi() = default;
-  // Sends a call. Calls start in the order of these requests, and answers come in any order.
-  // libcurl repeats a call if a kept-alive connection breaks before any byte of the answer came. So
-  // every write must have no further effect when it is sent twice. False: limits::kMaxKubeCalls are
+  // Sends a call. Calls start in this order, but answers may come in any order. libcurl sends a
+  // call again if a kept-alive connection breaks before the first byte of the answer. So a write
+  // that arrives twice must have the same effect as once. False: limits::kMaxKubeCalls calls are
   // open.
   virtual bool call(KubeCall call, Answered answered) = 0;
-  // Opens a stream of events and passes each to `take`. It lasts until the server ends it, is
-  // silent for limits::kWatchSilentMs, or sends something that is not an event. Then `ended` is
-  // called once. The id is never 0 and is not used again.
+  // Opens a stream of events and passes each event to `take`. The stream ends when the server ends
+  // it, is silent for limits::kWatchSilentMs, or sends bytes that are no event. Then `ended` is
+  // called once. The returned id is never 0 and is never used again.
   virtual WatchId watch(std::string path, WatchStream::Take take, Ended ended) = 0;
-  // Ends a watch without calling `ended`. Does nothing if it has ended. If `take` calls this, it
-  // still gets the events that came in the same bytes.
+  // Ends a watch without calling `ended`. Does nothing if the watch has ended. If `take` calls
+  // stop(), it still gets the events that arrived together with the present one.
   virtual void stop(WatchId watch) = 0;
-  // Waits for events, `most` ms at the longest, and handles them.
+  // Waits at most `most` ms for answers and events, and handles them.
   virtual void turn(DurationMs most) = 0;
-  // Lets turn() return at once, also the next one. Threads: any.
+  // Makes the present turn() return at once, or the next one if none runs. Threads: any.
   virtual void wake() = 0;
 };
 
-// The client itself. It owns its connections, calls and watches.
+// The implementation. It owns its connections, calls and watches.
 class KubeClient final : public KubeApi {
  public:
   explicit KubeClient(KubeAccess access);
@@ -72,12 +72,13 @@ class KubeClient final : public KubeApi {
   KubeClient(const KubeClient&) = delete;
   KubeClient& operator=(const KubeClient&) = delete;
 
-  // Sets the bearer token for calls and watches that begin from now on; empty: the certificate
+  // Sets the bearer token for calls and watches that begin after this; empty: the certificate
   // identifies the client.
   void set_token(std::string token);
-  // Sets a PEM certificate for connections that begin from now on; empty: the kubeconfig's.
+  // Sets a PEM certificate and its key for connections that begin after this; empty: those of the
+  // kubeconfig.
   void set_certificate(std::string certificate, std::string key);
-  // Returns the number of calls that wait or are open.
+  // Returns the number of calls without an answer, both waiting and open.
   std::size_t calls() const;
 
   bool call(KubeCall call, Answered answered) override;

@@ -1,7 +1,8 @@
-// Keeps the credential for one API server fresh. Its source is the token in the kubeconfig, or a
-// token file that is read again every limits::kTokenFileMs. The third source is the output of an
-// exec plugin, until that expires. A token or certificate in the kubeconfig has precedence over its
-// plugin, as in client-go. Threads: that of KubeClient::turn(). Never waits for a plugin.
+// Provides a valid credential for one API server. The source is one of three: the token in the
+// kubeconfig, a token file, or the output of an exec plugin. A token file is read again every
+// limits::kTokenFileMs. A plugin runs again when its credential expires. A token or certificate in
+// the kubeconfig has precedence over a plugin, as in client-go. Threads: that of
+// KubeClient::turn(). It never waits for a plugin.
 #pragma once
 
 #include <memory>
@@ -25,16 +26,15 @@ class Credentials {
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
 
-  // Returns a credential to set in the client; none: it is unchanged, or the plugin still runs.
-  // Call before each turn.
+  // Returns a credential to set in the client. None: the credential is unchanged, or the plugin
+  // still runs. Call it before each turn.
   //
-  // `now_ms`: the wall clock, by which credentials expire; if it went back, the credential counts
-  // as expired. `refused`: an answer since the last call was kUnauthorized. A token file is then
-  // read at once. A plugin is then run if limits::kCredentialAgainMs have passed since its last
-  // end.
+  // `now_ms`: the wall clock, by which credentials expire. If it went back, the credential counts
+  // as expired. `refused`: an answer since the last call was kUnauthorized. Then a token file is
+  // read at once, and a plugin is run if its last run ended limits::kCredentialAgainMs ago.
   //
-  // An error names the user and the remedy, once per failure. The old credential stays, and the
-  // next attempt follows after kCredentialAgainMs. No error contains a secret.
+  // It returns an error once for each failure, with the user and the remedy. The old credential
+  // stays, and the next attempt follows after kCredentialAgainMs. No error contains a secret.
   Result<std::optional<Credential>> refresh(TimeMs now_ms, bool refused);
 
   // True once the first credential was returned. Before that, no call can succeed.
@@ -46,26 +46,26 @@ class Credentials {
   // The result of refresh().
   using Changed = Result<std::optional<Credential>>;
 
-  // Nothing changes.
+  // Returns the result that means "unchanged".
   static Changed as_before() { return std::optional<Credential>(); }
-  // Returns the credential if it differs from the last one, and notes it.
+  // Returns the credential if it differs from the last one, and stores it as the last one.
   Changed changed(Credential credential);
   Changed read_token_file();
   Changed start_plugin();
   Changed watch_plugin(TimeMs now_ms);
-  // Judges what a plugin printed: an expired credential is an error.
+  // Checks the output of a plugin: an expired credential is an error.
   Changed take(ExecCredential printed, TimeMs now_ms);
 
   const KubeAccess access_;
-  // The plugin is the source: there is no token, token file or certificate.
+  // True: the plugin is the source, since there is no token, token file or certificate.
   const bool by_plugin_;
-  // The last credential returned; none: there was none yet.
+  // The last credential returned; none: no credential was returned yet.
   std::optional<Credential> last_;
   // The plugin that runs; nullptr: none runs.
   std::unique_ptr<Child> plugin_;
-  // When the last attempt was; while a plugin runs: its start.
+  // The time of the last attempt. While a plugin runs: its start.
   TimeMs since_ms_ = 0;
-  // The time from then to the next attempt.
+  // The time from `since_ms_` to the next attempt.
   DurationMs wait_ms_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What the ends of earlier lists and watches say: how long the next one waits, and what is wrong
-// with the server. Threads: plain value.
+// Derives two things from the ends of earlier lists and watches: the pause before the next one, and
+// the server's error. Threads: plain value.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 
 namespace subak {
 
-// The ends of the lists and watches of one kind since the last watch that stayed open. The pause
-// grows with each of them. error() is empty until one was wrong.
+// The ends of the lists and watches of one kind, since the last watch that stayed open. The pause
+// grows with each end. error() is empty until an end is wrong.
 class EndHistory {
  public:
-  // `path`: of the collection. error() begins with it.
+  // `path`: the path of the collection, with which error() begins.
   explicit EndHistory(std::string path) : path_(std::move(path)) {}
 
-  // Notes that the server has sent an event, or a list that the sink accepted.
+  // Records that the server has sent an event, or a list that the sink accepted.
   void heard() {
     unheard_ = 0;
     if (!ends_early()) error_.clear();
@@ -36,9 +36,9 @@ class EndHistory {
     error_.clear();
   }
 
-  // Notes that a list or watch ended with `answer`. Returns the pause before the next one, which is
-  // at least what the server asks for. It is 0 if the end was in order (kDone or kExpired) and the
-  // first one.
+  // Records that a list or watch ended with `answer`. Returns the pause before the next one, which
+  // is not less than the server asks for. The pause is 0 if this is the first end and was in order
+  // (kDone or kExpired).
   DurationMs ended(const CallAnswer& answer) {
     const bool in_order = answer.outcome == Outcome::kDone || answer.outcome == Outcome::kExpired;
     const bool first = backoff_.tries() == 0;
@@ -54,14 +54,15 @@ class EndHistory {
     return in_order && first ? 0 : std::max(pause, answer.delay_ms);
   }
 
-  // Notes that the sink rejected a complete list. Returns the pause before the next one.
+  // Records that the sink rejected a complete list. Returns the pause before the next one.
   DurationMs rejected() { return backoff_.next(); }
 
-  // True if at most one end came since the server was heard.
+  // True if there was at most one end since the last heard().
   bool heard_lately() const { return unheard_ < 2; }
-  // True if limits::kShortWatchesTold ends in a row were in order, each too early.
+  // True if the last limits::kShortWatchesTold ends, or more, were all in order but too early.
   bool ends_early() const { return early_ >= limits::kShortWatchesTold; }
-  // True if limits::kShortWatchesTold ends were too early, for any reason.
+  // True if there were limits::kShortWatchesTold ends or more, for any reason, since a watch last
+  // stayed open.
   bool is_long() const { return backoff_.tries() >= limits::kShortWatchesTold; }
   // The last error with the path; empty after a success.
   const std::string& error() const { return error_; }

@@ -17,7 +17,7 @@ namespace subak {
 struct Credential {
   // A bearer token; empty: the certificate identifies the client.
   std::string token;
-  // A certificate and its key in PEM; both or none.
+  // A certificate and its key in PEM. Both are set, or none.
   std::string certificate, key;
   friend bool operator==(const Credential&, const Credential&) = default;
 };
@@ -25,19 +25,20 @@ struct Credential {
 // The output of a plugin.
 struct ExecCredential {
   Credential credential;
-  // When it expires; none: it is valid until the server refuses it.
+  // When the credential expires; none: it is valid until the server refuses it.
   std::optional<TimeMs> expires_ms;
 };
 
-// Returns the value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM, empty for the
-// system's. It includes the cluster's address if the plugin asks for it.
-// One line of JSON with kind ExecCredential. It says that the plugin cannot ask a person. Requires
-// access.exec.
+// Returns the value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM; empty: the CAs
+// of the system.
+// The value is one line of JSON with kind ExecCredential. It says that the plugin cannot ask a
+// person. It has the cluster's address if the plugin asks for it. `access.exec` must be set.
 std::string exec_info(const KubeAccess& access, std::string_view authority);
 
-// Reads a plugin's output. `field` names the plugin in errors: "users[ana].user.exec". kInvalid: no
-// ExecCredential of this version, no status, neither token nor certificate, half a certificate, or
-// a token of several words. No error contains a secret.
+// Reads a plugin's output. `field` names the plugin in errors: "users[ana].user.exec". It fails
+// with kInvalid if the text is no ExecCredential of this version or has no status. It also fails if
+// there is neither token nor certificate, a certificate without its key, or a token of several
+// words. No error contains a secret.
 Result<ExecCredential> read_exec_credential(std::string_view text, std::string_view version,
                                             std::string_view field);
 
