@@ -1,12 +1,12 @@
-// Follows all objects of one kind: a list, streamed or in pages, then a watch from the end of the
-// list, without end. The sink sees each object at least in its present state. It also learns of
-// objects that were deleted while no watch was open. Similar to client-go's Reflector
-// (tools/cache), without a store of its own.
+// Follows all objects of one kind, until it is destroyed: by a list, streamed or in pages, then by
+// a watch from the version of the list. The sink gets at least the present state of each object. It
+// also learns of objects that were deleted while no watch was open. A Reflector is similar to
+// client-go's (tools/cache), but has no store.
 //
-// The server decides when a list or a watch ends; the reflector decides when it asks again. After a
-// watch of limits::kSteadyWatchMs it asks at once. After a shorter one it waits, and each further
-// short one doubles the wait. RequestPaces limit how often it asks, whatever the server answers
-// (docs/design/0076). Threads: that of the client's turn().
+// The server may end a list or a watch; the reflector decides when it requests the next one. After
+// a watch of limits::kSteadyWatchMs it does so at once. After a shorter watch it waits, and each
+// further short one doubles the wait. RequestPaces limit the number of requests, whatever the
+// server answers (docs/design/0076). Threads: that of the client's turn().
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@
 
 namespace subak {
 
-// Receives the objects of one kind. It is called in turn() of the reflector and of the client.
+// Receives the objects of one kind. The functions are called in turn() of the reflector and of the
+// client.
 struct ReflectorSink {
-  // A list begins. Every existing object follows; objects that were not named by `complete` are
-  // gone.
+  // A list begins. A call of `object` follows for each existing object, then `complete`. Objects
+  // that the list did not name are gone.
   std::function<void()> begin;
-  // An object was ADDED, MODIFIED or DELETED. The event lives during the call.
+  // An object was ADDED, MODIFIED or DELETED. The event is valid only during the call.
   std::function<void(const WatchEvent&)> object;
   // The watch has sent an event or a bookmark: all earlier changes are known. May be null.
   std::function<void()> alive;
@@ -38,7 +39,7 @@ struct ReflectorSink {
   std::function<bool()> complete;
 };
 
-// Follows one collection. It owns the open list or watch and what it has learned of the server.
+// Follows one collection. It owns the open list or watch, and the history of earlier ones.
 class Reflector {
  public:
   // Returns a time in ms that never goes back.
@@ -46,15 +47,15 @@ class Reflector {
   // Limits on requests to the server. They outlive the reflector, so that the next one continues
   // with them.
   struct Paces {
-    // Lists and watches of this kind.
+    // The limit on lists and watches of this kind.
     RequestPace& begins;
-    // Further pages of all kinds.
+    // The limit on further pages of lists, of all kinds together.
     RequestPace& pages;
   };
-  // `path`: of the collection, "/api/v1/pods". `api` outlives the reflector, or is destroyed
-  // without another turn.
+  // `path`: the path of the collection, "/api/v1/pods". `api` outlives the reflector. If a page of
+  // a list is still requested when the reflector is destroyed, `api` must run no further turn.
   Reflector(KubeApi& api, std::string path, ReflectorSink sink, Paces paces, MonotonicMs now);
-  // Stops the open list or watch; the sink hears no more of it.
+  // Stops the open list or watch, without a further call of the sink.
   ~Reflector() = default;
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
@@ -63,17 +64,17 @@ class Reflector {
   void start();
   // Begins a list or watch that is due. Call in each turn.
   void turn();
-  // Returns the time until turn() has work; kMaxEdgeRetryMs at most.
+  // Returns the time until turn() has work, at most limits::kMaxEdgeRetryMs.
   DurationMs due_in() const;
   // True once a list was completed.
   bool listed() const { return listed_; }
-  // True if also the watch is open, or was a moment ago.
+  // True if a list was completed and the watch is open, or was open a moment ago.
   bool synced() const { return listed_ && ends_.heard_lately() && !ends_early() && !pauses(); }
   // True if the server ends lists and watches in order as soon as they begin; error() says so.
   bool ends_early() const { return ends_.ends_early(); }
-  // True if changes arrive as they happen: no list is running, and no pause.
+  // True if the watch is open, so that changes arrive when they happen.
   bool watches() const { return state_ == State::kWatches; }
-  // The version up to which changes are known; empty: none, or no longer.
+  // The version up to which changes are known; empty: there is no such version, or no longer.
   const std::string& version() const { return version_; }
   // The number of lists begun so far.
   std::uint64_t lists() const { return lists_; }
@@ -81,12 +82,12 @@ class Reflector {
   const std::string& error() const { return ends_.error(); }
 
  private:
-  // kOff: before start(). kWaits: until the next request may begin. kStreams: a streamed list is
-  // open. kPages: a page of a list is asked for. kWatches: the watch is open.
+  // kOff: start() was not called. kWaits: the next request must wait. kStreams: a streamed list is
+  // open. kPages: a page of a list was requested. kWatches: the watch is open.
   enum class State : std::uint8_t { kOff, kWaits, kStreams, kPages, kWatches };
 
-  // The streamed list or watch that is open, if any. At most one is open at a time, and the last
-  // one is stopped with its owner.
+  // The streamed list or watch that is open, if there is one. At most one is open at a time. The
+  // destructor stops it.
   class Stream {
    public:
     explicit Stream(KubeApi& api) : api_(api) {}
@@ -94,12 +95,12 @@ class Reflector {
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    // Opens a stream. None may be open.
+    // Opens a stream. No other may be open.
     void open(std::string path, std::int64_t now_ms, WatchStream::Take take, KubeApi::Ended ended);
     // Stops the stream without a call of `ended`. Does nothing if none is open.
     void stop();
-    // Notes that the server has ended it. True: the server has said before that the version is too
-    // old.
+    // Records that the server has ended the stream. Returns true if the server has said before that
+    // the version is too old.
     bool ended();
     // The stream has sent an event.
     void note_heard() { heard_ = true; }
@@ -118,8 +119,8 @@ class Reflector {
     std::int64_t opened_ms_ = 0;
     // It has sent an event.
     bool heard_ = false;
-    // The server has said that the version is too old. Set until ended() reports it, also past a
-    // stop().
+    // True: the server has said that the version is too old. It stays true until ended() reports
+    // it, also after stop().
     bool expired_ = false;
   };
 
@@ -132,13 +133,13 @@ class Reflector {
   void finish_list();
   void do_next();
   void take(const WatchEvent& event);
-  // True in a pause after several early ends.
+  // True during a pause after several early ends.
   bool pauses() const { return state_ == State::kWaits && ends_.is_long(); }
   void heard();
   void ended(const CallAnswer& answer);
   void wait(const CallAnswer& answer);
   void wait_ms(DurationMs pause);
-  // The limit that the next request counts in.
+  // Returns the limit that counts the next request.
   RequestPace& pace() const { return pages_.has_next() ? paces_.pages : paces_.begins; }
 
   KubeApi& api_;
@@ -150,15 +151,15 @@ class Reflector {
   Stream stream_;
   ListPages pages_;
   EndHistory ends_;
-  // When the next request may begin, in kWaits.
+  // In state kWaits: when the next request may begin.
   std::int64_t due_ms_ = 0;
-  // Where the watch continues; empty: list first.
+  // The version from which the watch continues; empty: a list comes first.
   std::string version_;
   // A list was completed at least once.
   bool listed_ = false;
-  // The server streams no lists: ask for pages.
+  // True: the server streams no lists, so the reflector requests pages.
   bool in_pages_ = false;
-  // Lists begun.
+  // The number of lists begun.
   std::uint64_t lists_ = 0;
 };
 

@@ -4,9 +4,9 @@
 //  API server --watches--> Reflector -> ClusterCache --inputs--> core
 //  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
 //
-// One thread owns sockets, the object cache and calls. All its memory is a cache: after a
-// crash at any point the edge begins again with a list (docs/design/0036). Each start begins a
-// session (docs/design/0031).
+// One thread owns the sockets, the object cache and the calls. The edge stores no state: after a
+// crash at any point it begins again with a list (docs/design/0036). Each start begins a session
+// (docs/design/0031).
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ struct EdgePorts {
   std::function<bool(std::function<void(const Engine&)>)> read;
   // As Follower::read_starts.
   std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
-  // As Follower::read_expensive (an expensive read); false: refused.
+  // As Follower::read_expensive(). False: the read was refused.
   std::function<bool(std::function<void(const Engine&)>)> read_expensive;
   // As Runtime::now_ms().
   std::function<TimeMs()> now_ms;
@@ -52,7 +52,7 @@ struct EdgePorts {
 
 // The options of an edge.
 struct EdgeOptions {
-  // Its name in the service.
+  // The cluster's name in the service.
   std::string cluster;
   // Resources that count as whole GPUs, beside nvidia.com/gpu.
   ExtraGpuResources extra_gpu_resources;
@@ -62,21 +62,22 @@ struct EdgeOptions {
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
   // As KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
-  // No thread: the caller runs turn(), so that a simulation of faults is reproducible.
+  // True: the edge has no thread, and the caller runs turn(). So a simulation of faults is
+  // reproducible.
   bool stepped = false;
 };
 
-// Counters only rise.
+// Figures of an edge. Counters only rise.
 struct EdgeStats {
-  // The core has a complete list.
+  // True: the core has a complete list.
   bool listed = false;
-  // The core has a complete list, and the watches are alive.
+  // True: the core has a complete list, and the watches are open.
   bool synced = false;
-  // Why it is not synced; empty: no error.
+  // Why the edge is not synced; empty: there is no error.
   std::string error;
   // Objects in the object cache.
   std::size_t nodes = 0, pods = 0;
-  // Lists begun, of all kinds and sessions.
+  // The number of lists begun, of all kinds and sessions.
   std::uint64_t lists = 0;
   // Writes done, by kind.
   std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
@@ -84,7 +85,7 @@ struct EdgeStats {
   std::uint64_t events = 0;
   // Writes that the API server refused for too long, by its reason.
   std::map<std::string, std::uint64_t> refused;
-  // Gates opened where pods are not managed.
+  // The number of gates opened of pods that Subak does not manage.
   std::uint64_t opened_outside = 0;
   // Objects that could not be read.
   std::uint64_t unreadable = 0;
@@ -92,25 +93,26 @@ struct EdgeStats {
   std::uint64_t not_taken = 0;
   // Pods that wait until the core has room for them.
   std::size_t put_off = 0;
-  // The clock error of the node with the largest one; negative: its clock is ahead.
+  // The largest clock error of a node; negative: that clock is ahead.
   DurationMs clock_behind_ms = 0;
 };
 
 class Edge {
  public:
-  // It owns `api`. What the ports refer to outlives it.
+  // The edge owns `api`. All objects that the ports refer to outlive the edge.
   Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api);
-  ~Edge();  // stop(); a stepped edge just ends, like a process that crashes
+  ~Edge();  // calls stop(); a stepped edge just ends, like a process that crashes
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
 
   // Starts the thread; a stepped edge has none. Returns at once. Call it once.
   void start();
-  // Ends all calls and joins. Call before the runtime stops. Idempotent.
+  // Ends all calls and joins the thread. Call it before the runtime stops. Idempotent.
   void stop();
   // Returns the figures of the last turn. Threads: any.
   EdgeStats stats() const;
-  // Stepped only: handles what is due, then runs one turn of the API. Does not wait.
+  // For a stepped edge: does the work that is due, then runs one turn of the API client. It does
+  // not wait.
   void turn();
 
  private:

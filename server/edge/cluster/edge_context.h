@@ -1,4 +1,4 @@
-// What every part of an edge is given. Threads: the edge's, but for `inbox`.
+// The objects that all parts of an edge use. Threads: the edge's, except for `inbox`.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace subak {
 
-// Options, ports, the client of the API server and the object cache of one edge. The edge owns it,
-// and it outlives all parts.
+// Options, ports, the client of the API server and the object cache of one edge. The edge owns the
+// context, which outlives all parts.
 struct EdgeContext {
   EdgeContext(EdgeOptions o, EdgePorts p, std::unique_ptr<KubeApi> a)
       : options(std::move(o)),
@@ -27,17 +27,17 @@ struct EdgeContext {
         inbox(std::make_shared<Inbox>([to = api.get()] { to->wake(); })) {}
 
   const EdgeOptions options;
-  // Of the service; callable on the edge's thread.
+  // The ports of the service. The edge's thread may call them.
   const EdgePorts ports;
   // Never nullptr.
   const std::unique_ptr<KubeApi> api;
   ClusterCache cache;
-  // Shared with the replies that are pending.
+  // Shared with pending replies, which may outlive the edge.
   const std::shared_ptr<Inbox> inbox;
 };
 
-// Returns the time from `now_ms` until `due_ms`, both monotonic: 0 at least and
-// limits::kLoopMaxWaitMs at most.
+// Returns the time from `now_ms` until `due_ms`, but at least 0 and at most limits::kLoopMaxWaitMs.
+// Both times are monotonic.
 inline DurationMs wait_until(std::int64_t due_ms, std::int64_t now_ms) {
   return std::clamp<DurationMs>(due_ms - now_ms, 0, limits::kLoopMaxWaitMs);
 }

@@ -1,8 +1,9 @@
-// Takes the core's effects on the cluster into the queue of writes. While effects are outstanding
-// it reads them again, since one may be lost, and the core sends none when an effect is done.
+// Takes the core's effects on the cluster into the queue of writes. While effects are outstanding,
+// it reads all outstanding effects again from time to time. An effect may have been lost, and the
+// core does not say when an effect is no longer wanted.
 //
-// It owns the subscription. Threads: the edge's. The core's thread wakes it through the inbox. Once
-// the edge's thread has ended, any may call cancel().
+// It owns the subscription. Threads: the edge's. The core's thread wakes the edge's through the
+// inbox. Once the edge's thread has ended, any thread may call cancel().
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ class EffectFeed {
   void subscribe(ClusterId id);
   // Ends the subscription: no thread wakes the edge for it after this returns. Idempotent.
   void cancel();
-  // Takes the effects that have come. After an overflow it subscribes again.
+  // Takes the effects that have arrived. After an overflow it subscribes again.
   void take();
   // Reads the outstanding effects again, once a second while there are any.
   void confirm();

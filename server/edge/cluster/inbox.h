@@ -9,12 +9,12 @@
 
 namespace subak {
 
-// The tasks that the edge's thread has to run. Replies of the core and reads hold it, so it
-// outlives the edge while one is pending.
+// The tasks that the edge's thread must run. Pending replies and reads own a reference to the
+// inbox, so it may outlive the edge.
 class Inbox {
  public:
   using Task = std::function<void()>;
-  // `wake` ends the wait of the edge's thread. It runs with the inbox locked.
+  // `wake` wakes the edge's thread. The inbox calls it with its mutex locked.
   explicit Inbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   // Adds a task and wakes the edge's thread. Does nothing after close().
@@ -34,7 +34,7 @@ class Inbox {
     const MutexLock lock(mutex_);
     return std::exchange(tasks_, {});
   }
-  // Drops the tasks. After it `wake` is not called again.
+  // Drops the tasks. The inbox never calls `wake` after that.
   void close() SUBAK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     wake_ = nullptr;

@@ -1,8 +1,8 @@
-// Tells users what happens to their pods and jobs: Events on pods and owners, and the status of
-// pods that wait. It chooses the words and the moments; EventRecorder sends, and Waiting remembers
-// what was said of jobs that wait.
+// Tells users what happens to their pods and jobs, by Events on pods and owners, and by the status
+// of waiting pods. Notices decides on text and time, EventRecorder sends, and Waiting stores what
+// users already know about waiting jobs.
 //
-// It owns both, and the starts that were announced. Threads: the edge's.
+// Notices owns EventRecorder and Waiting, and the record of announced starts. Threads: the edge's.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace subak {
 
 class Notices {
  public:
-  // Both outlive it.
+  // `context` and `session` outlive the object.
   Notices(EdgeContext& context, const EdgeSession& session);
   Notices(const Notices&) = delete;
   Notices& operator=(const Notices&) = delete;
@@ -32,16 +32,17 @@ class Notices {
                   const std::string& note, bool warning);
   // Records a write that the API server has accepted.
   void tell_written(const KubeWrite& write);
-  // Records that the pod belongs to no job yet, because too many pods wait. `words` says whose.
+  // Records that the pod belongs to no job yet, because too many pods wait. `words` is the core's
+  // message, which says whose pods.
   void tell_put_off(const std::string& uid, const std::string& words);
-  // Examines the next page of jobs that wait, if it is due.
+  // Examines the next page of waiting jobs, if it is due.
   void look_at_waiting();
-  // Sends what the rate allows. `writes_full`: the writes use all connections that they may use;
-  // then it sends only if the queue of Events is crowded.
+  // Sends Events as far as the rate allows. `writes_full`: the writes use all connections that they
+  // may use. Then it sends only if the queue of Events is crowded.
   void turn(bool writes_full);
-  // Returns the time until turn() has work; limits::kLoopMaxWaitMs at most.
+  // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in(bool writes_full) const;
-  // The session has ended: forgets what was said of jobs that wait.
+  // Forgets what users know about waiting jobs. Call it when the session has ended.
   void forget() { waiting_.forget(); }
   // The number of Events sent.
   std::uint64_t sent() const { return recorder_.sent(); }
@@ -54,9 +55,10 @@ class Notices {
   const EdgeSession& session_;
   EventRecorder recorder_;
   Waiting waiting_;
-  // By job: the attempt whose start was recorded last, so that one Event is for all its pods.
+  // By job: the last attempt with an Event about its start. So all pods of the attempt get one
+  // Event.
   std::map<JobId, std::uint32_t> announced_starts_;
-  // A page is being read.
+  // True: a page is being read.
   bool looking_ = false;
   // When the next page is due, monotonic.
   std::int64_t look_due_ms_ = 0;

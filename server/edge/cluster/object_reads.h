@@ -1,8 +1,8 @@
-// Reads single objects of the cluster into the object cache, where the watches do not suffice.
-// These are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
+// Reads single objects of the cluster into the object cache, if the watches do not suffice. These
+// are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
 //
-// It owns the calls under way and the pause after a failed read of a pod. Both continue from
-// session to session. Threads: the edge's.
+// It owns the open calls and the pause after a failed read of a pod. Both continue from session to
+// session. Threads: the edge's.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ class ObjectReads {
   ObjectReads(const ObjectReads&) = delete;
   ObjectReads& operator=(const ObjectReads&) = delete;
 
-  // Reads the leases of silent nodes: their last sign of life. Any answer is enough: without a
-  // lease the node's own status is used.
+  // Reads the leases of silent nodes, which show the nodes' last sign of life. If a node has no
+  // lease, its own status counts.
   void read_leases();
-  // Reads the pods that PodMarks names as outdated. While the API server has trouble, only one pod
-  // at a time is requested.
+  // Reads the pods that PodMarks names as outdated. After a failed read, it requests one pod at a
+  // time until a read succeeds.
   void read_outdated_pods();
-  // Reads the nodes again whose clock error has changed, so that the core gets the error with the
-  // node.
+  // Reads each node again whose clock error has changed, so that the core gets the new error with
+  // the node.
   void read_outdated_nodes();
 
  private:
@@ -37,7 +37,7 @@ class ObjectReads {
   EdgeContext& context_;
   // Nodes whose lease is being read.
   std::set<std::string> reading_leases_;
-  // It begins again with a read that succeeds.
+  // The pauses after failed reads of pods. A read that succeeds resets them.
   Backoff pods_backoff_;
   // When pods may be read again after a failed read, monotonic.
   std::int64_t pods_due_ms_ = 0;

@@ -1,6 +1,6 @@
-// Labels the pod of this process while it leads, so that a Service selects the leader. The label is
-// a hint, not a proof: it is written after the lead changed. A pod whose process was killed keeps
-// it until the process starts again.
+// Labels the pod of this process while it leads, so that a Service selects the leader. The label
+// does not prove who leads, since it is written after the lead has changed. If a process is killed,
+// its pod has the label until the process starts again.
 #pragma once
 
 #include <atomic>
@@ -16,59 +16,62 @@
 
 namespace subak {
 
-// Keeps one call open at a time. It logs a failure and retries without end. Threads: any may call
-// start(), want() and stop(), one after the other. turn() and is_settled() belong to the label's
-// thread, or without start() to the caller.
-// Failures never stop the service. They are logged at each attempt, and backoff spaces the
-// attempts.
+// Writes the label. It has at most one open call, and retries a failed call without end. Threads:
+// any may call start(), want() and stop(), one after the other. turn() and is_settled() belong to
+// the label's thread, or without start() to the caller.
+// A failure never stops the service. Each failed attempt is logged, and the pauses between attempts
+// grow.
 class PodLabel {
  public:
-  // `pod`: NAMESPACE/NAME. Until want() says otherwise the label is removed, as after a crash.
+  // `pod`: NAMESPACE/NAME. Until the first want(), it removes the label, which an earlier process
+  // may have left.
   PodLabel(std::unique_ptr<KubeApi> api, const std::string& pod,
            std::function<std::int64_t()> monotonic_ms);
   ~PodLabel();  // stop()
   PodLabel(const PodLabel&) = delete;
   PodLabel& operator=(const PodLabel&) = delete;
 
-  // Once. Without it the caller runs turn(), as tests do.
+  // Starts the thread. Call it once. Tests do not call it, and run turn() themselves.
   void start();
   // Sets whether the pod shall have the label. Returns at once.
   void want(bool leads);
-  // Waits until the label is as wanted, limits::kPodLabelStopMs at most. Idempotent.
+  // Waits until the label is as wanted, at most limits::kPodLabelStopMs, then ends the thread.
+  // Idempotent.
   void stop();
 
-  // One round of the thread.
-  // Begins a call if one is due, and waits for answers, at most limits::kLoopMaxWaitMs.
+  // Does one round of the thread: begins a call if one is due, and waits for answers.
+  // It waits at most limits::kLoopMaxWaitMs.
   void turn();
   // True if the API server has accepted the wanted state.
   bool is_settled() const { return taken_ == wanted_; }
 
  private:
-  // The thread, until the label is settled after stop(), or stop_ms_.
+  // The thread's work. After stop() it ends when the label is settled, or at stop_ms_.
   void run();
-  // Begins a patch if the label is not as wanted. A failed state waits for its pause.
+  // Begins a patch if the label is not as wanted. After a failure it first waits for the end of the
+  // pause.
   void write();
-  // `leads`: the state that the patch asked for.
+  // Takes the answer to a patch. `leads`: the state that the patch asked for.
   void answered(bool leads, const CallAnswer& answer);
 
   const std::unique_ptr<KubeApi> api_;
   // NAMESPACE/NAME, and the path at the API server.
   const std::string pod_, path_;
   const std::function<std::int64_t()> monotonic_ms_;
-  // As want() said last.
+  // The value of the last want().
   std::atomic<bool> wanted_{false};
-  // The thread's latest end, monotonic; INT64_MAX: stop() was not called.
+  // The time by which the thread must end, monotonic; INT64_MAX: stop() was not called.
   std::atomic<std::int64_t> stop_ms_{INT64_MAX};
 
-  // Used by the thread only.
-  // The state that the API server has accepted; nullopt: not known.
+  // The state that the API server has accepted; nullopt: not known. Only the thread uses this and
+  // the following members.
   std::optional<bool> taken_;
   // The state to retry at due_ms_; nullopt: the last patch succeeded.
   std::optional<bool> failed_;
-  // Monotonic.
+  // When the next attempt is due, monotonic.
   std::int64_t due_ms_ = 0;
   Backoff backoff_;
-  // A patch has no answer yet.
+  // True: a patch has no answer yet.
   bool is_under_way_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,5 @@
-// The figures of an edge that metrics and the API read. Threads: the edge's publishes; any reads.
+// The figures of an edge that metrics and the API read. Threads: the edge's calls publish(); any
+// may call read().
 #pragma once
 
 #include <string>
@@ -9,14 +10,14 @@
 
 namespace subak {
 
-// Holds the last figures, and logs an error when it is new.
+// Stores the last figures, and logs an error when it is new.
 class PublishedStats {
  public:
-  // `cluster`: its name, for the log.
+  // `cluster`: the cluster's name, for the log.
   explicit PublishedStats(std::string cluster) : cluster_(std::move(cluster)) {}
 
-  // Replaces the figures. `session_is_on`: false keeps now.error out of the log, since the end of
-  // the session has logged it. `unreadable`: the objects that could not be read.
+  // Replaces the figures. `session_is_on`: if false, now.error is not logged, since the end of the
+  // session has logged it. `unreadable`: the objects that could not be read.
   void publish(EdgeStats now, bool session_is_on, const ClusterCache::Unreadable& unreadable)
       SUBAK_EXCLUDES(mutex_);
   // Returns the last figures. Threads: any.
@@ -24,7 +25,7 @@ class PublishedStats {
 
  private:
   const std::string cluster_;
-  // What the log had last about an object that cannot be read. The edge's thread only.
+  // The last logged message about an object that cannot be read. Only the edge's thread uses it.
   std::string said_unreadable_;
   mutable Mutex mutex_;
   // All zero before the first publish().

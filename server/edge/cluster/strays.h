@@ -1,8 +1,8 @@
-// Opens Subak's gate of pods that Subak does not manage: pods outside the mode enforce, and pods
-// without GPUs that were gated by mistake. Their node is left to the scheduler. That is the only
-// write outside enforce.
+// Opens Subak's gate of pods that Subak does not manage ("strays"). These are pods outside the mode
+// enforce, and pods without GPUs that were gated by mistake. The scheduler chooses their node.
+// Outside the mode enforce, the edge makes no other write.
 //
-// It owns the pods to open next. Threads: the edge's.
+// It owns the list of pods to open next. Threads: the edge's.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,32 @@ namespace subak {
 
 class Strays {
  public:
-  // All outlive it.
+  // `context`, `session` and `writes` outlive this object.
   Strays(EdgeContext& context, const EdgeSession& session, Writes& writes)
       : context_(context), session_(session), writes_(writes) {}
   Strays(const Strays&) = delete;
   Strays& operator=(const Strays&) = delete;
 
-  // Opens a gate if one is due, limits::kOpenedPerSecond at most. Call while the session follows.
+  // Opens a gate if that is due, at most limits::kOpenedPerSecond. Call it while the session
+  // follows.
   void open();
-  // The session has ended: drops the pods to open.
+  // Drops the list of pods. Call it when the session has ended.
   void forget() { strays_.clear(); }
-  // Returns the time until open() has work; limits::kLoopMaxWaitMs at most.
+  // Returns the time until open() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
 
  private:
   // True if Subak's gate must be opened without a node.
   bool is_stray(const std::string& uid, const ClusterView& cluster) const;
-  // Asks for the order in which stray pods are opened. The answer fills `strays_` later.
+  // Requests the order in which strays are opened. The answer fills `strays_` later.
   void find(const ClusterView& cluster);
 
   EdgeContext& context_;
   const EdgeSession& session_;
   Writes& writes_;
-  // By uid, first in first out. Some may be no strays any more.
+  // The uids of strays, first in first out. Some of the pods may no longer be strays.
   std::deque<std::string> strays_;
-  // The order of the queue is being read.
+  // True: the order of the queue is being read.
   bool finding_ = false;
   // When the next gate may be opened, monotonic.
   std::int64_t due_ms_ = 0;

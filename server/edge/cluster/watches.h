@@ -1,5 +1,5 @@
-// Follows the cluster's objects with one reflector a kind: nodes, namespaces, owners and leases
-// first, then pods. Each reflector writes into the object cache.
+// Follows the cluster's objects with one reflector for each kind: first nodes, namespaces, owners
+// and leases, then pods. Each reflector writes into the object cache.
 //
 // It owns the reflectors, the limits on their requests, and the times at which the watches last
 // reported. Limits and times continue from session to session. Threads: the edge's.
@@ -27,41 +27,42 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Follows all kinds but pods.
+  // Begins to follow all kinds except pods.
   void follow_others();
-  // Follows pods. Call it once others_listed(), so that each pod is reported completely and once.
+  // Begins to follow pods. Call it once others_listed() is true, so that each pod is reported once,
+  // with all data.
   void follow_pods();
   // Ends all lists and watches.
   void end();
   // Begins the lists and watches that are due.
   void turn();
-  // Returns the time until turn() has work; limits::kLoopMaxWaitMs at most.
+  // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
 
-  // True if nodes and namespaces are listed, and each kind of owner is listed or has failed: the
-  // cluster need not have every kind. Only between follow_others() and end().
+  // True if nodes and namespaces are listed, and each kind of owner is listed or has failed. A kind
+  // may fail because the cluster does not have it. Call it only between follow_others() and end().
   bool others_listed() const;
-  // True once pods are listed. Only between follow_pods() and end(), as pods_version().
+  // True once pods are listed. Call this and pods_version() only between follow_pods() and end().
   bool pods_listed() const { return pods_->listed(); }
   // The version up to which the watch of pods has reported; 0: a list of pods is running.
   std::uint64_t pods_version() const;
-  // When the watch of pods last reported: all earlier changes are known.
+  // Returns when the watch of pods last reported: all earlier changes are known.
   TimeMs heard_ms() const { return heard_ms_; }
-  // True if the watches of nodes and pods are alive. Only between follow_pods() and end().
+  // True if the watches of nodes and pods are open. Call it only between follow_pods() and end().
   bool synced() const { return nodes_->synced() && pods_->synced(); }
   // The number of lists begun so far, of all kinds and sessions.
   std::uint64_t lists() const;
-  // The first error of a kind that the edge needs, or whose lists and watches end early; empty: no
-  // error. Owners and leases are optional.
+  // Returns the first error; empty: there is none. An error of nodes, namespaces or pods counts. An
+  // error of owners or leases counts only if their lists and watches end early.
   std::string error() const;
 
  private:
-  // Each begins one kind, or several, with a sink that writes into the cache.
+  // Each function begins one kind or several, with a sink that writes into the cache.
   void follow_nodes();
   void follow_namespaces();
   void follow_owners();
   void follow_leases();
-  // Makes and starts a reflector. The limits of its kind continue from earlier ones.
+  // Makes and starts a reflector. The limits of its kind continue from earlier reflectors.
   std::unique_ptr<Reflector> follow(const char* path, ReflectorSink sink);
   // Returns the reflectors that exist.
   std::vector<Reflector*> all() const;
@@ -69,16 +70,16 @@ class Watches {
   EdgeContext& context_;
   // Called before the cache changes.
   const std::function<void()> on_change_;
-  // The limit on further pages, of all kinds together.
+  // The limit on further pages of lists, of all kinds together.
   RequestPace page_pace_{limits::kMaxPageRequests};
   // The limits on lists and watches, by path.
   std::map<std::string, RequestPace> kind_paces_;
   TimeMs heard_ms_ = 0;
   // When the watch of nodes last reported, by the service's time.
   TimeMs nodes_heard_ms_ = 0;
-  // When the running list of pods began, or the last one, by the service's time.
+  // When the present or the last list of pods began, by the service's time.
   TimeMs list_began_ms_ = 0;
-  // Lists of reflectors that no longer exist.
+  // The number of lists of reflectors that no longer exist.
   std::uint64_t lists_before_ = 0;
   // nullptr: that kind is not followed.
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;

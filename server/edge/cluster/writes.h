@@ -1,8 +1,8 @@
-// Makes the edge's writes to the API server, and handles refusals. A refusal is reported to the
-// core, logged, and told to users.
+// Makes the edge's writes to the API server, and handles refusals. It reports a refusal to the
+// core, to the log and to users.
 //
-// It owns the Writer with the calls under way, and the counts of what was done and refused.
-// Threads: the edge's.
+// It owns the Writer with the open calls, and the counts of done and refused writes. Threads: the
+// edge's.
 #pragma once
 
 #include <array>
@@ -21,20 +21,21 @@ namespace subak {
 
 class Writes {
  public:
-  // All outlive it.
+  // The objects that these references name outlive this object.
   Writes(EdgeContext& context, EdgeSession& session, WriteQueue& queue, Notices& notices);
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
 
-  // Gives up the releases of pods that the scheduler has found no node for during
+  // Gives up the release of each pod for which the scheduler has found no node during
   // limits::kUnschedulableMs.
   void report_unschedulable();
-  // Begins the writes that the queue gives. Call while the session follows.
+  // Begins the next writes of the queue. Call it while the session follows.
   void turn();
 
-  // True if limits::kMaxEdgeWrites are under way: no further write may begin.
+  // True if limits::kMaxEdgeWrites writes are open, so that no further write may begin.
   bool is_full() const { return writer_.under_way() >= limits::kMaxEdgeWrites; }
-  // For writes that follow from no effect. Call begin() only if not is_full().
+  // Returns the writer, for writes that follow from no effect. Call begin() only if is_full() is
+  // false.
   Writer& writer() { return writer_; }
 
   using Counts = std::array<std::uint64_t, EnumText<WriteKind>::names.size()>;
@@ -42,18 +43,18 @@ class Writes {
   const Counts& done() const { return done_; }
   // The writes that the API server refused for too long, by reason.
   const std::map<std::string, std::uint64_t>& refused() const { return refused_; }
-  // The gates opened where pods are not managed.
+  // The number of gates opened of pods that Subak does not manage.
   std::uint64_t opened_outside() const { return opened_outside_; }
 
  private:
-  // Reports a refusal to the core and to the log. False: the core takes nothing now.
+  // Reports a refusal to the core and to the log. False: the core accepts no input now.
   bool say_refused(const std::string& uid, Cause cause, const std::string& words);
   // Reports a refused eviction or suspension. The job holds its GPUs until its pods are gone.
   void say_end_refused(const KubeWrite& write, const std::string& words);
-  // Gives up the mark of a pod whose hold was released.
+  // Gives up the mark (Fence) of a pod whose hold was released.
   void mark_refused(const KubeWrite& write, const std::string& words);
-  // Gives up the release of a pod, and tells its users. `job`: none for a pod that the scheduler
-  // refuses.
+  // Gives up the release of a pod, and records that for users. `job`: none for a pod that the
+  // scheduler refuses.
   void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
   // Returns the callbacks of the Writer.
   WriterHooks hooks();
@@ -65,7 +66,7 @@ class Writes {
   Writer writer_;
   // By WriteKind.
   Counts done_{};
-  // By the API server's reason, or else by the outcome.
+  // By the API server's reason; without a reason, by the outcome.
   std::map<std::string, std::uint64_t> refused_;
   std::uint64_t opened_outside_ = 0;
 };
