@@ -1,5 +1,5 @@
-// A client with a credential. It keeps the credential fresh and reads it again when an answer
-// refuses it. Threads: as KubeClient.
+// A client with a credential. It renews the credential before it expires, and reads it again when
+// the server refuses it. Threads: as KubeClient.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,12 @@
 
 namespace subak {
 
-// A KubeClient that gets the credential in each turn. Calls and watches wait for the first one.
+// A KubeClient that gets the present credential in each turn. Calls and watches wait for the first
+// credential.
 class KnownClient final : public KubeApi {
  public:
   // `wall_ms`: the wall clock, by which credentials expire. `tell` gets each error of a credential
-  // once. The errors contain no secret.
+  // once; no error contains a secret.
   KnownClient(KubeAccess access, std::function<TimeMs()> wall_ms,
               std::function<void(const Error&)> tell);
 
@@ -23,13 +24,13 @@ class KnownClient final : public KubeApi {
   bool call(KubeCall call, Answered answered) override;
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
   void stop(WatchId watch) override { client_.stop(watch); }
-  // Refreshes the credential, then runs the client's turn. Until the first credential it only
-  // sleeps, at most 50 ms. While a plugin runs a turn takes no longer than that.
+  // Refreshes the credential, then runs the client's turn. Before the first credential it only
+  // sleeps, at most 50 ms. While a plugin runs, a turn also takes at most 50 ms.
   void turn(DurationMs most) override;
   void wake() override { client_.wake(); }
 
  private:
-  // Remembers a refusal until the next turn.
+  // Stores until the next turn that an answer was kUnauthorized.
   void note(const CallAnswer& answer) {
     refused_ = refused_ || answer.outcome == Outcome::kUnauthorized;
   }

@@ -8,10 +8,11 @@
 
 namespace subak {
 
-// As read_kubeconfig(), for a file. Paths in it begin at its folder. kNotFound: it cannot be read.
-// A relative `path` counts from the working folder. It reads limits::kMaxKubeconfigBytes and one
-// byte more, so that read_kubeconfig() sees a file that is too large. `context` and other errors as
-// there.
+// As read_kubeconfig(), for a file. Relative paths in the file begin at its folder. A relative
+// `path` begins at the working folder. kNotFound: the file cannot be read. `context` and other
+// errors are as for read_kubeconfig().
+// It reads at most limits::kMaxKubeconfigBytes and one byte more, so that read_kubeconfig() refuses
+// a file that is too large.
 Result<KubeAccess> read_kubeconfig_file(const std::string& path, const std::string& context);
 
 }  // namespace subak

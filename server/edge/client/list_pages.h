@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// The way through the pages. It ends, whatever the server answers: no token is followed twice, and
-// at most limits::kMaxListPages pages are asked for.
+// The tokens of the pages of one list. A list always ends, whatever the server answers: no token is
+// followed twice, and at most limits::kMaxListPages pages are requested.
 class ListPages {
  public:
   // Begins a list: its first page has no token.
@@ -21,8 +21,8 @@ class ListPages {
     next_.clear();
   }
 
-  // Takes the continue token of a page; empty: it was the last one. False: the token was there
-  // before, is over limits::kMaxContinueBytes, or exceeds the limit of pages.
+  // Takes the continue token of a page; empty: it was the last page. False: the token was followed
+  // before, is longer than limits::kMaxContinueBytes, or would exceed the limit of pages.
   bool follow(std::string_view token) {
     if (!token.empty() &&
         (token.size() > limits::kMaxContinueBytes || tokens_.size() + 1 >= limits::kMaxListPages ||
@@ -33,16 +33,16 @@ class ListPages {
     return true;
   }
 
-  // True if the list continues with a further page that was not asked for yet.
+  // True if the list has a further page that was not requested yet.
   bool has_next() const { return !next_.empty(); }
-  // Returns the token of the page to ask for now, and drops it; empty: the first page.
+  // Returns the token of the page to request now, and drops the token; empty: the first page.
   std::string take_next() { return std::exchange(next_, {}); }
-  // Gives up the rest of the list.
-  // The tokens stay known until begin().
+  // Gives up the further pages of the list.
+  // The followed tokens stay known until begin().
   void drop() { next_.clear(); }
 
  private:
-  // The token of the next page; empty: there is none, or it was taken.
+  // The token of the next page; empty: there is no such page, or take_next() took the token.
   std::string next_;
   // All tokens of this list that were followed.
   std::set<std::string, std::less<>> tokens_;

@@ -11,11 +11,11 @@
 
 namespace subak {
 
-// Lets at most `most` requests begin in any limits::kRequestWindowMs.
-// A sliding window. Memory: `most` times.
+// Lets at most `most` requests begin in any period of limits::kRequestWindowMs (a sliding window).
+// Memory: `most` times of requests.
 class RequestPace {
  public:
-  // `most`: from 1.
+  // `most`: 1 or more.
   explicit RequestPace(std::size_t most) : most_(most) {}
 
   // Returns the time until the next request may begin; 0: now. `now_ms` is monotonic.
@@ -23,7 +23,7 @@ class RequestPace {
     if (begun_.size() < most_) return 0;
     return std::max<DurationMs>(begun_.front() + limits::kRequestWindowMs - now_ms, 0);
   }
-  // A request begins now. Call it only where due_in() is 0.
+  // Records that a request begins now. Call it only when due_in() is 0.
   // `now_ms` never goes back.
   void note(std::int64_t now_ms) {
     begun_.push_back(now_ms);
@@ -31,7 +31,7 @@ class RequestPace {
   }
 
  private:
-  // Requests in one window.
+  // How many requests may begin in one window.
   std::size_t most_;
   // When the last `most_` requests began, the earliest first.
   std::deque<std::int64_t> begun_;

@@ -1,5 +1,5 @@
-// Parses what an API server sends of many objects: the events of a watch, one line of JSON each,
-// and the pages of a list. Formats: kubernetes/apimachinery pkg/apis/meta/v1 (WatchEvent,
+// Parses the answers of an API server about many objects: the events of a watch, each one line of
+// JSON, and the pages of a list. Formats: kubernetes/apimachinery pkg/apis/meta/v1 (WatchEvent,
 // ListMeta), bookmarks by KEP-956, the end of a streamed list by KEP-3157. Threads: one for each
 // stream.
 #pragma once
@@ -28,11 +28,11 @@ struct EnumText<WatchKind> {
 // One event. It points into the stream's document, which the next event overwrites.
 struct WatchEvent {
   WatchKind kind = WatchKind::kError;
-  // The object; at kDeleted its last state, at kError the Status.
+  // The object. For kDeleted this is its last state, for kError the Status.
   json::Value object;
-  // Where a watch may continue; empty at kError.
+  // The version from which a watch may continue; empty for kError.
   std::string_view resource_version;
-  // True at a bookmark that says that the complete list has been sent.
+  // True for a bookmark which says that the complete list has been sent.
   bool list_complete = false;
   // The HTTP code of kError; 410: list again.
   std::int64_t code = 0;
@@ -42,30 +42,31 @@ struct WatchEvent {
 // all kinds (KEP-5504; etcd's revision). 0: the version is not a number and has no order.
 std::uint64_t version_number(std::string_view version);
 
-// Turns bytes into events. Chunks may end anywhere.
+// Reads events from bytes, which may come in chunks of any size.
 class WatchStream {
  public:
   // Gets one event, which is valid only during the call.
   using Take = std::function<void(const WatchEvent&)>;
 
-  // Calls `take` for each event that these bytes complete, in order. An error ends the stream and
-  // drops its rest: a line over limits::kMaxWatchLineBytes, or one that is not an event.
+  // Calls `take` for each event that these bytes complete, in order. An error means that a line is
+  // longer than limits::kMaxWatchLineBytes or is not an event. It ends the stream and drops the
+  // following bytes.
   std::optional<Error> feed(std::string_view bytes, const Take& take);
-  // True if no part of an event is left, so that the stream may end here.
+  // True if the bytes so far end with a complete event, so that the stream may end here.
   bool between_events() const { return line_.empty(); }
 
  private:
   // Reads one complete line, without its end.
   std::optional<Error> take_line(std::string_view line, const Take& take);
 
-  // The line so far, whose end has not come.
+  // The beginning of a line whose end has not arrived.
   std::string line_;
   json::Parser parser_;
 };
 
 // One page of a list. It points into the document.
 struct ListPage {
-  // Where the watch begins.
+  // The version from which the watch begins.
   std::string_view resource_version;
   // The token of the next page; empty: this is the last one.
   std::string_view next;
