@@ -1,8 +1,8 @@
 // Structured logs: one line per event on stderr, in the text form of core/text.h, so that a log
 // line can be pasted into a test:
 //     time=2026-03-01T12:00:00.250Z level=info msg="job reserved" job=1-42 node=n7
-// Every function is safe from any thread, including threads of libraries. No line is dropped. A
-// slow stderr slows the caller, so the loop logs only rare events.
+// Any thread may call every function, also threads of libraries. No line is dropped. If stderr is
+// slow, the caller waits, so the loop logs only rare events.
 #pragma once
 
 #include <array>
@@ -39,16 +39,16 @@ struct Field {
 };
 using Fields = std::initializer_list<Field>;
 
-// Lines below this level are not written. Default: info.
-// For the whole process. Threads: any, also while others log.
+// Sets the level for the whole process: lines below it are not written. The default is info.
+// Threads: any, also while other threads log.
 void set_level(LogLevel level);
 LogLevel level();
 
-// Writes one line unless its level is below the set one.
-// Blocks while stderr does. Lines of several threads never mix. A line break in a value is written
-// as an escape.
+// Writes one line, unless its level is below the set level.
+// It blocks while stderr blocks. Lines of several threads never mix. A line break in a value is
+// written as an escape.
 void write(LogLevel level, std::string_view message, Fields fields);
-// As write(), at the level of their name.
+// debug(), info(), warn() and error() write one line at the level of their name.
 inline void debug(std::string_view message, Fields fields = {}) {
   if (level() == LogLevel::kDebug) write(LogLevel::kDebug, message, fields);
 }
@@ -62,7 +62,7 @@ inline void error(std::string_view message, Fields fields = {}) {
   write(LogLevel::kError, message, fields);
 }
 
-// Returns what write() prints after time and level: msg="..." key=value. For tests.
+// Returns the text that write() prints after time and level: msg="..." key=value. For tests.
 std::string line(std::string_view message, Fields fields);
 
 }  // namespace log
