@@ -1,6 +1,6 @@
-// Builds metric families whose values are read at the scrape and not kept: state of the service,
-// clusters, domains. It uses prometheus-cpp's data model, so that its serializer writes them.
-// Threads: none; one per page.
+// Builds metric families whose values are read at each scrape and not stored: state of the service,
+// clusters, domains. It uses prometheus-cpp's data model, so that prometheus-cpp's serializer can
+// write them. Threads: none; one per page.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -17,11 +17,11 @@ namespace subak::metrics {
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
 // The families of one page, in the order in which they were begun.
-// It checks neither names nor that each sample occurs once.
+// The class does not check names, and does not detect duplicate samples.
 class Families {
  public:
-  // Begins a family; its samples follow until the next family begins. `help` is one line.
-  // `name`: with the prefix subak_ and the unit. A counter's ends in _total.
+  // Begin a family; its samples follow until the next family begins. `help` is one line.
+  // `name` has the prefix subak_ and the unit. The name of a counter ends in _total.
   void counter(std::string_view name, std::string_view help);
   void gauge(std::string_view name, std::string_view help);
   // Adds a sample to the family that was begun last; there must be one. Label names are [a-z_]+,
@@ -30,7 +30,7 @@ class Families {
   void sample(Labels labels, Number value) {
     add(labels, static_cast<double>(value));
   }
-  // Returns the text format, version 0.0.4.
+  // Returns the page in the text format of Prometheus, version 0.0.4.
   std::string text() const;
 
  private:
@@ -38,7 +38,7 @@ class Families {
   void begin(std::string_view name, std::string_view help, prometheus::MetricType type);
   void add(Labels labels, double value);
 
-  // The last one gets the samples.
+  // The last family gets the samples.
   std::vector<prometheus::MetricFamily> families_;
 };
 

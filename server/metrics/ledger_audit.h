@@ -1,6 +1,6 @@
-// Recomputes the balances from the ledger's rows, again and again. The difference, the drift, must
-// be zero. It uses a store reader of its own and the follower's copy of the balances, so it does
-// not slow the loop.
+// Recomputes the balances of accounts from the ledger's rows, again and again. The drift, which is
+// the largest difference, must be zero. It uses its own store reader and the follower's copy of the
+// balances, so it does not slow the loop.
 #pragma once
 
 #include <atomic>
@@ -21,26 +21,27 @@ namespace subak::metrics {
 struct Balances {
   // The last fact that the balances include.
   std::uint64_t seq = 0;
-  // A copy of the follower's.
+  // A copy of the follower's ledger.
   Ledger ledger;
 };
 
-// Returns the largest difference between a balance of `kept` and the sum of the rows up to its seq,
-// in GPU-seconds rounded up. Reads pages. `stop` ends it early with nullopt.
+// Returns the largest difference between a balance of `kept` and the sum of its rows up to
+// kept.seq, in GPU-seconds, rounded up. It reads the rows in pages. `stop` ends it early with
+// nullopt.
 Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreReader& reader,
                                                   const std::atomic<bool>& stop);
 
-// Returns the wait before the first run, by the number of rows to read. A long run starts late
-// enough not to slow the start of the service.
+// Returns the wait before the first run, by the number of rows to read. A long run begins so late
+// that it does not slow the start of the service.
 DurationMs audit_first_wait_ms(std::uint64_t rows);
 
-// The auditing thread, at a low priority. It runs soon after the start, and then so rarely that it
-// takes at most a fiftieth of a core. It logs a drift that is not zero as an error.
+// The auditing thread, at a low priority. Its first run is soon after the start. Later runs are so
+// rare that they take at most a fiftieth of a core. It logs a drift that is not zero as an error.
 class LedgerAudit {
  public:
-  // All three outlive the audit.
+  // `follower`, `store` and `clock` outlive the audit.
   LedgerAudit(Follower& follower, Store& store, const Clock& clock);
-  // Stops and joins.
+  // Stops and joins the thread.
   ~LedgerAudit();
   LedgerAudit(const LedgerAudit&) = delete;
   LedgerAudit& operator=(const LedgerAudit&) = delete;
@@ -49,13 +50,15 @@ class LedgerAudit {
   std::optional<std::int64_t> drift_gpu_seconds() const;
 
  private:
-  // All on the audit's thread.
+  // run(), once(), wait() and balances() run on the audit's thread.
   void run();
-  // Reads all rows and compares them; logs what it cannot read.
+  // Does one run: reads all rows and compares their sums with the balances. Logs an error of a
+  // read.
   void once(const Balances& kept);
-  // Waits so long, or until the stop.
+  // Waits for `ms`, or until the audit stops.
   void wait(DurationMs ms);
-  // Asks the follower for its balances and waits; nullptr: it has stopped, or the audit stops.
+  // Asks the follower for its balances and waits for them. nullptr: the follower has stopped, or
+  // the audit stops.
   std::shared_ptr<const Balances> balances();
 
   Follower& follower_;

@@ -1,7 +1,7 @@
-// The collector of figures that require a look at every job that waits or holds GPUs. It collects
-// at a scrape, but at most every limits::kSurveyEveryMs, and so rarely that it costs at most a
-// fiftieth of a core. In between, a scrape gets the last figures. Threads: look() on the follower's
-// only.
+// Collects the figures that require a look at every job that waits or holds GPUs. It collects at a
+// scrape, but at most every limits::kSurveyEveryMs. It takes at most a fiftieth of a core, and
+// collects more rarely if needed. In between, a scrape gets the last figures. Threads: look() only
+// on the follower's.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace subak::metrics {
 
-// Has the last figures and the queue positions of then.
+// Stores the last figures, and the queue positions at that time.
 class Surveyor {
  public:
-  // Both outlive it.
+  // `clock` and `events` outlive this object.
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
-  // Returns the figures of now, or the last ones if those are new enough. They are valid until the
-  // next call. After a collection, counts in `events` how many waiting jobs moved back.
-  // Costs one look at each job that waits or holds GPUs, if it collects.
+  // Returns the present figures, or the last ones if they are new enough. The result is valid until
+  // the next call. After a collection, it counts in `events` how many waiting jobs moved back.
+  // A collection looks at each job that waits or holds GPUs.
   const Survey& look(const Engine& engine);
 
  private:
@@ -31,9 +31,9 @@ class Surveyor {
   Events& events_;
   // The last figures.
   Survey survey_;
-  // By job: its index in the `head` of those figures.
+  // By job: its index in `survey_.head`.
   std::map<JobId, std::size_t> positions_;
-  // False: nothing was collected yet.
+  // False: there was no collection yet.
   bool taken_ = false;
   // When the next collection may begin, on the monotonic clock.
   std::int64_t next_ms_ = 0;

@@ -1,7 +1,7 @@
-// Follows a leader's webhook basis over ClusterService.Static and has the newest complete copy.
-// When the leader goes away, the last copy stays, and the connection is retried. An invalid copy is
-// refused as a whole, with a line in the log, and the last one stays. Threads: one of its own reads
-// the stream; any may call the methods.
+// Follows a leader's webhook basis over ClusterService.Static, and stores the newest complete copy.
+// If the leader is unreachable, the last copy stays, and LeaderCopy connects again. If a copy is
+// invalid, it refuses the complete copy with a line in the log, and the last copy stays. Threads:
+// its own thread reads the stream; any may call the methods.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -20,41 +20,43 @@
 
 namespace subak {
 
-// Where the leader is, and how to reach it.
+// The address of the leader, and how to connect.
 struct LeaderOptions {
   std::string address;  // HOST:PORT
-  // PEM of the leader's CA, and a bearer token. Both are read again for each connection.
+  // The files with the PEM of the leader's CA and with a bearer token. Each connection reads them
+  // again.
   std::string ca_file, token_file;
-  // Connect without TLS: the leader is on loopback.
+  // True: connect without TLS, since the leader is on loopback.
   bool plain = false;
-  // basis() returns it until the first copy.
+  // The configuration that basis() returns until the first copy.
   AdmissionConfig until_first_copy;
 };
 
 // The state of the copy, for readiness and metrics.
 struct LeaderStats {
   bool has_copy = false;
-  // Since the leader was last heard, or since the start; 0 while it is connected.
+  // The time since the leader was last heard, or since the start; 0 while it is connected.
   DurationMs age_ms = 0;
-  // Complete copies accepted and refused.
+  // The numbers of complete copies that were accepted and refused.
   std::uint64_t copies = 0, refused = 0;
 };
 
 // The newest complete copy, and the thread that follows the leader.
 class LeaderCopy {
  public:
-  // `clock` outlives it.
+  // `clock` outlives this object.
   LeaderCopy(LeaderOptions options, const Clock& clock);
-  // stop()
+  // Calls stop().
   ~LeaderCopy();
   LeaderCopy(const LeaderCopy&) = delete;
   LeaderCopy& operator=(const LeaderCopy&) = delete;
 
-  // Starts the thread. Call once.
+  // Starts the thread. Call it once.
   void start();
   // Ends the stream and the thread. The last copy stays. Idempotent.
   void stop();
-  // Returns the last copy. Before the first one: no View, and `until_first_copy`. Threads: any.
+  // Returns the last copy. Before the first copy, it returns no View, and `until_first_copy` as the
+  // configuration. Threads: any.
   AdmissionBasis basis() const;
   // Threads: any.
   LeaderStats stats() const;
@@ -63,9 +65,10 @@ class LeaderCopy {
   void run();
   // Follows one stream to its end. True: it brought a copy.
   bool follow();
-  // Reads copies until the stream ends or one is refused. True: the last one was taken.
+  // Reads copies until the stream ends or a copy is refused. True: the last copy was accepted.
   bool read_stream(grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& channel);
-  // Takes a complete copy; refuses an invalid one; notes that the leader was lost. Each logs.
+  // take() accepts a complete copy, refuse() refuses an invalid one, lost() records that the
+  // connection was lost. Each writes to the log.
   void take(AdmissionBasis basis);
   void refuse(const Error& error);
   void lost(const std::string& why);
@@ -76,16 +79,16 @@ class LeaderCopy {
   mutable Mutex mutex_;
   CondVar wake_;
   bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
-  // Of the open stream.
+  // The context of the open stream.
   grpc::ClientContext* context_ SUBAK_GUARDED_BY(mutex_) = nullptr;
   AdmissionBasis basis_ SUBAK_GUARDED_BY(mutex_);
-  // The stream is open and has brought a copy.
+  // True: the stream is open and has brought a copy.
   bool there_ SUBAK_GUARDED_BY(mutex_) = false;
   // When the leader was last heard, on the monotonic clock.
   std::int64_t heard_ms_ SUBAK_GUARDED_BY(mutex_);
-  // Its thread writes these under the mutex, and reads them without.
+  // Its own thread writes these under the mutex, and reads them without the mutex.
   std::uint64_t copies_ = 0, refused_ = 0;
-  // The last log line about an unreachable leader. Only its thread uses it.
+  // The last log line about an unreachable leader. Only its own thread uses it.
   std::string told_;
   std::thread thread_;
 };
