@@ -1,4 +1,4 @@
-// Time as a parameter, and the real clock. Of the service's files, only
+// The interface of a clock, and the real clock. Of the service's files, only
 // server/runtime/clock/clock.cc reads a clock.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace subak {
 
-// The only source of time. Threads: any.
+// The only source of time in the service. Threads: any.
 class Clock {
  public:
   virtual ~Clock() = default;
   // UTC. It may jump in either direction.
   virtual TimeMs wall_ms() const = 0;
-  // From an arbitrary instant on. It never goes backwards.
+  // The time since an arbitrary instant. It never goes back.
   virtual std::int64_t monotonic_us()
       const = 0;  // since an arbitrary instant; never goes backwards
   DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
