@@ -1,4 +1,5 @@
-// A bounded queue of effects from the loop to one edge (a gRPC stream, a Kubernetes writer).
+// A bounded queue of effects from the loop to one edge. The edge is an external one (a gRPC
+// stream), or an edge of this service.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +13,36 @@
 
 namespace subak {
 
-// The loop pushes, one reader takes. With more than limits::kMaxEffectBacklog waiting effects the
-// stream closes. The reader then subscribes again, which starts with the effects outstanding at
-// that time, so none is lost. Threads: any may call all members.
+// The loop pushes effects, and one reader takes them. The stream closes if effects already wait and
+// a push would make them more than limits::kMaxEffectBacklog. The reader then subscribes again. The
+// new stream begins with all outstanding effects, so no effect is lost. Threads: any may call all
+// members.
 class EffectStream {
  public:
-  // kOverflowed: the reader was too slow. kStopped: the service ends. kCancelled: the reader has
-  // ended its use.
+  // kOverflowed: the reader was too slow. kStopped: the service ends. kCancelled: the reader called
+  // cancel().
   enum class State : std::uint8_t { kOpen, kOverflowed, kStopped, kCancelled };
 
-  // `wake` is called without a lock held when the queue becomes non-empty and when the stream
-  // closes. It must only signal: it runs on the loop's thread.
+  // The stream calls `wake` when the queue becomes non-empty and when the stream closes, without
+  // holding the lock of the queue. `wake` runs on the loop's thread, so it must only signal.
   explicit EffectStream(std::function<void()> wake);
 
-  // Takes all waiting effects, in order; empty if there are none. Works after a close too.
+  // Takes all waiting effects, in order; empty if there are none. It also works after the stream
+  // has closed.
   std::vector<Effect> take();
   State state() const;
-  // Ends the reader's use. `wake` is not called after this returns. Call it before the objects that
-  // `wake` uses are destroyed.
+  // Closes the stream for the reader. `wake` is not called after this returns. Call it before the
+  // objects that `wake` uses are destroyed.
   void cancel();
 
-  // For the runtime. False: the stream is closed, also if this call closed it; drop it.
+  // Adds effects; for the runtime. False: the stream is closed, maybe by this call, and the runtime
+  // must drop it.
   bool push(std::span<const Effect> effects);
-  // The service ends: closes the stream. Waiting effects can still be taken.
+  // Closes the stream because the service ends. The reader can still take waiting effects.
   void stop();
 
  private:
-  // Calls `wake_`, unless it was cancelled.
+  // Calls `wake_`, unless cancel() was called.
   void wake();
 
   mutable Mutex mutex_;

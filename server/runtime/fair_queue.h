@@ -1,5 +1,5 @@
-// A queue that serves callers in turns: one task of each caller, then the next of each. A caller
-// with a hundred tasks delays another caller by one turn only.
+// A queue in which callers take turns: first one task of each caller, then the next task of each. A
+// caller with a hundred tasks delays another caller by only one task.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace subak {
 enum class Queued : unsigned char {
   // The task is queued.
   kYes,
-  // Nothing is accepted any more. FairQueue itself never returns it.
+  // No task is accepted any more. FairQueue itself never returns this value.
   kStopped,
   // The limit of all callers together is reached.
   kFull,
@@ -23,18 +23,18 @@ enum class Queued : unsigned char {
   kCallerFull,
 };
 
-// A caller's share counts its waiting tasks and those taken and not done(). A caller without tasks
-// is admitted even when the queue is full, so that none is shut out. So at most `most` tasks and
-// one of each caller wait. Threads: none; the owner locks.
+// The tasks of a caller are its waiting tasks, and the taken tasks without done(). A caller without
+// tasks may add one even if the queue is full, so that each caller gets a turn. So at most `most`
+// tasks and one of each caller wait. Threads: none; the owner locks.
 template <class Task>
 class FairQueue {
  public:
-  // `most`: tasks that wait, of all callers. `most_of_caller`: tasks of one caller, taken ones
-  // included.
+  // `most`: the limit of waiting tasks of all callers. `most_of_caller`: the limit of tasks of one
+  // caller, waiting or taken.
   FairQueue(std::size_t most, std::size_t most_of_caller)
       : most_(most), most_of_caller_(most_of_caller) {}
 
-  // Returns kYes, or the limit that is reached; the task is then dropped.
+  // Adds a task and returns kYes. If a limit is reached, it drops the task and returns the limit.
   Queued push(const std::string& caller, Task task) {
     Line& line = lines_[caller];
     const std::size_t own = line.tasks.size() + line.taken;
@@ -58,7 +58,7 @@ class FairQueue {
     if (!line.tasks.empty()) turns_.push_back(caller);
     return next;
   }
-  // A task of the caller that take() gave is finished.
+  // Says that a task of the caller from take() is finished.
   void done(const std::string& caller) {
     const auto at = lines_.find(caller);
     if (at != lines_.end() && --at->second.taken == 0 && at->second.tasks.empty()) lines_.erase(at);
@@ -70,7 +70,7 @@ class FairQueue {
     for (auto& [caller, line] : lines_) line.tasks.clear();
     std::erase_if(lines_, [](const auto& entry) { return entry.second.taken == 0; });
   }
-  // True if no task waits. Taken ones do not count.
+  // True if no task waits. Taken tasks do not count.
   bool empty() const { return waiting_ == 0; }
   std::size_t size() const { return waiting_; }
 
@@ -78,16 +78,16 @@ class FairQueue {
   // The tasks of one caller.
   struct Line {
     std::deque<Task> tasks;
-    // Taken and not done().
+    // The number of taken tasks without done().
     std::size_t taken = 0;
   };
   std::size_t most_;
   std::size_t most_of_caller_;
-  // Tasks in all lines.
+  // The number of waiting tasks of all callers.
   std::size_t waiting_ = 0;
   // By caller. Callers without tasks have no entry.
   std::map<std::string, Line> lines_;
-  // Callers with waiting tasks, each once: the first has the next turn.
+  // Each caller with waiting tasks, once. The first has the next turn.
   std::deque<std::string> turns_;
 };
 

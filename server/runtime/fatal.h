@@ -7,12 +7,13 @@
 
 namespace subak {
 
-// May be called on any thread of the service. It must not return to normal work: the state is lost.
+// The function that ends the service. It may be called on any thread of the service. The service
+// must not work on after it, since the state is lost.
 using Fatal = std::function<void(const Error&)>;
 
-// Logs, then calls `fatal`. Without one it ends the process at once, with status 1 and no
-// destructors, so that no further output is possible.
-// With `fatal`, what happens next is its decision. Threads: any.
+// Logs the error, then calls `fatal`. If `fatal` is empty, it ends the process at once with status
+// 1. It runs no destructors then, so that no further output is possible.
+// Threads: any.
 void end_process(const Error& error, const Fatal& fatal);
 
 }  // namespace subak
