@@ -13,40 +13,40 @@
 namespace subak {
 
 // One post: an input, a group of inputs with one completion, or a new effect stream.
-// Without `stream` it has at least one input.
+// A post without `stream` has at least one input.
 struct Mail {
   std::vector<Input> inputs;
-  // Of a single input; may be empty.
+  // The callback for a single input; may be empty.
   ReplyFn done;
-  // Of a group; may be empty.
+  // The callback for a group; may be empty.
   RepliesFn done_all;
-  // nullptr: it is not a new stream.
+  // The new effect stream; nullptr: the post has inputs.
   std::shared_ptr<EffectStream> stream;
   // The cluster of `stream`.
   ClusterId cluster;
 };
 
 // Holds at most `most` inputs, including those that the loop has taken and not yet applied.
-// Threads: put() any; the rest the loop's. The caller's mutex guards it.
+// Threads: any thread may call put(); only the loop calls the others. The caller's mutex guards the
+// mailbox.
 class Mailbox {
  public:
-  // `most`: inputs; a new stream counts as none.
+  // `most`: the number of inputs that it may hold. A new stream does not count.
   explicit Mailbox(std::size_t most) : most_(most) {}
-  // Adds a post. False: no room.
-  // A group goes in as a whole or not at all.
+  // Adds a post, with all its inputs or with none. False: there is no room for all.
   bool put(Mail mail);
   bool empty() const { return mails_.empty(); }
-  // Returns the number of inputs, taken ones included.
+  // Returns the number of inputs, with those taken and not yet applied.
   std::size_t waiting() const { return waiting_; }
   // Moves all posts to the end of `out`.
   void take(std::deque<Mail>& out);
-  // Makes room: so many inputs that were taken are applied.
+  // Says that the loop has applied this many of the taken inputs, which makes room for new ones.
   void applied(std::size_t inputs) { waiting_ -= inputs; }
 
  private:
   std::vector<Mail> mails_;
   std::size_t most_;
-  // Inputs, taken ones included.
+  // The number of inputs, with those taken and not yet applied.
   std::size_t waiting_ = 0;
 };
 

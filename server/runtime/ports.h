@@ -1,5 +1,5 @@
-// The interfaces that the runtime needs: time and a durable store. The real ones are
-// server/runtime/clock/clock.h and server/store/sqlite/sqlite_store.h; tests bring their own.
+// The interface of the durable store that the runtime needs. server/store/sqlite and
+// server/store/postgres implement it; tests have their own implementations.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class PackedFacts;
 
 // --- reads ---------------------------------------------------------------------------------------
 
-// Receives the facts that rebuild the state. First come the checkpoint facts (seq 0), then
-// checkpoint_end once (seq 0 if there is no checkpoint). Then each later fact follows without a
+// Receives the facts that rebuild the state. First come the checkpoint facts (seq 0), then one call
+// of checkpoint_end() (seq 0 if there is no checkpoint). Then each later fact follows without a
 // gap.
 class FactSink {
  public:
@@ -42,7 +42,7 @@ struct Recovered {
   std::uint64_t seq = 0;
   // The last fact of the checkpoint; 0: there is no checkpoint.
   std::uint64_t checkpoint_seq = 0;
-  // The facts in the checkpoint, and those that came after it.
+  // The number of facts in the checkpoint, and of facts after it.
   std::uint64_t checkpoint_facts = 0;
   std::uint64_t tail_facts = 0;
 };
@@ -50,7 +50,7 @@ struct Recovered {
 // A row of the ledger with the fact that wrote it.
 struct LedgerEntry {
   std::uint64_t seq = 0;
-  // When it was written.
+  // When the row was written.
   TimeMs time_ms = 0;
   LedgerRow row;
 };
@@ -60,13 +60,13 @@ struct LedgerEntry {
 struct LedgerQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
-  // Accounts that held the GPUs; empty: all.
+  // Only rows of these accounts that held the GPUs; empty: all.
   std::vector<AccountId> holders;
-  // Accounts that paid; empty: all.
+  // Only rows that these accounts paid; empty: all.
   std::vector<AccountId> payers;
   // Only this job; nullopt: all.
   std::optional<JobId> job;
-  // Rows of later facts only; 0: from the first.
+  // Only rows of later facts; 0: from the first.
   std::uint64_t after_seq = 0;
   std::uint64_t last_seq = INT64_MAX;
   std::size_t most = 1000;
@@ -78,19 +78,19 @@ struct AuditEntry {
   TimeMs time_ms = 0;
   // The caller: "token:ci", "config", "edge".
   std::string actor;
-  // The kind of the fact ("account_set"); of a refusal that of the input ("set_account").
+  // The kind of the fact ("account_set"). For a refusal: the kind of the input ("set_account").
   std::string what;
   // An account path, the name of a cluster or node, a job "1-42", or "policy".
   std::string subject;
-  // As the caller gave it.
+  // The reason as the caller gave it.
   std::string reason;
-  // The record before, in text form (core/text.h); empty: it did not exist.
+  // The record before the edit, in text form (core/text.h); empty: there was no record.
   std::string before;
-  // The record after; empty: it was removed.
+  // The record after the edit; empty: it was removed.
   std::string after;
-  // Of a refusal; else empty.
+  // The error of a refusal; else empty.
   std::string error;
-  // As the caller gave it; empty: none.
+  // The request id as the caller gave it; empty: none.
   std::string request_id;
 };
 
@@ -98,9 +98,9 @@ struct AuditEntry {
 struct AuditQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
-  // Exactly this one, or all below it for an account path; empty: all.
+  // Only this subject; for an account path also all accounts below it. Empty: all.
   std::string subject;
-  // Exactly this one; empty: all.
+  // Only this caller; empty: all.
   std::string actor;
   std::uint64_t before_seq = INT64_MAX;
   std::size_t most = 100;
@@ -115,24 +115,25 @@ struct DailyUsage {
   UsageState state = UsageState::kUsed;
   std::string product;
   GpuTime amount;
-  // Rows of the ledger that contributed.
+  // The number of ledger rows in the sum.
   std::uint64_t rows = 0;
 };
 
-// Reads durable data on a connection of its own. It never waits for the loop or a commit. Threads:
-// one at a time per reader; open one reader per thread.
+// Reads durable data on its own connection. It never waits for the loop or a commit. Threads: one
+// at a time for each reader; open one reader for each thread.
 class StoreReader {
  public:
   virtual ~StoreReader() = default;
-  // Reads one consistent snapshot. An error (damage, an unknown kind of fact) means: do not start.
+  // Passes the facts of one consistent snapshot to `sink`. After an error (damage, an unknown kind
+  // of fact) the service must not start.
   virtual Result<Recovered> recover(FactSink& sink) = 0;
   // Returns facts after `after_seq`, at most `most`, in order.
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
   // Returns rows of the ledger.
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
-  // Returns sums of ledger rows, cut to [from_ms, to_ms) and at midnights (UTC). Sorted by day,
-  // payer, holder, state, product. Ignores `most` and `after_seq` of the query. Cost: the rows
-  // written since from_ms.
+  // Returns sums of ledger rows, for each day in [from_ms, to_ms) (UTC). A row that spans a limit
+  // is divided there. The result is sorted by day, payer, holder, state, product. It ignores `most`
+  // and `after_seq` of the query. Cost: the rows written since from_ms.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
   // Returns rows of the audit log.
   virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;
@@ -140,59 +141,62 @@ class StoreReader {
 
 // --- writes --------------------------------------------------------------------------------------
 
-// By cluster: the user name by which it knows the leader's edge (ClusterView::known_as).
+// By cluster: the user name of the leader's edge in that cluster (ClusterView::known_as).
 using KnownAs = std::map<std::string, std::string>;
 
 // The process that may commit, if several share a store.
 struct Leadership {
-  // It only rises; 0: one process owns the store.
+  // The number of the leadership, which only rises; 0: one process owns the store.
   std::int64_t epoch = 0;
   // A description of the leader; empty: there is no leader.
   std::string holder;
-  // Where clients reach the leader; empty: not known.
+  // The address at which clients reach the leader; empty: not known.
   std::string address;
-  // It is not a fact, so followers get it here.
+  // The leader's user names. They are not facts, so followers get them here.
   KnownAs known_as;
 };
 
-// The durable facts. Threads: one thread calls commit(), one other calls write_checkpoint() and
-// write_calibration(), any may call the rest.
+// The durable facts. Threads: one thread calls commit(), check_owned() and owned_until_ms(). One
+// other thread calls write_checkpoint() and write_calibration(). Any thread may call the other
+// members.
 class Store {
  public:
   virtual ~Store() = default;
-  // Commits all facts or none; durable on return. `facts` are numbered without a gap and never
-  // empty. An error is final: the caller releases nothing of the batch and ends the process.
+  // Commits all facts or none. They are durable on return. `facts` are numbered without a gap and
+  // never empty. An error is final: the caller must not release the batch, and must end the
+  // process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
-  // Checks that no other process can have committed since. Call it before a batch without facts is
-  // released: its replies and effects rest on the facts so far being complete. Call it also before
-  // a batch that had to wait beyond owned_until_ms(). An error is final, as that of commit().
-  // Threads: that of commit().
+  // Checks that no other process can have committed since the last commit(). Call it before a batch
+  // without facts is released, since its replies and effects are right only if this process has all
+  // facts. Call it also before the release of a batch that waited beyond owned_until_ms(). An error
+  // is final, as that of commit().
   virtual std::optional<Error> check_owned() { return std::nullopt; }
-  // Returns until when, by Clock::boot_ms(), the last commit() or check_owned() holds. A process
-  // may sleep before it releases the batch. For ever if no other process can take the store.
-  // Threads: that of commit().
+  // Returns the time, by Clock::boot_ms(), until which the result of the last commit() or
+  // check_owned() is valid. A process may sleep before it releases the batch. The result is
+  // INT64_MAX if no other process can take the store.
   virtual std::int64_t owned_until_ms() const { return INT64_MAX; }
-  // Returns how long the current commit or check has waited for its store, since a database may be
-  // away. 0: there is none, or it is unknown. Threads: any.
+  // Returns how long the present commit or check has waited for the store, since a database may be
+  // unreachable. 0: there is no commit or check, or the time is unknown.
   virtual DurationMs waiting_ms() const { return 0; }
-  // Returns the leader as last seen. Threads: any.
+  // Returns the leader as last seen.
   virtual Leadership lead() const { return {}; }
   // Writes the facts that rebuild the state as of `seq`, which is durable. They replace the
-  // previous checkpoint once all of them are durable; commits may run meanwhile. An error loses
-  // only this checkpoint.
+  // previous checkpoint once all of them are durable. Commits may run meanwhile. After an error,
+  // only this checkpoint is lost.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
-  // Replaces the calibration data beside a checkpoint (server/codec/calibration.h), which may be
-  // lost. An error loses only these data. A store without room for them keeps none.
+  // Replaces the calibration data beside a checkpoint (server/codec/calibration.h). These data may
+  // be lost. After an error, only they are lost. The default implementation stores none.
   virtual std::optional<Error> write_calibration(std::string_view) { return std::nullopt; }
-  // Returns the calibration data; empty: there are none. An error: they are damaged or unreadable.
+  // Returns the calibration data; empty: there are none. An error: the data are damaged or
+  // unreadable.
   virtual Result<std::string> read_calibration() { return std::string(); }
-  // Opens a reader with a connection of its own. Threads: any. The store outlives it.
+  // Opens a reader with its own connection. The store outlives the reader.
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
-  // Copies all durable data to a new file beside the store and returns its path; the caller removes
-  // it. One copy at a time. Commits go on meanwhile. `wanted` is called between parts; false ends
-  // the copy with an error.
+  // Copies all durable data to a new file beside the store and returns the file's path. The caller
+  // removes the file. Make one copy at a time. Commits go on meanwhile. It calls `wanted` between
+  // parts; if that returns false, the copy ends with an error.
   virtual Result<std::string> make_copy(const std::function<bool()>& wanted);
-  // Returns "sqlite var/subak.db", for logs and status.
+  // Returns a description for logs and status, such as "sqlite var/subak.db".
   virtual std::string describe() const = 0;
 };
 

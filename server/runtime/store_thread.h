@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// It has no queue: the loop gives the next batch after `done`.
+// The thread has no queue: the loop gives the next batch after `done`.
 class StoreThread {
  public:
   // The result for a batch.
@@ -23,26 +23,26 @@ class StoreThread {
     std::optional<Error> error;
     // Duration of the commit in microseconds; 0 without facts.
     std::int64_t commit_us = 0;
-    // Store::owned_until_ms() after it.
+    // Store::owned_until_ms() after the commit.
     std::int64_t owned_until_ms = INT64_MAX;
   };
   // `done` runs on the store thread after each batch.
-  // `store` and `clock` outlive it.
+  // `store` and `clock` outlive this object.
   StoreThread(Store& store, const Clock& clock, std::function<void(Done)> done);
   ~StoreThread();  // finishes the batch in flight
   StoreThread(const StoreThread&) = delete;
   StoreThread& operator=(const StoreThread&) = delete;
 
-  // Gives a batch to the store; at most one at a time. A batch without facts needs no commit. It is
-  // durable once it is its turn and this process still owns the store.
+  // Gives a batch to the store; at most one at a time. For a batch without facts, the thread makes
+  // no commit and only checks that this process still owns the store.
   // Returns at once. Threads: the loop's. Asserts that no batch waits.
   void commit(std::shared_ptr<const std::vector<Fact>> facts);
   // Commits one batch on the calling thread.
-  // Also for stepped tests. Blocks as long as the store does.
+  // Stepped mode calls it too. It blocks as long as the store does.
   static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);
 
  private:
-  // The thread: one batch after the other, until the destructor.
+  // The thread's work: commits one batch after the other, until the destructor.
   void run();
 
   Store& store_;

@@ -1,6 +1,6 @@
-// Detects that the loop makes no progress although it has work: a pass that never ends, or a store
-// that hangs. It does not repair. It logs, and health is not serving until the loop makes progress
-// again.
+// Detects that the loop makes no progress although it has work, for example because a pass never
+// ends or the store hangs. It repairs nothing. It logs, and the health status is not SERVING until
+// the loop makes progress again.
 #pragma once
 
 #include <atomic>
@@ -15,49 +15,48 @@
 
 namespace subak {
 
-// The detection alone, without a thread.
+// Detects a stall, without a thread.
 // Threads: one.
 class StallDetector {
  public:
   explicit StallDetector(DurationMs patience_ms) : patience_ms_(patience_ms) {}
-  // Returns true if nothing was released for longer than the patience although there was work all
+  // Returns true if no batch was released for longer than the patience, although there was work all
   // the time.
-  // `now_ms`: a monotonic clock. Progress is any batch released since the last call, or a moment
-  // without work. The first call never says true.
+  // `now_ms`: a monotonic clock. A batch released since the last call counts as progress, and so
+  // does a moment without work. The first call never returns true.
   bool stalled(const RuntimeStats& stats, DurationMs now_ms);
 
  private:
   DurationMs patience_ms_;
-  // As of the last call.
+  // The number of released batches at the last call.
   std::uint64_t batches_ = 0;
-  // When progress was seen last.
+  // When progress was last seen.
   DurationMs since_ms_ = 0;
-  // There was work at the last call.
+  // True: there was work at the last call.
   bool working_ = false;
 };
 
-// It looks ten times per patience.
+// The thread that looks for a stall, ten times in each period of the patience.
 class Watchdog {
  public:
-  // `stats` is called by the watchdog's thread (Runtime::stats). `clock` outlives the watchdog.
-  // Starts its thread. `patience_ms`: how long work may wait without a released batch.
+  // Starts the thread. The thread calls `stats` (Runtime::stats). `clock` outlives the watchdog.
+  // `patience_ms`: how long work may wait without a released batch.
   Watchdog(std::function<RuntimeStats()> stats, const Clock& clock,
            DurationMs patience_ms = limits::kWatchdogPatienceMs);
-  // Joins. `stats` is not called afterwards.
+  // Joins the thread. `stats` is not called after that.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Threads: any.
-  // True from the detection until the loop makes progress. stalls() counts detections since the
-  // start.
+  // stalled() is true from the detection of a stall until the loop makes progress. stalls() counts
+  // detections since the start. Threads: any.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
   std::uint64_t stalls() const { return stalls_.load(std::memory_order_relaxed); }
 
  private:
-  // The thread, until the destructor.
+  // The thread's work, until the destructor.
   void run();
-  // Looks once. A change goes to the log.
+  // Looks once, and logs a change.
   void look(StallDetector& detector);
 
   std::function<RuntimeStats()> stats_;
