@@ -1,6 +1,6 @@
 // Turns the configuration into inputs. Clusters, modes and policy are state of the engine. So the
-// file's values enter like any edit, by actor "config", and appear in the audit log. Private to
-// server/service.
+// values of the configuration become edits by the actor "config", and the audit log shows them.
+// Private to server/service.
 #pragma once
 
 #include <functional>
@@ -19,21 +19,21 @@ namespace subak {
 
 inline constexpr char kConfigActor[] = "config";
 
-// Returns a cluster's values when the configuration last entered them; nullopt: it never did.
+// Returns the values of a cluster that the configuration last set; nullopt: it never set any.
 using LastConfigured = std::function<std::optional<fact::ClusterSet>(const std::string& cluster)>;
 
-// Returns the edits that bring `view` to the values that `config` names. A cluster with a later
-// edit is left alone unless the configuration itself has changed. So a restart does not undo a
-// command, and does not restore a deleted cluster. Without clusters in the configuration and in the
-// view, the edits create names::kFirstCluster. A new store starts at the newest fact version, since
-// no older program has to read it.
+// Returns the edits that change `view` to the values that `config` names. If another edit changed a
+// cluster later, they do not touch the cluster, unless the configuration itself has changed. So a
+// restart does not undo a command, and does not restore a deleted cluster. If neither the
+// configuration nor the view has clusters, the edits create names::kFirstCluster. A new store gets
+// the newest fact version, since no older program has to read it.
 std::vector<in::Body> edits_for(const Config& config, const View& view, const LastConfigured& last);
 
-// Returns the changes that these edits would make, a line each: "half_life_ms=1209600000, in force
-// half_life_ms=604800000".
+// Returns the changes that these edits would make, one line for each: "half_life_ms=1209600000, in
+// force half_life_ms=604800000".
 std::vector<std::string> differences(const std::vector<in::Body>& edits, const View& view);
-// Returns the differences of the policy alone, which only a configuration changes: where this
-// replica's configuration differs.
+// Returns where this replica's configuration differs from the policy in force. Only a configuration
+// changes the policy.
 std::vector<std::string> policy_differences(const Config& config, const View& view);
 
 // Posts the edits and waits until they are durable. The first refusal is the error.

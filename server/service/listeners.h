@@ -1,4 +1,4 @@
-// The outward parts that leader and webhook-only replica share: listeners, certificate, connection
+// Parts that the service and a webhook-only replica share: listeners, certificate, connection
 // limits. Private to server/service.
 #pragma once
 
@@ -18,21 +18,23 @@
 
 namespace subak {
 
-// Raises the limit of open files and divides the files; the log says if there are few.
+// Raises the limit of open files and divides the files among the listeners. The log says if there
+// are few.
 // The error is that of share_files().
 Result<ConnectionLimits> divide_files();
 // Returns the admission settings of the configuration.
 AdmissionConfig admission_of(const Config& config);
-// Returns options that report to `events`, which outlives the webhook, as does the clock. The
-// caller fills in the rest.
+// Returns options that report to `events`. `events` and `clock` outlive the webhook. The caller
+// fills in the other options.
 WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
-// Opens the certificate pair and watches it: a new pair is taken over, or the log says why not.
-// `renew` is called by the store's watch before it looks at the files; see CertificateStore.
+// Opens the certificate pair. When the store finds a new pair, it uses that pair, or the log says
+// why not.
+// The store calls `renew` each time before it looks at the files; see CertificateStore.
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
                                                             CertificateStore::Renew renew = {});
 // Make the listeners without starting them.
-// `route` answers on the listener's threads, or later. `webhook` outlives its listener. Requests
-// for other host names than http_hosts and the machine's own are refused.
+// `route` answers on the listener's threads, or later. `webhook` outlives its listener. The HTTP
+// listener refuses requests for other host names than http_hosts and the machine's own.
 std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
                                         HttpRoute route);
 std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,

@@ -1,6 +1,7 @@
-// Probes each listener again and again over its own socket, in room reserved for that. The service
-// is ready only while all listeners answer. A listener that accepts no connection for long ends the
-// process, since only a restart repairs that. A full listener counts as neither.
+// Probes each listener again and again over its own socket, in slots reserved for probes. The
+// service is ready only while all listeners answer. If a listener accepts no connection for long,
+// the process ends, since only a restart repairs that. A listener that is only full of other
+// connections still answers probes.
 #pragma once
 
 #include <atomic>
@@ -19,44 +20,44 @@
 
 namespace subak {
 
-// The judgement on one listener, without a thread.
+// Derives the state of one listener from probe results, without a thread.
 // Threads: one.
 class ProbeJudge {
  public:
   explicit ProbeJudge(DurationMs patience_ms) : patience_ms_(patience_ms) {}
-  // Takes a probe's result. If no probe was possible, the judgement stays unchanged.
-  // `now_ms`: a monotonic clock. Only kShut counts as not accepting: a listener that is silent
-  // accepts.
+  // Takes a probe's result. If no probe was possible, the state stays unchanged.
+  // `now_ms`: a monotonic clock. Only kShut means that the listener does not accept: a silent
+  // listener accepts.
   void take(const ProbeResult& result, DurationMs now_ms);
   // True if the last probe was answered. False before the first.
   bool serves() const { return serves_; }
-  // True if it has accepted no connection for longer than the patience.
-  // A listener that accepts again stays dead until it is shut again: the patience then begins
-  // again.
+  // True if the listener has accepted no connection for longer than the patience.
+  // The result stays true if the listener accepts again. It becomes false when the listener is shut
+  // again, and the patience then begins again.
   bool dead() const { return dead_; }
 
  private:
   DurationMs patience_ms_;
   bool serves_ = false, dead_ = false;
-  // When a probe first found it shut; nullopt: the last one did not.
+  // When a probe first found the listener shut; nullopt: the last probe did not find it shut.
   std::optional<DurationMs> shut_since_ms_;
 };
 
-// A listener with its probe.
-// `ask` blocks at most patience_ms and is called by one thread at a time.
+// A listener with the function that probes it.
 struct Probed {
   // "webhook", "grpc" or "http": for the log.
   std::string name;
-  // Returns what the listener's own probe() found.
+  // Returns the result of the listener's probe(). It blocks for at most patience_ms. One thread
+  // calls it at a time.
   std::function<ProbeResult(DurationMs patience_ms)> ask;
 };
 
 class Prober {
  public:
-  // `dead` is called on the prober's thread with the name of a dead listener. `clock` outlives the
-  // prober.
-  // `dead` may be empty: death is then only logged. It is called after each probe of a dead
-  // listener, so it must bear repetition. A probe may take limits::kProbeAnswerMs.
+  // The prober's thread calls `dead` after each probe of a dead listener, so it may be called
+  // several times. The error names the listener. If `dead` is empty, a dead listener is only
+  // logged.
+  // `clock` outlives the prober. A probe may take limits::kProbeAnswerMs.
   Prober(std::vector<Probed> probed, const Clock& clock, std::function<void(const Error&)> dead,
          DurationMs every_ms = limits::kProbeEveryMs,
          DurationMs patience_ms = limits::kProbePatienceMs);
@@ -64,28 +65,28 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // Probes all listeners once before the thread begins.
-  // Returns after these first probes. Call it once.
+  // Probes all listeners once, then starts the thread and returns.
+  // Call it once.
   void start();
-  // Stops probing; waits for a probe in progress.
+  // Stops the thread. It waits for a probe in progress.
   void stop();
-  // Returns the result of the last probe. Threads: any.
-  // `index`: in the list that the constructor got. False before start().
+  // Returns true if the last probe of a listener was answered; false before start(). Threads: any.
+  // `index`: the listener's position in the constructor's list.
   bool serves(std::size_t index) const { return asked_[index].serves; }
 
  private:
-  // A listener with its judgement.
+  // A listener with its state.
   struct Asked {
     Asked(Probed p, DurationMs patience_ms) : what(std::move(p)), judge(patience_ms) {}
     Probed what;
     ProbeJudge judge;
-    // judge.serves(), for other threads.
+    // A copy of judge.serves(), for other threads.
     std::atomic<bool> serves{false};
   };
 
-  // The prober's thread, until stop().
+  // The work of the prober's thread, until stop().
   void run();
-  // Probes one listener. A change goes to the log.
+  // Probes one listener, and logs a change.
   void look(Asked& asked);
 
   // In the order of the constructor's list.

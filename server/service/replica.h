@@ -1,5 +1,5 @@
 // A webhook-only replica in one object (`follow` of the configuration). It answers admission
-// reviews from its leader's newest copy. It has no store, loop, engine, API or edges.
+// reviews by the newest copy of its leader's basis. It has no store, loop, engine, API or edges.
 //
 //  HTTP port -> the leader's copy is followed -> webhook
 //
@@ -18,22 +18,23 @@ namespace subak {
 
 class Replica {
  public:
-  // `fatal` is called when a listener accepts no connection; see Prober.
+  // `fatal` is called when a listener accepts no connection for long; see Prober.
   Replica(Config config, std::function<void(const Error&)> fatal);
   ~Replica();  // stop()
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
-  // Starts. An error says what refused the start; nothing runs then. An unreachable leader is no
-  // error.
-  // kPrecondition or kInvalid: too few open files, an address that cannot be bound, a certificate
-  // that cannot be read. Reviews that come before the first copy are gated and not denied.
+  // Starts the replica. After an error, no part runs. An unreachable leader is no error.
+  // Fails with kPrecondition or kInvalid if there are too few open files, an address cannot be
+  // bound, or a certificate cannot be read. Before the first copy, the webhook gates GPU pods and
+  // denies none.
   std::optional<Error> start();
-  // Returns "subakd ready webhook=10.0.0.7:9443 http=10.0.0.7:9445", as bound.
+  // Returns a text with the bound addresses: "subakd ready webhook=10.0.0.7:9443
+  // http=10.0.0.7:9445".
   std::string ports_text() const;
-  // Does nothing: token and CA are read for each connection.
+  // Does nothing, since each connection to the leader reads token and CA again.
   std::optional<Error> reload() { return std::nullopt; }
-  // Idempotent. Reviews in flight are answered.
+  // Stops the replica, after the answers to reviews in flight. Idempotent.
   void stop();
 
  private:

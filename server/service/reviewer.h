@@ -1,12 +1,13 @@
-// The webhook of a process that has a store. It judges by the runtime's View. A shared store may be
-// away at the start. Until it is open, reviews are judged by the copy that the last process left
-// (LastCopy). Without a copy they are gated and not denied (decide_without_view()). The listener
-// and its connections stay the same throughout. Private to server/service.
+// The webhook of a process that has a store. It decides reviews by the runtime's View. A shared
+// store may be unreachable at the start. Until it is open, the webhook decides by the copy that the
+// last process left (LastCopy). Without a copy it gates GPU pods and denies none
+// (decide_without_view()). The listener and its connections stay the same all the time. Private to
+// server/service.
 //
 //  judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
 //  judge_by() -> start() else
 //
-// Threads: one for these and stop(); the rest by any.
+// Threads: one thread calls these members and stop(); any may call the others.
 #pragma once
 
 #include <atomic>
@@ -35,59 +36,59 @@ namespace subak {
 
 class Reviewer {
  public:
-  // The arguments outlive it, as does the runtime that it judges by.
+  // The arguments outlive this object, and so does the runtime of judge_by().
   Reviewer(const Config& config, metrics::Events& events, const Clock& clock);
   ~Reviewer();  // stop()
   Reviewer(const Reviewer&) = delete;
   Reviewer& operator=(const Reviewer&) = delete;
 
-  // Reads the copy; the log says if it is unusable. `last_ms`: time of the last fact that this
-  // replica knows, 0 for none. The wall clock alone is not believed when certificates are made.
-  // `dead`: see Prober.
-  // A copy that cannot be read counts as none.
+  // Reads the copy. If the copy cannot be used, the log says so, and there is no copy.
+  // `last_ms`: the time of the last fact that this replica knows; 0: none. With it, the wall clock
+  // is checked before certificates are made. `dead`: see Prober.
   void judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
                      std::function<void(const Error&)> dead);
-  // Listens. Without a certificate in the configuration it makes its own, or renews it.
-  // Errors: a certificate that cannot be read or made, an address that cannot be bound. By a copy
-  // it also starts its own prober.
+  // Begins to listen. If the configuration names no certificate, it makes one, or renews its own.
+  // After judge_by_copy() it also starts a prober of its own.
+  // Fails if a certificate cannot be read or made, or if the address cannot be bound.
   std::optional<Error> start(const ListenerLimits& limiter);
-  // Judges by the View of a runtime that has read the store from now on. After judge_by_copy() the
-  // copy is also kept up to date.
-  // `runtime` has a View.
+  // From now on, decides by the View of `runtime`, which has read the store. After judge_by_copy(),
+  // it also updates the copy on disk from now on.
+  // `runtime` must have a View.
   void judge_by(const Runtime& runtime);
-  // Ends the start: from now on the service's own prober checks the listener.
+  // Ends the start, and the prober of this object. The service's own prober checks the listener
+  // from now on.
   void end_start();
   // Idempotent. Reviews in flight are answered.
   void stop();
 
-  // Records that the store was away during the start.
-  // Logs it once.
+  // Records that the store was unreachable during the start, and logs that once.
   void note_away();
-  // Returns the basis until end_start(). nullopt: the process has started, or the store is not
-  // shared.
+  // Returns the state of the basis, until end_start(). nullopt: the start has ended, or the store
+  // is not shared.
   std::optional<metrics::StartState> start_state() const;
-  // Returns the listener and its health until then, once it listens.
+  // Returns the listener and its health, once it listens, until end_start().
   std::vector<metrics::ListenerState> start_listeners() const;
 
-  // After start().
+  // Call this and the next three after start().
   std::uint16_t port() const { return listening_.listener->port(); }
   ProbeResult probe(DurationMs patience_ms) { return listening_.listener->probe(patience_ms); }
   ConnectionStats connections() const { return listening_.listener->connections(); }
   TimeMs certificate_end_ms() const { return listening_.certificate->expires_at_ms(); }
-  // 0 for a configured pair.
+  // Returns when the pair changes to the next CA; 0 if a pair is configured.
   TimeMs certificate_change_ms() const;
   // Returns the certificate's warnings for `subak status`.
   std::vector<std::string> warnings() const;
 
  private:
-  // Returns the basis of reviews: the runtime's View, else that of the copy; nullptr: there is
-  // neither.
+  // Returns the basis of reviews: the runtime's View, or else the View of the copy; nullptr: there
+  // is neither.
   std::shared_ptr<const View> view() const;
-  // Returns the service's time; before judge_by() by what is believed of the wall clock.
+  // Returns the service's time. Before judge_by(), that is the wall clock as far as it is believed
+  // (BelievedTime).
   TimeMs now_ms();
-  // Opens the configured pair, or makes an own one.
+  // Opens the configured pair, or makes a pair.
   std::optional<Error> open_certificate();
-  // Starts a prober of this listener alone, until end_start().
+  // Starts a prober of only this listener, until end_start().
   void start_prober();
 
   const Config& config_;
@@ -98,22 +99,22 @@ class Reviewer {
   const std::int64_t begun_boot_ms_;
   // nullptr before judge_by().
   std::atomic<const Runtime*> runtime_{nullptr};
-  // `by_copy_`: from judge_by_copy() to end_start(). `away_`: note_away() was called.
+  // `by_copy_` is true from judge_by_copy() to end_start(). `away_` is true after note_away().
   std::atomic<bool> by_copy_{false}, away_{false};
   // nullptr: the store is not shared.
   std::unique_ptr<LastCopy> copy_;
-  // For the prober of this listener.
+  // The `dead` of the prober of this listener.
   std::function<void(const Error&)> dead_;
-  // Until judge_by().
+  // The data that are used until judge_by().
   struct BeforeRuntime {
     mutable Mutex mutex;
-    // The copy that the last process left; nullopt: there is none, or no longer.
+    // The copy that the last process left; nullopt: there is none, or it is no longer used.
     std::optional<LastCopy::Kept> kept SUBAK_GUARDED_BY(mutex);
-    // The time without a store.
+    // The service's time while there is no store.
     BelievedTime time SUBAK_GUARDED_BY(mutex);
   };
   BeforeRuntime before_runtime_;
-  // What listens. Made by start(), and not changed after it.
+  // The listener and its parts. start() makes them, and they do not change after that.
   struct Listening {
     // nullptr: a pair is configured.
     std::unique_ptr<OwnCertificate> own_certificate;
@@ -123,9 +124,9 @@ class Reviewer {
     std::unique_ptr<Listener> listener;
   };
   Listening listening_;
-  // Of a start without the store; else nullptr.
+  // Only during a start after judge_by_copy(); else nullptr.
   std::unique_ptr<Prober> prober_;
-  // `prober_` has probed the listener once, so all above may be used.
+  // True: `prober_` has probed the listener once, so other threads may use all members above.
   std::atomic<bool> is_probed_{false};
 };
 

@@ -32,7 +32,7 @@
 
 namespace subak {
 
-// Members in the order of their creation; destroyed in the reverse order.
+// The members are in the order of their creation, and are destroyed in the reverse order.
 struct Service::Impl {
   // `fatal` writes the last durable sequence before the process ends.
   Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)) {
@@ -42,56 +42,58 @@ struct Service::Impl {
     };
   }
 
-  // In the order of service.h. Parts after an error are not made.
+  // Starts the parts in the order of service.h. After an error it makes no further parts.
   std::optional<Error> start();
   // Makes and starts the HTTP port, which answers "recovering" at first.
   std::optional<Error> start_http();
-  // Opens the store and makes follower, runtime and API, which are not started.
+  // Opens the store and makes follower, runtime and API, without starting them.
   std::optional<Error> open_file();
-  // As open_file(), for a database. It waits until the database is there; the webhook answers
+  // As open_file(), for a database. It waits until the database is reachable; the webhook answers
   // meanwhile.
   std::optional<Error> open_shared();
-  // `place`: the database, by which a copy of another one is refused.
+  // Starts the webhook by the last copy (Reviewer::judge_by_copy()). `place`: identifies the
+  // database, so that a copy of another database is refused.
   std::optional<Error> review_by_copy(const std::string& place);
   // Makes follower, runtime and API for the open store.
   void make_runtime();
-  // Leads or follows, and starts the follower.
+  // Leads, or follows another leader, and starts the Follower.
   std::optional<Error> begin();
-  // Starts the runtime and puts the configuration in.
+  // Starts the runtime and applies the configuration.
   std::optional<Error> lead();
-  // On the standby's thread, after this process took the lead.
+  // Does the same on the standby's thread, after this process took the lead.
   std::optional<Error> take_over();
-  // Logs how this configuration differs from the one in force, and changes nothing.
+  // Logs how this configuration differs from the one in force. It changes no value.
   std::optional<Error> say_not_put_in();
-  // The runtime's figures for the watchdog: a wait for the database is no stall.
+  // Returns the runtime's figures for the watchdog, to which a wait for the database is no stall.
   RuntimeStats watched() const;
   // Makes the API server from the configuration.
   void make_api();
   // Makes the edges without starting them.
   Result<std::vector<NamedEdge>> made_edges();
-  // Leader only. A standby makes them once, to refuse a wrong configuration at its start.
+  // Makes and starts the edges. Only a leader calls it. A standby only makes the edges once, to
+  // refuse a wrong configuration at its start.
   std::optional<Error> start_edges();
-  // Makes and starts the label. Without a configured pod it does nothing.
+  // Makes and starts the PodLabel. Does nothing if no pod is configured.
   std::optional<Error> start_pod_label();
-  // Sets or removes the label that says who leads; later, on the label's own thread.
+  // Sets or removes the label of the leader's pod. The label's own thread does so, later.
   void label_pod(bool leads);
-  // Blocks until the follower has answered a read, has failed, or a stop was asked.
+  // Blocks until the follower has answered a read or has failed, or until a stop is requested.
   void await_first_read();
-  // Starts the prober of all listeners; the reviewer's own prober then ends.
+  // Starts the prober of all listeners, and ends the reviewer's own prober.
   void start_prober();
   // Returns the figures of all listeners that exist.
   std::vector<metrics::ListenerState> listeners() const;
-  // In the reverse order of the flow; parts that were not made are skipped.
+  // Stops the parts in the reverse order of the start. Skips parts that were not made.
   void stop();
-  // On the loop's thread, for each durable batch.
+  // Handles each durable batch, on the loop's thread.
   void released(const Released& batch);
-  // Counts a batch of this process. Placements are looked up by the follower.
+  // Counts a batch of this process for the metrics. The follower looks up the placements.
   void count(const Released& batch);
-  // Sends the user names at the API servers to the other replicas, if one has changed.
+  // Sends the user names at the API servers to the other replicas, if a name has changed.
   void tell_known_as(const View& view);
   // Collects the state for the metrics page, on the HTTP port's threads.
   metrics::ShellState shell_state() const;
-  // Returns the warnings for GetStatus, a sentence each.
+  // Returns the warnings for GetStatus, one sentence for each.
   std::vector<std::string> warnings() const;
 
   Config config;
@@ -99,13 +101,13 @@ struct Service::Impl {
   std::function<void(const Error&)> fatal;
   // The clock of this machine.
   SystemClock machine;
-  // The database's time; the machine's, if the state is a file.
+  // The database's time. If the state is a file, the machine's time.
   DatabaseClock clock{machine};
   // When this object was made, by the wall clock and by the boot clock.
   const TimeMs start_ms = clock.wall_ms();
   const std::int64_t start_boot_ms = clock.boot_ms();
   metrics::Events events;
-  // As divide_files() divided them.
+  // The result of divide_files().
   ConnectionLimits connections;
   std::unique_ptr<Store> store;
   // `store`, if it is shared; else nullptr.
@@ -125,16 +127,16 @@ struct Service::Impl {
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
-  // Those that were started; empty while another process leads.
+  // The edges that were started; empty while another process leads.
   std::vector<NamedEdge> edges;
   // nullptr: no own pod is configured.
   std::unique_ptr<PodLabel> pod_label;
-  // What other replicas got last of clusters and names. The loop's thread.
+  // The clusters and user names that the other replicas got last. Only the loop's thread uses them.
   std::shared_ptr<const std::vector<ClusterView>> told_clusters;
   KnownAs told;
-  // The parts above may be used, except the edges.
+  // True: other threads may use the parts above, except the edges.
   std::atomic<bool> recovered{false};
-  // The edges may be used too.
+  // True: other threads may use the edges too.
   std::atomic<bool> has_edges{false};
 };
 
