@@ -11,15 +11,16 @@
 
 namespace subak {
 
-// The file of the store PATH is PATH.told. The functions take the whole name.
+// The file of the store PATH is PATH.told. The functions take the complete name.
 inline constexpr char kCalibrationSuffix[] = ".told";
 
-// `seed`: of the store (server/store/proof/head.h). The old file is replaced as a whole, or stays.
-// Durable on return. Refuses more than limits::kMaxFactBytes. Errors as of write_summed_file().
+// Replaces the file; after an error the old file stays. The file is durable on return. `seed`: that
+// of the store (server/store/proof/head.h). It refuses more than limits::kMaxFactBytes. Other
+// errors are those of write_summed_file().
 std::optional<Error> write_calibration_file(const std::string& path, std::uint32_t seed,
                                             std::string_view bytes);
-// Reads the file; empty: there is none. An error: it is not of that store, damaged, or unreadable.
-// The caller goes on without the data in that case: the service then learns again.
+// Reads the file; empty: there is none. An error: the file is of another store, damaged, or
+// unreadable. The caller then goes on without the data, and the service collects new data.
 Result<std::string> read_calibration_file(const std::string& path, std::uint32_t seed);
 
 }  // namespace subak

@@ -12,26 +12,29 @@ namespace subak {
 
 class Connection;
 
-// "SBAK". It is in the header of each file (PRAGMA application_id).
+// The bytes "SBAK", which are in the header of each file (PRAGMA application_id).
 inline constexpr std::int64_t kApplicationId = 0x5342414b;
 
-// The error for a store that is refused, and for one that is damaged.
-// Both are kPrecondition with the path as field. damaged_store() advises to restore a backup.
+// Return the error for a store that is refused, and for a store that is damaged.
+// Both are kPrecondition, and the field is the path. The remedy of damaged_store() is to restore a
+// backup.
 Error refuse_store(const std::string& path, std::string got, std::string want);
 Error damaged_store(const std::string& path, std::string got);
-// A row with a wrong checksum: "row 17 of table facts ...".
+// Returns the error for a row with a wrong checksum: "row 17 of table facts ...".
 Error damaged_row(const std::string& path, std::string_view table, const std::string& which);
-// Damage of data that can be rebuilt from the facts.
-// It advises a start with --ignore-checkpoint.
+// Returns the error for damaged data that can be rebuilt from the facts.
+// The remedy is a start with --ignore-checkpoint.
 Error damaged_checkpoint(const std::string& path, std::string got);
-// The error after a read that returned nothing. A full disk or a missing right is no damage.
-// Call it before the connection's next call. Success counts as a missing row, and thus as damage.
+// Returns the error after a read that returned no row. A full disk or a missing right does not
+// count as damage.
+// Call it before the connection's next call. If the read succeeded, the row is missing, which is
+// damage.
 Error unreadable_store(Connection& db, const std::string& path);
-// In bytes. Also -1 if its folder cannot be searched.
+// Returns the size in bytes. It is also -1 if the folder cannot be searched.
 std::int64_t file_size(const std::string& path);  // -1: there is none
 
-// True if the store is damaged: another attempt does not help, only an operator does. For both
-// stores; `want` of their errors begins with kWantUndamaged.
+// True if the error says that the store is damaged. Then only an operator can help, not another
+// attempt. This works for both kinds of stores: `want` of such an error begins with kWantUndamaged.
 bool says_damage(const Error& error);
 inline constexpr char kWantUndamaged[] = "want an undamaged store: ";
 

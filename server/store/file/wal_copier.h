@@ -1,5 +1,5 @@
-// Copies SQLite's write-ahead log into the database file on a thread and connection of its own.
-// SQLite would do it inside COMMIT, which then takes 5 to 20 ms.
+// Copies SQLite's write-ahead log into the database file, on its own thread and connection. SQLite
+// would do so within COMMIT, which then takes 5 to 20 ms.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,34 @@
 
 namespace subak {
 
-// Copies wait for no commit, and a commit waits at most for the rest of one copy (see WriteGate).
-// Without copies the log only grows. So failures are logged, once per period, and are no error of a
-// commit. Durability: SQLite syncs log and file in the right order,
-// https://www.sqlite.org/wal.html.
+// A commit waits at most until one copy has ended (see WriteGate). If copies fail, the log only
+// grows, so commits still succeed. A period of failures is logged once. SQLite syncs log and file
+// in the right order, so facts stay durable: https://www.sqlite.org/wal.html.
 class WalCopier {
  public:
-  // `gate` outlives it. All commits of the store hold a WriteGate::Turn.
+  // `gate` outlives this object. Each commit of the store must hold a WriteGate::Turn.
   explicit WalCopier(WriteGate& gate) : gate_(gate) {}
-  // Ends the thread after the copy under way. `writer` must commit no more: its hook still points
-  // here.
+  // Ends the thread after the copy in progress. `writer` must commit no more, since its hook still
+  // points to this object.
   ~WalCopier();
   WalCopier(const WalCopier&) = delete;
   WalCopier& operator=(const WalCopier&) = delete;
 
-  // Starts the thread, and replaces the automatic checkpoints of `writer`. Copies once the log has
-  // `pages`.
-  // Call it once. `pages`: pages of the database, as SQLite counts the log. The error is that of
-  // opening the store.
+  // Starts the thread, which replaces the automatic checkpoints of `writer`. It copies when the log
+  // has `pages` pages of the database.
+  // Call it once. It fails if the store cannot be opened.
   std::optional<Error> start(const std::string& path, Connection& writer, int pages);
-  // Copies that have ended since start(), failed ones included. Threads: any.
+  // Returns the number of copies that have ended since start(), with failed ones. Threads: any.
   std::uint64_t copies() const;
 
  private:
-  // The thread.
+  // The thread's work.
   void run();
-  // Copies the log twice: most of it beside commits, then the rest alone, so that the log can
-  // restart.
+  // Copies the log in two steps: most of it while commits go on, then the last part without
+  // commits. So the log can begin at its start again.
   void copy();
   void copy_once();
-  // Called within COMMIT, by the hook, with the pages that the log has now.
+  // The hook calls it within COMMIT, with the present number of pages in the log.
   void written(int pages);
   static int hook(void* self, sqlite3* db, const char* name, int pages);
 
@@ -54,7 +52,7 @@ class WalCopier {
   CondVar wake_;
   bool due_ SUBAK_GUARDED_BY(mutex_) = false;
   bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
-  bool failing_ = false;  // the copier thread's own: one log line per period of failures
+  bool failing_ = false;  // only the copier's thread: one log line for a period of failures
   std::uint64_t copies_ SUBAK_GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };

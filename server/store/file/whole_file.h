@@ -1,5 +1,6 @@
-// Writes files beside a store as a whole: the file is replaced by way of PATH.new, or unchanged.
-// Durable on return. The folder exists. Threads: any; one writer of a path.
+// Writes files beside a store atomically: by way of PATH.new, the file is replaced completely, or
+// stays unchanged. The file is durable on return. Its folder must exist. Threads: any; one writer
+// for a path.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +14,25 @@
 namespace subak {
 
 // Writes the file.
-// The new file has the rights that the umask leaves. kPrecondition, with the file: it cannot be
-// written, synced or replaced. PATH.new may then remain; the next write replaces it.
+// The new file has the rights that the umask leaves. If the file cannot be written, synced or
+// replaced, the error is kPrecondition and names the file. PATH.new may then remain; the next write
+// replaces it.
 std::optional<Error> write_whole_file(const std::string& path, std::string_view bytes);
 
-// A file with a checksum: a line that says what it is, the checksum, the bytes.
+// A kind of file with a checksum. The file has a first line that names the kind, then the checksum,
+// then the bytes.
 struct SummedKind {
   std::string_view first_line;
-  std::size_t most_bytes = 0;  // more are neither written nor read
+  std::size_t most_bytes = 0;  // larger files are neither written nor read
 };
-// `seed`: identifies the store that the file belongs to.
-// The checksum is RowSum(seed) of the bytes, four bytes, the lowest first.
+// Writes the file. `seed`: identifies the store to which the file belongs.
+// The checksum is RowSum(seed) of the bytes. It has four bytes, the lowest first.
 std::optional<Error> write_summed_file(const std::string& path, const SummedKind& kind,
                                        std::uint32_t seed, std::string_view bytes);
-// Reads the file; empty: there is none. An error: it was written with another seed, is damaged or
-// unreadable.
-// A file that is larger than allowed is refused unread. So is one with another first line: an older
-// form needs a kind of its own.
+// Reads the file; empty: there is none. An error: the file was written with another seed, is
+// damaged or unreadable.
+// It refuses a file that is too large, and a file with another first line. So an older form of the
+// file needs its own SummedKind.
 Result<std::string> read_summed_file(const std::string& path, const SummedKind& kind,
                                      std::uint32_t seed);
 

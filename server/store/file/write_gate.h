@@ -1,21 +1,21 @@
-// Admits one writer at a time, commits before background work.
-// It is a priority lock of two classes. Commits have no order among each other. Background work
-// waits while any commit waits, and may wait forever under unbroken commits. Threads: any.
+// A lock with two priorities, for one writer at a time: commits go before background work.
+// Commits have no order among themselves. Background work waits while any commit waits, so it may
+// wait for ever if commits never pause. Threads: any.
 #pragma once
 
 #include "threads/mutex.h"
 
 namespace subak {
 
-// Outlives its turns.
+// The gate outlives its turns.
 class WriteGate {
  public:
   enum class Who { kCommit, kBackground };
 
-  // Holds the gate while it lives.
+  // Holds the gate as long as the object exists.
   class Turn {
    public:
-    // Blocks until the turn has come. Not recursive: one thread holds one turn at a time.
+    // Blocks until the gate is free for this writer. A thread may hold only one turn at a time.
     Turn(WriteGate& gate, Who who) : gate_(gate) { gate_.enter(who); }
     ~Turn() { gate_.leave(); }
     Turn(const Turn&) = delete;
@@ -26,7 +26,7 @@ class WriteGate {
   };
 
  private:
-  // Takes the gate when it is free, background work only if no commit waits.
+  // Takes the gate when it is free. Background work takes it only if no commit waits.
   void enter(Who who) {
     MutexLock lock(mutex_);
     if (who == Who::kCommit) {
@@ -46,7 +46,7 @@ class WriteGate {
     free_.notify_all();
   }
 
-  // Held for the bookkeeping alone, never during a turn.
+  // Guards only the members below. It is not held during a turn.
   Mutex mutex_;
   CondVar free_;
   int commits_waiting_ SUBAK_GUARDED_BY(mutex_) = 0;
