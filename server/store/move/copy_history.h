@@ -1,4 +1,4 @@
-// Builds a store from another store's facts, of whatever kind the two are.
+// Builds a store from the facts of another store. Each may be a file or a database.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 namespace subak {
 
 // Writes all facts of `from` up to number `until` into `to`. It also writes the checkpoint of
-// `from` unless that is later. `to` has no facts and has the same uuid, so ledger, audit log and
-// all checksums come out alike. Facts committed meanwhile may be included. Returns the number of
-// the last. `wanted` is called between parts; false ends this with an error.
-// 0: `from` has no facts. Facts go over in parts of limits::kCopiedFactsAtOnce, and each part is a
-// commit. After an error `to` has the parts so far. A checkpoint that is too large to pack is left
-// out. `wanted` false is kPrecondition. Threads: the caller's, which owns both.
+// `from`, unless the checkpoint is later than that. The store `to` must have no facts and the same
+// uuid. So ledger, audit log and all checksums are the same as in `from`. Facts committed meanwhile
+// may be included. Returns the number of the last fact; 0: `from` has no facts.
+// It copies facts in parts of limits::kCopiedFactsAtOnce, and each part is a commit. It calls
+// `wanted` between parts; if that returns false, it fails with kPrecondition. After an error `to`
+// has the parts so far. It leaves out a checkpoint with a fact that cannot be packed. Threads: the
+// caller's, which owns both stores.
 Result<std::uint64_t> copy_history(StoreReader& from, Store& to,
                                    const std::function<bool()>& wanted,
                                    std::uint64_t until = UINT64_MAX);

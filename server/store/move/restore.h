@@ -10,7 +10,8 @@
 
 namespace subak {
 
-// `from` and `state` may be links; the file that `state` points to is replaced.
+// The options of a restore. `from` and `state` may be links. If `state` is a link, its target is
+// replaced.
 struct RestoreOptions {
   std::string from;              // a backup, or the file of a service that is stopped
   std::string state;             // the file that subakd gets as --state
@@ -20,29 +21,30 @@ struct RestoreOptions {
 
 // The result of a restore.
 struct Restored {
-  StoreReport report;        // of the store in place now
-  std::string replaced;      // where the old store lies; empty: there was none
-  std::optional<Cut> cut{};  // with RestoreOptions::until
+  StoreReport report;        // of the restored store
+  std::string replaced;      // path of the old store; empty: there was none
+  std::optional<Cut> cut{};  // set with RestoreOptions::until
 };
 
-// Adds to an error about a damaged backup that another backup helps.
+// Adds the advice to use another backup, to an error about a damaged backup.
 // Other errors pass unchanged.
 Error of_backup(Error error);
 
-// Copies, verifies the copy, and only then puts it in place; durable on return. Makes the folder
-// (mode 0700) if it is missing.
+// Copies the backup, verifies the copy, and then replaces the store with it. The store is durable
+// on return. It makes the folder, with mode 0700, if it is missing.
 //
-// Refused, with nothing changed:
+// It refuses in these cases, and changes no file:
 // - a service has the state's lock;
 // - there is a store and no `force`;
 // - `from` is not a store or does not pass verify_store();
 // - `until` is not in it (find_cut()).
 //
-// With `until` the store is rebuilt from the facts that stay, by their numbers, with their rows of
-// ledger and audit log. Its state is proved to be the fold of these facts.
-// `from` is never changed. The work lies in STATE.restoring, which needs room for the copy (twice
-// with `until`). A broken run leaves it, and the next one removes it. Errors name `from`, not the
-// copy. kNotFound: `from` is missing or empty. kExists: there is a store and no `force`.
+// With `until` it rebuilds the store from the facts that stay, with the same numbers, ledger rows
+// and audit rows. It checks that the new store's state is the one that these facts give.
+// It never changes `from`. It makes the copy at STATE.restoring, which needs disk space (twice as
+// much with `until`). An interrupted run leaves that file, and the next run removes it. Errors name
+// `from`, not the copy. kNotFound: `from` is missing or empty. kExists: there is a store and no
+// `force`.
 Result<Restored> restore_store(const RestoreOptions& options);
 
 }  // namespace subak

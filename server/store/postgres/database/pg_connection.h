@@ -1,5 +1,5 @@
-// Owners for libpq: a result, parameters, a connection. Nothing throws. All values travel in
-// PostgreSQL's binary form. Threads: one at a time per connection.
+// Classes that own libpq's objects: a result, parameters, a connection. They throw no exceptions.
+// All values are sent in PostgreSQL's binary form. Threads: one at a time for a connection.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,34 @@ namespace subak::postgres {
 // The SQLSTATE insufficient_privilege.
 inline constexpr std::string_view kNoRight = "42501";
 
-// The values of a statement, $1 first. Numbers are BIGINT, bytes BYTEA; a list is one array.
+// The values of a statement, beginning with $1. Numbers are BIGINT, bytes are BYTEA, and a list is
+// one array.
 class Parameters {
  public:
-  // Each adds one value and returns this object.
+  // Each function adds one value and returns this object.
   Parameters& add(std::int64_t number);
   Parameters& add(std::uint64_t number) { return add(static_cast<std::int64_t>(number)); }
   Parameters& add(std::string_view text);
   Parameters& add_bytes(std::string_view bytes);
-  // One value that is an array of one dimension; it may be empty.
+  // Adds one value that is an array of one dimension; it may be empty.
   Parameters& add(std::span<const std::int64_t> numbers);
   Parameters& add_bytes(std::span<const std::string> bytes);
 
  private:
   friend class PgConnection;
-  // `type`: the number of its type in pg_type. `value`: in binary form.
+  // `type`: the number of the type in pg_type. `value`: in binary form.
   Parameters& add_value(std::uint32_t type, std::string value);
   Parameters& add_list(std::uint32_t type, std::span<const std::string> elements);
 
-  // One for each value.
+  // The types and binary forms, one for each value.
   std::vector<std::uint32_t> types_;
   std::vector<std::string> values_;
 };
 
-// A result. Rows and columns count from 0. The values of a row live as long as the result.
+// A result. Rows and columns count from 0. The values of a row are valid as long as the result.
 class PgResult {
  public:
-  // No result.
+  // Makes an object without a result.
   PgResult() = default;
   // Takes over the result, which may be nullptr.
   explicit PgResult(pg_result* result);
@@ -56,21 +57,21 @@ class PgResult {
   PgResult(PgResult&& other) noexcept;
   PgResult& operator=(PgResult&& other) noexcept;
 
-  // There is a result, good or not.
+  // True if there is a result, of success or of failure.
   explicit operator bool() const { return result_ != nullptr; }
-  // The statement succeeded, with rows or without.
+  // True if the statement succeeded, with rows or without.
   bool ok() const;
-  // 0 also without a result.
+  // Returns the number of rows; 0 if there is no result.
   int rows() const;
-  // Reads a binary integer of 1 to 8 bytes, not sign-extended: a negative one needs a BIGINT. NULL
-  // is 0.
+  // Returns a binary integer of 1 to 8 bytes. It is not sign-extended, so a column with negative
+  // numbers must be a BIGINT. NULL is 0.
   std::int64_t number(int row, int column) const;
   std::uint64_t unsigned_number(int row, int column) const {
     return static_cast<std::uint64_t>(number(row, column));
   }
   // Returns the bytes of a BYTEA or of a text; empty for NULL.
   std::string_view bytes(int row, int column) const;
-  // Returns five characters; empty: the connection broke before any came.
+  // Returns the SQLSTATE, five characters. Empty: the connection broke before there was one.
   std::string_view sqlstate() const;
   // Returns the server's message.
   std::string message() const;
@@ -87,9 +88,9 @@ inline constexpr char kWantRights[] =
     "want a role with the service's rights: its tables' owner grants them by "
     "deploy/postgres/service_role.sql";
 
-// How a call ended that has no result. kCut: the connection failed; also if the server
-// announced its end behind a result. kTooLate: nothing was transferred in time. kNo: the call was
-// answered, well or not.
+// Why a call has no result. kNo: it has one, of success or of failure. kCut: the connection failed,
+// or the server said after a result that it ends the connection. kTooLate: no bytes were
+// transferred in time.
 enum class Broken : std::uint8_t { kNo, kCut, kTooLate };
 
 class PgConnection {
@@ -99,40 +100,42 @@ class PgConnection {
   PgConnection(const PgConnection&) = delete;
   PgConnection& operator=(const PgConnection&) = delete;
 
-  // Closes an open connection, reads the password file, connects, and sets the session up. Commits
-  // are then durable (synchronous_commit), and a statement waits 0.5 s for a lock. The server ends
-  // a session that is idle in a transaction for 10 s, so a dead process does not keep locks. The
-  // wait for each host of the address is its connect_timeout. On an error the connection stays
-  // closed.
+  // Closes an open connection, reads the password file, connects, and sets up the session. In this
+  // session, commits are durable (synchronous_commit), and a statement waits 0.5 s for a lock. The
+  // server ends a session that is idle in a transaction for 10 s, so a dead process does not hold
+  // locks for long. For each host of the address, it waits for the address's connect_timeout. After
+  // an error the connection is closed.
   std::optional<Error> open(const Address& address);
-  // Idempotent. A transaction that was begun is rolled back.
+  // Closes the connection. The server rolls back a transaction that was begun. Idempotent.
   void close();
   bool is_open() const { return connection_ != nullptr; }
-  // Runs one statement, sent with its Sync, so it is a transaction of its own unless one was begun.
-  // It fails if the connection transfers nothing for limits::kDatabaseReplyMs. A call that breaks
-  // closes the connection, and the outcome of the statement is then unknown. On a closed connection
-  // there is no result.
+  // Runs one statement. The statement is its own transaction, unless a transaction was begun. The
+  // call fails if no bytes are transferred for limits::kDatabaseReplyMs. If the connection breaks,
+  // the call closes it, and the outcome of the statement is unknown. On a closed connection there
+  // is no result.
   PgResult run(const char* sql, const Parameters& parameters = {});
   // Says why the last run() had no result.
   Broken broken() const { return broken_; }
-  // True if the server warned during the last run(), as it does when it did not wait for a
+  // True if the server sent a warning during the last run(). It does so if it did not wait for a
   // synchronous standby.
   bool warned() const { return warned_; }
-  // Runs statements without results, separated by semicolons, as one transaction unless they say
-  // otherwise. Returns the first result that failed, or the last. As run() in time and breaks.
+  // Runs statements without results, separated by semicolons. They are one transaction, unless they
+  // contain BEGIN or COMMIT. Returns the first result that failed, or else the last. Time limits
+  // and broken connections are as for run().
   PgResult script(const std::string& sql);
-  // Returns the last failure with the server's message; `what` is the field ("store.commit"). After
-  // a broken connection `want` is kWantServer, and for a missing right kWantRights.
+  // Returns the last failure with the server's message. `what` is the error's field
+  // ("store.commit"). After a broken connection, the error's `want` is kWantServer; for a missing
+  // right it is kWantRights.
   Error error(std::string_view what, const PgResult& result) const;
 
  private:
-  // libpq's callback: notes a warning for warned().
+  // A callback for libpq, which records a warning for warned().
   static void on_notice(void* self, const pg_result* notice);
-  // Waits for all results of what was sent. Returns the first that failed, or the last. `sent`
-  // false: it could not be sent.
+  // Waits for all results of the statements that were sent. Returns the first result that failed,
+  // or else the last. `sent` false: they could not be sent.
   PgResult wait(bool sent);
   bool ready();
-  // Notes how the call broke and closes the connection. Returns no result.
+  // Records how the call broke and closes the connection. Returns an object without a result.
   PgResult cut(Broken how);
 
   // nullptr: closed.
@@ -142,9 +145,9 @@ class PgConnection {
   bool warned_ = false;
 };
 
-// Classifies a failed open() by its message `words`, and asks the server once more. True: a server
-// refused (a password, a missing database), or was refused for its certificate. False: no server
-// answered, or one that starts or stops.
+// Finds out why open() failed, from its message `words` and by asking the server once more. True: a
+// server refused the connection (wrong password, missing database), or its certificate was refused.
+// False: no server answered, or the server is starting or stopping.
 bool is_refusal(const Address& address, std::string_view words);
 
 }  // namespace subak::postgres
