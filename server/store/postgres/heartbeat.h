@@ -1,4 +1,5 @@
-// The heartbeat of a leader: writes signs of life and checks that it still leads.
+// The heartbeat of a leader: it writes signs of life into the database, and checks that this
+// process still leads.
 #pragma once
 
 #include <atomic>
@@ -17,45 +18,45 @@
 
 namespace subak::postgres {
 
-// Keeps the latest confirmation of several threads.
-// `began_ms`: before the heartbeat was sent. It never goes back.
+// Raises `confirmed_ms` to `began_ms`, the time before a heartbeat was sent.
+// The value never goes back, also with several threads.
 void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
-// The heartbeat thread, with a connection of its own. Threads: any.
-// A database that does not answer is no news: it tries again each limits::kHeartbeatMs. Only a row
-// that names another holder ends it.
+// The heartbeat thread, with its own connection. Threads: any.
+// If the database does not answer, it tries again every limits::kHeartbeatMs. It ends only if the
+// row of the lead names another holder.
 class Heartbeat {
  public:
-  // What the thread works with. References are to the store's own members.
+  // The data for the thread. The references are to members of the store.
   struct Of {
     const Address& address;
     const Clock& clock;
-    // The name of this process, as in the row of the lead.
+    // The name of this process in the row of the lead.
     const std::string& holder;
     // The epoch of this process.
     const std::atomic<std::int64_t>& epoch;
-    // While true no heartbeat is sent, as when commits get no answer.
+    // While true, no heartbeat is sent, for example when commits get no answer.
     const std::atomic<bool>& silent;
     // When the last accepted heartbeat began, by the boot clock. note_confirmed() raises it.
     std::atomic<std::int64_t>& confirmed_ms;
-    // Called once, on this thread, when another process leads. May be empty.
+    // Called once on this thread if another process leads. May be empty.
     std::function<void(const Error&)> lost;
     // Gets the database's clock with each accepted heartbeat. May be empty.
     std::function<void(const ClockSample&)> on_time;
   };
-  // The referents of `of` outlive it.
-  // Starts the thread; the first heartbeat is sent at once.
+  // Starts the thread, which sends the first heartbeat at once.
+  // The objects that `of` refers to outlive this object.
   explicit Heartbeat(Of of);
-  // Joins. A statement under way is waited for. Not from `lost`.
+  // Joins the thread, after a statement in progress. Do not destroy this object in `lost`.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
-  // Sends `said` with the next heartbeat, which comes at once, and with later ones. Empty: the row
-  // keeps its text.
+  // Sends a heartbeat with the text `said` at once, and the text with all later heartbeats. Empty:
+  // the row's text stays unchanged.
   void tell(std::string said);
 
  private:
-  // The thread, until the destructor or a lost lead.
+  // The thread's work, until the destructor, or until another process leads.
   void run();
   // Sends one heartbeat. An error: another process leads.
   std::optional<Error> look(PgConnection& db, const std::string& said);
@@ -64,9 +65,9 @@ class Heartbeat {
   Mutex mutex_;
   CondVar wake_;
   bool stop_ SUBAK_GUARDED_BY(mutex_) = false;
-  // The next heartbeat is sent without a wait.
+  // True: the next heartbeat is sent without a wait.
   bool is_due_ SUBAK_GUARDED_BY(mutex_) = false;
-  // What tell() got last; empty: nothing.
+  // The last text of tell(); empty: there is none.
   std::string said_ SUBAK_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The write side. Others use open_postgres_store() (postgres_store.h).
+// The store's implementation for writes. Other code uses open_postgres_store() (postgres_store.h).
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,7 @@ namespace subak::postgres {
 
 class PostgresStore final : public SharedStore {
  public:
-  // `options` has a clock.
-  // It connects to nothing before open().
+  // `options.clock` must be set. The constructor does not connect.
   PostgresStore(Address address, PostgresOptions options);
   ~PostgresStore() override { give_up_lead(); }
   // Connects; call it first.
@@ -44,7 +43,7 @@ class PostgresStore final : public SharedStore {
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override;
-  // By the boot clock. Threads: any.
+  // The time is by the boot clock. Threads: any.
   std::int64_t owned_until_ms() const override { return confirmed_ms_ + limits::kLeadTrustedMs; }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   std::optional<Error> write_calibration(std::string_view bytes) override;
@@ -57,42 +56,44 @@ class PostgresStore final : public SharedStore {
   enum class Outcome : std::uint8_t {
     // The statement is durable.
     kDone,
-    // Nothing of it is there, and another attempt does not help: batch_.error says why.
+    // The statement had no effect, and another attempt does not help: batch_.error says why.
     kRefused,
-    // Nothing of it is there, and it may be sent again.
+    // The statement had no effect, and may be sent again.
     kAgain,
-    // It may be there: resolve() finds out.
+    // The statement may be durable or not: resolve() finds out.
     kUnknown,
   };
-  // Checks the settings that a durable commit needs, and with `replicated` the standbys.
+  // Checks the settings that a durable commit needs. With options_.replicated, it also checks the
+  // standbys.
   std::optional<Error> check_server();
-  // Only logs: a role that may also change or delete rows does not stop a start.
+  // Logs a warning if the role may also change or delete rows. That does not prevent a start.
   void check_role();
-  // Refuses a store with facts of a version that this program does not know. A store without tables
-  // is good.
+  // Refuses a store with facts of a version that this program does not know. Accepts a store
+  // without tables.
   std::optional<Error> check_version();
-  // Checks that the lead's epoch is not below that of the last fact; else its row was altered.
+  // Checks that the lead's epoch is not below that of the last fact. If it is, the row was altered.
   std::optional<Error> check_epoch();
-  // Looks once at the rows. True: by all looks so far, the lead is free.
+  // Looks once at the rows. True: according to all looks so far, the lead is free.
   Result<bool> look(LeadershipSeen& seen);
-  // True if this process took the lead.
+  // Tries to take the lead. True: this process took it.
   Result<bool> take(const LeadershipSeen& seen);
-  // After the lead was taken: migrates, makes the first rows, and reads the position.
+  // Migrates, makes the first rows, and reads the position. It is called after this process took
+  // the lead.
   std::optional<Error> prepare();
-  // Writes the first rows of a new store. With options_.uuid, a store that is there already is
-  // refused.
+  // Writes the first rows of a new store. With options_.uuid, it refuses a store that exists
+  // already.
   std::optional<Error> found();
   // Reads identity, version and position of the store, and checks the checkpoint's fact.
   std::optional<Error> load();
   std::optional<Error> check_rows();
 
-  // Calls attempt() until it is done or refused. After an unknown outcome it asks the database
-  // under a new epoch: resolve() says what became of `batch_.sent`.
+  // Calls attempt() until the result is kDone or kRefused. After kUnknown it raises the epoch and
+  // asks the database whether `batch_.sent` is durable (resolve()).
   template <class F>
   std::optional<Error> insist(F&& attempt);
-  // kDone: the batch is there. kAgain: it is not, and may be sent under the new epoch.
+  // kDone: the batch is durable. kAgain: it is not, and may be sent again under the new epoch.
   Outcome resolve();
-  // Sends the batch once. At kDone the position is the new one.
+  // Sends the batch once. After kDone, the position is that after the batch.
   Outcome try_commit(std::span<const Fact> facts);
   // Confirms the lead for a batch without facts.
   Outcome beat();
@@ -100,38 +101,39 @@ class PostgresStore final : public SharedStore {
   Outcome judge(const PgResult& result, std::string_view what);
   // Reads the last edit of each thing that the facts edit.
   Outcome last_edits(std::span<const Fact> facts, LastEdits& out);
-  // The outcome if another process leads: its error is final.
+  // Returns the outcome if another process leads. Its error is final.
   Outcome lost();
 
   const Clock& clock() const { return *options_.clock; }
 
   const Address address_;
   const PostgresOptions options_;
-  // Set once, before the first commit.
+  // The identity of the store, which is set once, before the first commit.
   struct Identity {
     std::string uuid;
     // The start of the checksums: the CRC32C of the uuid.
     std::uint32_t seed = 0;
   };
   Identity identity_;
-  // The epoch of this process; 0: it does not lead. A new one after each unknown outcome.
+  // The epoch of this process; 0: it does not lead. After each unknown outcome, the epoch is a new
+  // one.
   std::atomic<std::int64_t> epoch_{0};
-  // The version of the facts, as in batch_.position: for other threads.
+  // A copy of the version in batch_.position, for other threads.
   std::atomic<std::uint32_t> version_{1};
 
-  // The rest up to `checkpoints_` is used by the committing thread, but for atomics.
+  // Only the committing thread uses the members from here to `checkpoints_`, except atomics.
   PgConnection db_;
   struct CurrentBatch {
     // The position before the batch.
     Position position;
-    // The position after the batch whose outcome is unknown; nullopt: none is.
+    // The position after the batch whose outcome is unknown; nullopt: there is no such batch.
     std::optional<Position> sent;
     // The error of the last attempt.
     std::optional<Error> error;
   };
   CurrentBatch batch_;
   LeadershipWatch watch_;
-  // As took_over().
+  // The result of took_over().
   bool took_over_ = false;
   // The leader at the last look.
   struct Seen {
@@ -140,16 +142,16 @@ class PostgresStore final : public SharedStore {
   };
   Seen seen_;
   struct Trouble {
-    // Since when a commit waits for the database, monotonic; 0: none waits.
+    // Since when a commit waits for the database, monotonic; 0: no commit waits.
     std::atomic<std::int64_t> waits_since_ms{0};
-    // A commit gets no answer: the heartbeat is silent meanwhile.
+    // True: a commit gets no answer, so the heartbeat is silent meanwhile.
     std::atomic<bool> no_answer{false};
   };
   Trouble trouble_;
   // Used by the thread that writes checkpoints.
   CheckpointWriter checkpoints_;
-  // When the last confirmation of the lead began, boot clock. Only a heartbeat is a confirmation: a
-  // process that waits for silence does not see commits before it takes the lead.
+  // When the last heartbeat that confirmed the lead was begun, by the boot clock. Commits do not
+  // count: a process that waits for silence does not look at commits before it takes the lead.
   std::atomic<std::int64_t> confirmed_ms_{0};
   // nullptr: this process does not lead.
   std::unique_ptr<Heartbeat> heartbeat_;

@@ -1,6 +1,7 @@
-// Reads on a connection of their own, each of one consistent snapshot (a repeatable read). Chained
-// checksums prove facts and a checkpoint complete. Rows of the ledger and of the audit log have one
-// checksum each. That none of these rows is missing depends on the database.
+// Reads from the database, on its own connection. Each read sees one consistent snapshot (a
+// repeatable read). Chained checksums prove that no fact and no row of a checkpoint is missing.
+// Rows of the ledger and of the audit log have separate checksums. They do not prove that no such
+// row is missing.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,15 @@ namespace subak::postgres {
 
 class PostgresReader final : public StoreReader {
  public:
-  // `fact_version`: the newest that this program knows.
-  // Connects at once. `address` is copied. Errors: no server (says_away()), or a store without a
-  // uuid.
+  // Connects at once. `fact_version`: the newest that this program knows.
+  // Fails if no server answers (says_away()), or if the store has no uuid.
   static Result<std::unique_ptr<StoreReader>> open(const Address& address,
                                                    std::uint32_t fact_version);
   PostgresReader(Address address, std::uint32_t fact_version)
       : address_(std::move(address)), fact_version_(fact_version) {}
 
   // Refuses a store that was finalized to a newer version (says_newer()). The sink may have got
-  // facts when an error comes.
+  // facts before an error.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
@@ -33,31 +33,32 @@ class PostgresReader final : public StoreReader {
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
-  // Begins a snapshot, on a new connection if the last one broke, calls read() and ends it.
+  // Begins a snapshot, on a new connection if the last one broke. Then it calls read() and ends the
+  // snapshot.
   template <class T, class F>
   Result<T> in_picture(F&& read);
   // Begins the transaction. Connects again if the connection broke.
   std::optional<Error> begin();
   // Reads the uuid, from which the checksums start.
   std::optional<Error> seed();
-  // Decodes a fact, and refuses one of a newer version. `seq` 0: of a checkpoint.
+  // Decodes a fact, and refuses a fact of a newer version. `seq` 0: the fact is in a checkpoint.
   Result<Fact> fact_of(std::uint64_t seq, TimeMs time_ms, std::uint32_t kind,
                        std::string_view body);
-  // Reads the checkpoint in use into the sink. `anchor`: the checksum of the fact that it was made
-  // of.
+  // Reads the checkpoint in use into the sink. `anchor`: the checksum of the last fact of the
+  // checkpoint's state.
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
-  // Reads one part. `sum` continues over the facts of all parts.
+  // Reads one part. `sum`: the chained checksum over the facts of all parts so far.
   std::optional<Error> read_part(const PgResult& rows, std::uint64_t part, Recovered& out,
                                  std::uint32_t& sum, FactSink& sink);
-  // Calls fn(fact) for the facts after `after`, at most `most`; their checksums continue from
-  // `anchor`.
+  // Calls fn(fact) for the facts after number `after`, at most `most`. `anchor`: the checksum of
+  // fact `after`, which their checksums continue.
   std::optional<Error> each_fact(std::uint64_t after, std::uint32_t anchor, std::uint64_t most,
                                  const std::function<void(Fact)>& fn);
   // Calls fn(entry) for the rows that the query selects, in order, until it returns false.
   std::optional<Error> each_entry(const LedgerQuery& query,
                                   const std::function<bool(LedgerEntry)>& fn);
-  // Returns the last fact that was made at or before `t`; a row whose interval ends after `t` comes
-  // later.
+  // Returns the last fact that was made at or before `t`. A row whose interval ends after `t` was
+  // written by a later fact.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   const Address address_;
