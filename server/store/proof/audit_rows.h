@@ -1,4 +1,5 @@
-// The audit log in SQL: derived from the facts, one row per edit, done or refused.
+// The rows of the audit log in SQL. They are derived from the facts: one row for each edit, done or
+// refused.
 #pragma once
 
 #include <array>
@@ -12,39 +13,40 @@
 
 namespace subak {
 
-// Returns the audit row of a fact; nullopt: it was no edit. Submissions of jobs are not edits (each
-// is a fact of its own, with its actor). `thing` identifies the edited object. The caller fills in
-// seq and time, and `before` if the fact lacks it: then that is what the last edit of the thing
-// left.
-// `before` and `after` are text for people, records in the form of core/text.h. An empty `after`
+// An audit row. `thing` identifies the edited object. The caller fills in seq and time. If the fact
+// has no state before the edit, the caller sets `before` to the state after the last edit of the
+// thing.
+// `before` and `after` are texts for people: records in the form of core/text.h. An empty `after`
 // means that the object was removed, or that the row has no new state.
 struct AuditRow {
   std::string thing;
   AuditEntry entry;
 };
-// Refused edits and stops by Subak itself have a row too; a stop then has no actor.
+// Returns the audit row of a fact; nullopt: the fact is no edit. Refused edits have a row, and so
+// have jobs that Subak itself ended, without an actor. Submissions of jobs have none, since the
+// fact of each has its actor.
 std::optional<AuditRow> audit_row(const fact::Body& body);
 
-// An operator's acceptance that all facts after `until`, which a replica knew up to `known`, are
-// lost. It does not change the state, so it has no fact kind of its own. It is a CallDenied about
-// kLossSubject with the message of loss_message(); messages of refusals begin otherwise. The audit
-// log shows it with `what` kLossAccepted.
+// An operator's acceptance of data loss. All facts after `until` are lost; a replica knew the facts
+// up to `known` before. An acceptance does not change the state, so it has no kind of fact. It is
+// stored as a CallDenied about kLossSubject with the message of loss_message(). No refusal has a
+// message with that beginning. The audit log shows it with `what` kLossAccepted.
 inline constexpr std::string_view kLossSubject = "store", kLossAccepted = "loss_accepted";
 struct LossAccepted {
   std::uint64_t until = 0, known = 0;
   std::string reason;
 };
-// Returns the message, cut to the longest that is allowed.
-// At most limits::kMaxMessageBytes with the note about the cut. The numbers come first, so that
-// they always stay.
+// Returns the message for an acceptance. It is cut at limits::kMaxMessageBytes, with the note about
+// the cut.
+// The numbers come first, so they are never cut.
 std::string loss_message(const LossAccepted& loss);
-// Returns the acceptance in a fact; nullopt: the fact is not one.
+// Returns the acceptance in a fact; nullopt: the fact has none.
 std::optional<LossAccepted> loss_accepted(const fact::Body& body);
-// Returns LossAccepted::until of an acceptance's row; 0 for other rows.
+// Returns LossAccepted::until of the row of an acceptance; 0 for other rows.
 std::uint64_t loss_until(const AuditEntry& row);
 
-// Returns the checksum of a row. `seed`: start of the store's checksums. `ord`: counts the rows
-// from 1.
+// Returns the checksum of a row. `seed`: start of the store's checksums. `ord`: the number of the
+// row, from 1.
 std::uint32_t audit_sum(std::uint32_t seed, std::uint64_t ord, const AuditRow& row);
 // Returns the texts of a row, in the order of their columns.
 template <class Row>
@@ -53,22 +55,21 @@ auto audit_texts(Row& row) {
   return std::array{&e.actor,  &e.what,  &row.thing, &e.subject,   &e.reason,
                     &e.before, &e.after, &e.error,   &e.request_id};
 }
-// Sets `before` from the last edit of the same thing, if the fact lacks it.
-// Also sets `subject` if the fact lacks it. What the fact has stays.
+// Sets `before` from the last edit of the same thing, if the fact has none.
+// Also sets `subject`, if the fact has none.
 void take_before(AuditRow& row, std::string subject, std::string after);
 
-// Writes into the transaction of its connection. Threads: those of the connection.
+// Writes audit rows, in the transaction of its connection. Threads: those of the connection.
 class AuditWriter {
  public:
-  // `seed`: start of the checksums.
-  // Before the first insert(). `db` outlives the writer. False: ask db.error().
+  // Prepares the statements. Call it before the first insert(). `seed`: start of the checksums.
+  // `db` outlives the writer. False: it failed, see db.error().
   bool prepare(Connection& db, std::uint32_t seed);
-  // Writes a row. `ord`: counts the rows from 1. False: ask the connection; or the thing's last row
-  // is damaged.
-  // Number and time are those of `fact`.
+  // Writes a row, with number and time of `fact`. `ord`: the number of the row, from 1.
+  // False: it failed, see damaged() and the connection's error().
   bool insert(std::uint64_t ord, const Fact& fact, AuditRow row);
-  // Returns the row that insert() found damaged.
-  // As the number of its fact; nullopt: the last insert() found none.
+  // Returns the number of the fact whose row the last insert() found damaged.
+  // nullopt: it found none.
   std::optional<std::uint64_t> damaged() const { return damaged_; }
 
  private:
@@ -85,12 +86,12 @@ inline constexpr std::string_view kAuditColumns =
     "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
 // Reads a row; nullopt: its checksum is wrong.
 std::optional<AuditRow> read_audit_row(const Statement& query, std::uint32_t seed);
-// Of the present row, without a check.
+// Returns the column ord of the present row, without a check.
 std::uint64_t audit_ord(const Statement& query);
 
 // True if the query selects the entry.
-// Times are from_ms <= t < to_ms. A subject selects itself and, as a path, all below it ("a"
-// selects "a.b" and "a/u"). Empty filters select all.
+// It selects times from_ms <= t < to_ms. A subject selects itself and, as a path, all paths below
+// it ("a" selects "a.b" and "a/u"). Empty filters select all.
 bool wants(const AuditQuery& query, const AuditEntry& entry);
 
 }  // namespace subak

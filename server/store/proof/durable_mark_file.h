@@ -1,6 +1,6 @@
-// A small file of a replica's own: its last durable sequence in a shared database. With it the
-// replica recognizes a copy of the database that lacks this fact, also after a restart. Threads:
-// any; one writer.
+// A small file of one replica, with the last durable sequence that the replica knows in a shared
+// database. By it, also after a restart, the replica detects that the database is a copy without
+// this fact. Threads: any; one writer.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,32 @@
 
 namespace subak {
 
-// Compared with what the database has under `seq`.
+// The marked fact. The replica compares it with the database's fact `seq`.
 struct MarkedFact {
-  // The number of the fact; 0: none is known.
+  // The number of the fact; 0: no fact is known.
   std::uint64_t seq = 0;
-  // When it was made.
+  // When the fact was made.
   TimeMs time_ms = 0;
-  // By sum_of_marked().
+  // The checksum from sum_of_marked().
   std::uint32_t sum = 0;
-  // Of the facts up to this one, the last that records a data loss (LossAccepted); 0: none does.
+  // The last fact, up to this one, that records a data loss (LossAccepted); 0: there is none.
   std::uint64_t accepted = 0;
   friend bool operator==(const MarkedFact&, const MarkedFact&) = default;
 };
 
-// Returns the checksum of number, time, kind and body: another fact under the same number has
-// another one.
-// A fact that cannot be encoded has a sum by number, time and kind alone.
+// Returns the checksum of number, time, kind and body. Another fact with the same number has
+// another checksum.
+// If the fact cannot be encoded, the checksum is that of number, time and kind.
 std::uint32_t sum_of_marked(const Fact& fact);
 
-// Writes the file; durable on return. The old file is replaced as a whole, or stays. Its folder
-// must exist.
-// Errors as of write_whole_file(). Blocks for two syncs.
+// Writes the file, which is durable on return. After an error the old file stays. The folder must
+// exist.
+// Errors are those of write_whole_file(). The call blocks for two syncs.
 std::optional<Error> write_durable_mark_file(const std::string& path, const MarkedFact& known);
-// Reads the file. Without a file: no fact. An error: its checksum is wrong, or it is unreadable.
-// The text is that of text_of(), readable for people. Any other byte, also an added line, is an
-// error. An operator may remove the file: the replica then accepts what the database has.
+// Reads the file. If there is no file, the result has no fact. An error: the checksum is wrong, or
+// the file is unreadable.
+// The file is the text of text_of(), which people can read. Any other byte, also an added line, is
+// an error. An operator may remove the file. The replica then accepts the database as it is.
 Result<MarkedFact> read_durable_mark_file(const std::string& path);
 
 }  // namespace subak

@@ -1,5 +1,5 @@
-// Checks once a second that a store's files are still the ones under their names. A service without
-// commits would not notice.
+// Checks once a second that no file of a store was removed or exchanged. Without this check, a
+// service that makes no commits would not notice it.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,15 @@ namespace subak {
 
 class FileWatch {
  public:
-  // `lock` outlives it and watches already (StoreLock::watch()).
+  // `lock` outlives this object. StoreLock::watch() was called before.
   explicit FileWatch(const StoreLock& lock) : lock_(lock) {}
-  // Ends the thread and joins. Not from `lost`.
+  // Ends the thread and joins it. Do not destroy this object in `lost`.
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // Starts the thread. It calls `lost` once on the watch's thread and then ends.
-  // Call it once. Without a lost file nothing is called. A file that is away for less than a second
-  // may go unnoticed.
+  // Starts the thread. If a file is lost, the thread calls `lost` once, and ends.
+  // Call it once. The thread may miss a file that is absent for less than a second.
   void start(std::function<void(const Error&)> lost);
 
  private:

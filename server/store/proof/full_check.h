@@ -1,5 +1,5 @@
-// Reads and checks a whole store while the service runs. For a store that is too large to be
-// checked before the start.
+// Reads and checks a whole store while the service runs, if the store is too large to be checked
+// before the start.
 #pragma once
 
 #include <atomic>
@@ -11,21 +11,23 @@
 
 namespace subak {
 
-// It proves what check_content() does. It uses a connection for reading and the lowest priority.
-// Without success `sound` stays false, and readers go on without the indexes.
+// It makes the check of check_content(), with a connection for reading and the lowest priority. If
+// it does not succeed, `sound` stays false, and readers do not use the indexes.
 class FullCheck {
  public:
-  // `sound` becomes true when the whole store was proved; damage is logged with its place. Nothing
-  // is written.
+  // It sets `sound` to true when the whole store is checked and intact. It logs damage with its
+  // place, and writes nothing.
   explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
-  // Stops the check within about a millisecond of work, and joins. `sound` stays as it is.
+  // Stops the check within about a millisecond of work, and joins the thread. `sound` does not
+  // change.
   ~FullCheck();
   FullCheck(const FullCheck&) = delete;
   FullCheck& operator=(const FullCheck&) = delete;
 
-  // Starts the thread; once. `path`: the store's file. It returns at once; results are only logged.
+  // Starts the thread and returns at once. Call it once. `path`: the store's file. The results go
+  // only to the log.
   void start(const std::string& path);
-  // Waits until it is done.
+  // Waits until the check is done.
   void wait();
 
  private:

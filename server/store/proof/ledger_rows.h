@@ -1,4 +1,4 @@
-// The ledger in SQL: writing rows, reading them back, and sums by day.
+// The ledger in SQL: writes rows, reads them, and sums them by day.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace subak {
 
-// Returns the checksum of a row. `seed`: start of the store's checksums. `ord`: counts the rows
-// from 1.
+// Returns the checksum of a row. `seed`: start of the store's checksums. `ord`: the number of the
+// row, from 1.
 std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry);
 
-// Writes into the transaction of its connection.
+// Writes ledger rows, in the transaction of its connection.
 class LedgerWriter {
  public:
-  // `seed`: start of the checksums.
-  // `db` outlives the writer. False: ask db.error().
+  // Prepares the statement. `seed`: start of the checksums.
+  // `db` outlives the writer. False: it failed, see db.error().
   bool prepare(Connection& db, std::uint32_t seed);
-  // `ord`: counts the rows from 1.
-  // False: ask the connection. A number that exists is refused by the table.
+  // Writes a row. `ord`: the number of the row, from 1.
+  // False: it failed, see Connection::error(). The table refuses a number that exists.
   bool insert(std::uint64_t ord, const LedgerEntry& entry);
 
  private:
@@ -32,8 +32,8 @@ class LedgerWriter {
   std::uint32_t seed_ = 0;
 };
 
-// The column `state`: the lowest byte is the usage state; the higher bits say by which clock the
-// row ends. Older rows, without these bits, read unchanged.
+// Convert the column `state`. The lowest byte is the usage state. The higher bits name the clock
+// that gave the end of the row. In older rows these bits are 0.
 // read_stored_state() sets `state` and `clock` of the row.
 std::int64_t stored_state(const LedgerRow& row);
 void read_stored_state(std::int64_t stored, LedgerRow& row);
@@ -43,17 +43,18 @@ inline constexpr std::string_view kLedgerColumns =
     "seq, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "
     "milligpu, corrects, ord, sum";
 // Reads a row; nullopt: its checksum is wrong.
-// `query`: at a row, with kLedgerColumns first.
+// `query` must be at a row, and its first columns must be kLedgerColumns.
 std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t seed);
-// Of the present row, without a check.
+// Returns the column ord of the present row, without a check.
 std::uint64_t ledger_ord(const Statement& query);
 
 // Filters rows by the parts of a query that SQL does not handle.
 class LedgerFilter {
  public:
-  // Copies what it needs. An empty list of accounts selects all.
+  // Copies the parts of `query` that it needs. An empty list of accounts selects all.
   explicit LedgerFilter(const LedgerQuery& query);
-  // True if the interval of the row touches [from_ms, to_ms) and all ids are selected.
+  // True if the interval of the row overlaps [from_ms, to_ms), and if the query selects the row's
+  // accounts and job.
   bool wants(const LedgerRow& row) const;
 
  private:
@@ -62,10 +63,10 @@ class LedgerFilter {
   std::optional<JobId> job_;
 };
 
-// Returns the last of `facts` facts that was made at or before `t` (0: none was); their times never
-// fall. A row of the ledger whose interval ends after `t` comes later. Calls made_at(seq) for the
-// time of a fact O(log facts) times.
-// Binary search. An error of made_at() ends it.
+// Returns the number of the last fact, of the first `facts`, that was made at or before `t`; 0:
+// none was. A ledger row whose interval ends after `t` was written by a later fact.
+// The times of facts never fall, so it uses binary search. It calls made_at(seq) for the time of a
+// fact O(log facts) times. An error of made_at() ends it.
 template <class F>
 Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at) {
   std::uint64_t low = 0;           // made at or before t, or none
@@ -79,14 +80,15 @@ Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at)
   return low;
 }
 
-// Sums rows by UTC day.
-// By payer, holder, state and product. Amounts are exact; a row over midnight counts in both days.
+// Sums rows by UTC day, payer, holder, state and product.
+// Amounts are exact. A row over midnight counts in both days, each with its part.
 class DailySums {
  public:
   // Parts of rows outside [from_ms, to_ms) do not count.
   DailySums(TimeMs from_ms, TimeMs to_ms) : from_ms_(from_ms), to_ms_(to_ms) {}
   void add(const LedgerRow& row);
-  // Returns the sums by day and then by key, and empties this. `rows` counts a row once per day.
+  // Returns the sums, sorted by day and then by key, and empties this object. `rows` counts a row
+  // once for each of its days.
   std::vector<DailyUsage> take();
 
  private:

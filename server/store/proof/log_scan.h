@@ -1,7 +1,7 @@
-// Checks SQLite's write-ahead log before SQLite opens it. SQLite silently ends a log at its first
-// bad frame. That is right after a torn write of the last transaction, and loses acknowledged facts
-// otherwise. Each commit is synced before the next one is written. So intact frames of a later
-// transaction behind a break show that the break is damage.
+// Checks SQLite's write-ahead log before SQLite opens it. SQLite ignores, without a message, all of
+// a log after its first bad frame. That is right after a torn write of the last transaction.
+// Otherwise it loses acknowledged facts. Each commit is synced before the next one is written. So a
+// bad frame is damage if intact frames of a later transaction follow it.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace subak {
 
-// Checks the log of the store `path` ("PATH-wal"). A missing or empty log is good. Refused are
-//  - a break with frames of a later transaction behind it;
+// Checks the log of the store `path` ("PATH-wal"). It accepts a missing or empty log. It refuses
+//  - a bad frame with intact frames of a later transaction behind it;
 //  - a damaged header before frames that the store lacks;
 //  - a log whose store is empty.
-// The error names the frame and its place in the file. Frames of an earlier use of the log behind
-// its end do not count. No process may have the store open.
-// Source of the format: https://www.sqlite.org/fileformat.html, 4. It changes nothing. Time: one
-// reading of the log.
+// The error names the frame and its place in the file. Behind the end of the log, frames of an
+// earlier use may remain; they do not count. No process may have the store open.
+// Source of the format: https://www.sqlite.org/fileformat.html, 4. The check changes no file. Time:
+// one reading of the log.
 std::optional<Error> check_log(const std::string& path);
 
 }  // namespace subak

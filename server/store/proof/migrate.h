@@ -1,4 +1,5 @@
-// Forward-only migrations of the store's tables, each once, in order, in its own transaction.
+// Migrations of the store's tables. Each runs once, in order, in its own transaction. None can be
+// undone.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace subak {
 
 // One migration.
 struct Migration {
-  // "0001_facts". The number is the version, from 1 without a gap.
+  // Such as "0001_facts". The number is the version, from 1 without a gap.
   std::string_view name;
-  // The statements, as one text. A digest of it is stored.
+  // The statements, as one text. The store has a digest of this text.
   std::string_view sql;
 };
 
@@ -25,26 +26,26 @@ struct Migration {
 // Number i + 1 at index i.
 const std::vector<Migration>& sqlite_migrations();
 
-// Refuses the migration applied as number `version`, after `done` others, unless it is the next of
-// `all`, unchanged.
-// `checksum`: sha256_hex() of its text. kPrecondition, field "store.migrations".
+// Checks a migration that a store has applied as number `version`, after `done` others. It must be
+// the next of `all`, with the same text.
+// `checksum`: sha256_hex() of its text. A refusal is kPrecondition, field "store.migrations".
 std::optional<Error> check_next(std::int64_t version, std::string_view name,
                                 std::string_view checksum, std::size_t done,
                                 const std::vector<Migration>& all);
-// Returns how many migrations the store has. Refuses a store with a migration that `all` lacks (a
-// newer program wrote it), or whose text differs.
-// A table of migrations with a damaged row, or without rows in a store with facts, is damage.
+// Returns how many migrations the store has. Refuses a store that has a migration which `all`
+// lacks, since a newer program wrote it. Also refuses a migration with a different text.
+// A damaged row in the table of migrations is damage. So is an empty table in a store with facts.
 Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& all);
-// As check_applied(), then applies the missing ones. Returns how many were applied.
-// After an error the migrations before it stay applied, and the failed one left no trace. It does
+// As check_applied(), then applies the missing migrations. Returns how many it applied.
+// If a migration fails, the ones before it stay applied, and the failed one has no effect. It does
 // not compare fact versions.
 Result<int> migrate(Connection& db, const std::vector<Migration>& all);
 
-// Return lower-case hexadecimal: of the bytes, and of the text's SHA-256.
+// Return lower-case hexadecimal digits: of the bytes, and of the SHA-256 of the text.
 std::string hex(std::string_view bytes);
 std::string sha256_hex(std::string_view text);
-// Returns 32 hexadecimal digits, unique.
-// From OpenSSL's generator. Not in the form of RFC 4122.
+// Returns 32 random hexadecimal digits, as a unique id.
+// They are from OpenSSL's generator, and not in the form of RFC 4122.
 std::string random_uuid();
 
 }  // namespace subak

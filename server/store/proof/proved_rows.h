@@ -1,8 +1,8 @@
-// Reads rows with proof: each has its checksum, and none is missing. The reader holds a transaction
-// (ReadTransaction), so that the head belongs to the rows. Private to server/store.
-// All four readers work alike. find() comes first, and its error is that of the statement or of the
-// head. Then next() returns the rows. `db` outlives the reader. Damage is a says_damage() error
-// that names table and row.
+// Reads rows and checks that each has its checksum and that none is missing. The caller must hold a
+// ReadTransaction, so that head and rows are of the same commit. Private to server/store.
+// All four readers have the same use. Call find() first, then next() for each row. An error of
+// find() is that of the statement or of the head. `db` outlives the reader. Damage is a
+// says_damage() error that names table and row.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,15 @@ namespace subak {
 // One consistent snapshot for several statements.
 class ReadTransaction {
  public:
-  // Deferred: the snapshot is that of the first read. Only one at a time per connection.
+  // The snapshot is that of the first read (a deferred transaction). A connection may have only one
+  // at a time.
   explicit ReadTransaction(Connection& db) : db_(db), ok_(db.exec("BEGIN")) {}
   ~ReadTransaction() {
     if (ok_) db_.exec("COMMIT");
   }
   ReadTransaction(const ReadTransaction&) = delete;
   ReadTransaction& operator=(const ReadTransaction&) = delete;
-  // False: ask the connection; the reads would not be of one snapshot.
+  // False: BEGIN failed, see Connection::error(). The reads would then not be of one snapshot.
   bool ok() const { return ok_; }
 
  private:
@@ -34,16 +35,17 @@ class ReadTransaction {
   bool ok_;
 };
 
-// Facts in order. After next() returned false, error() tells whether that was the end.
+// Reads facts in order. When next() has returned false, error() says whether that was the end.
 class FactRows {
  public:
   FactRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
-  // Finds the facts after `after`, at most `most`. Their checksums continue from `anchor`; without
-  // it, from the row of `after`.
-  // `anchor`: of CheckpointMark. `most` cut short, the end is not compared with the head.
+  // Finds the facts after number `after`, at most `most`. Their checksums continue from `anchor`.
+  // Without `anchor`, they continue from the row of `after`.
+  // `anchor`: CheckpointMark::anchor. If there are more than `most` facts, the end is not compared
+  // with the head.
   std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
                             std::uint64_t most);
-  // True: row() is the next fact. False: the end, or error().
+  // True: row() is the next fact. False: there is no further fact, or error() is set.
   bool next();
   const std::optional<Error>& error() const { return error_; }
   // Columns of the present row, valid until next().
@@ -55,25 +57,26 @@ class FactRows {
   std::uint32_t sum() const { return sum_; }
 
  private:
-  // Notes the error. Always false.
+  // Stores the error. Always returns false.
   bool fail(Error error);
-  // Compares with the head, once. Always false: there is no further row.
+  // Compares the end with the head, once. Always returns false, since there is no further row.
   bool at_end();
 
   Connection& db_;
   std::uint32_t seed_;
   Head head_;
   Statement rows_;
-  // The last fact read, and the rows that may still be read.
+  // `last_`: the last fact read. `left_`: how many rows may still be read.
   std::uint64_t last_ = 0, left_ = 0;
   std::uint32_t sum_ = 0;
-  // The end was compared with the head.
+  // True: the end was compared with the head.
   bool ended_ = false;
   std::optional<Error> error_;
 };
 
-// All rows of the ledger after `after`, in order.
-// `ord` of the rows must rise by one, up to the head's count. So a row that was removed is noticed.
+// Reads all rows of the ledger after `after`, in order.
+// The column ord must rise by one from row to row, up to the head's count. So a removed row is
+// detected.
 class LedgerRows {
  public:
   LedgerRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
@@ -94,8 +97,8 @@ class LedgerRows {
   std::optional<Error> error_;
 };
 
-// All rows of the audit log below `before`, newest first.
-// `ord` of the rows must fall by one, down to 1.
+// Reads all rows of the audit log below `before`, newest first.
+// The column ord must fall by one from row to row, down to 1.
 class AuditRows {
  public:
   AuditRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
@@ -115,9 +118,9 @@ class AuditRows {
   std::optional<Error> error_;
 };
 
-// The rows of the checkpoint in use, in order.
-// A wrong, missing or extra row is damage of the checkpoint alone: the facts can replace it
-// (damaged_checkpoint()). With mark.seq 0 there are no rows.
+// Reads the rows of the checkpoint in use, in order.
+// A wrong, missing or extra row is damage of only the checkpoint, which can be rebuilt from the
+// facts (damaged_checkpoint()). If mark.seq is 0, there are no rows.
 class CheckpointRows {
  public:
   CheckpointRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
@@ -135,7 +138,7 @@ class CheckpointRows {
   std::uint32_t seed_;
   CheckpointMark mark_;
   Statement rows_;
-  // Rows read, and the chained checksum of the last one.
+  // `ord_`: the number of rows read. `sum_`: the chained checksum of the last row.
   std::uint64_t ord_ = 0;
   std::uint32_t sum_ = 0;
   std::optional<Error> error_;

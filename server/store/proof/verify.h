@@ -1,4 +1,5 @@
-// Reads and proves a whole store, before a backup is announced and before one is put in place.
+// Reads and checks a whole store, before a backup is reported as good, and before a backup is
+// restored.
 #pragma once
 
 #include <array>
@@ -10,13 +11,13 @@
 
 namespace subak {
 
-// The state as of a fact, by Engine::digest().
-// Two engines with equal marks have equal state, as far as the digest tells.
+// Identifies the state after a fact, by Engine::digest().
+// If two engines have equal marks, their states are equal, as far as the digest covers them.
 struct StateMark {
   std::uint64_t seq = 0;
   std::array<std::uint64_t, 2> digest{};
 };
-// Returns 32 hexadecimal digits.
+// Returns the digest as 32 hexadecimal digits.
 std::string digest_text(const std::array<std::uint64_t, 2>& digest);
 
 // The result of a verification.
@@ -30,19 +31,19 @@ struct StoreReport {
 };
 
 // Refuses a store unless
-//  - it is one, of a version that this program knows, and SQLite finds it intact;
-//  - the facts are those that note_history() noted, if it did;
-//  - their replay from the first on gives the state `live`, if that is given, where it is due;
-//  - and at the end the same state as a start, which reads the checkpoint and later facts;
-//  - the ledger's rows are those of the facts.
-// No process may write to it meanwhile. Cost: three readings of all facts.
-// `live`: a mark of the running service; its fact must be in the store. The store is opened for
-// reading. A wrong digest is kPrecondition; it does not count as says_damage().
+//  - the file is a store of a version that this program knows, and SQLite finds it intact;
+//  - the facts are those of the history that note_history() wrote, if there is one;
+//  - a replay of all facts gives the state `live` at its fact, if `live` is given;
+//  - the replay ends with the same state as a start, which reads the checkpoint and later facts;
+//  - the ledger's rows are those that the facts give.
+// No process may write to the store meanwhile. Cost: three readings of all facts.
+// `live`: a mark of the running service; its fact must be in the store. The function opens the
+// store for reading. A wrong digest is kPrecondition, but not says_damage().
 Result<StoreReport> verify_store(const std::string& path, const std::optional<StateMark>& live);
 
-// Writes the report's history into the store (table meta), so that later damage is detected that
-// leaves the file readable. It stays valid while facts are added.
-// `report`: of verify_store() for the same file, before anything was added.
+// Writes the report's history into the store (table meta). By it, later damage is detected even if
+// the file stays readable. The history stays valid when facts are added.
+// `report`: the result of verify_store() for the same file, before facts were added.
 std::optional<Error> note_history(const std::string& path, const StoreReport& report);
 
 }  // namespace subak
