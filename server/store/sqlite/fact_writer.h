@@ -1,5 +1,5 @@
-// Writes one batch of facts into an open transaction of a SQLite store: the facts, their rows of
-// ledger and audit, and the head. Private to the store.
+// Writes one batch of facts into an open transaction of a SQLite store. It writes the facts, their
+// rows in ledger and audit log, and the head. Private to the store.
 //
 // Threads: that of the commits. It uses the store's connection while its transaction is open.
 #pragma once
@@ -17,29 +17,31 @@
 
 namespace subak {
 
-// It checks nothing of the order: the store gives facts in order, without a gap.
+// It does not check the order: the store must give the facts in order, without a gap.
 class FactWriter {
  public:
-  // `seed`: start of the checksums. False: the database's error.
-  // Once, before the first batch. `db` outlives the writer.
+  // Prepares the statements. Call it once, before the first batch. `seed`: start of the checksums.
+  // `db` outlives the writer. False: it failed, see db.error().
   bool prepare(Connection& db, std::uint32_t seed);
-  // Begins a batch: forgets why the last one was refused.
+  // Begins a batch, and clears refused().
   void begin() { refused_.reset(); }
-  // Adds the fact and its row of ledger or audit. `head` and `version` are the store's up to here,
-  // and on return those after the fact. `known_version`: the newest that this program knows. False:
-  // refused(), else the database's error. A kind, field or value of a newer version than the
-  // store's is refused: the previous program may open this store next.
-  // A Finalized fact raises `version`, up to known_version. After false the transaction must be
-  // rolled back, and `head` and `version` are not to be used.
+  // Adds the fact, and its row in ledger or audit log. `head` and `version` are the store's before
+  // the fact, and on return those after it. `known_version`: the newest fact version that this
+  // program knows.
+  // It refuses a kind, field or value of a newer version than the store's, since the previous
+  // program may open this store next. A Finalized fact raises `version`, up to known_version.
+  // False: it failed, see refused() or the database's error. Then roll back the transaction, and do
+  // not use `head` and `version`.
   bool insert(const Fact& fact, std::uint32_t known_version, Head& head, std::uint32_t& version);
   // Replaces the row of the head.
-  // False: the database's error.
+  // False: it failed, see the database's error.
   bool write(const Head& head) { return head_.write(head); }
   // Sets why the batch is refused.
   void refuse(Error error) { refused_ = std::move(error); }
-  // Why the batch since begin() is refused; nullopt: it is not.
+  // Returns why the batch since begin() is refused; nullopt: it is not refused.
   const std::optional<Error>& refused() const { return refused_; }
-  // The row of the audit log that is not what was written, if that made insert() fail.
+  // Returns the fact of an audit row that was altered after it was written, if insert() failed
+  // because of it.
   std::optional<std::uint64_t> damaged_audit() const { return audit_.damaged(); }
 
  private:
