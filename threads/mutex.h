@@ -1,8 +1,9 @@
-// A mutex whose use the compiler checks. Each member that a mutex protects names it with
-// SUBAK_GUARDED_BY, and each function that needs it held with SUBAK_REQUIRES. Clang then refuses
-// code that touches such a member without the lock (`make lint`). GCC ignores the names.
+// A mutex whose use the compiler checks. A member names the mutex that protects it with
+// SUBAK_GUARDED_BY. A function names the mutex that its caller must hold with SUBAK_REQUIRES. Clang
+// then refuses code that uses such a member without the lock (`make lint`). GCC ignores these
+// annotations.
 //
-// The mutex of the standard library carries no such names (docs/design/0087).
+// The mutex of the standard library has no such annotations (docs/design/0087).
 // Source: https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
 // Threads: any.
 #pragma once
@@ -21,9 +22,10 @@
 #define SUBAK_GUARDED_BY(mutex) SUBAK_THREAD_ATTRIBUTE(guarded_by(mutex))
 // A function, or a lambda, that may only be called while this mutex is held.
 #define SUBAK_REQUIRES(mutex) SUBAK_THREAD_ATTRIBUTE(requires_capability(mutex))
-// A function that must not be called while this mutex is held, as it locks it itself.
+// A function that must not be called while this mutex is held, because the function locks the
+// mutex.
 #define SUBAK_EXCLUDES(mutex) SUBAK_THREAD_ATTRIBUTE(locks_excluded(mutex))
-// A function that the analysis skips. Say at the place why it is right.
+// A function that the analysis skips. A comment at the function must say why it is right.
 #define SUBAK_NOT_ANALYSED SUBAK_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace subak {
@@ -31,9 +33,10 @@ namespace subak {
 // A mutex. Lock it with a MutexLock.
 class SUBAK_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
-  // Waits until no other thread holds it. Not recursive: a thread that holds it must not call this.
+  // Waits until no thread holds the mutex, then holds it. A thread that holds the mutex must not
+  // call this.
   void lock() SUBAK_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
-  // The calling thread must hold it.
+  // Releases the mutex, which the calling thread must hold.
   void unlock() SUBAK_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
 
  private:
@@ -41,7 +44,7 @@ class SUBAK_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-// Holds a mutex from its construction to its destruction. unlock() and lock() interrupt that.
+// Holds a mutex from its construction to its destruction, except between unlock() and lock().
 class SUBAK_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   // Locks the mutex, which must outlive this object.
@@ -51,8 +54,8 @@ class SUBAK_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
-  // Releases the mutex before the end of the block. It must be held; else std::system_error is
-  // thrown.
+  // Releases the mutex before the end of the block. Throws std::system_error if the mutex is not
+  // held.
   void unlock() SUBAK_THREAD_ATTRIBUTE(release_capability()) { lock_.unlock(); }
   // Takes the mutex again after unlock().
   void lock() SUBAK_THREAD_ATTRIBUTE(acquire_capability()) { lock_.lock(); }
@@ -71,18 +74,19 @@ class CondVar {
   void wait(MutexLock& lock, Ready ready) SUBAK_NOT_ANALYSED {
     wake_.wait(lock.lock_, ready);
   }
-  // Waits until `ready()` is true or this time is over. Returns ready().
+  // Waits until `ready()` is true, but at most for `most`. Returns ready().
   template <class Rep, class Period, class Ready>
   bool wait_for(MutexLock& lock, std::chrono::duration<Rep, Period> most,
                 Ready ready) SUBAK_NOT_ANALYSED {
     return wake_.wait_for(lock.lock_, most, ready);
   }
-  // Waits until a notification or until this time is over, or for no reason: look at the condition.
+  // Waits until a notification, but at most for `most`. It may also return for no reason, so check
+  // the condition after it.
   template <class Rep, class Period>
   void wait_for(MutexLock& lock, std::chrono::duration<Rep, Period> most) {
     wake_.wait_for(lock.lock_, most);
   }
-  // Wakes one waiting thread, if there is one. The mutex need not be held.
+  // Wakes one waiting thread, if there is one. The caller need not hold the mutex.
   void notify_one() { wake_.notify_one(); }
   // Wakes all waiting threads.
   void notify_all() { wake_.notify_all(); }

@@ -1,6 +1,6 @@
-// Reads a YAML file that people write, completely or not at all. yaml-cpp alone reads the first
-// document and ignores others, takes one of two equal keys, and stops at a control character. The
-// caller interprets keys and refuses unknown ones. Threads: pure functions.
+// Reads a YAML file that people write, and refuses a file that yaml-cpp would read only in part.
+// yaml-cpp reads only the first document, takes one of two equal keys, and stops at a control
+// character. The caller interprets keys and refuses unknown ones. Threads: pure functions.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -19,14 +19,14 @@ struct YamlMistake {
 
 // A document, or its first mistake.
 struct YamlDocument {
-  // Null if the text is empty; every key is a text and unique in its map.
+  // Null if the text is empty. Every key is a text and occurs once in its map.
   YAML::Node root;
-  // The first mistake; then `root` is null.
+  // The first mistake. If it is set, `root` is null.
   std::optional<YamlMistake> mistake{};
 };
 
-// Reads a text of any size; code that reads the file applies limits::kMaxWrittenFileBytes. It
-// reports the first mistake:
+// Reads a text of any size; the code that reads the file limits it to limits::kMaxWrittenFileBytes.
+// These are mistakes, of which it reports the first:
 // - bytes that are not UTF-8,
 // - a control character,
 // - text that is not YAML,

@@ -7,10 +7,9 @@
 
 namespace subak {
 
-// Returns the whole file. An error names `field` and the path: the file is unreadable, is a folder,
-// or is longer than limits::kMaxWrittenFileBytes. No more than that is read.
-// kNotFound: it cannot be opened or read. kInvalid: it has more than limits::kMaxWrittenFileBytes.
-// Both have `field` and the path.
+// Returns the content of the file. It reads at most limits::kMaxWrittenFileBytes.
+// kNotFound: the file cannot be opened or read, or is a folder. kInvalid: the file is longer than
+// that. Errors have `field` and the path.
 Result<std::string> read_written_file(const std::string& path, const std::string& field);
 
 }  // namespace subak
