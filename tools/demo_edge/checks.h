@@ -1,5 +1,5 @@
-// The checks at the end of the demo. They compare with the edge's own records, never with earlier
-// answers of the service.
+// The checks at the end of the demo. They compare the service's answers with the edge's own
+// records, never with earlier answers of the service.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace subak::demo {
 
 // One check with its result.
-// A failed check fails the demo. `found` is what the table shows.
+// If a check fails, the demo fails. The table shows `found`.
 struct Check {
   // What is checked, in a few words.
   std::string what;
@@ -23,7 +23,7 @@ struct Check {
 using Checks = std::vector<Check>;
 
 // The demo's own records.
-// A snapshot, taken once all pods have ended.
+// They are a snapshot, taken once all pods have ended.
 struct Story {
   // The fleet, as reported with each list.
   std::vector<v1::NodeSpec> nodes;
@@ -35,64 +35,64 @@ struct Story {
   Edge::Counts counts;
   // Job ids; empty: there is none.
   std::string rack_job, cancelled_job;
-  // Faults of edge and load: each fails the demo.
+  // Faults that edge and load found. If there is one, the demo fails.
   std::vector<std::string> complaints;
 
-  // Returns the plan by job id; null for pods of the webhook.
+  // Returns the plan of the pod's job; nullptr for pods that came through the webhook.
   const JobPlan* plan_of(const Pod& pod) const;
-  // As an index in teams(), for pods of the webhook by their namespace; 0 if
-  // no team has it.
+  // Returns the pod's team, as an index in teams(). For pods that came through the webhook, the
+  // namespace names the team. 0 if no team matches.
   std::size_t team_of(const Pod& pod) const;
-  // Of an API job that of its plan.
+  // Returns the resource request of the pod. For an API job, it is that of the plan.
   const v1::PodShape& shape_of(const Pod& pod) const;
   // Call it once after `jobs` is complete, before plan_of(), team_of() and shape_of().
   void index();
 
  private:
-  // By job id: the index in `jobs`.
+  // By job id: the job's index in `jobs`.
   std::map<std::string, std::size_t> by_id_;
 };
 
-// sweep.cc: replays the edge's history, one opening and one end at a time.
-// Checks at each instant that no GPU is used twice, and that no node, slice or limit of a team is
-// exceeded. It also checks that the rack job
-// is inside one clique, and that each whole-GPU pod has as many GPUs as it asked for.
+// sweep.cc: replays the edge's history, one opened gate and one ended pod at a time.
+// At each instant, it checks that no GPU is used twice, and that no node, slice or limit of a team
+// is exceeded. It also checks that the rack job is inside one clique. Each whole-GPU pod must have
+// as many GPUs as it asked for.
 void check_placement(const Story& story, Checks& out);
 
 // Figures from the service's ledger.
 // `drift` and `residual`: "0", an amount in mGPU-ms, or the error of the call.
 struct Books {
-  // Attempts with a charge.
+  // The number of attempts with a charge.
   std::int64_t charged_pods = 0;
-  // What the ledger charges for them, in milli-GPU x ms.
+  // The ledger's charge for them, in milli-GPU x ms.
   std::int64_t used_milligpu_ms = 0;
   std::string drift, residual;
 };
-// checks.cc: reads them from the service.
+// checks.cc: reads these figures from the service.
 // It compares counts, ended jobs and charges with the edge's records, to the millisecond. Then it
-// lets the service verify its ledger. A call that fails leaves its figures empty, which fails the
-// checks.
+// makes the service verify its ledger. If a call fails, its figures stay empty, so the checks fail.
 Books check_books(const Story& story, Door& door, Checks& out);
 
 // shares.cc
-// One per team. The parts are from 0 to 1.
+// The usage of one team. The parts are from 0 to 1.
 struct ShareLine {
-  // Index in teams().
+  // The team's index in teams().
   std::size_t team = 0;
-  // Parts of all usage while every team had work waiting.
+  // The team's part of all usage, in the time in which every team had a waiting job: `entitled` by
+  // the shares, `received` in fact.
   double entitled = 0, received = 0;
-  // Time in which each team had an ordinary job waiting, in seconds.
-  // The length of that time.
+  // The length of that time in seconds. Only ordinary jobs count for it.
   double window_s = 0;
-  // Of all pods of the team, at any time.
+  // The GPU-hours of all pods of the team, at any time.
   double gpu_hours = 0;
-  // Jobs that the team submitted by gRPC.
+  // The number of jobs that the team submitted by gRPC.
   int jobs = 0;
 };
-// Entitled parts are max-min fair by the teams' shares, with no team above its limit.
+// Returns one line for each team. The entitled parts are max-min fair by the teams' shares, and no
+// team is above its limit.
 std::vector<ShareLine> share_lines(const Story& story);
-// `stalled_ms`: how long the machine stood still; after a stall the shares are not judged.
-// Holds if each team is within 10 points of its part.
+// Checks that each team received its part, with a tolerance of 10 points.
+// `stalled_ms`: how long the machine stood still. After a stall, it does not check the parts.
 void check_shares(const std::vector<ShareLine>& lines, std::int64_t stalled_ms, Checks& out);
 
 }  // namespace subak::demo

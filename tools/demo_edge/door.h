@@ -1,7 +1,7 @@
-// The present address of the service. A thread that calls the service waits here while it is down,
+// The present address of the service. While the service is down, a thread that calls it waits here,
 // and repeats a lost call.
 // The demo kills and restarts the service. The ports then change, and a caller must not use the old
-// ones.
+// ports.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -20,39 +20,42 @@
 
 namespace subak::demo {
 
-// Since 1970, by the system clock.
+// Returns the time in ms since 1970, by the system clock.
 std::int64_t wall_ms();
-// CLOCK_BOOTTIME: it goes on while the machine sleeps.
-// In ms. It is never set.
+// Returns the time of CLOCK_BOOTTIME in ms. This clock goes on while the machine sleeps, and is
+// never set.
 std::int64_t boot_ms();
 
-// Threads: any.
+// The address, for all callers. Threads: any.
 class Door {
  public:
-  // Valid as long as a caller holds it; its service may be gone.
+  // A connection to the service. It is valid as long as a caller holds it, but the service may have
+  // ended.
   struct Link {
     // Where the service listens.
     Ports ports;
-    // To the gRPC port.
+    // The channel to the gRPC port.
     std::shared_ptr<grpc::Channel> channel;
   };
-  // Wakes all callers that wait. It opens a plaintext channel lazily, so no error comes from here.
+  // Sets the ports, and wakes all callers that wait. The plaintext channel connects at the first
+  // call, so open() never fails.
   void open(const Ports& ports);
-  // Callers of wait() wait from now on; calls under way go on.
+  // From now on, wait() blocks. Calls in progress go on.
   void close();
-  // Closes for good: wait() returns at once from now on.
+  // Closes for good. From now on, wait() returns at once.
   void shut();
-  // Waits until it is open; nothing once it is shut.
+  // Waits until open() is called, and returns the connection. Returns nothing after shut().
   std::optional<Link> wait();
 
-  // Makes one gRPC call, repeated while the service is away. `fn(stub, context)` makes it.
-  // `fn` takes a Service::Stub& and a grpc::ClientContext*, and must be repeatable. It gets new
-  // ones each time, with a deadline of 20 s. Repeated are UNAVAILABLE, CANCELLED,
-  // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNKNOWN and INTERNAL, up to 200 times and 50 ms apart.
-  // CANCELLED without a call: shut() was called.
+  // Makes one gRPC call by `fn(stub, context)`, and repeats it while the service is down.
+  // `fn` takes a Service::Stub& and a grpc::ClientContext*, both new for each attempt, with a
+  // deadline of 20 s. A repetition must do no harm.
+  // It repeats after UNAVAILABLE, CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNKNOWN and
+  // INTERNAL, with pauses of 50 ms, and makes at most 200 attempts. After shut() it returns
+  // CANCELLED without a call.
   template <class Service, class Call>
   grpc::Status call(Call fn);
-  // Of all calls so far.
+  // Returns the number of repetitions of all calls so far.
   int repeats() const { return repeats_; }
 
  private:
@@ -62,7 +65,7 @@ class Door {
   std::condition_variable changed_;
   // nullopt: the service is down.
   std::optional<Link> link_;
-  // shut() was called.
+  // True: shut() was called.
   bool shut_ = false;
   std::atomic<int> repeats_{0};
 };

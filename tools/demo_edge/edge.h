@@ -1,8 +1,9 @@
-// The demo's cluster: a Kubernetes watch and a launcher in one. It stores pods, opens gates by
-// effects, binds, runs and ends pods, and reports all of it with exact times. Unacknowledged
-// reports are kept and sent again.
+// The demo's cluster, which is a Kubernetes watch and a launcher in one. It stores pods, and opens
+// their gates by effects. It binds, runs and ends pods, and reports each step with its exact time.
+// It sends unacknowledged reports again.
 //
-// Threads: any may call; it runs three of its own between start() and stop().
+// Threads: any may call the methods. Between start() and stop(), the edge has three threads of its
+// own.
 #pragma once
 
 #include <condition_variable>
@@ -20,33 +21,34 @@
 
 namespace subak::demo {
 
-// One pod, or one attempt of a rank of an API job. `order` counts all events at the edge, so that
-// "before" is exact even within a millisecond.
-// Times are wall clock in ms.
+// One pod, or one attempt of a rank of an API job.
+// Times are by the wall clock, in ms.
 struct Pod {
-  // Its uid; of an API job "JOB/RANK/ATTEMPT".
+  // The pod's uid. For an API job: "JOB/RANK/ATTEMPT".
   std::string key;
-  // As a watch sends it. The uid is empty for API jobs.
+  // The pod as a watch sends it. The uid is empty for API jobs.
   v1::PodRecord record;
-  // The job id of its effect; empty while gated.
+  // The job id in the effect on this pod; empty while the pod is gated.
   std::string job;
-  // Of the job, by its effect; 0 while gated.
+  // The attempt of the job in that effect; 0 while the pod is gated.
   int attempt = 0;
-  // Node, GPUs and rank, by its effect.
+  // Node, GPUs and rank in that effect.
   v1::EffectPod place;
-  // When its gate opened, it was bound, ran and ended; 0: not yet.
+  // When its gate was opened, when it was bound, when it began to run, and when it ended; 0: not
+  // yet.
   std::int64_t opened_ms = 0, bound_ms = 0, running_ms = 0, ended_ms = 0;
-  // Numbers of these two events among all events at the edge; 0: not yet.
+  // The numbers of the opening and the end among all events at the edge; 0: not yet. They give the
+  // order even within a millisecond.
   std::uint64_t opened_order = 0, ended_order = 0;
-  // Of an API job, by boot_ms(); 0: the hold has no end.
+  // Of an API job: the end of the hold, by boot_ms(); 0: the hold has no end.
   std::int64_t hold_end_ms = 0;
   // Of an API job: its binding was acknowledged.
   bool started = false;
-  // It has begun to run. It stays true after the end.
+  // True: the pod has begun to run. It stays true after the end.
   bool running = false;
-  // The service has acknowledged the end, or the refusal of a repeated report of it.
+  // True: the service has acknowledged the end, or has refused a repeated report of the end.
   bool end_acknowledged = false;
-  // Why it ended.
+  // Why the pod ended.
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
   // True for a pod of an API job.
   bool from_api() const { return record.uid().empty(); }
@@ -54,8 +56,8 @@ struct Pod {
   bool live() const { return ended_ms == 0; }
 };
 
-// The run time of a pod without a time limit: at least `shortest_ms`, and by its job's name up to
-// `spread_ms` longer.
+// The run time of a pod without a time limit. It is at least `shortest_ms`, and up to `spread_ms`
+// longer, depending on the name of the pod's job.
 struct Pace {
   std::int64_t shortest_ms = 1000;
   std::int64_t spread_ms = 3500;
@@ -63,7 +65,7 @@ struct Pace {
 
 class Edge {
  public:
-  // Since the start. A pod counts once, however often its effect comes.
+  // Counts since the start. A pod counts once, however often its effect arrives.
   struct Counts {
     // Pods stored with Subak's gate.
     int gated = 0;
@@ -73,108 +75,114 @@ class Edge {
     int bound = 0, ended = 0;
     // Pods that ended by an effect.
     int evicted = 0;
-    // Effects received. effects_again changed nothing: they came at least once before.
+    // The number of effects received. `effects_again` counts those that arrived before and changed
+    // nothing.
     int effects = 0, effects_again = 0;
     // Lists that the service has acknowledged.
     int lists = 0;
-    // What the placed pods hold now.
+    // The amount that the placed pods hold now.
     std::int64_t live_milligpu = 0;
-    // How long this machine stopped the edge's clock.
+    // How long the edge's timer stood still because the machine stalled.
     std::int64_t stalled_ms = 0;
   };
 
-  // The address outlives the edge. `nodes`: reported with each list, all ready.
+  // `door` outlives the edge. `nodes`: the nodes that each list reports, all ready.
   Edge(Door& door, std::vector<v1::NodeSpec> nodes, Pace pace = {})
       : door_(door), nodes_(std::move(nodes)), pace_(pace) {}
-  // Call shut() of the address before: the threads may wait there.
+  // Call shut() of `door` before, since the threads may wait there.
   ~Edge() { stop(); }
-  // Call once. The service may still be away: the threads then wait for it.
+  // Starts the threads. Call it once. If the service is not up yet, the threads wait for it.
   void start();
-  // Joins. Reports that wait in the outbox are written first if the stream holds.
+  // Joins the threads. If the stream does not break, it first writes the reports in the outbox.
   void stop();
 
   // Stores a created pod.
-  // A record with the uid of an earlier one replaces it, and counts again.
+  // A record with the uid of an earlier one replaces the earlier one, and counts again.
   void store(const v1::PodRecord& record);
   // Sets how long the pods of this job run, instead of a few seconds.
-  // In ms, from its running on. It does not change pods that run already.
+  // `ms`: the time from the beginning of the run. It does not change pods that run already.
   void set_duration(const std::string& job, std::int64_t ms);
-  // Sets the time limit of this API job; a pod has its own. Pods run for a part of it, by their
-  // job's name.
-  // `ms`: the limit. They run for 60 to 90 percent of it.
+  // Sets the time limit of this API job. Pods that are not of the API have their own limit.
+  // `ms`: the limit. The pods run for 60 to 90 percent of it, depending on the job's name.
   void set_limit(const std::string& job, std::int64_t ms);
-  // Waits until the service has acknowledged this many complete lists.
-  // False: it took longer than `timeout_ms`. Lists count from the edge's start.
+  // Waits until the service has acknowledged this many complete lists since the edge's start.
+  // False: that took longer than `timeout_ms`.
   bool wait_lists(int lists, std::int64_t timeout_ms);
 
-  // Returns a copy of now.
+  // Returns a copy of the present counts.
   Counts counts() const;
-  // True if no pod lives and no report waits for an acknowledgement.
-  // Also true before the first pod.
+  // True if all pods have ended and no report waits for an acknowledgement.
+  // It is also true before the first pod.
   bool idle() const;
-  // Returns copies, by key.
+  // Returns copies of the pods, sorted by key.
   std::vector<Pod> pods() const;
   const std::vector<v1::NodeSpec>& nodes() const { return nodes_; }
-  // Returns faults: refused events, senseless effects.
+  // Returns the faults that the edge found: refused events, and effects that make no sense.
   std::vector<std::string> complaints() const;
 
  private:
-  // What a pod does next, 100 ms after its gate opened (kBind), 150 ms later (kRun), and at its
-  // end.
-  // kBind: the scheduler binds it. kRun: its containers start. kEnd: it has finished.
+  // The next step of a pod.
+  // kBind: the scheduler binds the pod, 100 ms after its gate was opened. kRun: its containers
+  // start, 150 ms later. kEnd: it has finished.
   enum class Step { kBind, kRun, kEnd };
   using Due = std::pair<std::string, Step>;
 
   // edge_streams.cc
-  // One thread each, until the address is shut(). They open their stream again when it breaks.
-  // Opens the Observe stream and reads acknowledgements.
+  // The work of one thread: opens the Observe stream and reads acknowledgements. If the stream
+  // breaks, it opens a new one, until `door_` is shut.
   void observe_loop();
-  // Writes the outbox to one stream, until that breaks or stop() has emptied it.
+  // Writes the outbox to one stream, until the stream breaks, or until the outbox is empty after
+  // stop().
   void write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveResponse>& stream);
-  // Opens the Effects stream and carries out what comes.
+  // The work of one thread: opens the Effects stream and carries out the effects. If the stream
+  // breaks, it opens a new one, until `door_` is shut.
   void effects_loop();
-  // Handles refusals: of a binding, the pod ends; of a late report, nothing; any other is a
-  // complaint.
+  // Takes acknowledgements. If the service refused a binding, the pod ends. The refusal of a late
+  // report has no effect. Any other refusal is a fault.
   void on_ack(const v1::ObserveResponse& ack);
-  // Waits a moment before the next attempt. Returns at once when stopping.
+  // Waits a moment before the next attempt. Returns at once if the edge is stopping.
   void pause_unless_stopping();
 
-  // edge_list.cc: the reports after a (re)connection; with mutex_ held
-  // Begins a new list: the nodes, the live pods, and the ends that were not acknowledged.
+  // edge_list.cc: the reports at the beginning of a stream; call these with mutex_ held
+  // Queues a new list: the nodes, the live pods, and the ends that were not acknowledged.
   void list_all();
-  // Reports a pod that lives, with what has happened to it so far.
+  // Reports a live pod, with all its events so far.
   void list_live(const Pod& pod);
   // Reports an ended pod. The service may know the end already.
   void list_ended(const Pod& pod);
-  // Queues an event. Does nothing while no stream is open: the next list has it. `ends`: the key of
-  // the pod that ends with it. `may_be_late`: the service may refuse it as known.
+  // Queues an event. Does nothing while no stream is open, since the next list contains the event.
+  // `ends`: the key of the pod whose end it reports. `may_be_late`: the service may refuse the
+  // event as known.
   void send(v1::ObserveRequest event, const std::string& ends = "", bool may_be_late = false);
-  // Reports a pod of an API job as bound. It starts once this is acknowledged.
+  // Reports a pod of an API job as bound. The pod starts once this report is acknowledged.
   void ask_to_start(const Pod& pod);
   // Returns the name of a pod in events: its uid, or job, rank and attempt.
   static v1::PodRef ref_of(const Pod& pod);
-  // Return the events for what has happened to the pod, with its times.
+  // Return the events of the pod, with their times.
   static v1::ObserveRequest bound_event(const Pod& pod);
   static v1::ObserveRequest running_event(const Pod& pod);
   static v1::ObserveRequest gone_event(const Pod& pod);
 
   // edge.cc
-  // Runs steps that are due. A timer that is more than 2 s late counts as a stall of the machine.
+  // The work of one thread: runs the steps that are due. If it wakes more than 2 s late, that
+  // counts as a stall of the machine.
   void timer_loop();
   // Carries out an effect, pod by pod.
   void on_effect(const v1::Effect& effect);
-  // All from here on with mutex_ held, but for timer_loop() and on_effect(), which take it.
-  // Takes a node for the pod, and plans its binding. Does nothing for a pod that has one.
+  // Gives the pod its node, and plans its binding. Does nothing for a pod that has a node. Call
+  // this and all following functions with mutex_ held. timer_loop() and on_effect() lock it
+  // themselves.
   void open_gate(const v1::Effect& effect, const v1::EffectPod& place);
-  // Ends the pod. Any cause but a cancellation is a complaint.
+  // Ends the pod. Any cause except a cancellation is a fault.
   void evict(const v1::Effect& effect, const v1::EffectPod& place);
-  // Plans a step. `at_ms`: wall clock.
+  // Plans a step. `at_ms`: the time by the wall clock.
   void plan(const Pod& pod, Step step, std::int64_t at_ms);
-  // An API pod whose hold has ended by now does not bind.
+  // Runs a step. It does not bind an API pod whose hold has ended.
   void run_step(const std::string& key, Step step);
-  // Notes the end and reports it.
+  // Records the end and reports it.
   void end_pod(Pod& pod, v1::Cause cause);
-  // The binding of an API pod was answered. `refused`: why it does not start; empty: it does.
+  // Takes the answer to the binding of an API pod. `refused`: why the pod does not start; empty: it
+  // starts.
   void answer_start(const std::string& key, const std::string& refused);
   // Returns how long the pod runs, in ms: by set_duration(), by a time limit, or by `pace_`.
   std::int64_t duration_of(const Pod& pod) const;
@@ -185,7 +193,7 @@ class Edge {
   const std::vector<v1::NodeSpec> nodes_;
   const Pace pace_;
 
-  // Guards all below, up to threads_.
+  // Guards all members below except threads_.
   mutable std::mutex mutex_;
   // Signals each change that a thread may wait for.
   std::condition_variable changed_;
@@ -193,30 +201,31 @@ class Edge {
   std::map<std::string, Pod> pods_;
   // By job id, in ms.
   std::map<std::string, std::int64_t> durations_, limits_;
-  // By wall time: what happens next, and to which pod.
+  // By time of the wall clock: the next steps and their pods.
   std::multimap<std::int64_t, Due> due_;
   std::vector<std::string> complaints_;
   Counts counts_;
-  // Events at the edge so far.
+  // The number of events at the edge so far.
   std::uint64_t order_ = 0;
   bool stopping_ = false;
 
-  // A stream is open and its list was begun: events are sent.
+  // True: a stream is open and its list was begun, so events are sent.
   bool listening_ = false;
-  // The service has acknowledged something of this stream.
+  // True: the service has acknowledged an event of this stream.
   bool is_heard_ = false;
-  // The last event queued for this stream, and that which ends its list; 0: the list is
-  // acknowledged.
+  // `sequence_`: the last event queued for this stream. `list_end_`: the event that ends the
+  // stream's list; 0: the list is acknowledged.
   std::uint64_t sequence_ = 0, list_end_ = 0;
   // Events that were not written yet, the oldest first.
   std::deque<v1::ObserveRequest> outbox_;
-  // By sequence: the pod whose end it reports.
+  // By sequence of an event: the pod whose end the event reports.
   std::map<std::uint64_t, std::string> ends_sent_;
-  // By sequence: the API pod that waits to start.
+  // By sequence of an event: the API pod that waits for the answer to start.
   std::map<std::uint64_t, std::string> binds_sent_;
-  // A refusal of these sequences only means that the service knew.
+  // Sequences of events that the service may refuse because it knows them already.
   std::set<std::uint64_t> may_be_late_;
-  // Of the open stream, so that stop() can cancel it; nullptr: none is open.
+  // The context of the open Effects stream, so that stop() can cancel the stream; nullptr: none is
+  // open.
   grpc::ClientContext* effects_context_ = nullptr;
   std::vector<std::thread> threads_;
 };

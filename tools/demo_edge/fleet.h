@@ -16,7 +16,7 @@ inline constexpr char kCluster[] = "demo";
 inline constexpr char kH100[] = "NVIDIA-H100-80GB-HBM3";
 inline constexpr char kGb200[] = "NVIDIA-GB200";
 inline constexpr char kA100[] = "NVIDIA-A100-SXM4-80GB";
-// The rack's NVLink clique, as the label nvidia.com/gpu.clique has it: UUID and clique number.
+// The rack's NVLink clique, as in the label nvidia.com/gpu.clique: UUID and clique number.
 inline constexpr char kClique[] = "5f1d7c1e-9d0e-4d4e-8f6a-1b7f0c2a9e11.1";
 inline constexpr int kRackNodes = 18;
 inline constexpr int kRackGpusPerNode = 4;
@@ -29,24 +29,25 @@ inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 std::vector<v1::NodeSpec> demo_fleet();
 
 // A team with its namespace, users and limits.
-// `account` is also the payer of pods in namespace `ns`.
+// `account` also pays for pods in namespace `ns`.
 struct Team {
   // The account path, and the namespace in the cluster.
   std::string account, ns;
-  // Names of its users. The first submits its jobs; its pods are of all of them.
+  // The names of the team's users. The first submits the team's jobs; all users create its pods.
   std::vector<std::string> users;
-  // As in Account.shares, among siblings.
+  // The shares among siblings, as in Account.shares.
   std::int64_t shares;
-  // The limit of its account in whole GPUs; 0: none.
+  // The limit of the account in whole GPUs; 0: none.
   std::int64_t limit_gpus;
-  // Its part of the whole tree, by shares.
+  // The account's part of the whole tree, by shares.
   double norm;
 };
-// Three teams; lives as long as the program.
+// Returns the three teams. They exist as long as the program.
 const std::vector<Team>& teams();
 
-// Returns the tree as UpdateAccount calls, parents first.
-// Each creates its account if it is missing, and has a request id. So they can be sent again.
+// Returns the UpdateAccount calls that make the account tree, parents first.
+// Each creates its account if the account is missing, and has a request id. So the calls can be
+// sent again.
 std::vector<v1::UpdateAccountRequest> demo_accounts();
 
 }  // namespace subak::demo
