@@ -1,5 +1,5 @@
-// Waits for SIGINT and SIGTERM. Create it before any other thread: later threads leave these
-// signals to it.
+// Waits for SIGINT and SIGTERM. Create it before any other thread, since later threads then have
+// these signals blocked.
 #pragma once
 
 #include <condition_variable>
@@ -9,26 +9,26 @@
 
 namespace subak::demo {
 
-// Blocks both signals for the thread that creates it. A child process must unblock them (Process
-// does). Only the first signal counts.
+// Blocks both signals for the thread that creates it, and for threads created later. A child
+// process must unblock them (Process does). Only the first signal counts.
 class Interrupt {
  public:
-  // `then` is called once, on a thread of its own, when a signal comes.
-  // It is also called once if the object is destroyed without a signal.
+  // When a signal arrives, it calls `then` once, on a separate thread.
+  // It also calls `then` once if the object is destroyed without a signal.
   explicit Interrupt(std::function<void()> then);
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
-  // Joins its thread.
+  // Joins that thread.
   ~Interrupt();
 
-  // Waits; returns false as soon as a signal has come.
-  // True after `ms` without one. Threads: any.
+  // Waits for `ms` ms and returns true. Returns false as soon as a signal has arrived. Threads:
+  // any.
   bool wait(int ms);
-  // True once a signal has come. Threads: any.
+  // True once a signal has arrived. Threads: any.
   bool came() const;
 
  private:
-  // Called on `thread_`.
+  // `thread_` calls it.
   const std::function<void()> then_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,5 +1,5 @@
-// The load of the teams: jobs by gRPC, pods through the webhook. Both continue while the service is
-// killed and restarted; a lost call is repeated.
+// The load of the teams: jobs by gRPC, and pods through the webhook. The load continues while the
+// service is killed and restarted: a lost call is repeated.
 #pragma once
 
 #include <atomic>
@@ -15,45 +15,46 @@
 
 namespace subak::demo {
 
-// `request` is complete before submit(); the other fields are its result.
+// A job of the load. `request` is complete before submit(), which sets the fields after it.
 struct JobPlan {
-  // Index in teams().
+  // The team's index in teams().
   std::size_t team = 0;
-  // The call that submits it.
+  // The call that submits the job.
   v1::CreateJobRequest request;
-  // The job id of the answer; empty: none came, or it was refused.
+  // The job id in the answer; empty: there was no answer, or the job was refused.
   std::string id;
-  // The refusal; empty: none.
+  // The refusal; empty: there was none.
   std::string error;
   // How often the service knew the request id already.
   int told_again = 0;
-  // Wall clock; 0: not submitted yet.
+  // When the answer arrived, by the wall clock; 0: the job was not submitted yet.
   std::int64_t answered_ms = 0;
 };
 
 // Returns the teams' jobs, the same in every run.
-// Sizes are drawn with a fixed seed per team. Six jobs of each team are for MIG slices.
+// Sizes are random, with a fixed seed for each team. Six jobs of each team are for MIG slices.
 std::vector<JobPlan> demo_jobs();
 // Returns one job of `pods` x `gpus` GPUs. `name` is also its request id.
-// Each pod has 8 cores and 64 GiB for each of its `gpus`. `team`: index in teams().
+// Each pod has 8 cores and 64 GiB for each of its `gpus`. `team`: an index in teams().
 JobPlan job_plan(std::size_t team, const std::string& name, int pods, int gpus);
-// Returns the request in the plan, to be changed before submit().
+// Returns the gang's request in the plan, which may be changed before submit().
 v1::GangRequest& gang_of(JobPlan& plan);
 
-// Returns the time limit of the `i`-th job: `shortest_s` to three times as long. 0: none.
-// In seconds.
+// Returns the time limit of the `i`-th job in seconds: from `shortest_s` to three times as long. 0:
+// none.
 int limit_of(int i, int shortest_s);
 
-// Submits one job; the answer is in the plan.
-// Blocks while the service is away. A refusal is `error`, without an id.
+// Submits one job, and writes the answer into the plan.
+// It blocks while the service is down. After a refusal, `error` is set and `id` is empty.
 void submit(Door& door, JobPlan& plan);
 
-// Per team, one thread submits jobs and one creates pods.
+// Makes the load. For each team, one thread submits jobs and one creates pods.
 class Load {
  public:
-  // `limit_s`: the shortest time limit of its pods; 0: no pod has one.
-  // All references outlive it. `jobs` must not move between start() and join(). `pods_each`: pods
-  // per team.
+  // `pods_each`: the number of pods for each team. `limit_s`: the shortest time limit of the pods;
+  // 0: no pod has one.
+  // The objects of all references outlive this object. `jobs` must not be reallocated between
+  // start() and join().
   Load(Door& door, Edge& edge, std::string ca_file, std::vector<JobPlan>& jobs, int pods_each,
        int limit_s = 0)
       : door_(door),
@@ -62,30 +63,31 @@ class Load {
         jobs_(jobs),
         pods_each_(pods_each),
         limit_s_(limit_s) {}
-  // Waits for the service, unless shut() was called: the threads may be in a call.
+  // Calls join(). The threads may be in a call, which waits for the service unless shut() of `door`
+  // was called.
   ~Load() { join(); }
-  // Each thread stops after three fifths of its jobs, or half of its pods, until hurry().
+  // Starts the threads. Each pauses after three fifths of its jobs, or half of its pods, until
+  // hurry().
   void start();
-  // Makes every thread send its remaining load at once.
+  // Makes every thread send its remaining load without pauses.
   void hurry();
-  // Hurries first. All load is then sent or has failed.
+  // Calls hurry() and joins the threads. After it, all load was sent or has failed.
   void join();
 
-  // Jobs with an answer, pods that were gated, and repeated reviews. The last is complete after
-  // join().
+  // Return the number of jobs with an answer, of gated pods, and of repeated reviews.
+  // webhook_repeats() is complete only after join().
   int submitted() const { return submitted_; }
   int created() const { return created_; }
   int webhook_repeats() const { return webhook_repeats_; }
-  // Returns faults.
-  // Refused jobs, and pods that were not gated. Threads: any.
+  // Returns the faults: refused jobs, and pods that were not gated. Threads: any.
   std::vector<std::string> complaints();
 
  private:
-  // The thread that submits a team's jobs.
+  // The work of the thread that submits a team's jobs.
   void submit_jobs(std::size_t team);
-  // The thread that creates a team's pods.
+  // The work of the thread that creates a team's pods.
   void create_pods(std::size_t team);
-  // Waits, unless hurried.
+  // Waits for `ms`, unless hurry() was called.
   void pause(int ms);
   // Waits until hurry() was called.
   void wait_for_hurry();
@@ -97,7 +99,7 @@ class Load {
   const std::string ca_file_;
   std::vector<JobPlan>& jobs_;
   const int pods_each_, limit_s_;
-  // As the functions of these names.
+  // The results of the functions with these names.
   std::atomic<int> submitted_{0}, created_{0}, webhook_repeats_{0};
   std::mutex mutex_;
   std::condition_variable hurry_changed_;

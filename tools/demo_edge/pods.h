@@ -1,4 +1,5 @@
-// Pods as users write them, a kube-apiserver's reviews of them, and the stored pods.
+// Pods as users write them, the reviews that a kube-apiserver makes of them, and the pods that it
+// stores.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,8 +11,8 @@
 
 namespace subak::demo {
 
-// A value. Amounts are those of one container: `amount` of `resource`, `cores` CPUs and 8 GiB for
-// each core.
+// The pod that a user wants. It has one container, which requests `amount` of `resource`, `cores`
+// CPUs, and 8 GiB for each core.
 struct PodWish {
   std::string ns, name, user;
   std::string resource = "nvidia.com/gpu";  // empty: no GPU
@@ -25,25 +26,24 @@ struct PodWish {
   int limit_s = 0;      // its time limit; 0: none
 };
 
-// Returns the manifest (core/v1 Pod) without a uid. Annotations and labels are those of
+// Returns the manifest (core/v1 Pod) without a uid, with annotations and labels as in
 // docs/workloads.md.
 nlohmann::json pod_of(const PodWish& wish);
 // Returns an admission.k8s.io/v1 AdmissionReview for a CREATE by wish.user. `uid`: the review's.
 nlohmann::json review_of(const nlohmann::json& pod, const PodWish& wish, const std::string& uid,
                          bool dry_run = false);
 
-// Returns what the kube-apiserver stores: the pod with the answer's patch applied. Nothing if the
-// patch does not apply.
-// By RFC 6902.
+// Returns the pod that the kube-apiserver stores: `pod` after the answer's patch (RFC 6902).
+// Nothing if the patch cannot be applied.
 std::optional<nlohmann::json> patched(const nlohmann::json& pod, const Verdict& verdict);
-// Subak's scheduling gate (names::kGate).
+// True if the pod has Subak's scheduling gate (names::kGate).
 bool has_gate(const nlohmann::json& pod);
 
 // Returns the pod as a watch sends it. Nothing if it cannot be read.
-// `stored` has a uid. It reads with the code of the real edge (kube/pod.h).
+// `stored` must have a uid. The function uses the code of the real edge (kube/pod.h).
 std::optional<v1::PodRecord> record_of(const nlohmann::json& stored);
-// Does both: the stored pod gets its uid from its name. Nothing unless it is gated and names its
-// account.
+// Calls patched() and record_of(), with a uid from `name`. Returns nothing if the pod is not gated
+// or names no account.
 std::optional<v1::PodRecord> store_pod(const nlohmann::json& pod, const Verdict& verdict,
                                        const std::string& name);
 

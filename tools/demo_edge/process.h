@@ -1,5 +1,6 @@
-// The service as a child process. Start it from one thread only: the kernel ends the child when
-// that thread ends, so that a dying demo leaves no process behind.
+// The service as a child process. The kernel ends the child when the thread that started it ends,
+// so that a demo that dies leaves no process behind. So start it from a thread that lives as long
+// as the demo.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 
 namespace subak::demo {
 
-// Where the service listens, from its ready line.
+// The addresses of the service, from its ready line.
 struct Ports {
   // Each "127.0.0.1:40123".
   std::string webhook, grpc, http;
@@ -23,28 +24,28 @@ class Process {
   Process& operator=(const Process&) = delete;
   ~Process() { kill_hard(); }
 
-  // Runs `command` with its log appended to `log_file`, and waits for its line "subakd ready ...".
+  // Runs `command`, appends its stderr to `log_file`, and waits for its line "subakd ready ...".
   // Returns an error; empty: none.
-  // Waits at most a minute between two bytes of that line. stderr goes to the log. After an error
-  // the child is killed and no process is left. Not while one runs.
+  // It waits at most a minute between two bytes of that line. After an error it kills the child,
+  // and no process is left. Do not call it while a child runs.
   std::string start(const std::vector<std::string>& command, const std::string& log_file,
                     Ports* ports);
-  // Sends kill -9, and waits for the end.
-  // Does nothing without a child.
+  // Sends SIGKILL to the child, and waits for its end.
+  // Does nothing if there is no child.
   void kill_hard();
-  // Sends SIGTERM and waits up to half a minute. Returns the exit code, or -1 if it had to be
-  // killed.
-  // -1 also for an end by a signal, or without a child.
+  // Sends SIGTERM and waits up to half a minute. Returns the exit code, or -1 if it had to kill the
+  // child.
+  // It also returns -1 if a signal ended the child, or if there is no child.
   int terminate();
-  // -1: no child runs.
+  // Returns the child's process id; -1: no child runs.
   pid_t pid() const { return pid_; }
 
  private:
-  // Returns an error, empty: none.
+  // Reads the ready line. Returns an error; empty: none.
   std::string read_ready(Ports* ports);
   // Closes the pipe, if it is open.
   void close_output();
-  // The child; -1: none.
+  // The child's process id; -1: none.
   pid_t pid_ = -1;
   // The read end of the pipe from its stdout; -1: closed.
   int output_ = -1;

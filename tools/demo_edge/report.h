@@ -7,18 +7,18 @@
 
 namespace subak::demo {
 
-// The times of a restart, in ms, and the repeated calls.
+// The times of a restart, in ms, and the numbers of repeated calls.
 struct Restart {
   // From kill -9 to the service's "ready".
   std::int64_t ready_ms = 0;
   // From kill -9 to the acknowledgement of the cluster's list.
   std::int64_t synced_ms = 0;
-  // gRPC calls and reviews that were repeated, and requests that the service knew already.
+  // The numbers of repeated gRPC calls and reviews, and of requests that the service knew already.
   int repeated_calls = 0, repeated_reviews = 0, known_requests = 0;
 };
 
-// Prints the table. True if every check holds.
-// On stdout. Figures that are no check do not change the result.
+// Prints the table on stdout. Returns true if every check succeeded.
+// Other figures do not change the result.
 bool report(const Story& story, const Books& books, const std::vector<ShareLine>& shares,
             const Restart& restart, const Checks& checks);
 

@@ -1,4 +1,5 @@
-// Calls the service's webhook as a kube-apiserver does: HTTPS, with the service's own CA verified.
+// Calls the service's webhook as a kube-apiserver does: by HTTPS, with verification by the
+// service's own CA.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,21 +16,24 @@ struct HttpAnswer {
   std::string body;
 };
 
-// Threads: one caller each.
-// Owns a curl handle, so connections are reused. Call curl_global_init() before.
+// Posts reviews to the webhook. It owns a curl handle, so it reuses connections. Call
+// curl_global_init() before.
+// Threads: one caller for each client.
 class WebhookClient {
  public:
-  // The address outlives it. `ca_file`: PEM, read at each connection; it may appear later.
+  // `door` outlives the client. `ca_file`: a PEM file that each connection reads; it need not exist
+  // yet.
   WebhookClient(Door& door, std::string ca_file);
   ~WebhookClient();
   WebhookClient(const WebhookClient&) = delete;
   WebhookClient& operator=(const WebhookClient&) = delete;
 
-  // Posts a review, repeated while the service is away.
-  // To /mutate/demo, each try with a timeout of 10 s, up to 400 tries 50 ms apart. An HTTP error is
-  // an answer and not repeated. status 0: no try succeeded, or shut() was called.
+  // Posts a review to /mutate/demo, and repeats that while the service is down.
+  // It makes at most 400 attempts with a timeout of 10 s and pauses of 50 ms. An HTTP error is an
+  // answer, after which it does not repeat. If `status` is 0, no attempt succeeded, or shut() of
+  // `door` was called.
   HttpAnswer post(const std::string& body);
-  // Posts that were repeated so far.
+  // Returns the number of repeated posts so far.
   int repeats() const { return repeats_; }
 
  private:
@@ -37,23 +41,22 @@ class WebhookClient {
   HttpAnswer post_once(const std::string& url, const std::string& body);
   Door& door_;
   std::string ca_file_;
-  // The handle; owned.
+  // The curl handle, which this object owns.
   void* curl_;
   int repeats_ = 0;
 };
 
-// A review's answer as a kube-apiserver reads it.
-// `message` is that of a refusal, for the user.
+// The answer to a review, as a kube-apiserver reads it.
 struct Verdict {
   bool allowed = false;
-  // The code of a refusal; 0: it is none, or the answer is unreadable.
+  // The code of a refusal; 0: there is no refusal, or the answer is unreadable.
   long code = 0;
   std::string message;
-  // RFC 6902; an empty array: there is none.
+  // The patch (RFC 6902); an empty array: there is none.
   nlohmann::json patch;
 };
-// Reads the answer. An unreadable one has allowed false and code 0.
-// `uid`: the review's. An answer to another one counts as unreadable.
+// Reads the answer. For an unreadable answer, `allowed` is false and `code` is 0.
+// `uid`: that of the review. An answer to another review counts as unreadable.
 Verdict read_verdict(const HttpAnswer& answer, const std::string& uid);
 
 }  // namespace subak::demo

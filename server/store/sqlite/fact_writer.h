@@ -40,8 +40,8 @@ class FactWriter {
   void refuse(Error error) { refused_ = std::move(error); }
   // Returns why the batch since begin() is refused; nullopt: it is not refused.
   const std::optional<Error>& refused() const { return refused_; }
-  // Returns the fact of an audit row that was altered after it was written, if insert() failed
-  // because of it.
+  // Returns the number of the fact whose audit row was altered after it was written, if insert()
+  // failed because of that.
   std::optional<std::uint64_t> damaged_audit() const { return audit_.damaged(); }
 
  private:
