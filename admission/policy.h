@@ -4,8 +4,8 @@
 //
 // The policy denies only requests that can never be right: over static limits, with impossible
 // values, or around the gate. If the fleet only lacks GPUs now, the pod gets the gate and queues.
-// In mode `warn` the same changes and denials become warnings. In mode `observe` the policy judges
-// nothing.
+// In mode `warn` the same changes and denials become warnings.
+// In mode `observe` the policy judges nothing.
 //
 // Threads: pure; the View and the Review must stay alive during the call.
 #pragma once
@@ -84,8 +84,8 @@ enum class Because : std::uint8_t {
   kOtherScheduler,
   // The pod names another user than its creator.
   kUserMismatch,
-  // The pod's QoS, CPUs or RDMA devices are not aligned, and AdmissionConfig::deny_unaligned is
-  // set.
+  // The pod's QoS, CPUs or RDMA devices are not aligned, and
+  // AdmissionConfig::deny_unaligned is set.
   kUnaligned,
   // A way around the gate: see Decision::bypass.
   kBypass,
@@ -144,8 +144,8 @@ struct Decision {
   Verdict verdict = Verdict::kUntouched;
   // Why. The counters count it.
   Because because = Because::kNotOurs;
-  // The way around the gate that was tried. The counters count it, also if the request was not
-  // denied.
+  // The way around the gate that was tried. The counters count it, also if the
+  // request was not denied.
   Bypass bypass = Bypass::kNone;
   // The HTTP code of a denial: 403 or 422. Otherwise 0.
   int code = 0;

@@ -46,8 +46,8 @@ Decision decide_pod(const Context& c, json::Value object);
 // True for a static pod as its node reports it. The mark of such a pod is not enough, since any
 // user can set it: a node must have sent the request.
 bool is_mirror(const Review& review, const Pod& pod);
-// Returns the patch that adds the missing gate and keys. `account`: the account that pays; empty:
-// unknown.
+// Returns the patch that adds the missing gate and keys. `account`: the account that pays;
+// empty: unknown.
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account);
 // Returns why the pod must be refused, whichever user creates it; none if it is allowed. `path` as
 // in read_pod().
@@ -97,8 +97,8 @@ void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 // --- policy_warn.cc ------------------------------------------------------------------------------
 // Adds a warning for each of QoS, CPU and RDMA that is not aligned.
 void warn_of_alignment(const Pod& pod, Decision& d);
-// Returns why the present fleet could not hold the pod; empty if it could, or if the fleet is
-// unknown.
+// Returns why the present fleet could not hold the pod;
+// empty if it could, or if the fleet is unknown.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
 
 // --- policy_update.cc: a changed pod; policy_owner.cc: a Job or another owner -------------------

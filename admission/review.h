@@ -35,8 +35,8 @@ struct Review {
   // Who sent the request, as the API server authenticated it.
   std::string_view username;
   std::vector<std::string_view> groups;
-  // The object to be stored, and the object stored now. None if the request has no JSON object
-  // there.
+  // The object to be stored, and the object stored now.
+  // None if the request has no JSON object there.
   std::optional<json::Value> object, old_object;
   // True: the API server will not store the object. The answer does not depend on this.
   bool dry_run = false;

@@ -113,8 +113,8 @@ class ConnectionLimiter {
   const ListenerLimits limits_;
   LimiterCounters counters_;
   mutable Mutex mutex_;
-  // The number of admitted connections by address, without the evicted ones. Each number is above
-  // 0.
+  // The number of admitted connections by address, without the evicted ones.
+  // Each number is above 0.
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
   // Probes that this process has announced by expect(). True: the probe has come.
   std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);

@@ -83,8 +83,8 @@ struct ListenerOptions {
   std::shared_ptr<CertificateStore> tls;
   // A request with a longer body is answered 400 without a call of the handler.
   std::size_t max_body_bytes = limits::kMaxReviewBytes;
-  // How many connections may be open at once, without reserved ones: from all addresses, and from
-  // one.
+  // How many connections may be open at once, without reserved ones:
+  // from all addresses, and from one.
   std::size_t max_connections = limits::kMaxHttpConnections;
   std::size_t max_per_peer = limits::kMaxHttpConnectionsPerPeer;
   // How long a connection may wait between two requests.

@@ -32,8 +32,8 @@ struct PaddedBody {
     // True: the body had more bytes than `limit`.
     bool too_large = false;
   };
-  // Implements Beast's BodyReader. put() never fails: it drops bytes beyond the limit and sets
-  // too_large.
+  // Implements Beast's BodyReader. put() never fails: it drops bytes beyond the
+  // limit and sets too_large.
   class reader {
    public:
     template <bool isRequest, class Fields>
@@ -121,8 +121,8 @@ class Session : public SessionBase {
     in_.resize(kReadBytes);
   }
 
-  // Begins with the handshake or the first request. Call it once, when a shared_ptr owns the
-  // session.
+  // Begins with the handshake or the first request.
+  // Call it once, when a shared_ptr owns the session.
   void start() {
     on_strand([](Session& s) { s.begin(); });
   }

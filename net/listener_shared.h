@@ -46,8 +46,8 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   // What the connection does now. In all states but kHandling and kWriting it waits for the peer.
   enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
 
-  // Adds the session to shared.sessions. `shared` outlives the session. `entered`: the limiter's
-  // answer.
+  // Adds the session to shared.sessions. `shared` outlives the session. `entered`:
+  // the limiter's answer.
   SessionBase(Shared& shared, const Peer& peer, ConnectionLimiter::Answer entered);
   // Removes the session, and frees its slot in the limiter.
   virtual ~SessionBase();
@@ -129,8 +129,8 @@ struct Shared {
   // first arm_tick().
   // Calls sweep() every tick, until the last connection has ended after a stop.
   void arm_tick();
-  // Expires the connections whose state lasted too long. Kills all when the grace of a stop has
-  // passed.
+  // Expires the connections whose state lasted too long.
+  // Kills all when the grace of a stop has passed.
   void sweep();
   // Ends all connections without a request in flight; the others end after their answer.
   void begin_stop();

@@ -1,7 +1,7 @@
 // A mutex whose use the compiler checks. A member names the mutex that protects it with
 // SUBAK_GUARDED_BY. A function names the mutex that its caller must hold with SUBAK_REQUIRES. Clang
-// then refuses code that uses such a member without the lock (`make lint`). GCC ignores these
-// annotations.
+// then refuses code that uses such a member without the lock (`make lint`).
+// GCC ignores these annotations.
 //
 // The mutex of the standard library has no such annotations (docs/design/0087).
 // Source: https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
@@ -22,8 +22,8 @@
 #define SUBAK_GUARDED_BY(mutex) SUBAK_THREAD_ATTRIBUTE(guarded_by(mutex))
 // A function, or a lambda, that may only be called while this mutex is held.
 #define SUBAK_REQUIRES(mutex) SUBAK_THREAD_ATTRIBUTE(requires_capability(mutex))
-// A function that must not be called while this mutex is held, because the function locks the
-// mutex.
+// A function that must not be called while this mutex is held, because the
+// function locks the mutex.
 #define SUBAK_EXCLUDES(mutex) SUBAK_THREAD_ATTRIBUTE(locks_excluded(mutex))
 // A function that the analysis skips. A comment at the function must say why it is right.
 #define SUBAK_NOT_ANALYSED SUBAK_THREAD_ATTRIBUTE(no_thread_safety_analysis)
@@ -54,8 +54,8 @@ class SUBAK_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
-  // Releases the mutex before the end of the block. Throws std::system_error if the mutex is not
-  // held.
+  // Releases the mutex before the end of the block.
+  // Throws std::system_error if the mutex is not held.
   void unlock() SUBAK_THREAD_ATTRIBUTE(release_capability()) { lock_.unlock(); }
   // Takes the mutex again after unlock().
   void lock() SUBAK_THREAD_ATTRIBUTE(acquire_capability()) { lock_.lock(); }

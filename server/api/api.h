@@ -50,16 +50,16 @@ class ApiServer {
   void shutdown(DurationMs deadline);
 
   // Returns the number of open Observe streams for each cluster name that a stream gave. An empty
-  // name means the only cluster. Streams that have not named a cluster yet are left out. Threads:
-  // any.
+  // name means the only cluster. Streams that have not named a cluster yet are left out.
+  // Threads: any.
   std::map<std::string, std::size_t> observers() const;
   // Returns the number of events that were refused because a newer session follows their cluster.
   // Threads: any.
   std::uint64_t stale_events() const;
 
   // Callbacks for RuntimeOptions. Call on_durable() after Follower::durable() of the same batch, so
-  // that its reads of the follower see the batch. Both callbacks run on the loop's thread and never
-  // block.
+  // that its reads of the follower see the batch. Both callbacks run on the loop's
+  // thread and never block.
   void on_durable(const Released& batch);
   void on_pass(std::int64_t us);
 

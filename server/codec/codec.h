@@ -4,8 +4,8 @@
 //
 // bool, uint32, uint64, int32, int64, double and string are encoded as in proto3. Ids become uint32
 // (JobId uint64), enums their value, and records messages. Fields at their default and empty single
-// records are omitted. Elements of lists are never omitted. Threads: pure functions, no shared
-// state.
+// records are omitted. Elements of lists are never omitted. Threads:
+// pure functions, no shared state.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@
 
 namespace subak::codec {
 
-// The std::variant of a body: Body itself, or the variant that Body derives from and names as
-// Alternatives.
+// The std::variant of a body: Body itself, or the variant that Body derives from and
+// names as Alternatives.
 template <class Body>
 struct VariantOf {
   using Type = Body;

@@ -1,8 +1,8 @@
 // Visitors that write and read the fields of a record with fields(v), for server/codec/codec.h and
 // others. They use protobuf's wire format without its message classes. Threads: plain values, pure
 // functions. Format: https://protobuf.dev/programming-guides/encoding. As in proto3, fields with
-// their default (0, empty) are not written. No record has a list of numbers, so there is no packed
-// form.
+// their default (0, empty) are not written. No record has a list of numbers, so
+// there is no packed form.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -84,8 +84,8 @@ bool from_varint(std::uint64_t raw, T& value) {
 }
 
 // Writes fields in one pass. For a nested record it first writes a length of one byte, and makes
-// the length longer afterwards if needed. `needs` becomes the oldest version that can read the
-// bytes.
+// the length longer afterwards if needed. `needs` becomes the oldest version
+// that can read the bytes.
 // The writer appends to `out`. It never fails: read `unknown` and `needs` when it is done.
 struct WireWriter {
   std::string& out;

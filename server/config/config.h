@@ -101,8 +101,8 @@ struct Config {
   // leads. Empty: no pod gets a label.
   std::string own_pod;
   // The folder for this replica's own files if the state is in a database. They are the replica's
-  // last durable sequence, and the basis of its webhook. Empty: the folder var in the working
-  // directory.
+  // last durable sequence, and the basis of its webhook. Empty:
+  // the folder var in the working directory.
   std::string known_folder;
   // Path of the Unix socket of the gRPC API; empty: none.
   std::string grpc_socket;
@@ -199,8 +199,8 @@ struct Origin {
   std::string where;
 };
 // Sets the values of a YAML text in `config`. `file` is the text's name in errors. Returns the
-// first mistake as `file:line: key: was "found", want expected`. Appends each key that it set to
-// `origins`.
+// first mistake as `file:line: key: was "found", want expected`.
+// Appends each key that it set to `origins`.
 std::optional<std::string> apply_yaml(const std::string& text, std::string_view file,
                                       Config& config, std::vector<Origin>& origins);
 

@@ -51,8 +51,8 @@ std::optional<Error> check_name(std::string_view text);
 // Reads "NAME[:MODE[:NAMESPACE=MODE,...]]", the flag's form of one cluster.
 // An empty MODE means the default.
 Result<ClusterConfig> read_cluster(std::string_view text);
-// Adds the mode of one namespace; the list stays sorted. Refuses a second mode for the same
-// namespace.
+// Adds the mode of one namespace; the list stays sorted.
+// Refuses a second mode for the same namespace.
 std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
                                    std::string_view mode);
 

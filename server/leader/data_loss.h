@@ -1,5 +1,5 @@
-// Takes an acceptance of data loss from the API, and writes it into the audit log. Private to
-// server.
+// Takes an acceptance of data loss from the API, and writes it into the audit log.
+// Private to server.
 #pragma once
 
 #include <cstdint>

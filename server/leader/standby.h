@@ -49,8 +49,8 @@ Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& opti
                                                      const std::function<void()>& away = nullptr);
 
 // Tries to lead until it succeeds, and follows the store meanwhile. The store decides which process
-// leads; a standby only asks for the lead. Threads: one thread calls begin(), then start() and
-// stop().
+// leads; a standby only asks for the lead. Threads:
+// one thread calls begin(), then start() and stop().
 class Standby {
  public:
   // The objects that a standby uses. The references and pointers outlive it.
@@ -89,8 +89,8 @@ class Standby {
   // unreachable. Call try_begin() again.
   enum class Begun : unsigned char { kLeads, kFollows, kNotYet };
   Result<Begun> try_begin();
-  // Returns true once this process leads and the runtime has all facts. An error: the process must
-  // end.
+  // Returns true once this process leads and the runtime has all facts. An error:
+  // the process must end.
   Result<bool> look();
   // Stops the thread, after a take-over that is in progress. Idempotent.
   void stop();

@@ -26,8 +26,8 @@ struct Balances {
 };
 
 // Returns the largest difference between a balance of `kept` and the sum of its rows up to
-// kept.seq, in GPU-seconds, rounded up. It reads the rows in pages. `stop` ends it early with
-// nullopt.
+// kept.seq, in GPU-seconds, rounded up. It reads the rows in pages.
+// `stop` ends it early with nullopt.
 Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreReader& reader,
                                                   const std::atomic<bool>& stop);
 
@@ -52,8 +52,8 @@ class LedgerAudit {
  private:
   // run(), once(), wait() and balances() run on the audit's thread.
   void run();
-  // Does one run: reads all rows and compares their sums with the balances. Logs an error of a
-  // read.
+  // Does one run: reads all rows and compares their sums with the balances.
+  // Logs an error of a read.
   void once(const Balances& kept);
   // Waits for `ms`, or until the audit stops.
   void wait(DurationMs ms);

@@ -23,8 +23,8 @@ namespace subak {
 // The address of the leader, and how to connect.
 struct LeaderOptions {
   std::string address;  // HOST:PORT
-  // The files with the PEM of the leader's CA and with a bearer token. Each connection reads them
-  // again.
+  // The files with the PEM of the leader's CA and with a bearer token.
+  // Each connection reads them again.
   std::string ca_file, token_file;
   // True: connect without TLS, since the leader is on loopback.
   bool plain = false;

@@ -15,12 +15,12 @@ namespace subak {
 
 // The loop pushes effects, and one reader takes them. The stream closes if effects already wait and
 // a push would make them more than limits::kMaxEffectBacklog. The reader then subscribes again. The
-// new stream begins with all outstanding effects, so no effect is lost. Threads: any may call all
-// members.
+// new stream begins with all outstanding effects, so no effect is lost. Threads:
+// any may call all members.
 class EffectStream {
  public:
-  // kOverflowed: the reader was too slow. kStopped: the service ends. kCancelled: the reader called
-  // cancel().
+  // kOverflowed: the reader was too slow. kStopped: the service ends. kCancelled:
+  // the reader called cancel().
   enum class State : std::uint8_t { kOpen, kOverflowed, kStopped, kCancelled };
 
   // The stream calls `wake` when the queue becomes non-empty and when the stream closes, without

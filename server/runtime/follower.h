@@ -29,8 +29,8 @@
 
 namespace subak {
 
-// The options of the follower. Callbacks run on the follower's thread, unless their comment says
-// otherwise.
+// The options of the follower. Callbacks run on the follower's thread, unless their
+// comment says otherwise.
 struct FollowerOptions {
   // The number of facts after which a checkpoint is written. After a large checkpoint the number is
   // larger, so that writing takes a constant part of all work. 0: only stop() writes one.
@@ -42,8 +42,8 @@ struct FollowerOptions {
   std::function<bool()> may_write{};
   // How many facts may wait for the follower. If more wait, it drops them and reads the store.
   std::size_t most_queued_facts = limits::kFollowerFacts;
-  // True: there are no threads, and the caller runs turn(). So a simulation of faults is
-  // reproducible.
+  // True: there are no threads, and the caller runs turn().
+  // So a simulation of faults is reproducible.
   bool stepped = false;
   // A monotonic clock in ms, for the age of a queue snapshot. Unset: the machine's.
   std::function<DurationMs()> monotonic_ms;
@@ -100,8 +100,8 @@ class Follower {
   // that. Call it before Runtime::start() or right after it. If Runtime::follow() is used, call it
   // after follow() and before the first Runtime::followed(), so that the follower misses no fact.
   std::optional<Error> start();
-  // Finishes queued work, writes a checkpoint if one is due, and joins the thread. Call it after
-  // Runtime::stop().
+  // Finishes queued work, writes a checkpoint if one is due, and joins the thread.
+  // Call it after Runtime::stop().
   void stop();
 
   // Takes a durable batch. RuntimeOptions::on_durable calls it. It never blocks.
@@ -130,8 +130,8 @@ class Follower {
   Queued read_expensive_starts(const std::string& caller, StartsRead fn);
   // Threads: any.
   FollowerStats stats() const;
-  // For a stepped follower: finishes queued work, with reads, and writes a checkpoint if one is
-  // due.
+  // For a stepped follower: finishes queued work, with reads, and writes a
+  // checkpoint if one is due.
   void turn();
 
  private:

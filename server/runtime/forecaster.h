@@ -55,8 +55,8 @@ class Forecaster {
   void go_on(const Engine& engine, bool whole);
 
   // Puts a finished forecast in use, and begins the next one if it is due. If a copy is in
-  // progress, it copies one slice of the engine's state. It begins a copy only if `may_copy` is
-  // set.
+  // progress, it copies one slice of the engine's state.
+  // It begins a copy only if `may_copy` is set.
   void turn(Engine& engine, bool may_copy = true);
   // True while a copy is in progress: call turn() again at once.
   bool is_copying() const { return copying_; }

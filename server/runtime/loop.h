@@ -21,8 +21,8 @@ namespace subak {
 struct Batch {
   // The facts. Never nullptr; may be empty.
   std::shared_ptr<std::vector<Fact>> facts = std::make_shared<std::vector<Fact>>();
-  // The replies to one post. At most one of `one` and `all` is set. If both are empty, no caller
-  // waits.
+  // The replies to one post. At most one of `one` and `all` is set.
+  // If both are empty, no caller waits.
   struct Completion {
     ReplyFn one;
     RepliesFn all;
@@ -98,8 +98,8 @@ struct Runtime::Impl {
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
   // Runs a scheduling pass, if one is due and the options let passes run by themselves.
   void pass_if_due();
-  // Gives the filling batch to the store, after a pass if one is due. It does not give an empty
-  // batch.
+  // Gives the filling batch to the store, after a pass if one is due.
+  // It does not give an empty batch.
   void hand_over();
   // Gives facts to the store thread. In stepped mode, commit() takes them.
   void give_to_store(std::shared_ptr<const std::vector<Fact>> facts);
@@ -108,8 +108,8 @@ struct Runtime::Impl {
   // Releases a batch: on_durable, then the View, the effects and the replies, in this order. So a
   // caller that gets a reply finds the result in the View.
   void release(Batch& batch);
-  // Takes the store's answer. The store thread calls it; in stepped mode, the caller of commit()
-  // does.
+  // Takes the store's answer. The store thread calls it;
+  // in stepped mode, the caller of commit() does.
   void committed(StoreThread::Done done);
   // Reads the clocks, once in each turn.
   void stamp();

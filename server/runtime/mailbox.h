@@ -27,8 +27,8 @@ struct Mail {
 };
 
 // Holds at most `most` inputs, including those that the loop has taken and not yet applied.
-// Threads: any thread may call put(); only the loop calls the others. The caller's mutex guards the
-// mailbox.
+// Threads: any thread may call put(); only the loop calls the others.
+// The caller's mutex guards the mailbox.
 class Mailbox {
  public:
   // `most`: the number of inputs that it may hold. A new stream does not count.

@@ -157,14 +157,14 @@ struct Leadership {
 };
 
 // The durable facts. Threads: one thread calls commit(), check_owned() and owned_until_ms(). One
-// other thread calls write_checkpoint() and write_calibration(). Any thread may call the other
-// members.
+// other thread calls write_checkpoint() and write_calibration().
+// Any thread may call the other members.
 class Store {
  public:
   virtual ~Store() = default;
   // Commits all facts or none. They are durable on return. `facts` are numbered without a gap and
-  // never empty. An error is final: the caller must not release the batch, and must end the
-  // process.
+  // never empty. An error is final: the caller must not release the batch,
+  // and must end the process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
   // Checks that no other process can have committed since the last commit(). Call it before a batch
   // without facts is released, since its replies and effects are right only if this process has all
@@ -187,8 +187,8 @@ class Store {
   // Replaces the calibration data beside a checkpoint (server/codec/calibration.h). These data may
   // be lost. After an error, only they are lost. The default implementation stores none.
   virtual std::optional<Error> write_calibration(std::string_view) { return std::nullopt; }
-  // Returns the calibration data; empty: there are none. An error: the data are damaged or
-  // unreadable.
+  // Returns the calibration data; empty: there are none. An error:
+  // the data are damaged or unreadable.
   virtual Result<std::string> read_calibration() { return std::string(); }
   // Opens a reader with its own connection. The store outlives the reader.
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;

@@ -55,8 +55,8 @@ struct RuntimeOptions {
   // How many inputs may wait in the mailbox; further ones are refused.
   std::size_t most_waiting = limits::kLoopMailbox;
   // Every n-th batch gets a digest of the state, if the batch's last fact is of the batch's last
-  // instant. A digest costs O(state) on the loop, so use it for tests and audits. 0: no batch gets
-  // one.
+  // instant. A digest costs O(state) on the loop, so use it for tests and audits. 0:
+  // no batch gets one.
   std::uint64_t digest_every = 0;
   // on_durable, record and on_pass run on the loop's thread. Before that thread exists, they run on
   // the thread that calls follow() and followed(). They must not block.
@@ -95,8 +95,8 @@ class Runtime {
   // work. `saw` gets each fact after the checkpoint. After an error, no state is published.
   Result<Recovered> follow(const std::function<void(const Fact&)>& saw = nullptr);
   // Takes all further facts that the store has now, and the leader's KnownAs. It releases them as a
-  // separate batch, unless both are unchanged. Call it between follow() and start(), from one
-  // thread.
+  // separate batch, unless both are unchanged. Call it between follow() and
+  // start(), from one thread.
   void followed(std::vector<Fact> facts, const KnownAs& known_as = {});
   // Rebuilds the state, unless the runtime followed until now and has all facts. It then starts
   // both threads, applies in::Restarted, and returns when that input is durable. In stepped mode it
@@ -104,8 +104,8 @@ class Runtime {
   // unknown fact, failed commit) no thread runs.
   Result<Recovered> start();
   // Refuses new posts, finishes the accepted ones, makes them durable and releases them. Then it
-  // closes the effect streams and joins the threads. Idempotent. Do not call it from the loop's own
-  // callbacks.
+  // closes the effect streams and joins the threads. Idempotent.
+  // Do not call it from the loop's own callbacks.
   void stop();
 
   // Queues an input. The runtime sets time_ms. If Input::said_at_ms is set, the caller may set

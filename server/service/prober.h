@@ -55,8 +55,8 @@ struct Probed {
 class Prober {
  public:
   // The prober's thread calls `dead` after each probe of a dead listener, so it may be called
-  // several times. The error names the listener. If `dead` is empty, a dead listener is only
-  // logged.
+  // several times. The error names the listener. If `dead` is empty, a dead
+  // listener is only logged.
   // `clock` outlives the prober. A probe may take limits::kProbeAnswerMs.
   Prober(std::vector<Probed> probed, const Clock& clock, std::function<void(const Error&)> dead,
          DurationMs every_ms = limits::kProbeEveryMs,

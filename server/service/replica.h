@@ -29,8 +29,8 @@ class Replica {
   // bound, or a certificate cannot be read. Before the first copy, the webhook gates GPU pods and
   // denies none.
   std::optional<Error> start();
-  // Returns a text with the bound addresses: "subakd ready webhook=10.0.0.7:9443
-  // http=10.0.0.7:9445".
+  // Returns a text with the bound addresses: "subakd ready
+  // webhook=10.0.0.7:9443 http=10.0.0.7:9445".
   std::string ports_text() const;
   // Does nothing, since each connection to the leader reads token and CA again.
   std::optional<Error> reload() { return std::nullopt; }

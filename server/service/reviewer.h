@@ -1,8 +1,8 @@
 // The webhook of a process that has a store. It decides reviews by the runtime's View. A shared
 // store may be unreachable at the start. Until it is open, the webhook decides by the copy that the
 // last process left (LastCopy). Without a copy it gates GPU pods and denies none
-// (decide_without_view()). The listener and its connections stay the same all the time. Private to
-// server/service.
+// (decide_without_view()). The listener and its connections stay the same all the time.
+// Private to server/service.
 //
 //  judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
 //  judge_by() -> start() else
@@ -83,8 +83,8 @@ class Reviewer {
   // Returns the basis of reviews: the runtime's View, or else the View of the copy; nullptr: there
   // is neither.
   std::shared_ptr<const View> view() const;
-  // Returns the service's time. Before judge_by(), that is the wall clock as far as it is believed
-  // (BelievedTime).
+  // Returns the service's time. Before judge_by(), that is the wall clock as far as it is
+  // believed (BelievedTime).
   TimeMs now_ms();
   // Opens the configured pair, or makes a pair.
   std::optional<Error> open_certificate();

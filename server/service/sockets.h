@@ -10,10 +10,10 @@
 
 namespace subak {
 
-// Raises the limit of open files to kWantedFiles, or as far as the system allows, and returns the
-// limit.
-// It uses setrlimit(2), for this process. A higher limit stays. It returns 0 if the limit cannot be
-// read.
+// Raises the limit of open files to kWantedFiles, or as far as the system allows,
+// and returns the limit.
+// It uses setrlimit(2), for this process. A higher limit stays.
+// It returns 0 if the limit cannot be read.
 std::size_t raise_open_files();
 
 // The limits of connections, in all and for each address, without reserved connections.

@@ -1,7 +1,7 @@
 // The present address of the service. While the service is down, a thread that calls it waits here,
 // and repeats a lost call.
-// The demo kills and restarts the service. The ports then change, and a caller must not use the old
-// ports.
+// The demo kills and restarts the service. The ports then change, and a caller must
+// not use the old ports.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -29,8 +29,8 @@ std::int64_t boot_ms();
 // The address, for all callers. Threads: any.
 class Door {
  public:
-  // A connection to the service. It is valid as long as a caller holds it, but the service may have
-  // ended.
+  // A connection to the service. It is valid as long as a caller holds it, but the
+  // service may have ended.
   struct Link {
     // Where the service listens.
     Ports ports;

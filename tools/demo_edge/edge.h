@@ -2,8 +2,8 @@
 // their gates by effects. It binds, runs and ends pods, and reports each step with its exact time.
 // It sends unacknowledged reports again.
 //
-// Threads: any may call the methods. Between start() and stop(), the edge has three threads of its
-// own.
+// Threads: any may call the methods. Between start() and stop(), the edge has
+// three threads of its own.
 #pragma once
 
 #include <condition_variable>
@@ -34,8 +34,8 @@ struct Pod {
   int attempt = 0;
   // Node, GPUs and rank in that effect.
   v1::EffectPod place;
-  // When its gate was opened, when it was bound, when it began to run, and when it ended; 0: not
-  // yet.
+  // When its gate was opened, when it was bound, when it began to run, and when it ended; 0:
+  // not yet.
   std::int64_t opened_ms = 0, bound_ms = 0, running_ms = 0, ended_ms = 0;
   // The numbers of the opening and the end among all events at the edge; 0: not yet. They give the
   // order even within a millisecond.
@@ -75,8 +75,8 @@ class Edge {
     int bound = 0, ended = 0;
     // Pods that ended by an effect.
     int evicted = 0;
-    // The number of effects received. `effects_again` counts those that arrived before and changed
-    // nothing.
+    // The number of effects received. `effects_again` counts those that arrived
+    // before and changed nothing.
     int effects = 0, effects_again = 0;
     // Lists that the service has acknowledged.
     int lists = 0;
@@ -131,8 +131,8 @@ class Edge {
   // The work of one thread: opens the Observe stream and reads acknowledgements. If the stream
   // breaks, it opens a new one, until `door_` is shut.
   void observe_loop();
-  // Writes the outbox to one stream, until the stream breaks, or until the outbox is empty after
-  // stop().
+  // Writes the outbox to one stream, until the stream breaks, or until the outbox
+  // is empty after stop().
   void write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveResponse>& stream);
   // The work of one thread: opens the Effects stream and carries out the effects. If the stream
   // breaks, it opens a new one, until `door_` is shut.
@@ -170,8 +170,8 @@ class Edge {
   // Carries out an effect, pod by pod.
   void on_effect(const v1::Effect& effect);
   // Gives the pod its node, and plans its binding. Does nothing for a pod that has a node. Call
-  // this and all following functions with mutex_ held. timer_loop() and on_effect() lock it
-  // themselves.
+  // this and all following functions with mutex_ held.
+  // timer_loop() and on_effect() lock it themselves.
   void open_gate(const v1::Effect& effect, const v1::EffectPod& place);
   // Ends the pod. Any cause except a cancellation is a fault.
   void evict(const v1::Effect& effect, const v1::EffectPod& place);
@@ -181,8 +181,8 @@ class Edge {
   void run_step(const std::string& key, Step step);
   // Records the end and reports it.
   void end_pod(Pod& pod, v1::Cause cause);
-  // Takes the answer to the binding of an API pod. `refused`: why the pod does not start; empty: it
-  // starts.
+  // Takes the answer to the binding of an API pod. `refused`: why the pod does not start; empty:
+  // it starts.
   void answer_start(const std::string& key, const std::string& refused);
   // Returns how long the pod runs, in ms: by set_duration(), by a time limit, or by `pace_`.
   std::int64_t duration_of(const Pod& pod) const;
@@ -224,8 +224,8 @@ class Edge {
   std::map<std::uint64_t, std::string> binds_sent_;
   // Sequences of events that the service may refuse because it knows them already.
   std::set<std::uint64_t> may_be_late_;
-  // The context of the open Effects stream, so that stop() can cancel the stream; nullptr: none is
-  // open.
+  // The context of the open Effects stream, so that stop() can cancel the stream; nullptr:
+  // none is open.
   grpc::ClientContext* effects_context_ = nullptr;
   std::vector<std::thread> threads_;
 };

@@ -21,8 +21,8 @@ class Interrupt {
   // Joins that thread.
   ~Interrupt();
 
-  // Waits for `ms` ms and returns true. Returns false as soon as a signal has arrived. Threads:
-  // any.
+  // Waits for `ms` ms and returns true. Returns false as soon as a signal has arrived.
+  // Threads: any.
   bool wait(int ms);
   // True once a signal has arrived. Threads: any.
   bool came() const;

@@ -40,8 +40,8 @@ JobPlan job_plan(std::size_t team, const std::string& name, int pods, int gpus);
 // Returns the gang's request in the plan, which may be changed before submit().
 v1::GangRequest& gang_of(JobPlan& plan);
 
-// Returns the time limit of the `i`-th job in seconds: from `shortest_s` to three times as long. 0:
-// none.
+// Returns the time limit of the `i`-th job in seconds: from `shortest_s` to three times as long.
+// 0: none.
 int limit_of(int i, int shortest_s);
 
 // Submits one job, and writes the answer into the plan.
@@ -66,8 +66,8 @@ class Load {
   // Calls join(). The threads may be in a call, which waits for the service unless shut() of `door`
   // was called.
   ~Load() { join(); }
-  // Starts the threads. Each pauses after three fifths of its jobs, or half of its pods, until
-  // hurry().
+  // Starts the threads. Each pauses after three fifths of its jobs, or half of
+  // its pods, until hurry().
   void start();
   // Makes every thread send its remaining load without pauses.
   void hurry();

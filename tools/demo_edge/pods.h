@@ -1,5 +1,5 @@
-// Pods as users write them, the reviews that a kube-apiserver makes of them, and the pods that it
-// stores.
+// Pods as users write them, the reviews that a kube-apiserver makes of them, and
+// the pods that it stores.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -33,8 +33,8 @@ class Process {
   // Sends SIGKILL to the child, and waits for its end.
   // Does nothing if there is no child.
   void kill_hard();
-  // Sends SIGTERM and waits up to half a minute. Returns the exit code, or -1 if it had to kill the
-  // child.
+  // Sends SIGTERM and waits up to half a minute. Returns the exit code, or -1 if it
+  // had to kill the child.
   // It also returns -1 if a signal ended the child, or if there is no child.
   int terminate();
   // Returns the child's process id; -1: no child runs.

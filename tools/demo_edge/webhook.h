@@ -21,8 +21,8 @@ struct HttpAnswer {
 // Threads: one caller for each client.
 class WebhookClient {
  public:
-  // `door` outlives the client. `ca_file`: a PEM file that each connection reads; it need not exist
-  // yet.
+  // `door` outlives the client. `ca_file`: a PEM file that each connection reads;
+  // it need not exist yet.
   WebhookClient(Door& door, std::string ca_file);
   ~WebhookClient();
   WebhookClient(const WebhookClient&) = delete;

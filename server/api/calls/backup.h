@@ -47,8 +47,8 @@ class BackupDesk {
 // of one fact in the copy. The data follow in parts of 1 MiB. The copy may also have later facts
 // than the one in the header. Memory: two messages, since the stream writes one part before it
 // reads the next. So a slow reader needs no more memory, but the copy stays open. The copy is in
-// the folder of the store, so that disk needs room for it. The copy has no file name once it is
-// open.
+// the folder of the store, so that disk needs room for it.
+// The copy has no file name once it is open.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   // All three outlive the stream.

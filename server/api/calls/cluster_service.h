@@ -42,8 +42,8 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   Reactor* DeleteCluster(Context* context, const v1::DeleteClusterRequest* in,
                          v1::DeleteClusterResponse* out) override;
   // Replaces the nodes of a cluster that no edge observes. It takes at most limits::kMaxNodes
-  // nodes. If the named cluster does not exist, a separate input first creates it in the default
-  // mode.
+  // nodes. If the named cluster does not exist, a separate input first creates
+  // it in the default mode.
   Reactor* ImportNodes(Context* context, const v1::ImportNodesRequest* in,
                        v1::ImportNodesResponse* out) override;
   // ListNodes, ListDomains and ListMigSlices are expensive reads: each page computes all rows of

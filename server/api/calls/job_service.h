@@ -26,8 +26,8 @@ class JobService final : public v1::JobService::CallbackService {
   Reactor* CreateJob(Context* context, const v1::CreateJobRequest* in,
                      v1::CreateJobResponse* out) override;
   // Submits 1 to limits::kMaxBatchJobs jobs. The call succeeds even if each job is refused:
-  // results[i] is the answer or the error to requests[i]. The service decides each job
-  // independently.
+  // results[i] is the answer or the error to requests[i].
+  // The service decides each job independently.
   Reactor* BatchCreateJobs(Context* context, const v1::BatchCreateJobsRequest* in,
                            v1::BatchCreateJobsResponse* out) override;
   // A cheap read. Pods are included on request. For a job that has ended and is no longer stored,
@@ -38,8 +38,8 @@ class JobService final : public v1::JobService::CallbackService {
   // later rows have no reason. The page token is the last id.
   Reactor* ListJobs(Context* context, const v1::ListJobsRequest* in,
                     v1::ListJobsResponse* out) override;
-  // Streams all jobs, then their changes; see JobWatch. With changes_only, it streams only the
-  // changes.
+  // Streams all jobs, then their changes; see JobWatch.
+  // With changes_only, it streams only the changes.
   grpc::ServerWriteReactor<v1::WatchJobsResponse>* WatchJobs(
       Context* context, const v1::WatchJobsRequest* in) override;
   // CancelJob ends one job, HoldJob pauses it, ReleaseJob resumes it. The answer has only the id:
@@ -58,8 +58,8 @@ class JobService final : public v1::JobService::CallbackService {
                       v1::ListClaimsResponse* out) override;
   // Says why a job waits: all reasons, its ranking, its start estimate. `order_time` is the time of
   // the queue snapshot that has the job's position. With `alternatives` it also says what would
-  // start the job earlier. With more than limits::kMaxAlternativesSize jobs and nodes, that gets
-  // RESOURCE_EXHAUSTED.
+  // start the job earlier. With more than limits::kMaxAlternativesSize jobs and nodes, that
+  // gets RESOURCE_EXHAUSTED.
   Reactor* ExplainJob(Context* context, const v1::ExplainJobRequest* in,
                       v1::Explanation* out) override;
 

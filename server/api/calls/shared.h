@@ -70,12 +70,12 @@ struct Shared {
   // are dropped.
   grpc::Status denied(const grpc::CallbackServerContext& context, const std::string& actor,
                       const std::string& subject, const grpc::Status& status);
-  // Returns the error for a call while the wall clock waits to be accepted; nullopt: the clock is
-  // good.
+  // Returns the error for a call while the wall clock waits to be accepted; nullopt:
+  // the clock is good.
   // All calls except AcceptClock and Finalize answer this error: kPrecondition, field "clock".
   std::optional<Error> not_ready() const;
-  // Says why this replica accepts no changes: another process leads, or the database does not
-  // answer.
+  // Says why this replica accepts no changes: another process leads, or the
+  // database does not answer.
   // Returns UNAVAILABLE in both cases (not_leader(), database_away()). nullopt: it accepts changes.
   std::optional<grpc::Status> why_no_change() const;
   // Says why post() or read() refused.
@@ -118,8 +118,8 @@ class Call {
 
   // done(), fail(), finish() and deny() finish the call.
   // They add the trailing metadata. Call one of them, once. They return the reactor, which the
-  // handler can return. deny() finishes with PERMISSION_DENIED and reports the refusal of
-  // `subject`.
+  // handler can return. deny() finishes with PERMISSION_DENIED and reports
+  // the refusal of `subject`.
   Reactor* done() const;
   Reactor* fail(const Error& error) const;
   Reactor* finish(const grpc::Status& status) const;
@@ -133,8 +133,8 @@ class Call {
   using Fill = std::function<std::optional<Error>(const Engine&)>;
   // Runs `fill` on the follower's thread and finishes with its error, if any. For cheap reads only,
   // see Follower::read.
-  // The call gets RESOURCE_EXHAUSTED if the queue of reads is full, UNAVAILABLE if the follower
-  // stops.
+  // The call gets RESOURCE_EXHAUSTED if the queue of reads is full, UNAVAILABLE
+  // if the follower stops.
   Reactor* read(Fill fill) const;
   // As read(), for an expensive read, whose cost grows with the state. Callers take turns.
   // At most limits::kMaxReadsPerCaller such reads wait for each caller, and

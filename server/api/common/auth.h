@@ -41,8 +41,8 @@ using TokenDigest = std::array<unsigned char, 32>;
 // Returns the digest of all bytes of the token, without trimming.
 TokenDigest digest_of(std::string_view token);
 
-// An authenticated caller. This is a plain value: a stream has a copy, as of the stream's
-// admission.
+// An authenticated caller. This is a plain value:
+// a stream has a copy, as of the stream's admission.
 struct Caller {
   Role role = Role::kViewer;
   // The path of the account of a kTeamAdmin; for other roles empty.
@@ -94,8 +94,8 @@ class Authenticator {
   // Says whether `caller` would still be admitted where the role `least` is required.
   // A caller that needed no token is always kGood.
   Standing standing(const Caller& caller, Role least) const;
-  // Says why the token file was not private at the last load(), and how to fix that. Empty: it was
-  // private.
+  // Says why the token file was not private at the last load(), and how to fix that. Empty:
+  // it was private.
   std::string warning() const;
 
  private:

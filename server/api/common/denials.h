@@ -15,8 +15,8 @@
 namespace subak::api {
 
 // Threads: any.
-// Memory: at most limits::kMaxDenialsRemembered pairs of caller and subject. It does not store the
-// rows.
+// Memory: at most limits::kMaxDenialsRemembered pairs of caller and subject.
+// It does not store the rows.
 class Denials {
  public:
   struct Row {

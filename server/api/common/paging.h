@@ -20,8 +20,8 @@ struct Page {
   std::uint64_t after = 0;
 };
 
-// Reads a page's size and token. Size 0 means the default size. A size above the limit becomes the
-// limit.
+// Reads a page's size and token. Size 0 means the default size.
+// A size above the limit becomes the limit.
 // `check` fails for a negative size, or a token that is not a number above 0; then do not use the
 // result. A token is also accepted in a request with other filters.
 inline Page read_page(Check& check, std::int32_t size, const std::string& token) {

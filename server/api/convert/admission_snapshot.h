@@ -4,8 +4,8 @@
 //
 // A copy comes from the network or a disk, so the reader limits its size and checks the complete
 // copy. The reader refuses accounts that form no tree, a namespace of two accounts, and a product
-// that does not exist. Threads: pure functions; an AdmissionSnapshotAssembler belongs to one
-// thread.
+// that does not exist. Threads: pure functions; an AdmissionSnapshotAssembler
+// belongs to one thread.
 #pragma once
 
 #include <cstddef>

@@ -55,12 +55,12 @@ class Check {
   // Returns the number. A number below `least` or above `most` is a mistake.
   std::int64_t number(std::string_view field, std::int64_t value, std::int64_t least,
                       std::int64_t most);
-  // Returns the text. A text of more than `most_bytes`, or one that is not is_printable(), is a
-  // mistake.
+  // Returns the text. A text of more than `most_bytes`, or one that is not
+  // is_printable(), is a mistake.
   // core/printable.h names the refused characters.
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // As text(), for a person's sentence or a search text: of the characters, only C0 and DEL are
-  // refused.
+  // As text(), for a person's sentence or a search text:
+  // of the characters, only C0 and DEL are refused.
   std::string sentence(std::string_view field, const std::string& value, std::size_t most_bytes);
   // As text(), for the name of an object: at most limits::kMaxNameBytes. An empty name is refused
   // if `required`.

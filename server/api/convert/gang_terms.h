@@ -15,8 +15,8 @@ void put(const GangTerms& terms, v1::PodRecord* out);
 // Reads the wishes strictly: a number beyond its bound is a mistake, and so is an unknown topology.
 GangTerms get_terms(Check& check, const v1::GangRequest& in);
 GangTerms get_terms(Check& check, const v1::PodRecord& in);
-// Reads the wishes of an answer, for people. A value that this program does not know counts as
-// unset.
+// Reads the wishes of an answer, for people. A value that this program does
+// not know counts as unset.
 GangTerms known_terms(const v1::GangRequest& in);
 
 }  // namespace subak::api

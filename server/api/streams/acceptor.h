@@ -38,8 +38,8 @@ class Acceptor {
     // Receives the accepted connections; never nullptr.
     std::unique_ptr<HandOver> guests;
     // Decides about a connection, on the accepting thread; must not block.
-    // False: the acceptor closes the connection and counts it as refused. null: all connections are
-    // admitted.
+    // False: the acceptor closes the connection and counts it as refused. null:
+    // all connections are admitted.
     std::function<bool(int fd)> admits;
   };
 
@@ -52,8 +52,8 @@ class Acceptor {
   // Sets the receiver of the connections that the service makes to itself. Call it before start().
   // It is required if limiter() is used to expect such a connection.
   void set_own(std::unique_ptr<HandOver> own) { own_ = std::move(own); }
-  // Adds a socket. Call it before start(), since the accepting thread reads the list without a
-  // lock.
+  // Adds a socket. Call it before start(), since the accepting thread reads
+  // the list without a lock.
   void add(Listening listening);
   // Starts the accepting thread. Call it once, after the server has started, since gRPC takes no
   // connection before.
@@ -91,8 +91,8 @@ class Acceptor {
   void run();
   // Accepts one connection. False: the system lacks resources, so wait a little.
   bool take(const Listening& listening);
-  // True if so many shut-down connections have not ended yet that the acceptor must accept none
-  // now.
+  // True if so many shut-down connections have not ended yet that the
+  // acceptor must accept none now.
   // It first forgets ended connections.
   bool is_crowded();
   // Asks the limiter, and makes room if a limit is reached. nullopt: no other connection could be

@@ -63,8 +63,8 @@ class AdmissionSnapshotHub {
   // one read, however many streams are open. If the queue refuses the read, the hub tries again
   // with the next batch.
   void on_durable(const Released& batch);  // called as WatchHub::on_durable
-  // Requests a read that sends a copy. False: the queue of reads is full, or the follower has
-  // stopped.
+  // Requests a read that sends a copy. False: the queue of reads is full, or
+  // the follower has stopped.
   // Returns true without a new request if a read is already queued.
   bool ask();
 

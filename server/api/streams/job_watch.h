@@ -28,12 +28,12 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
     // Only this job.
     JobId job;
   };
-  // `set`, `hub` and `follower` outlive the stream. list_first: send the present jobs before
-  // changes.
+  // `set`, `hub` and `follower` outlive the stream. list_first:
+  // send the present jobs before changes.
   JobWatch(StreamSet& set, class WatchHub& hub, Follower& follower, Filter filter, bool list_first);
 
-  // Call it after begin(). Sends the present jobs, and then changes. Its reads take their turns as
-  // `caller`.
+  // Call it after begin(). Sends the present jobs, and then changes.
+  // Its reads take their turns as `caller`.
   // The stream sends `listed` after the last of the present jobs. That list leaves out ended jobs,
   // unless the filter names the job. A change may come before the list is complete, and a job may
   // come twice. A named job that does not exist ends the stream with NOT_FOUND. A full queue of

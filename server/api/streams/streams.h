@@ -58,8 +58,8 @@ class StreamSet {
   // Ends all streams with UNAVAILABLE and refuses every later add().
   void close_all();
   // Call it after the tokens were read again. It ends the streams of removed tokens with
-  // UNAUTHENTICATED. It ends streams whose token no longer has the needed role with
-  // PERMISSION_DENIED.
+  // UNAUTHENTICATED. It ends streams whose token no longer has the needed role
+  // with PERMISSION_DENIED.
   // Calls close() without holding the lock.
   void check_rights();
 
@@ -129,8 +129,8 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   QueueWriter(StreamSet& set, std::size_t most, StreamBytes* bytes = nullptr)
       : set_(set), most_(most), bytes_(bytes) {}
 
-  // Call it once, from the method's handler. False: the stream has ended, with the refusal of
-  // StreamSet::add().
+  // Call it once, from the method's handler. False: the stream has ended, with the
+  // refusal of StreamSet::add().
   bool begin(StreamKind kind, const Admission& admission) {
     self_ = this->shared_from_this();
     const grpc::Status status = set_.add(self_, kind, admission);
@@ -210,8 +210,8 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   }
 
  protected:
-  // Called on a gRPC thread when every queued message was written. An override may push further
-  // messages.
+  // Called on a gRPC thread when every queued message was written.
+  // An override may push further messages.
   // It may run at the same time as a push() by another thread.
   virtual void drained() {}
   // Called once when the stream is over, on a gRPC thread, before the set removes the stream.

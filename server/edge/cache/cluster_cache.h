@@ -1,7 +1,7 @@
 // The edge's object cache of a cluster, like client-go's informer cache. It has an entry for each
 // pod, node and owner, as last seen. It also has the updates that the core has not got yet
-// (outbox.h). ClusterCache stores the pods, and combines them with the data of the caches of other
-// kinds.
+// (outbox.h). ClusterCache stores the pods, and combines them with the data of the
+// caches of other kinds.
 //
 // An entry is small: the cache sends the resource requests of a pod to the core, and does not store
 // them. While a pod's gate is closed, the entry also has the data to open it. The cache reads no
@@ -85,8 +85,8 @@ class ClusterCache {
   void see_node(const WatchEvent& event, TimeMs now_ms);
   // Takes an event on an owner. `collection`: one of kOwnerPaths.
   void see_owner(const WatchEvent& event, const std::string& collection);
-  // Drops the owners that the list of the collection did not name. Call it once the list is
-  // complete.
+  // Drops the owners that the list of the collection did not name.
+  // Call it once the list is complete.
   void complete_owners(const std::string& collection);
   // Take a pod or an owner from the answer to a call. They only update existing entries, since the
   // answer may be older than the watch and belongs to no list.
@@ -96,11 +96,11 @@ class ClusterCache {
   // Call it in each turn.
   void adopt_orphans(std::int64_t monotonic_ms);
 
-  // Returns the entry of a pod that requests GPUs or has Subak's gate. nullptr: there is no such
-  // pod.
+  // Returns the entry of a pod that requests GPUs or has Subak's gate. nullptr:
+  // there is no such pod.
   const PodEntry* find_gpu_pod(const std::string& uid) const;
-  // Returns the number of pods of this controller and of the controllers below it, without ended
-  // pods.
+  // Returns the number of pods of this controller and of the controllers below
+  // it, without ended pods.
   std::size_t pods_of(const std::string& owner_uid) const;
   // Returns the number of these pods that have a node and are not being deleted.
   std::size_t bound_below(const std::string& owner_uid) const;

@@ -1,5 +1,5 @@
-// The entries of the cache: the fields of each object that the edge compares or uses. Threads:
-// none.
+// The entries of the cache: the fields of each object that the edge compares or uses.
+// Threads: none.
 #pragma once
 
 #include <array>
@@ -167,8 +167,8 @@ struct OwnerEntry {
   bool late_as_leader = false;
   // Of a JobSet that creates the first pod of each Job before the others: its Jobs with GPUs.
   std::vector<JobsOfSet> firsts;
-  // The annotation subak.gpu/suspended: why Subak suspended the owner. Empty: Subak did not suspend
-  // it.
+  // The annotation subak.gpu/suspended: why Subak suspended the owner. Empty:
+  // Subak did not suspend it.
   std::string mark;
   // The last list that named the owner, by the number of lists of its collection.
   std::uint32_t list = 0;

@@ -1,5 +1,5 @@
-// Finds the gangs of pods from the pods' owners. Pure functions over the cache of owners. Threads:
-// none.
+// Finds the gangs of pods from the pods' owners. Pure functions over the cache of owners.
+// Threads: none.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 namespace subak {
 
 // Finds how many pods start together if only the owner says so. It writes the number into `pod`,
-// and the gang's owner into `entry`, and returns true. It returns false if the owner is not known
-// yet.
+// and the gang's owner into `entry`, and returns true.
+// It returns false if the owner is not known yet.
 // A pod whose labels state the gang stays unchanged.
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
 // Returns the owners for which a pod must wait: uids, or "namespace/name" of a LeaderWorkerSet.

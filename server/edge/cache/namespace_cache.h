@@ -16,14 +16,14 @@ class NamespaceCache {
  public:
   // Changes of labels go into the outbox, which outlives the cache.
   explicit NamespaceCache(Outbox& outbox) : outbox_(outbox) {}
-  // Forgets all namespaces, so that the next list sends all labels again. The caller clears the
-  // outbox.
+  // Forgets all namespaces, so that the next list sends all labels again.
+  // The caller clears the outbox.
   void clear() { entries_.clear(); }
 
   // A list of all namespaces begins.
   void begin() { round_.begin(); }
-  // Takes an event of the list or of the watch. A namespace that never had the label costs no
-  // memory.
+  // Takes an event of the list or of the watch. A namespace that never had the
+  // label costs no memory.
   void see(const WatchEvent& event);
   // Drops the namespaces that the list did not name. For each, the core gets an update without an
   // account. Returns false, and drops none, if the list is not believed (ListRound::believe()).

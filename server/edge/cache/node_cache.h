@@ -61,11 +61,11 @@ class NodeCache {
   // A list of leases begins. The leases show how far the clocks of nodes are behind the service's
   // (docs/design/0078).
   void begin_leases() { clocks_.begin_list(); }
-  // Takes an event on a lease, and compares the time of the renewal with the service's. See
-  // NodeClocks.
+  // Takes an event on a lease, and compares the time of the renewal with the service's.
+  // See NodeClocks.
   void see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms);
-  // The list of leases is complete. The clock of a node stays, even if the list did not name its
-  // lease.
+  // The list of leases is complete. The clock of a node stays, even if the list
+  // did not name its lease.
   void complete_leases() { clocks_.end_list(); }
   const NodeClocks& clocks() const { return clocks_; }
   // Takes out the nodes that must be read again, since the clock error sent for them has changed.

@@ -21,8 +21,8 @@ class NonGpuMembers {
   void clear();
   // Takes the pod as it is now. Returns the gangs ("namespace/gang") whose number of such pods
   // changed: two, if the pod moved from one gang to another.
-  // `uid`: the pod's. A pod leaves its gang when it is deleted, has failed, or has ended by
-  // request.
+  // `uid`: the pod's. A pod leaves its gang when it is deleted, has failed,
+  // or has ended by request.
   std::vector<std::string> see(const std::string& uid, const Pod& pod, WatchKind kind);
   // Takes a pod out because it is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }

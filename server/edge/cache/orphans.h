@@ -25,8 +25,8 @@ class Orphans {
 
   // Adds a pod that waits for `owners`: uids, or "namespace/name" of a LeaderWorkerSet. For a known
   // orphan it only takes the newer text.
-  // `since_ms`: when the pod was first seen, monotonic. A known orphan's time and owners do not
-  // change.
+  // `since_ms`: when the pod was first seen, monotonic.
+  // A known orphan's time and owners do not change.
   void add(const std::string& uid, std::string text, std::int64_t since_ms,
            const std::vector<std::string>& owners);
   // Takes the pod out; nullopt: it is no orphan.

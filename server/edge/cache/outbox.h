@@ -54,8 +54,8 @@ struct News {
   in::Body body;
   // The uid of the pod in the update; empty: the update is about no pod.
   std::string uid;
-  // The node whose clock gave the pod's times; empty: the service's clock gave them, or there are
-  // none.
+  // The node whose clock gave the pod's times; empty:
+  // the service's clock gave them, or there are none.
   std::string clock{};
 };
 
@@ -76,8 +76,8 @@ class Outbox {
   void node_seen(NodeSpec node);
   // Adds an update that follows the last state of the object: its end, or another change. It
   // replaces a waiting change of the same object.
-  // A waiting state of a node is dropped. A waiting state of a pod stays, and is sent before the
-  // change.
+  // A waiting state of a node is dropped. A waiting state of a pod stays, and is
+  // sent before the change.
   // `clock`: News::clock of the update.
   void changed(const about::Key& key, in::Body body, std::string clock = {});
   // Adds the end of a node. It is sent after all other updates, and only once pods are known up to

@@ -54,8 +54,8 @@ class OwnerCache {
   std::string worker_set(const std::string& name) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
-  // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
-  // O(owners).
+  // Returns the uids of the owners that this owner controls directly, such as the Jobs
+  // of a JobSet. O(owners).
   std::vector<std::string> below(const std::string& uid) const;
 
  private:

@@ -1,7 +1,7 @@
 // Runs a program and reads its output. The program runs in a process group of its own and inherits
 // no file descriptor of the service. It has no input, and its error output is discarded. Threads:
-// one for each child. The process must not ignore SIGCHLD, and no other code may wait for any
-// child.
+// one for each child. The process must not ignore SIGCHLD, and no other code
+// may wait for any child.
 #pragma once
 
 #include <sys/types.h>

@@ -75,8 +75,8 @@ class KubeClient final : public KubeApi {
   // Sets the bearer token for calls and watches that begin after this; empty: the certificate
   // identifies the client.
   void set_token(std::string token);
-  // Sets a PEM certificate and its key for connections that begin after this; empty: those of the
-  // kubeconfig.
+  // Sets a PEM certificate and its key for connections that begin after this; empty:
+  // those of the kubeconfig.
   void set_certificate(std::string certificate, std::string key);
   // Returns the number of calls without an answer, both waiting and open.
   std::size_t calls() const;

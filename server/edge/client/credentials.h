@@ -31,7 +31,8 @@ class Credentials {
   //
   // `now_ms`: the wall clock, by which credentials expire. If it went back, the credential counts
   // as expired. `refused`: an answer since the last call was kUnauthorized. Then a token file is
-  // read at once, and a plugin is run if its last run ended limits::kCredentialAgainMs ago.
+  // read at once, and a plugin is run if its last run ended at least
+  // limits::kCredentialAgainMs ago.
   //
   // It returns an error once for each failure, with the user and the remedy. The old credential
   // stays, and the next attempt follows after kCredentialAgainMs. No error contains a secret.

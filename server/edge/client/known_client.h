@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// A KubeClient that gets the present credential in each turn. Calls and watches wait for the first
-// credential.
+// A KubeClient that gets the present credential in each turn.
+// Calls and watches wait for the first credential.
 class KnownClient final : public KubeApi {
  public:
   // `wall_ms`: the wall clock, by which credentials expire. `tell` gets each error of a credential

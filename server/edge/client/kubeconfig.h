@@ -44,8 +44,8 @@ struct PemOrPath {
 struct KubeAccess {
   // The name in errors: "users[ana].user", "serviceaccount"; empty: anonymous.
   std::string user;
-  // Such as "https://10.0.0.1:6443", maybe with a path. It is http only for a server on this
-  // machine.
+  // Such as "https://10.0.0.1:6443", maybe with a path.
+  // It is http only for a server on this machine.
   std::string server;
   // The name that the server's certificate must have; empty: the host of `server`.
   std::string tls_server_name;

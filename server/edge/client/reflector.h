@@ -25,8 +25,8 @@
 
 namespace subak {
 
-// Receives the objects of one kind. The functions are called in turn() of the reflector and of the
-// client.
+// Receives the objects of one kind. The functions are called in turn() of the
+// reflector and of the client.
 struct ReflectorSink {
   // A list begins. A call of `object` follows for each existing object, then `complete`. Objects
   // that the list did not name are gone.

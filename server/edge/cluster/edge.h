@@ -5,8 +5,8 @@
 //  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
 //
 // One thread owns the sockets, the object cache and the calls. The edge stores no state: after a
-// crash at any point it begins again with a list (docs/design/0036). Each start begins a session
-// (docs/design/0031).
+// crash at any point it begins again with a list (docs/design/0036).
+// Each start begins a session (docs/design/0031).
 #pragma once
 
 #include <array>
@@ -62,8 +62,8 @@ struct EdgeOptions {
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
   // As KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
-  // True: the edge has no thread, and the caller runs turn(). So a simulation of faults is
-  // reproducible.
+  // True: the edge has no thread, and the caller runs turn().
+  // So a simulation of faults is reproducible.
   bool stepped = false;
 };
 

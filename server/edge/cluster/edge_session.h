@@ -84,8 +84,8 @@ class EdgeSession {
 
   // Reads the uid of the namespace kube-system, which identifies the cluster.
   void begin();
-  // Asks the API server for the service's user name there. The session goes on even without an
-  // answer.
+  // Asks the API server for the service's user name there.
+  // The session goes on even without an answer.
   void ask_who(const std::string& uid);
   // Reports the beginning of the list to the core, with a new session number.
   void begin_list(const std::string& uid);

@@ -55,8 +55,8 @@ class Notices {
   const EdgeSession& session_;
   EventRecorder recorder_;
   Waiting waiting_;
-  // By job: the last attempt with an Event about its start. So all pods of the attempt get one
-  // Event.
+  // By job: the last attempt with an Event about its start.
+  // So all pods of the attempt get one Event.
   std::map<JobId, std::uint32_t> announced_starts_;
   // True: a page is being read.
   bool looking_ = false;

@@ -19,8 +19,8 @@ namespace subak {
 // Writes the label. It has at most one open call, and retries a failed call without end. Threads:
 // any may call start(), want() and stop(), one after the other. turn() and is_settled() belong to
 // the label's thread, or without start() to the caller.
-// A failure never stops the service. Each failed attempt is logged, and the pauses between attempts
-// grow.
+// A failure never stops the service. Each failed attempt is logged, and the pauses
+// between attempts grow.
 class PodLabel {
  public:
   // `pod`: NAMESPACE/NAME. Until the first want(), it removes the label, which an earlier process
@@ -35,8 +35,8 @@ class PodLabel {
   void start();
   // Sets whether the pod shall have the label. Returns at once.
   void want(bool leads);
-  // Waits until the label is as wanted, at most limits::kPodLabelStopMs, then ends the thread.
-  // Idempotent.
+  // Waits until the label is as wanted, at most limits::kPodLabelStopMs, then ends
+  // the thread. Idempotent.
   void stop();
 
   // Does one round of the thread: begins a call if one is due, and waits for answers.
@@ -48,8 +48,8 @@ class PodLabel {
  private:
   // The thread's work. After stop() it ends when the label is settled, or at stop_ms_.
   void run();
-  // Begins a patch if the label is not as wanted. After a failure it first waits for the end of the
-  // pause.
+  // Begins a patch if the label is not as wanted. After a failure it first waits
+  // for the end of the pause.
   void write();
   // Takes the answer to a patch. `leads`: the state that the patch asked for.
   void answered(bool leads, const CallAnswer& answer);

@@ -23,8 +23,8 @@ class Strays {
   Strays(const Strays&) = delete;
   Strays& operator=(const Strays&) = delete;
 
-  // Opens a gate if that is due, at most limits::kOpenedPerSecond. Call it while the session
-  // follows.
+  // Opens a gate if that is due, at most limits::kOpenedPerSecond.
+  // Call it while the session follows.
   void open();
   // Drops the list of pods. Call it when the session has ended.
   void forget() { strays_.clear(); }

@@ -1,8 +1,8 @@
 // Makes the edge's writes to the API server, and handles refusals. It reports a refusal to the
 // core, to the log and to users.
 //
-// It owns the Writer with the open calls, and the counts of done and refused writes. Threads: the
-// edge's.
+// It owns the Writer with the open calls, and the counts of done and refused writes. Threads:
+// the edge's.
 #pragma once
 
 #include <array>
@@ -34,8 +34,8 @@ class Writes {
 
   // True if limits::kMaxEdgeWrites writes are open, so that no further write may begin.
   bool is_full() const { return writer_.under_way() >= limits::kMaxEdgeWrites; }
-  // Returns the writer, for writes that follow from no effect. Call begin() only if is_full() is
-  // false.
+  // Returns the writer, for writes that follow from no effect.
+  // Call begin() only if is_full() is false.
   Writer& writer() { return writer_; }
 
   using Counts = std::array<std::uint64_t, EnumText<WriteKind>::names.size()>;

@@ -79,8 +79,8 @@ class Waiting {
   Waiting(const ClusterCache& cache, EventRecorder& recorder)
       : cache_(cache), recorder_(recorder) {}
 
-  // The part of the next page, and the job after which that page begins; 0: it begins with the
-  // part.
+  // The part of the next page, and the job after which that page begins; 0:
+  // it begins with the part.
   WaitingPart part() const { return part_; }
   JobId after() const { return after_; }
   // Records what is new in the page; the next page begins after it.

@@ -46,8 +46,8 @@ class Fence {
   // attempt once more.
   void take(const Effect& effect, bool inherited);
   // Drops pods that need no guard. A pod needs none if it is gone, has the mark, or is bound and
-  // the core knows it. A pod with an open gate needs none either if the scheduler finds no node for
-  // it.
+  // the core knows it. A pod with an open gate needs none either if the
+  // scheduler finds no node for it.
   void prune(const ClusterCache& cache);
   // Drops a pod because the API server refuses its mark. Other pods must not wait for this pod.
   void give_up(const std::string& uid) { pods_.erase(uid); }

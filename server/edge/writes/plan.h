@@ -106,7 +106,7 @@ struct Plan {
 // withdraw it.
 // It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if its
 // gang cannot run without the pod, or if all bound pods of the owner must end. If a pod is to be
-// recreated, an eviction never uses up the last failure that its Job may have.
+// recreated, its eviction never uses up the last failure that the Job may have.
 // Cost: all pods that the effects name, and all guarded and marked objects.
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,

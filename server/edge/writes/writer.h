@@ -1,7 +1,7 @@
 // Carries out the writes of plan_writes() and records failures. Each write names the version of its
 // object, so a late or repeated write has no effect. If an answer does not show whether the write
-// was done, the writer reads the object, and the next plan decides. Threads: that of the client's
-// turn().
+// was done, the writer reads the object, and the next plan decides. Threads:
+// that of the client's turn().
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ class Writer {
   void release(const KubeWrite& write);
   // Puts kept_closed_mark() onto the pod, so that an outdated patch no longer applies.
   void keep_closed(const KubeWrite& write);
-  // Evicts by the eviction API (policy/v1), so that disruption budgets count. The uid is a
-  // precondition.
+  // Evicts by the eviction API (policy/v1), so that disruption budgets count.
+  // The uid is a precondition.
   void evict(const KubeWrite& write);
   // Sends a merge patch (RFC 7386) with uid and version as preconditions.
   void set_suspended(const KubeWrite& write, bool suspended);
@@ -70,8 +70,8 @@ class Writer {
   // is read first.
   void settle(const KubeWrite& write, const std::string& version, const CallAnswer& answer,
               std::string_view body);
-  // Reads the object. If the object is unchanged after an invalid patch, the patch counts as
-  // refused.
+  // Reads the object. If the object is unchanged after an invalid patch, the
+  // patch counts as refused.
   void read_again(const KubeWrite& write, const std::string& version, const CallAnswer& why);
   // Records a refusal and pauses. Calls give_up() after limits::kReleaseRefusedMs of refusals.
   void refuse(const KubeWrite& write, const CallAnswer& answer);

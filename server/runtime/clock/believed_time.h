@@ -55,8 +55,8 @@ std::string why_not_ready(const ClockStatus& status);
 class BelievedTime {
  public:
   // Begins. `last_ms`: the time of the last fact; 0: there is none, and any wall clock is believed.
-  // It may be called again, for example after facts of another leader. It then forgets the earlier
-  // state.
+  // It may be called again, for example after facts of another leader.
+  // It then forgets the earlier state.
   void start(TimeMs last_ms, ClockReading now);
   // Takes a reading and returns the time, which is never before that of an earlier call.
   // Readings must come in the order of boot_ms.

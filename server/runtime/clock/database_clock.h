@@ -35,8 +35,8 @@ class DatabaseClock final : public Clock {
   // limits::kClockSampleMs, unless it is the first. After such a first sample, the time may be
   // behind by as much until the next sample.
   // It assumes that the database read its clock in the middle of the sample, as in Cristian's
-  // algorithm (Distributed Computing 3, 1989). The error is at most half the duration of the
-  // sample.
+  // algorithm (Distributed Computing 3, 1989). The error is at most half the
+  // duration of the sample.
   void take(const ClockSample& sample);
   // Returns the status; nothing before the first sample.
   std::optional<DatabaseClockStatus> status() const;

@@ -84,13 +84,13 @@ class Statement {
   }
   void bind(int parameter, std::string_view text);
   void bind_blob(int parameter, std::string_view bytes);
-  // Goes to the next row. True: there is a row. False: there is no further row, or it failed, see
-  // failed().
+  // Goes to the next row. True: there is a row. False: there is no further row, or
+  // it failed, see failed().
   bool step();
   // True after a failed bind, step or run, until reset().
   bool failed() const { return failed_; }
-  // Runs a statement without rows and makes it ready for the next run. False: it failed, see
-  // Connection::error().
+  // Runs a statement without rows and makes it ready for the next run. False:
+  // it failed, see Connection::error().
   // Parameters have their values until they are bound again.
   bool run();
   // Makes the statement ready for the next run, and clears failed() if it was prepared.

@@ -14,8 +14,8 @@ namespace subak {
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
 
 // Computes the checksum of one row: add its columns in order. A number adds eight bytes, the lowest
-// first. A text or blob adds its length and its bytes. So two different rows always add different
-// bytes.
+// first. A text or blob adds its length and its bytes.
+// So two different rows always add different bytes.
 class RowSum {
  public:
   // `before`: the checksum that it continues, of the previous row or of the store's uuid.
@@ -38,8 +38,8 @@ class RowSum {
 std::uint32_t fact_sum(std::uint32_t before, std::uint64_t number, TimeMs time_ms,
                        std::uint64_t kind, std::string_view body);
 
-// Convert a checksum to the value of a column and back. The column is an SQLite integer of four
-// bytes.
+// Convert a checksum to the value of a column and back.
+// The column is an SQLite integer of four bytes.
 inline std::int64_t sum_column(std::uint32_t sum) { return static_cast<std::int32_t>(sum); }
 inline std::uint32_t sum_of(std::int64_t column) { return static_cast<std::uint32_t>(column); }
 

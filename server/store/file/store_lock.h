@@ -19,8 +19,8 @@ struct StoreMark {
   std::uint64_t facts = 0;  // durable facts before the log's last transaction
 };
 
-// Returns the path of the store's file after following links, so that log and lock are beside that
-// file.
+// Returns the path of the store's file after following links, so that log and
+// lock are beside that file.
 // Returns `path` if the file does not exist, and after any other failure.
 std::string real_path(const std::string& path);
 
@@ -33,8 +33,8 @@ class StoreLock {
   // whether to create a missing file, empty. The lock must exist longer than any connection to the
   // store, since closing a file drops the locks that SQLite has on it.
   // It does not wait. If another process has the lock, it fails with kPrecondition and names that
-  // process. It also fails if the folder is missing or not writable, or if the file system has no
-  // locks.
+  // process. It also fails if the folder is missing or not writable, or if the
+  // file system has no locks.
   // The lock file stays when the lock is released. Locks are flock(2); a child process does not
   // inherit them across exec.
   static Result<StoreLock> acquire(const std::string& path, Missing missing);

@@ -10,8 +10,8 @@
 
 namespace subak {
 
-// The options of a restore. `from` and `state` may be links. If `state` is a link, its target is
-// replaced.
+// The options of a restore. `from` and `state` may be links.
+// If `state` is a link, its target is replaced.
 struct RestoreOptions {
   std::string from;              // a backup, or the file of a service that is stopped
   std::string state;             // the file that subakd gets as --state
@@ -43,8 +43,8 @@ Error of_backup(Error error);
 // and audit rows. It checks that the new store's state is the one that these facts give.
 // It never changes `from`. It makes the copy at STATE.restoring, which needs disk space (twice as
 // much with `until`). An interrupted run leaves that file, and the next run removes it. Errors name
-// `from`, not the copy. kNotFound: `from` is missing or empty. kExists: there is a store and no
-// `force`.
+// `from`, not the copy. kNotFound: `from` is missing or empty. kExists:
+// there is a store and no `force`.
 Result<Restored> restore_store(const RestoreOptions& options);
 
 }  // namespace subak

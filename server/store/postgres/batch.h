@@ -37,8 +37,8 @@ struct Position {
   std::uint32_t version = 1;
 };
 
-// One batch. It has copies of all values, so that the same batch can be sent again after a lost
-// answer.
+// One batch. It has copies of all values, so that the same batch can be sent
+// again after a lost answer.
 class Batch {
  public:
   // Makes the batch. It refuses a fact that no start could read again, or of a newer version than

@@ -31,8 +31,8 @@ struct StoreState {
 
 class CheckpointWriter {
  public:
-  // `address` outlives the writer. The writer connects at the first write, and again after a
-  // failure.
+  // `address` outlives the writer. The writer connects at the first write, and
+  // again after a failure.
   explicit CheckpointWriter(const Address& address) : address_(address) {}
 
   // Writes the state after fact `seq`, which is durable, and drops every other checkpoint. Does

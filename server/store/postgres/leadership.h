@@ -15,8 +15,8 @@ namespace subak::postgres {
 
 // The beginning of each statement of a leader. If this process still leads, `l` has one row with
 // its epoch ($1), locked until the statement is durable. If another process leads, `l` has no row.
-// A process that raises the epoch waits for that lock; if it was first, this statement finds no
-// row.
+// A process that raises the epoch waits for that lock;
+// if it was first, this statement finds no row.
 // The statement locks the row instead of updating it. An update in each batch would become slower
 // and slower during a long snapshot.
 inline constexpr char kIfLeading[] =
@@ -92,8 +92,8 @@ struct Raised {
 // Another process was first, or the leader gave a sign of life.
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
                  const LeadershipSeen& seen);
-// Raises the epoch of this process, which leads, on a new connection. kOther: another process
-// leads.
+// Raises the epoch of this process, which leads, on a new connection. kOther:
+// another process leads.
 // Like take_lead(), it retries while the row is locked, at most limits::kLeadTries times.
 Raised raise_own(PgConnection& db, const std::string& holder);
 // Sends a heartbeat with the text `said` for other replicas; empty: the row's text stays unchanged.

@@ -63,8 +63,8 @@ class PostgresStore final : public SharedStore {
     // The statement may be durable or not: resolve() finds out.
     kUnknown,
   };
-  // Checks the settings that a durable commit needs. With options_.replicated, it also checks the
-  // standbys.
+  // Checks the settings that a durable commit needs. With options_.replicated, it
+  // also checks the standbys.
   std::optional<Error> check_server();
   // Logs a warning if the role may also change or delete rows. That does not prevent a start.
   void check_role();
@@ -80,8 +80,8 @@ class PostgresStore final : public SharedStore {
   // Migrates, makes the first rows, and reads the position. It is called after this process took
   // the lead.
   std::optional<Error> prepare();
-  // Writes the first rows of a new store. With options_.uuid, it refuses a store that exists
-  // already.
+  // Writes the first rows of a new store. With options_.uuid, it refuses a
+  // store that exists already.
   std::optional<Error> found();
   // Reads identity, version and position of the store, and checks the checkpoint's fact.
   std::optional<Error> load();
@@ -115,8 +115,8 @@ class PostgresStore final : public SharedStore {
     std::uint32_t seed = 0;
   };
   Identity identity_;
-  // The epoch of this process; 0: it does not lead. After each unknown outcome, the epoch is a new
-  // one.
+  // The epoch of this process; 0: it does not lead. After each unknown outcome,
+  // the epoch is a new one.
   std::atomic<std::int64_t> epoch_{0};
   // A copy of the version in batch_.position, for other threads.
   std::atomic<std::uint32_t> version_{1};

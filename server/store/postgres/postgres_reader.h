@@ -33,8 +33,8 @@ class PostgresReader final : public StoreReader {
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
-  // Begins a snapshot, on a new connection if the last one broke. Then it calls read() and ends the
-  // snapshot.
+  // Begins a snapshot, on a new connection if the last one broke.
+  // Then it calls read() and ends the snapshot.
   template <class T, class F>
   Result<T> in_picture(F&& read);
   // Begins the transaction. Connects again if the connection broke.

@@ -20,8 +20,8 @@ struct PostgresOptions {
   std::string address;  // postgres://user@host/database (server/store/postgres/database/address.h)
   const Clock* clock = nullptr;  // outlives the store
   std::string holder;            // name of this leader for other replicas: host and process
-  // The newest fact version that this program knows. A test sets a lower one, to act as an older
-  // program.
+  // The newest fact version that this program knows. A test sets a lower one, to
+  // act as an older program.
   std::uint32_t fact_version = kFactVersion;
   // True: ignores the checkpoint, so the state is rebuilt from all facts.
   bool ignore_checkpoint = false;
@@ -65,8 +65,8 @@ class SharedStore : public Store {
   // the first look. Threads: that of try_lead().
   virtual bool took_over() const = 0;
   // Watches the leader's heartbeats without taking the lead. A caller that is busy between two
-  // calls of try_lead() should call it often; it looks only from time to time. Threads: that of
-  // try_lead().
+  // calls of try_lead() should call it often; it looks only from time to time. Threads:
+  // that of try_lead().
   virtual void watch() {}
   // Records a commit of the leader, which is a sign of life. Threads: that of try_lead().
   virtual void note_alive() {}
@@ -84,8 +84,8 @@ class SharedStore : public Store {
 //
 // If the connection or the server fails during a commit, the outcome of the commit is unknown. The
 // store then raises its epoch and looks for the batch in the database. If the batch is missing, it
-// commits the batch again with the same numbers. It repeats this as long as the database is
-// unreachable.
+// commits the batch again with the same numbers. It repeats this as long as the
+// database is unreachable.
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options);
 // True if no server was reachable, or if the connection broke. Another attempt may succeed.
 bool says_away(const Error& error);

@@ -17,8 +17,8 @@ namespace subak::postgres {
 
 // Returns the first damage, or an error if `wanted` returns false meanwhile. It checks facts,
 // ledger, audit log, and the last fact of the checkpoint's state. A start checks the rows of the
-// checkpoint itself. `seed`: start of the checksums. `fact_version`: the newest that this program
-// knows.
+// checkpoint itself. `seed`: start of the checksums. `fact_version`:
+// the newest that this program knows.
 // It calls `wanted` for each page of limits::kDatabasePageRows. `db` must have no open transaction.
 // Facts committed later are not read.
 std::optional<Error> prove_rows(PgConnection& db, std::uint32_t seed, std::uint32_t fact_version,

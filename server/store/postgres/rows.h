@@ -1,5 +1,5 @@
-// Reads rows of the database into records, and checks their checksums. Private to
-// server/store/postgres.
+// Reads rows of the database into records, and checks their checksums.
+// Private to server/store/postgres.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The rows of the audit log in SQL. They are derived from the facts: one row for each edit, done or
-// refused.
+// The rows of the audit log in SQL. They are derived from the facts:
+// one row for each edit, done or refused.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace subak {
 
 // An audit row. `thing` identifies the edited object. The caller fills in seq and time. If the fact
-// has no state before the edit, the caller sets `before` to the state after the last edit of the
-// thing.
+// has no state before the edit, the caller sets `before` to the state after the
+// last edit of the thing.
 // `before` and `after` are texts for people: records in the form of core/text.h. An empty `after`
 // means that the object was removed, or that the row has no new state.
 struct AuditRow {

@@ -30,8 +30,8 @@ struct MarkedFact {
 // If the fact cannot be encoded, the checksum is that of number, time and kind.
 std::uint32_t sum_of_marked(const Fact& fact);
 
-// Writes the file, which is durable on return. After an error the old file stays. The folder must
-// exist.
+// Writes the file, which is durable on return. After an error the old file stays.
+// The folder must exist.
 // Errors are those of write_whole_file(). The call blocks for two syncs.
 std::optional<Error> write_durable_mark_file(const std::string& path, const MarkedFact& known);
 // Reads the file. If there is no file, the result has no fact. An error: the checksum is wrong, or

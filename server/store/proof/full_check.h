@@ -18,8 +18,8 @@ class FullCheck {
   // It sets `sound` to true when the whole store is checked and intact. It logs damage with its
   // place, and writes nothing.
   explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
-  // Stops the check within about a millisecond of work, and joins the thread. `sound` does not
-  // change.
+  // Stops the check within about a millisecond of work, and joins the thread.
+  // `sound` does not change.
   ~FullCheck();
   FullCheck(const FullCheck&) = delete;
   FullCheck& operator=(const FullCheck&) = delete;

@@ -33,8 +33,8 @@ Result<std::string> read_uuid(const std::string& path);
 Result<std::uint32_t> read_seed(Connection& db);
 
 // The extent of a store, as its last commit wrote it.
-// A store without a head is damaged. If the store has rows beyond the head, a write of the head was
-// lost.
+// A store without a head is damaged. If the store has rows beyond the head, a
+// write of the head was lost.
 struct Head {
   // The number of the last fact; 0: the store is empty.
   std::uint64_t facts = 0;
@@ -53,8 +53,8 @@ class HeadWriter {
  public:
   // Prepares the statement. `db` outlives the writer. False: it failed, see db.error().
   bool prepare(Connection& db, std::uint32_t seed);
-  // Replaces the row, in the transaction of the connection. False: it failed, see
-  // Connection::error().
+  // Replaces the row, in the transaction of the connection. False:
+  // it failed, see Connection::error().
   bool write(const Head& head);
 
  private:
@@ -77,8 +77,8 @@ struct CheckpointMark {
 // Reads the mark. If there is no checkpoint, seq is 0 and the anchor is `seed`. A missing number
 // counts as 0, and then does not match the rows.
 Result<CheckpointMark> read_checkpoint_mark(Connection& db, std::uint32_t seed);
-// Writes the mark as four rows of `meta`, so call it within a transaction. False: it failed, see
-// db.error().
+// Writes the mark as four rows of `meta`, so call it within a transaction. False:
+// it failed, see db.error().
 bool write_checkpoint_mark(Connection& db, const CheckpointMark& mark);
 
 }  // namespace subak

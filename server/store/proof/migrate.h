@@ -1,5 +1,5 @@
-// Migrations of the store's tables. Each runs once, in order, in its own transaction. None can be
-// undone.
+// Migrations of the store's tables. Each runs once, in order, in its own transaction.
+// None can be undone.
 #pragma once
 
 #include <cstdint>

@@ -75,8 +75,8 @@ class FactRows {
 };
 
 // Reads all rows of the ledger after `after`, in order.
-// The column ord must rise by one from row to row, up to the head's count. So a removed row is
-// detected.
+// The column ord must rise by one from row to row, up to the head's count.
+// So a removed row is detected.
 class LedgerRows {
  public:
   LedgerRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}

@@ -1,5 +1,5 @@
-// Reads and checks a whole store, before a backup is reported as good, and before a backup is
-// restored.
+// Reads and checks a whole store, before a backup is reported as good, and
+// before a backup is restored.
 #pragma once
 
 #include <array>

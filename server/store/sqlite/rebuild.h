@@ -20,8 +20,8 @@ struct Rebuilt {
 // `version`: the newest fact version that this program knows. The caller has the store's lock, and
 // no process has the store open.
 // It makes the new file at PATH.rebuilding, which needs disk space for the store. It reads the
-// store once, or up to three times if the checkpoint is damaged. Errors of the database have field
-// "store.rebuild".
+// store once, or up to three times if the checkpoint is damaged.
+// Errors of the database have field "store.rebuild".
 Result<Rebuilt> drop_checkpoint(const std::string& path, std::uint32_t version);
 
 }  // namespace subak

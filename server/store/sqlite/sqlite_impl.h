@@ -1,5 +1,5 @@
-// The SQLite store's implementation for writes. Other code uses open_sqlite_store()
-// (sqlite_store.h).
+// The SQLite store's implementation for writes. Other code uses
+// open_sqlite_store() (sqlite_store.h).
 #pragma once
 
 #include <atomic>
@@ -75,8 +75,8 @@ class SqliteStore final : public Store {
   bool set_version(std::uint32_t version);
   // Writes the StoreMark into the lock file, without a sync.
   void note_durable() const;
-  // Checks that the batch changed `wanted` rows. False: the number differs, and the batch is
-  // refused.
+  // Checks that the batch changed `wanted` rows. False:
+  // the number differs, and the batch is refused.
   bool stored(std::uint64_t wanted, std::int64_t rows_before);
   // Returns the error of a failed commit: damage of the audit log, or SQLite's error.
   Error commit_error() const;

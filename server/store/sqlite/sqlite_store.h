@@ -20,8 +20,8 @@ struct SqliteOptions {
   // store is checked while it is used. So is any store if this is false.
   bool check = true;
   int wal_pages = limits::kWalPages;  // the log is copied at this length in pages
-  // The newest fact version that this program knows. A test sets a lower one, to act as an older
-  // program.
+  // The newest fact version that this program knows. A test sets a lower one, to
+  // act as an older program.
   std::uint32_t fact_version = kFactVersion;
   // True: ignores the checkpoint, so the state is rebuilt from all facts. If the checkpoint is
   // damaged, a new file without it replaces the store, and the old file gets another name.
