@@ -5,7 +5,7 @@
 // The policy denies only requests that can never be right: over static limits, with impossible
 // values, or around the gate. If the fleet only lacks GPUs now, the pod gets the gate and queues.
 // In mode `warn` the same changes and denials become warnings.
-// In mode `observe` the policy judges nothing.
+// In mode `observe` the policy lets every object pass.
 //
 // Threads: pure; the View and the Review must stay alive during the call.
 #pragma once
@@ -50,7 +50,7 @@ enum class Because : std::uint8_t {
   kUnknownCluster,
   // A static pod, as its node reports it.
   kMirrorPod,
-  // The mode of the namespace is observe: nothing is judged.
+  // The mode of the namespace is observe, so the policy does not decide about the object.
   kObserve,
   // The mode is warn: a change or denial of mode enforce became a warning.
   kWarn,

@@ -39,7 +39,7 @@ struct EnumText<UnknownCluster> {
   static constexpr std::array<std::string_view, 2> names{"warn", "deny"};
 };
 
-// All of the pod policy that an operator may configure.
+// All settings of the pod policy.
 struct AdmissionConfig {
   // Extended resources that are counted as whole GPUs.
   // As "example.com/gpu".

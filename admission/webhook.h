@@ -29,7 +29,7 @@ struct AdmissionBasis {
   std::shared_ptr<const AdmissionConfig> config;
 };
 
-// What a webhook needs. Each function may be called on all I/O threads at once.
+// The options of a webhook. Each function may be called on all I/O threads at once.
 // `basis` and `now_ns` must be set.
 struct WebhookOptions {
   // Returns the newest basis; never blocks.

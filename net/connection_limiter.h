@@ -22,7 +22,7 @@ namespace subak {
 // The address of a connection. IPv4 in its mapped form; all zero if it is not an IP address.
 struct Peer {
   std::array<std::uint8_t, 16> address{};
-  // In the machine's own byte order; 0 if it is not an IP address.
+  // The port in the machine's own byte order; 0 if `address` is not an IP address.
   std::uint16_t port = 0;
   auto operator<=>(const Peer&) const = default;
 };
@@ -31,9 +31,9 @@ Peer peer_of(const sockaddr& address);
 
 // How many connections a listener holds at once, the reserved ones not counted.
 struct ListenerLimits {
-  // From all addresses together.
+  // The limit for all addresses together.
   std::size_t all = limits::kMaxHttpConnections;
-  // From one address.
+  // The limit for one address.
   std::size_t per_peer = limits::kMaxHttpConnectionsPerPeer;
 };
 

@@ -69,13 +69,13 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 using HttpReplier = std::function<void(HttpResponse)>;
 using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 
-// What a listener listens on, and its limits. Durations in ms.
+// The address of a listener, and its limits. Durations are in ms.
 struct ListenerOptions {
   // An IP address, not a name. A wildcard listens on all addresses.
   std::string host = "127.0.0.1";
   // 0: the system chooses a port, which Listener::port() returns.
   std::uint16_t port = 0;
-  // Threads that serve requests, beside the one that accepts; at least 1.
+  // The number of threads that serve requests, at least 1. One more thread accepts connections.
   int threads = 1;
   // The name of its threads in top; at most 15 characters.
   const char* thread_name = "http";

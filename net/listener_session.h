@@ -367,7 +367,7 @@ class Session : public SessionBase {
   std::size_t begin_ = 0, end_ = 0;
   // The request in progress; none between requests.
   std::optional<Parser> parser_;
-  // This session, while another thread makes the answer.
+  // This session while another thread makes the answer, so that it stays alive.
   std::shared_ptr<Session> waiting_;
   // `out_`: the answer that is being written. `spare_`: the body of the last request, whose memory
   // the next request reuses.

@@ -82,7 +82,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
 
   // Outlives all sessions.
   Shared& shared_;
-  // Only the strand writes it.
+  // The present state. Only the strand writes it.
   std::atomic<State> state_ = State::kHandshake;
 
  private:
@@ -99,7 +99,7 @@ struct Shared {
   explicit Shared(ListenerOptions o)
       : options(std::move(o)), limiter({options.max_connections, options.max_per_peer}) {}
 
-  // As given to the Listener.
+  // The options as given to the Listener.
   const ListenerOptions options;
   // One of `handler` and `async_handler` is set, before the first connection. It never changes
   // after that.

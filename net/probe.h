@@ -12,7 +12,7 @@
 
 namespace subak {
 
-// What a probe found.
+// The result of a probe.
 struct ProbeResult {
   enum class Kind {
     // The listener let the probe in and answered.

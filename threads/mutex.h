@@ -1,5 +1,5 @@
-// A mutex whose use the compiler checks. A member names the mutex that protects it with
-// SUBAK_GUARDED_BY. A function names the mutex that its caller must hold with SUBAK_REQUIRES. Clang
+// A mutex whose use the compiler checks. With SUBAK_GUARDED_BY, a member names the mutex that
+// protects it. With SUBAK_REQUIRES, a function names the mutex that its caller must hold. Clang
 // then refuses code that uses such a member without the lock (`make lint`).
 // GCC ignores these annotations.
 //

@@ -132,9 +132,9 @@ struct Config {
   std::vector<std::string> gpu_kinds;
   // A node with one of these conditions gets no new work. nullopt: those of kube/node/node.h.
   std::optional<std::vector<std::string>> fatal_conditions;
-  // As KubeNodeOptions::topology_labels.
+  // The value of KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
-  // As Policy::system_namespaces. They replace the stored ones, also if empty.
+  // The value of Policy::system_namespaces. It replaces the stored value, also if it is empty.
   std::vector<std::string> system_namespaces;
   // Members of this group may remove Subak's gate.
   std::string break_glass_group = "subak:break-glass";

@@ -86,7 +86,7 @@ struct ShellState {
   TimeMs now_ms = 0;
   // nullptr: there is none yet.
   std::shared_ptr<const View> view;
-  // Only while there is no View.
+  // Set only while there is no View.
   std::optional<StartState> start;
   // The leader, as last seen.
   Leadership lead;

@@ -50,7 +50,7 @@ class EffectStream {
   Mutex wake_mutex_;
   // Empty after cancel().
   std::function<void()> wake_;
-  // In the order of the pushes.
+  // Effects that wait for the reader, in the order of the pushes.
   std::vector<Effect> waiting_ SUBAK_GUARDED_BY(mutex_);
   State state_ SUBAK_GUARDED_BY(mutex_) = State::kOpen;
 };

@@ -85,7 +85,7 @@ class FairQueue {
   std::size_t most_of_caller_;
   // The number of waiting tasks of all callers.
   std::size_t waiting_ = 0;
-  // By caller. Callers without tasks have no entry.
+  // The tasks by caller. Callers without tasks have no entry.
   std::map<std::string, Line> lines_;
   // Each caller with waiting tasks, once. The first has the next turn.
   std::deque<std::string> turns_;

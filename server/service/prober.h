@@ -89,7 +89,7 @@ class Prober {
   // Probes one listener, and logs a change.
   void look(Asked& asked);
 
-  // In the order of the constructor's list.
+  // The listeners, in the order of the constructor's list.
   std::deque<Asked> asked_;
   const Clock& clock_;
   std::function<void(const Error&)> dead_;

@@ -51,8 +51,8 @@ class Reviewer {
   // After judge_by_copy() it also starts a prober of its own.
   // Fails if a certificate cannot be read or made, or if the address cannot be bound.
   std::optional<Error> start(const ListenerLimits& limiter);
-  // From now on, decides by the View of `runtime`, which has read the store. After judge_by_copy(),
-  // it also updates the copy on disk from now on.
+  // From now on, the webhook decides by the View of `runtime`, which has read the store. After
+  // judge_by_copy(), it also updates the copy on disk.
   // `runtime` must have a View.
   void judge_by(const Runtime& runtime);
   // Ends the start, and the prober of this object. The service's own prober checks the listener

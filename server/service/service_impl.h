@@ -56,7 +56,7 @@ struct Service::Impl {
   std::optional<Error> review_by_copy(const std::string& place);
   // Makes follower, runtime and API for the open store.
   void make_runtime();
-  // Leads, or follows another leader, and starts the Follower.
+  // Makes this process lead, or follow another leader. Starts `follower`.
   std::optional<Error> begin();
   // Starts the runtime and applies the configuration.
   std::optional<Error> lead();

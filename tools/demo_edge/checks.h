@@ -15,7 +15,7 @@ namespace subak::demo {
 // One check with its result.
 // If a check fails, the demo fails. The table shows `found`.
 struct Check {
-  // What is checked, in a few words.
+  // The subject of the check, in a few words.
   std::string what;
   bool ok = false;
   std::string found;
@@ -27,9 +27,9 @@ using Checks = std::vector<Check>;
 struct Story {
   // The fleet, as reported with each list.
   std::vector<v1::NodeSpec> nodes;
-  // In the order of their keys.
+  // The pods, in the order of their keys.
   std::vector<Pod> pods;
-  // In the order of demo_jobs(), then the jobs of the script.
+  // The jobs of demo_jobs(), then those of the script.
   std::vector<JobPlan> jobs;
   // The edge's own counts.
   Edge::Counts counts;

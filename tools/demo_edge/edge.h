@@ -42,7 +42,7 @@ struct Pod {
   std::uint64_t opened_order = 0, ended_order = 0;
   // Of an API job: the end of the hold, by boot_ms(); 0: the hold has no end.
   std::int64_t hold_end_ms = 0;
-  // Of an API job: its binding was acknowledged.
+  // Of an API job: true if the binding was acknowledged.
   bool started = false;
   // True: the pod has begun to run. It stays true after the end.
   bool running = false;
@@ -197,9 +197,9 @@ class Edge {
   mutable std::mutex mutex_;
   // Signals each change that a thread may wait for.
   std::condition_variable changed_;
-  // By key. Ended pods stay.
+  // The pods by key. Ended pods stay.
   std::map<std::string, Pod> pods_;
-  // By job id, in ms.
+  // The run time and the time limit of jobs in ms, by job id.
   std::map<std::string, std::int64_t> durations_, limits_;
   // By time of the wall clock: the next steps and their pods.
   std::multimap<std::int64_t, Due> due_;

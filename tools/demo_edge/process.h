@@ -12,7 +12,7 @@ namespace subak::demo {
 
 // The addresses of the service, from its ready line.
 struct Ports {
-  // Each "127.0.0.1:40123".
+  // Each has the form "127.0.0.1:40123".
   std::string webhook, grpc, http;
 };
 

@@ -9,9 +9,9 @@ namespace subak::demo {
 
 // The times of a restart, in ms, and the numbers of repeated calls.
 struct Restart {
-  // From kill -9 to the service's "ready".
+  // The time from kill -9 to the service's ready line.
   std::int64_t ready_ms = 0;
-  // From kill -9 to the acknowledgement of the cluster's list.
+  // The time from kill -9 to the acknowledgement of the cluster's list.
   std::int64_t synced_ms = 0;
   // The numbers of repeated gRPC calls and reviews, and of requests that the service knew already.
   int repeated_calls = 0, repeated_reviews = 0, known_requests = 0;

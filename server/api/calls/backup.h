@@ -51,7 +51,7 @@ class BackupDesk {
 // The copy has no file name once it is open.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
-  // All three outlive the stream.
+  // `set`, `desk` and `store` outlive the stream.
   BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
   // Call it after begin(). Sends the whole copy and ends the stream, or ends the stream with an
   // error. Errors: RESOURCE_EXHAUSTED if another backup runs or the queue of reads is full; the

@@ -11,7 +11,7 @@ namespace subak::api {
 
 // The engine compares `content`: it refuses a known id whose content differs.
 struct RequestFingerprint {
-  // As the caller gave it; empty: a repetition counts as a new request.
+  // The request id as the caller gave it. Empty: a repetition counts as a new request.
   std::string request_id;
   // The digest of the request message; 0: there is no request id.
   std::uint64_t content = 0;

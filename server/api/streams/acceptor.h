@@ -113,7 +113,7 @@ class Acceptor {
   // Receives the service's own connections; nullptr: none are expected.
   std::unique_ptr<HandOver> own_;
   Mutex mutex_;
-  // In order of arrival.
+  // The connections that gRPC has, in the order of their arrival.
   std::vector<Held> held_ SUBAK_GUARDED_BY(mutex_);
   // True: sweep() has run since the thread last woke. Only the accepting thread uses it.
   bool swept_ = false;

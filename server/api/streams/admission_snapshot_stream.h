@@ -25,7 +25,7 @@ using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>
 // The stream holds at most two copies: the one that it is sending, and the newest.
 class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
  public:
-  // Both outlive the stream.
+  // `set` and `hub` outlive the stream.
   AdmissionSnapshotStream(StreamSet& set, class AdmissionSnapshotHub& hub);
   // Queues the newest copy. The stream sends it at once, or after the copy that it is sending.
   // It drops an earlier copy that it has not begun to send. Threads: any.

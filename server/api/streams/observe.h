@@ -28,7 +28,7 @@ namespace subak::api {
 // One object counts Observe streams, another counts Effects streams.
 class Observers {
  public:
-  // Each begin() is followed by one end() with the same name.
+  // Count a stream that begins or ends. After each begin(), call end() once with the same name.
   void begin(const std::string& cluster);
   void end(const std::string& cluster);
   // Returns the counts. For a reserved cluster it adds 1.
@@ -57,7 +57,7 @@ class Observers {
   std::set<std::string> ours_ SUBAK_GUARDED_BY(mutex_);
   // The greatest number that next_session() returned or saw in a View.
   std::uint64_t last_session_ SUBAK_GUARDED_BY(mutex_) = 0;
-  // Only rises.
+  // The number of events that count_stale() counted.
   std::atomic<std::uint64_t> stale_{0};
 };
 
@@ -95,7 +95,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
  private:
   // An event that was read and not acknowledged yet.
   struct Pending {
-    // As the sender gave it.
+    // The sequence that the sender gave the event.
     std::uint64_t sequence = 0;
     // The session that this event begins; 0: it begins none.
     std::uint64_t session = 0;
@@ -134,7 +134,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   struct Incoming {
     // The event just read. gRPC writes it while a read is open.
     v1::ObserveRequest request;
-    // As the first event named it; empty: the only cluster.
+    // The cluster that the first event named; empty: the only cluster.
     std::string cluster;
     // The sequence of the last accepted event; 0: there was none.
     std::uint64_t last_sequence = 0;
@@ -148,7 +148,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
 
   // Guards the members that both gRPC's threads and the loop use.
   Mutex mutex_;
-  // In the order of their sequences.
+  // Events without an acknowledgement, in the order of their sequences.
   std::deque<Pending> pending_ SUBAK_GUARDED_BY(mutex_);
   // The state of the stream.
   struct Phase {

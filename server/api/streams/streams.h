@@ -245,7 +245,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   std::shared_ptr<const Message> current_ SUBAK_GUARDED_BY(mutex_);
   bool writing_ SUBAK_GUARDED_BY(mutex_) = false;
   bool closing_ SUBAK_GUARDED_BY(mutex_) = false;
-  // Of the first close; not changed after that.
+  // The status of the first close(); never changed after that.
   grpc::Status status_;
   // This object, from begin() to OnDone(), so that it stays alive.
   std::shared_ptr<QueueWriter> self_;

@@ -36,24 +36,24 @@ inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath
 // The part of an entry for pods that request GPUs or have Subak's gate.
 // Only the cache writes it. Times and counts are as of the last event.
 struct GpuPodEntry {
-  // As Pod::asks_gpu().
+  // The pod requests GPUs, as in Pod::asks_gpu().
   bool asks_gpu = false;
   // The pod claims devices by DRA (Pod::device_claim), so another component has to decide.
   bool claims = false;
-  // Carries Subak's gate.
+  // The pod has Subak's gate.
   bool gated = false;
-  // Carries a scheduling gate of another component.
+  // The pod has a scheduling gate of another component.
   bool foreign_gates = false;
-  // It has ended: PodRecord::ended has a cause.
+  // The pod has ended: PodRecord::ended has a cause.
   bool ended = false;
   // The pod has a node.
   bool bound = false;
-  // Its deletion was requested.
+  // The deletion of the pod was requested.
   bool going = false;
   // Its deletion was requested while its node was silent. So the pod counts as ended at the node's
   // last sign of life, or earlier.
   bool given_up = false;
-  // One of several pods that start together.
+  // The pod is one of several that start together.
   bool gang = false;
   // The pod is in a gang whose other pods go on when one pod is lost.
   bool runs_alone = false;
@@ -140,9 +140,9 @@ struct OwnerEntry {
   std::vector<std::pair<std::string, std::uint32_t>> gangs;
   // Of a JobSet whose pods start together: the ranks of each role. Else empty.
   std::vector<RoleRanks> ranks;
-  // Of a Job: the failures that it may have, and those that it has had.
+  // Of a Job: the number of failures that it may have, and of those that it has had.
   std::int64_t backoff_limit = 6, failed = 0;
-  // It has activeDeadlineSeconds, which counts while its pods wait.
+  // The owner has activeDeadlineSeconds, which also counts the time in which its pods wait.
   bool has_deadline = false;
   // Of a Job: true if it has one pod at a time (spec.parallelism is absent or at most 1).
   bool one_pod = false;
@@ -150,7 +150,7 @@ struct OwnerEntry {
   bool may_suspend() const { return collection != kWorkerSetsPath; }
   // spec.suspend is true.
   bool suspended = false;
-  // It has finished or failed, and creates no more pods.
+  // The owner has finished or failed, and creates no more pods.
   bool ended = false;
   // A lost pod is recreated alone, while the other pods go on.
   bool replaced_alone = false;

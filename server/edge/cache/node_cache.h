@@ -83,7 +83,7 @@ class NodeCache {
     TimeMs silent_ms = 0;
     // The last renewal of its lease. 0: the lease was not read. 1: the node has no lease.
     TimeMs lease_ms = 0;
-    // As lost_ms(); 0: none.
+    // The result of lost_ms(); 0: none.
     TimeMs lost_ms = 0;
   };
   // Corrects the node's times by the error of its clock. Sends the node unless the core has the

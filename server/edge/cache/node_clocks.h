@@ -58,7 +58,7 @@ class NodeClocks {
     // Returns the least of the samples. There must be at least one.
     DurationMs behind() const;
   };
-  // By name of the node.
+  // The nodes with samples, by name.
   std::map<std::string, Node> nodes_;
   // True between begin_list() and end_list().
   bool listing_ = false;

@@ -43,7 +43,7 @@ class OwnedPods {
   void close_gang(const std::string& gang_owner) { open_gangs_.erase(gang_owner); }
 
  private:
-  // By uid of the controller. Controllers without pods have no entry.
+  // The counts by uid of the controller. Controllers without pods have no entry.
   std::unordered_map<std::string, Count> of_controller_;
   // The number of pods, by gang_owner. Gangs without pods have no entry.
   std::unordered_map<std::string, std::size_t> of_gang_;

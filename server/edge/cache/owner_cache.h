@@ -24,7 +24,7 @@ class OwnerCache {
   // `extra`: the resources that count as whole GPUs.
   explicit OwnerCache(const ExtraGpuResources& extra) : extra_(extra) {}
 
-  // What an event of an owner changed.
+  // The changes by an event on an owner.
   struct Seen {
     // The uid of the owner, also of a deleted one.
     std::string uid;

@@ -117,7 +117,7 @@ class Reflector {
     KubeApi::WatchId id_ = 0;
     // When it was opened, monotonic.
     std::int64_t opened_ms_ = 0;
-    // It has sent an event.
+    // True: the stream has sent an event.
     bool heard_ = false;
     // True: the server has said that the version is too old. It stays true until ended() reports
     // it, also after stop().

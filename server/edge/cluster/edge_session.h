@@ -107,7 +107,7 @@ class EdgeSession {
   std::uint64_t number_ = 0;
   // The user name at the API server; empty: it was not reported to the core.
   std::string known_as_;
-  // As posts().
+  // The result of posts().
   std::size_t posts_ = 0;
   std::string error_;
 };

@@ -18,7 +18,7 @@ namespace subak {
 
 class EffectFeed {
  public:
-  // All outlive it.
+  // `context`, `session` and `queue` outlive this object.
   EffectFeed(EdgeContext& context, EdgeSession& session, WriteQueue& queue)
       : context_(context), session_(session), queue_(queue) {}
   EffectFeed(const EffectFeed&) = delete;

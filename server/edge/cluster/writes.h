@@ -64,9 +64,9 @@ class Writes {
   WriteQueue& queue_;
   Notices& notices_;
   Writer writer_;
-  // By WriteKind.
+  // The number of writes done, by WriteKind.
   Counts done_{};
-  // By the API server's reason; without a reason, by the outcome.
+  // The number of refused writes, by the API server's reason. Without a reason, by the outcome.
   std::map<std::string, std::uint64_t> refused_;
   std::uint64_t opened_outside_ = 0;
 };

@@ -39,7 +39,7 @@ enum class WaitingPart : std::uint8_t {
 // A waiting job with its reason and start estimate.
 // It is a copy, since the page is used after the read.
 struct WaitingJob {
-  // None for a pod that belongs to no job yet.
+  // The job; none for a pod that belongs to no job yet.
   JobId job;
   // The uid of the job's first pod, or of a pod beyond its gang's size.
   std::string uid;

@@ -68,9 +68,10 @@ class Fence {
     std::uint32_t attempt = 0;
     std::string node;
   };
-  // By uid, as pods().
+  // The result of pods(), by uid.
   std::map<std::string, Guarded> pods_;
-  // By uid. Deleted, ended and bound pods stay until prune() drops them.
+  // The newest node of each pod, by uid. Deleted, ended and bound pods stay
+  // until prune() drops them.
   std::map<std::string, Sent> sent_;
   // When `sent_` has about a thousand entries more than this, prune() drops pods that are deleted,
   // ended or bound.

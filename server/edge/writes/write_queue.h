@@ -67,7 +67,7 @@ class WriteQueue {
   std::uint64_t last_order_ = 0;
   // The most urgent first.
   std::deque<KubeWrite> planned_;
-  // As due_ms().
+  // The result of due_ms().
   std::int64_t due_ms_ = 0;
   // True: the next plan() plans again.
   bool outdated_ = false;

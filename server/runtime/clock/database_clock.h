@@ -56,7 +56,7 @@ class DatabaseClock final : public Clock {
   std::atomic<std::int64_t> offset_ms_{kNone};
   // True: the sample in use took too long.
   std::atomic<bool> is_rough_{false};
-  // As DatabaseClockStatus::steps.
+  // The value of DatabaseClockStatus::steps.
   std::atomic<std::uint64_t> steps_{0};
 };
 

@@ -101,7 +101,7 @@ class Statement {
   std::uint64_t unsigned_number(int column) const {
     return static_cast<std::uint64_t>(number(column));
   }
-  // Both are valid until the next step.
+  // The result of text() and blob() is valid until the next step().
   std::string_view text(int column) const;
   std::string_view blob(int column) const;
 

@@ -1,5 +1,5 @@
 // The history of a store up to a moment. The facts up to one fact give the state at that fact's
-// time, since the state is computed from the facts alone.
+// time, since the state depends only on the facts.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace subak::postgres {
 
 // The state of an object after its last edit (AuditRow::thing in server/store/proof/audit_rows.h).
 struct LastEdit {
-  // As in the audit row of that edit.
+  // The subject and the state after the edit, as in its audit row.
   std::string subject, after;
 };
 using LastEdits = std::map<std::string, LastEdit>;
@@ -78,7 +78,7 @@ class Batch {
   std::vector<std::string> product_;
   // Columns of the audit log that are numbers.
   std::vector<std::int64_t> audit_seq_, audit_time_ms_, audit_ord_, audit_sum_;
-  // In the order of audit_texts().
+  // The text columns of the audit log, in the order of audit_texts().
   std::array<std::vector<std::string>, kAuditTexts> audit_texts_;
 };
 
