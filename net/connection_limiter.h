@@ -97,7 +97,7 @@ class ConnectionLimiter {
   // Expects a connection that this process will make from the address and port `own`. The process
   // has bound this port, so no other peer can connect from it.
   void expect(const Peer& own);
-  // Stops expecting that connection. Returns true if it has come.
+  // Stops expecting that connection. Returns true if the connection has arrived.
   bool forget(const Peer& own);
 
   // The counters may be read at any time, without a lock.
@@ -116,7 +116,7 @@ class ConnectionLimiter {
   // The number of admitted connections by address, without the evicted ones.
   // Each number is above 0.
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
-  // Probes that this process has announced by expect(). True: the probe has come.
+  // Probes that this process has announced by expect(). True: the probe has arrived.
   std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);
   // The sum of guests_.
   std::size_t all_ SUBAK_GUARDED_BY(mutex_) = 0;

@@ -126,9 +126,9 @@ struct ShellState {
   std::map<std::string, TimeMs> last_observed;
   // The number of events refused because a newer session follows their cluster.
   std::uint64_t stale_events = 0;
-  // One for each listener that exists.
+  // The state of each listener that exists.
   std::vector<ListenerState> listeners;
-  // One for each edge of this service.
+  // The figures of each edge of this service.
   std::vector<EdgeState> edges;
 };
 

@@ -36,7 +36,7 @@ std::vector<std::string> differences(const std::vector<in::Body>& edits, const V
 // changes the policy.
 std::vector<std::string> policy_differences(const Config& config, const View& view);
 
-// Posts the edits and waits until they are durable. The first refusal is the error.
+// Posts the edits and waits until they are durable. Returns the first refusal as an error.
 std::optional<Error> configure(const Config& config, Runtime& runtime, Store& store);
 // Returns what configure() would change, without changing it.
 Result<std::vector<std::string>> not_put_in(const Config& config, const Runtime& runtime,

@@ -18,8 +18,8 @@ class Clock {
   virtual std::int64_t monotonic_us()
       const = 0;  // since an arbitrary instant; never goes backwards
   DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
-  // Returns a time in ms that never goes back. Other than monotonic_ms(), it includes the time in
-  // which the machine slept.
+  // Returns a time in ms that never goes back. Unlike monotonic_ms(), it includes the time in which
+  // the machine slept.
   virtual std::int64_t boot_ms() const { return monotonic_ms(); }
 };
 
