@@ -31,7 +31,7 @@ class BlockSet {
 
     // Makes the end of any set.
     const_iterator() = default;
-    // Not at the end. The value must not be changed through its set.
+    // The iterator must not be at the end.
     const T& operator*() const { return *at_; }
     const T* operator->() const { return at_; }
     const_iterator& operator++() {
@@ -60,14 +60,14 @@ class BlockSet {
       at_ = block == last_ ? nullptr : block->data();
       end_ = block == last_ ? nullptr : at_ + block->size();
     }
-    // The block of the value, and the place behind the last block.
+    // The block of the value, and the end of the array of blocks.
     Block block_ = nullptr, last_ = nullptr;
-    // The value, and the place behind the block's last one. Both are nullptr at the end.
+    // The value, and the end of its block. Both are nullptr at the end of the set.
     const T *at_ = nullptr, *end_ = nullptr;
   };
 
-  // Returns false, and changes nothing, if the value is in already. O(log n + kBlock), and O(n /
-  // kBlock) when a block is split.
+  // Returns false, and changes nothing, if the set already has the value. O(log n + kBlock). A
+  // split of a block adds O(n / kBlock).
   bool insert(const T& value) {
     if (blocks_.empty()) blocks_.emplace_back(), lasts_.push_back(value);
     const std::size_t b = std::min(block_of(value), blocks_.size() - 1);
@@ -80,7 +80,7 @@ class BlockSet {
     if (block.size() > kBlock) split(b);
     return true;
   }
-  // Returns how many values were removed: 0 or 1. Complexity as insert().
+  // Returns how many values were removed: 0 or 1. The complexity is that of insert().
   std::size_t erase(const T& value) {
     const std::size_t b = block_of(value);
     if (b == blocks_.size()) return 0;
@@ -111,7 +111,7 @@ class BlockSet {
     const auto at = std::lower_bound(block.begin(), block.end(), value);
     return iterator_at(b, static_cast<std::size_t>(at - block.begin()));
   }
-  // Ascending.
+  // The walk is in ascending order.
   const_iterator begin() const { return iterator_at(0, 0); }
   const_iterator end() const { return {}; }
   // The number of values. O(1).
@@ -119,7 +119,7 @@ class BlockSet {
   bool empty() const { return size_ == 0; }
 
  private:
-  // `at` is an index into the block. `block` may be the number of blocks: then it is the end.
+  // `at` is an index into the block. If `block` is the number of blocks, the result is the end.
   const_iterator iterator_at(std::size_t block, std::size_t at) const {
     return {blocks_.data() + block, blocks_.data() + blocks_.size(), at};
   }
@@ -139,7 +139,7 @@ class BlockSet {
     lasts_[b] = blocks_[b].back();
     blocks_.insert(blocks_.begin() + next, std::move(upper));
   }
-  // Merges the block with the next one, if both together are small.
+  // Merges the block with the next one if both together have at most kBlock / 2 values.
   void merge(std::size_t b) {
     std::vector<T>& block = blocks_[b];
     const std::vector<T>& next = blocks_[b + 1];
@@ -154,7 +154,7 @@ class BlockSet {
     lasts_.erase(lasts_.begin() + static_cast<std::ptrdiff_t>(b));
   }
 
-  // In ascending order. No block is empty.
+  // The values in ascending order. No block is empty.
   std::vector<std::vector<T>> blocks_;
   // The largest value of each block, so that a search reads one array first.
   std::vector<T> lasts_;

@@ -1,5 +1,5 @@
-// Reads and formats durations and times for people: "90s", "15m", "4h", "2d12h", "1w", "250ms"; RFC
-// 3339.
+// Reads and formats durations ("90s", "15m", "4h", "2d12h", "1w", "250ms") and times (RFC 3339) for
+// people.
 // Errors: kInvalid with the given `field`.
 // Threads: pure functions.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace subak {
 
-// Reads a sum of terms with the units w, d, h, m, s, ms, largest first, each at most once. No sign,
-// no blanks, no bare number; at most 100 years.
+// Reads a sum of terms with the units w, d, h, m, s, ms, largest first, each at most once. Refuses
+// a sign, blanks, a number without a unit, and more than 100 years.
 Result<DurationMs> parse_duration(std::string_view text, std::string_view field);
 
 // Returns the exact form in days and smaller units: 216'000'000 -> "2d12h", 0 -> "0s". It uses no
@@ -24,8 +24,8 @@ std::string format_duration(DurationMs duration);
 // Formats RFC 3339 in UTC with milliseconds, "2026-03-01T12:00:00.250Z". For years 1970 to 9999.
 std::string format_time(TimeMs time);
 
-// Reads RFC 3339 from 1970 on, with Z or a numeric offset, and up to 9 digits of a second's
-// fraction (cut to ms).
+// Reads RFC 3339 from 1970 on, with Z or a numeric offset, and at most 9 decimals of a second. It
+// cuts the time to whole milliseconds.
 Result<TimeMs> parse_time(std::string_view text, std::string_view field);
 
 }  // namespace subak

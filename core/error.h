@@ -1,6 +1,6 @@
-// Errors as values: no function of the core reports by throwing. Every refusal names the field, its
-// value, and the accepted form. So each edge can report it in its own form.
-// Threads: plain values.
+// Errors as values: no function of the core throws an exception to report an error. Every refusal
+// names the field, its value, and the accepted form. So webhook, API and CLI can each report it in
+// their own form. Threads: plain values.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace subak {
 
-// A closed set. Edges map it to the gRPC status code and the HTTP status in the two columns, and
-// the CLI maps those to exit codes.
+// All kinds of refusals. API and webhook map each to the gRPC status code and the HTTP status in
+// its row. The CLI maps these to exit codes.
 enum class ErrorCode : unsigned char {
   kInvalid,       // the value can never be right             INVALID_ARGUMENT     422
   kNotFound,      // no such account, job, node                NOT_FOUND            404
@@ -31,7 +31,7 @@ struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   // The path of the offending field: "quota.gpu". Empty: the error is not about one field.
   std::string field;
-  // Its value as given, perhaps shortened. Empty: there was none, or it does not apply.
+  // The value of the field as given, perhaps shortened. Empty: no value was given, or none applies.
   std::string got;
   // What would be accepted ("want ..."), or the cause: a phrase for people.
   std::string want;
@@ -41,8 +41,8 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// A T or an Error. Call ok() first: value() of an error, and error() of a value, are bugs
-// (std::bad_variant_access). References live as long as the Result.
+// A T or an Error. Call ok() first. To call value() of an error, or error() of a value, is a bug
+// and throws std::bad_variant_access. References live as long as the Result.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -1,7 +1,7 @@
 // A hash table from the caller's keys to numbers, which are indexes of the caller's own array. The
 // caller keeps the keys, and compares them in find(). A cell takes 4 bytes, and an entry 5 to 11.
-// For look-up only: it has no order to iterate in. Open addressing with linear probing, a power of
-// two long, at most 3/4 in use.
+// It serves for look-up only: it has no order to iterate in. It uses open addressing with linear
+// probing. Its length is a power of two, and at most 3/4 of the cells are in use.
 // Threads: none.
 #pragma once
 
@@ -28,8 +28,8 @@ class FlatIndex {
   // The largest number that fits a cell. Two values above it mark empty and erased cells.
   static constexpr std::uint32_t kMaxNumber = (1u << 24) - 3;
 
-  // Returns the number that was inserted under `hash` and for which same(number) holds; kNone if
-  // there is none. O(1) on the average, as insert() and erase().
+  // Returns the number that was inserted under `hash` and for which same(number) is true; kNone if
+  // there is none. find(), insert() and erase() take O(1) on the average.
   template <class Same>
   std::uint32_t find(std::uint64_t hash, Same same) const {
     const std::size_t place = place_of(hash, same);
@@ -57,7 +57,8 @@ class FlatIndex {
   std::size_t size() const { return size_; }
 
  private:
-  // A cell: 8 bits of the hash above 24 bits of the number, so that few wrong entries are compared.
+  // A cell has 8 bits of the hash above 24 bits of the number. So find() compares few wrong
+  // entries.
   static constexpr std::uint32_t kNumberMask = (1u << 24) - 1;
   static constexpr std::uint32_t kEmpty = 0xffff'ffff;
   static constexpr std::uint32_t kErased = 0xffff'fffe;
@@ -79,7 +80,8 @@ class FlatIndex {
       if (same(cell & kNumberMask)) return i;
     }
   }
-  // Writes into the first free cell of the hash's run. There must be one.
+  // Writes the number into the first free cell from the hash's own position on. A free cell must
+  // exist.
   void put(std::uint64_t hash, std::uint32_t number) {
     const std::size_t mask = cells_.size() - 1;
     std::size_t i = hash & mask;
@@ -103,9 +105,9 @@ class FlatIndex {
   }
 
   std::vector<std::uint32_t> cells_;
-  // Cells that are not empty. Cells marked as erased are among them.
+  // The number of cells that are not empty, with those marked as erased.
   std::size_t used_ = 0;
-  // Numbers in the table.
+  // How many numbers the table has.
   std::size_t size_ = 0;
 };
 

@@ -1,6 +1,7 @@
-// Strong ids: integers that the compiler keeps apart. The engine assigns an id once and never
-// reuses it, except for a ShapeId. Ids order by value, and that order breaks the last tie of every
-// comparison in the core. The value 0 means "none" for all of them.
+// Strong ids: integers of different types, so the compiler refuses to mix them. The engine assigns
+// an id once and never reuses it, except for a ShapeId. Ids are ordered by value. Every comparison
+// in the core that is otherwise equal is decided by an id. The value 0 means "none" for every kind
+// of id.
 // Threads: plain values.
 #pragma once
 
@@ -10,8 +11,8 @@
 
 namespace subak {
 
-// An integer that cannot be mixed up with another kind of id. True as a bool unless it is 0. `Tag`
-// only names the kind; `Rep` is the width in which facts store it.
+// An integer that cannot be mixed up with another kind of id. As a bool it is true unless it is 0.
+// `Tag` only names the kind. `Rep` is the width in which facts store the id.
 template <class Tag, class Rep>
 struct Id {
   using rep = Rep;
@@ -30,15 +31,15 @@ using ClusterId = Id<struct ClusterTag, std::uint16_t>;
 using AccountId = Id<struct AccountTag, std::uint32_t>;
 // A node of any cluster: unique over all clusters, not only within one.
 using NodeId = Id<struct NodeTag, std::uint32_t>;
-// An interned name of a GPU product. 0 means any product.
+// A number that stands for the name of a GPU product. 0 means any product.
 using ProductId = Id<struct ProductTag, std::uint16_t>;
-// An interned placement request. A number is reused after its last user has gone, so it is never
-// stored.
+// A number that stands for a placement request. Once no job uses a request, its number is given to
+// another. So no fact stores it.
 using ShapeId = Id<struct ShapeTag, std::uint32_t>;
 
 // A job id: the cluster in the upper 16 bits, a sequence number of that cluster in the lower 48.
-// Sequence numbers begin at 1, so jobs of a cluster order by their creation. Its text form is
-// "3-1042" (job_id_text() of core/text.h).
+// Sequence numbers begin at 1 and grow, so the ids of a cluster are in the order of creation. Its
+// text form is "3-1042" (job_id_text() of core/text.h).
 struct JobId {
   std::uint64_t value = 0;
 
@@ -49,7 +50,7 @@ struct JobId {
       : value(std::uint64_t{cluster.value} << 48 | sequence) {}
   // The cluster that the job belongs to; never changes.
   constexpr ClusterId cluster() const { return ClusterId(static_cast<std::uint16_t>(value >> 48)); }
-  // The number of the job in its cluster, from 1; 0 only for no job.
+  // The number of the job in its cluster, from 1. It is 0 only if the id stands for no job.
   constexpr std::uint64_t sequence() const { return value & 0xffff'ffff'ffffULL; }
   constexpr explicit operator bool() const { return value != 0; }
   friend constexpr auto operator<=>(JobId, JobId) = default;

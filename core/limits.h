@@ -1,5 +1,5 @@
-// Every limit of the service, by name. The comment says what happens at the limit, and tests cover
-// it. Units are in the names: Ms milliseconds, Bytes bytes, MilliGpu; else a count.
+// Every limit of the service, by name. Its comment says what happens at the limit, and tests cover
+// it. The name ends with the unit: Ms milliseconds, Bytes bytes, MilliGpu. Others are counts.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace subak::limits {
 
-// Outside names and texts. A longer one is refused with the field and this number.
+// Names and texts from outside. A longer one is refused, with the field and this number.
 inline constexpr std::size_t kMaxNameBytes = 253;     // Kubernetes object name
 inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
-// Accounts and users together. More are refused; accounts with few below them may use the reserve.
+// Accounts and users. More are refused, but accounts with few below them may use the reserve.
 inline constexpr std::size_t kMaxAccounts = 100'000;
 inline constexpr std::size_t kAccountsReserve = 10'000;
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
@@ -23,23 +23,23 @@ inline constexpr std::int64_t kMaxShares = 1'000'000'000;   // of one account; m
 // Levels of a tree in a file (sim share); more are refused
 inline constexpr std::uint32_t kMaxShareTreeDepth = 256;
 
-// Waiting jobs. More: the submission is refused with RESOURCE_EXHAUSTED, but accounts with few jobs
-// may use the reserve (accounting/shared_bound.h).
+// Waiting jobs. A further one is refused with RESOURCE_EXHAUSTED, but accounts with few jobs may
+// use the reserve (accounting/shared_bound.h).
 inline constexpr std::size_t kMaxQueuedJobs = 1'000'000;
 inline constexpr std::size_t kQueuedJobsReserve = 100'000;
-// Pods behind Subak's gates in one cluster, likewise. A further pod stays gated and belongs to no
-// job yet: its edge reports it again until there is room.
+// Pods behind Subak's gates in one cluster, with a reserve of the same kind. A further pod stays
+// gated and belongs to no job yet. Its edge reports it again until there is room.
 inline constexpr std::size_t kMaxGatedPods = 100'000;
 inline constexpr std::size_t kGatedPodsReserve = 10'000;
-// How often an edge reports such pods again, and how many at first: more at once while they are
-// accepted.
+// How often an edge reports such pods again, and how many at once. While the core accepts all of
+// them, the edge doubles the number each time.
 inline constexpr DurationMs kPutOffRetryMs = 5'000;
 inline constexpr std::size_t kPutOffRetries = 16;
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
 inline constexpr std::int64_t kMaxGpusPerPod = 64;
-// The size of one pod, one job and one node. Webhook, Observe, API and import share these through
-// model/bounds.h: the engine accepts what the webhook accepts, and the next start can read it.
-// More: refused with the field, the value (cut) and the limit.
+// The size of one pod, one job and one node. Webhook, Observe, API and import all use these through
+// model/bounds.h. So the engine accepts what the webhook accepts, and the next start can read it. A
+// larger value is refused with the field, the value (cut) and the limit.
 inline constexpr std::size_t kMaxSelectorTerms = 64;  // per pod, selectors + affinity + tolerations
 inline constexpr std::size_t kMaxTermValues = 64;     // values of one requirement
 inline constexpr std::size_t kMaxPodListItems = 64;   // host ports, resources, products of a pod
@@ -55,90 +55,90 @@ inline constexpr TimeMs kMaxTimeMs = 253'402'300'799'999;  // the end of the yea
 inline constexpr std::size_t kMaxBatchJobs = 1000;         // BatchCreateJobs
 inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;    // 10^6 GPUs in any one quantity
 
-// A gang without pods waits this long for its controller to make new ones; then it is done. Longer
-// than a Kubernetes Job's longest back-off (10 minutes).
+// A gang without pods waits this long for its controller to make new ones; then it is done. The
+// time is longer than a Kubernetes Job's longest back-off (10 minutes).
 inline constexpr DurationMs kGangReturnMs = 15 * kMinuteMs;
-// Gang pods that appear only when the first ones run (in::GangSeen) must be bound this long after
-// its start, or within the policy's hold if that is longer. Else the attempt ends. It takes time to
-// load a model.
+// Some pods of a gang appear only when its first ones run (in::GangSeen), perhaps after a model is
+// loaded. They must be bound this long after the gang's start, or within the policy's hold if that
+// is longer. Else the attempt ends.
 inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
-// A job whose gates could not be opened waits this long before its next attempt: first, doubled
-// each time, and at most.
+// A job whose gates could not be opened waits before its next attempt: at first this long, then
+// twice as long each time, up to the maximum.
 inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
 inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
 
-// The same wait for a job with pods that the cluster's scheduler refused on two nodes. The job is
-// not tried on one of these nodes for as long, counted by node.
+// The same two values for a job whose pods the cluster's scheduler refused on two nodes. Each of
+// these nodes also has such a back-off of its own, and is not tried for the job meanwhile.
 inline constexpr DurationMs kFirstBackoffMs = 10 * kSecondMs;
 inline constexpr DurationMs kLongestBackoffMs = 10 * kMinuteMs;
-// Names of a cluster's extended resources that the webhook knows; it warns about no others.
+// Names of a cluster's extended resources that the webhook knows. It warns of no others.
 inline constexpr std::size_t kMaxResourceNames = 1024;
-// Of the scheduler's message; an edge cuts it, a longer one is refused.
+// The scheduler's message. An edge cuts it to this size, and the core refuses a longer one.
 inline constexpr std::size_t kMaxRefusalBytes = 1024;
 
 // A job that must end at its time limit is expected to be gone this much later: twice the usual
 // terminationGracePeriodSeconds.
 inline constexpr DurationMs kEndingMs = kMinuteMs;
-// If a job outlives its expected end, that end moves to twice the time after its start, at most
-// this often. Then Subak expects the job to stay.
+// Each time that a job outlives its expected end, Subak doubles its expected run time, fewer times
+// than this. After that Subak expects the job to stay.
 inline constexpr std::uint32_t kMaxOverruns = 24;
 
-// Ended jobs that can still be read; then the oldest is dropped (not from the ledger)
+// Ended jobs that can still be read. One more drops the oldest, but not from the ledger.
 inline constexpr std::size_t kDoneJobsKept = 10'000;
 
-// One scheduling pass, bounded by counts, never by the clock. The rest waits for the next pass,
-// which is due at once.
+// The work of one scheduling pass, bounded by counts, never by the clock. Work that is left waits
+// for the next pass, which is due at once.
 inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
-// The most begin times of a cluster's planned drains between which a search for a promised start
-// looks. Nodes with a later one count as drained then.
+// A search for a promised start looks at this many begin times of the cluster's planned drains, the
+// first ones. After the last of them, nodes with a later drain count as drained too.
 inline constexpr std::size_t kMaxDrainTimes = 8;
 // Rounds of one pass: a reservation that moves, or whose job starts, lets other jobs try again.
 inline constexpr std::size_t kMaxPassRounds = 32;
-// Jobs, in order, that one round tries on reserved nodes until these are needed. Later jobs wait
-// for another round. Slurm bounds its backfill the same way (bf_max_job_test).
+// The most jobs that one round tries, in order, on nodes that are reserved for a later time.
+// Further jobs wait for another round. Slurm bounds its backfill the same way (bf_max_job_test).
 inline constexpr std::size_t kMaxFillLooks = 1000;
-// The least by which a reservation moves earlier: this time, and this part of its wait when it was
-// made. Each move is a fact with all its nodes.
+// A reservation moves only to a start that is earlier by at least kReserveGainMs, and by
+// 1/kReserveGainPart of its wait when it was made. Each move is a fact with all its nodes.
 inline constexpr DurationMs kReserveGainMs = kMinuteMs;
 inline constexpr DurationMs kReserveGainPart = 64;
 // Claims at one time, and those looked for in one pass. The time in which a victim has to be gone.
 inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSteps = 64;
 inline constexpr DurationMs kClaimPatienceMs = 2 * kMinuteMs;
-// Jobs of one cluster with reserved nodes at the same time: a larger policy is refused.
+// Jobs of one cluster with reserved nodes at the same time. A policy with more is refused.
 inline constexpr std::uint32_t kMaxReserveJobs = 64;
 
 // The most live jobs and nodes for which a read runs a dry-run pass on a copy, to say which jobs
-// start. Above it, the read reports that no pass has looked yet.
+// start. With more, the read reports that no pass has looked yet.
 inline constexpr std::size_t kMaxDryRunJobs = 500;
 
-// The forecast of starts: how far ahead it looks, and at how many starts. A later job only gets a
-// time before which it does not start.
+// The forecast of starts: how far ahead it looks, and at how many starts. For a job beyond that, it
+// only gives a time before which the job does not start.
 inline constexpr DurationMs kForecastAheadMs = 30 * kDayMs;
 inline constexpr std::size_t kForecastStarts = 50'000;
-// It stores where and until when jobs run for this many pairs of job and node, for those that start
-// first. Of other jobs it stores only the time.
+// The forecast stores nodes and end for this many pairs of job and node, for the jobs that start
+// first. Of other jobs it stores only the start.
 inline constexpr std::size_t kForecastPlaces = 65'536;
-// Calibration of start estimates: the most waiting jobs whose estimate is followed to its outcome,
-// and the newest outcomes, for each horizon, from which quantiles are computed.
+// Calibration of start estimates: for how many waiting jobs Subak compares estimate and actual
+// start, and from how many newest outcomes it computes the quantiles of each horizon.
 inline constexpr std::size_t kMaxCalibrationStarts = 10'000;
 inline constexpr std::size_t kMaxCalibrationOutcomes = 500;
-// The least time between forecasts. A forecast takes a twentieth of a core at most, and is cut at
-// kForecastMs. Up to kForecastAtOnce live jobs and nodes, a read computes it at once.
+// The least time between forecasts. They take at most 1/kForecastRest of a core, and one ends after
+// kForecastMs. For kForecastAtOnce live jobs and nodes or fewer, a read runs one.
 inline constexpr DurationMs kForecastEveryMs = 10'000;
 inline constexpr DurationMs kForecastIdleMs = kMinuteMs;  // if only time has passed
 inline constexpr DurationMs kForecastRest = 20;
 inline constexpr DurationMs kForecastMs = 20'000;
 inline constexpr std::size_t kForecastAtOnce = 1'000;
-// Jobs and pods copied in one slice for a forecast or a checkpoint, some milliseconds each; the
-// follower answers reads between two slices.
+// Jobs and pods copied in one slice for a forecast or a checkpoint, which takes some milliseconds.
+// The follower answers reads between two slices.
 inline constexpr std::size_t kCopySlice = 1'000;
-// Changes of a job that a forecast tries to find an earlier start; the most live jobs and nodes for
-// that. More: refused.
+// Changes of a job that a forecast tries to find an earlier start. A service with more live jobs
+// and nodes than kMaxAlternativesSize refuses the question.
 inline constexpr std::size_t kMaxAlternatives = 8;
 inline constexpr std::size_t kMaxAlternativesSize = 5'000;
-// The fleet by time: the default range, and the most in one answer. That keeps it below
-// kMaxPageBytes: rows, columns of each, lanes of each kind in a row, and jobs beside them.
+// The fleet timeline: its default and least range, and the most that one answer has of rows,
+// columns, lanes of each kind in a row, and jobs. So an answer stays below kMaxPageBytes.
 inline constexpr DurationMs kPlanAheadMs = kDayMs;
 inline constexpr DurationMs kLeastPlanMs = 10 * kMinuteMs;
 inline constexpr std::int32_t kMaxPlanRows = 200;
@@ -148,108 +148,107 @@ inline constexpr std::int32_t kMaxPlanJobs = 1'000;
 // The assumed run time of a job without a limit and without known similar jobs.
 inline constexpr DurationMs kGuessedRunMs = kDayMs;
 
-// GPU pods of all clusters that wait for a node without Subak, for `queue --would` (shadow mode).
-// Further pods are skipped until there is room, and the answer says so.
+// GPU pods that Subak does not manage and that wait for a node, in all clusters. `queue --would`
+// (shadow mode) reads them. Further pods are skipped until there is room, and the answer says so.
 inline constexpr std::size_t kMaxUnmanagedPods = 10'000;
-// The most live jobs, nodes and such pods together for that answer. More: refused.
+// The most live jobs, nodes and such pods together for `queue --would`. With more it is refused.
 inline constexpr std::size_t kMaxShadowQueue = 150'000;
 
-// Jobs, pods or nodes that a reason names as being in the way (Reason::blockers): the first of
-// them.
+// How many jobs, pods or nodes in the way a reason names (Reason::blockers).
 inline constexpr std::size_t kMaxBlockers = 8;
 
-// The ledger. Running jobs are charged day by day. A UTC day is closed this long after its
-// midnight, so that an end that is reported late still counts in its own day. At most this many
-// rows are cut in one turn; the rest follows in the next turns, which are due at once.
+// The ledger. Running jobs are charged day by day. A UTC day is closed this long after the midnight
+// at its end, so that the end of a job that is reported late counts in its own day. One turn writes
+// at most kMaxCutRowsPerTurn rows, and the next ones, due at once, the others.
 inline constexpr DurationMs kDayOpenMs = 10 * kMinuteMs;
 inline constexpr std::size_t kMaxCutRowsPerTurn = 4096;
 
 // Fleet.
 inline constexpr std::size_t kMaxNodes = 200'000;  // at once, in all clusters: a new one is refused
-// Ever: an id is never reused. One more new node is refused.
+// All nodes that ever were: an id is never reused. A further new node is refused.
 inline constexpr std::uint32_t kMaxNodeIds = 800'000;
 inline constexpr std::size_t kMaxClusters = 1000;    // a new one is refused
 inline constexpr std::size_t kMaxProducts = 10'000;  // GPU products ever seen: then refused
 inline constexpr std::size_t kMaxGpusPerNode = 64;
-// Groups that a node stands in, each within the next: rack, block, superpod and one more.
+// Levels of groups of nodes, each group inside the next: rack, block, superpod and one more.
 inline constexpr std::size_t kTopologyLevels = 4;
 // A node without its clique label stays in its clique this long. The labeller removes the label
 // while it restarts, and reads the clique again every ten minutes.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs;
-// Nodes that one snapshot (`FleetView`) may show differently; a larger one is refused. Enough for
-// the largest job with one allocation per node, and the domains that they reserve.
+// In one snapshot (`FleetView`), at most so many nodes differ from the fleet; more are refused.
+// This suffices for the largest job with one allocation per node, and for the domains it reserves.
 inline constexpr std::size_t kMaxFleetViewNodes = 16'384;
 
-// Pods of one cluster whose node has not been seen: reports of more are refused. Half of it is only
-// for pods with GPUs.
+// Pods of one cluster whose node has not been seen. Reports of further ones are refused. Half of
+// the number is only for pods with GPUs.
 inline constexpr std::size_t kMaxEarlyPods = 4096;
-// Non-GPU pods that count on one node. Further pods do not count, and the edge learns it.
+// Non-GPU pods that count on one node. Further pods do not count, and their report is refused.
 inline constexpr std::size_t kMaxNonGpuPodsPerNode = 1024;
 
-// Node back-off (`bar`): a node that rejected a pod is not tried for these pods this long, doubled
-// with each rejection in a row, until one of them runs there.
+// Node back-off (`bar`): a node that rejected a pod is not tried for pods of this kind for a time.
+// The time doubles with each rejection in a row, until such a pod runs there.
 inline constexpr DurationMs kFirstNodeBackoffMs = 10'000;  // doubled each time
 inline constexpr DurationMs kLongestNodeBackoffMs = 2 * kHourMs;
-// After the back-off ends without another rejection: the count starts again
+// This long after the end of a back-off without a new rejection, the count starts again.
 inline constexpr DurationMs kNodeBackoffMemoryMs = 2 * kHourMs;
-// Nodes and kinds of pods; more: drops the back-off that would end first
+// Back-offs of nodes and kinds of pods. One more drops the back-off that would end first.
 inline constexpr std::size_t kMaxNodeBackoffs = 10'000;
 
-// Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
+// The runtime. If a mailbox is full, watches stop reading, and mutations get RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kLoopMailbox = 65'536;
 inline constexpr std::size_t kMaxBatchInputs = 4096;      // inputs of one turn
 inline constexpr std::size_t kMaxEffectBacklog = 65'536;  // per Effects stream, then it is closed
 
-// The loop looks at the clock at least this often
+// The loop looks at the clock at least this often.
 inline constexpr DurationMs kLoopMaxWaitMs = 1000;
 inline constexpr DurationMs kWatchdogPatienceMs = 10'000;  // work without progress: not serving
-// Queued for the follower; more: it reads the store
+// Facts that wait for the follower. With more, it reads them from the store.
 inline constexpr std::size_t kFollowerFacts = 262'144;
 inline constexpr std::size_t kTraceFileBytes = 64u << 20;  // input trace: then the next file begins
 inline constexpr std::size_t kTraceFiles = 4;              // the oldest goes
 
 // Store.
 inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
-// Per transaction, so that commits get in between
+// Facts of a checkpoint in one transaction, so that commits get in between.
 inline constexpr std::size_t kCheckpointChunkFacts = 512;
-// A job with more pods than fit in this is stored in several facts
+// A checkpoint stores a larger job in several facts.
 inline constexpr std::size_t kCheckpointPartBytes = 1u << 20;
 inline constexpr int kWalPages = 4096;  // 16 MiB, then the log is copied into the file
-// Larger stores are read completely only once the service runs
+// At a start, a larger store is proven completely only once the service runs.
 inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;
-// A copy that would leave less free space is refused
+// A copy that would leave less free space on the disk is refused.
 inline constexpr std::int64_t kSpareDiskBytes = 256 << 20;
 inline constexpr int kMaxFactDepth = 16;  // records inside records of a stored fact
-// Larger facts are neither read nor written: the commit fails. No accepted input makes one.
+// Larger facts are neither read nor written: the commit fails. No accepted input makes such a fact.
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
-// The first audit after a start waits this long if it reads more rows than this (about a second of
-// work).
+// The first audit after a start waits for kLedgerAuditWaitMs if it reads more rows than
+// kLedgerAuditAtOnceRows (about a second of work).
 inline constexpr std::uint64_t kLedgerAuditAtOnceRows = 200'000;
 inline constexpr DurationMs kLedgerAuditWaitMs = kMinuteMs;
 
-// A database (server/store/postgres). A connection without traffic for this long is closed, and the
-// outcome of the statement is looked up.
+// A database (server/store/postgres). A connection without traffic for this long is closed. Then
+// Subak looks up whether the statement had its effect.
 inline constexpr DurationMs kDatabaseReplyMs = 10 * kSecondMs;
-// A commit without an answer is retried for ever, after a wait that doubles from the first to the
-// most. After this time changes are refused until it is done.
+// A commit without an answer is retried for ever. The wait doubles from kDatabaseRetryMs up to the
+// maximum. After kDatabaseSlowMs, changes are refused until the commit is done.
 inline constexpr DurationMs kDatabaseSlowMs = 2 * kSecondMs;
 inline constexpr DurationMs kDatabaseRetryMs = 50;
 inline constexpr DurationMs kMaxDatabaseRetryMs = kSecondMs;
-// How long after the begin of a confirmation the leader shows answers without a commit.
+// The leader confirms with the database that it leads. For this long after the begin of a
+// confirmation, it gives answers that need no commit.
 inline constexpr DurationMs kLeadTrustedMs = 2 * kSecondMs;
-// The period of the leader's heartbeat; and the silence after which its lead is over, by a clock
-// that runs while a machine sleeps. Longer than the trust, so that the leader shows nothing by
-// then.
+// The leader's heartbeat, and the silence after which its lead is over. The clock runs while a
+// machine sleeps. As kLeadTrustedMs is shorter, the leader gives no answers by then.
 inline constexpr DurationMs kHeartbeatMs = 500;
 inline constexpr DurationMs kLeaderSilentMs = 3 * kSecondMs;
 inline constexpr DurationMs kLeadLookMs = 20;  // between looks of a standby that waits to lead
 inline constexpr int kLeadTries = 20;          // to lock the leader's row, half a second each
-// How long a read waits for the fact that it names, and how often it looks.
+// How long a read waits for the fact whose sequence it names, and how often it looks.
 inline constexpr DurationMs kSequenceWaitMs = kSecondMs;
 inline constexpr DurationMs kSequenceLookMs = 20;
-// Of a client: servers in its configuration, and rounds in which it looks for a leader. All rounds
-// together take longer than a leader may be silent.
+// A client: the servers in its configuration, and the rounds in which it looks for a leader. All
+// rounds together take longer than a leader may be silent.
 inline constexpr std::size_t kMaxServers = 16;
 inline constexpr int kServerRounds = 10;
 inline constexpr DurationMs kServerRoundMs = 500;
@@ -258,172 +257,174 @@ inline constexpr std::size_t kDatabasePageRows = 4096;  // of facts, ledger, aud
 inline constexpr std::size_t kCopiedFactsAtOnce =
     10'000;  // from one store to another: a transaction
 
-// Metrics page. More accounts: only the upper levels of the tree that fit, since a parent's figures
-// include all below it; `subak_accounts_without_series` counts the rest.
+// Metrics page. With more accounts, it shows only the upper levels of the tree that fit, since a
+// parent's figures include all below it. `subak_accounts_without_series` counts the others.
 inline constexpr std::size_t kMetricAccounts = 10'000;
-// A gang of several shapes is placed pod by pod if one shape after the other fails. The search then
-// looks at this many nodes for its pods, and gives up.
+// A search for a gang of several shapes first places one shape after the other. If that fails, it
+// tries pod by pod. It gives up after it has looked at this many nodes.
 inline constexpr std::size_t kPlaceTries = 4'000;
 // Nodes of one NVLink domain that a gang may leave for replacements.
 inline constexpr std::uint32_t kMaxSpareNodes = 64;
-// Empty NVLink domains of one cluster and product that may be left to gangs, and gangs with a
-// ComputeDomain in one domain: a larger policy is refused.
+// The most empty NVLink domains of one cluster and product that a policy may leave to gangs, and
+// the most gangs with a ComputeDomain in one domain. A larger policy is refused.
 inline constexpr std::uint32_t kMaxKeepWhole = 1'000;
 inline constexpr std::uint32_t kMaxCliqueGangs = 64;
-// Numbers of domains that a balanced gang is tried over, from the least possible.
+// How many numbers of domains the search tries for a balanced gang, from the least possible up.
 inline constexpr std::uint32_t kBalancedTries = 64;
 // The most domains of a balanced gang.
 inline constexpr std::uint32_t kBalancedParts = 1'024;
-// The most usual ones of a cluster; the rest is left out
+// Request shapes for which the collector counts room, the most usual ones of a cluster.
 inline constexpr std::size_t kSurveyShapes = 16;
 inline constexpr std::size_t kSurveyQueue = 1000;  // jobs at the head whose positions are followed
 inline constexpr std::size_t kSurveyExplained = 10;  // of these, jobs whose reasons are counted
-// At most this often, and at most a fiftieth of a core
+// The collector runs at most this often, and takes at most a fiftieth of a core.
 inline constexpr DurationMs kSurveyEveryMs = 15'000;
 
 // Webhook.
 inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit
 inline constexpr std::size_t kMaxHttpHeaderBytes = 32u << 10;
 inline constexpr std::size_t kMaxHttpDrainBytes = 64u << 20;  // a longer body closes the connection
-// Longer than kube-apiserver keeps an idle connection (90 s, client-go's default): the sender must
-// close first, or a review in flight is lost.
+// A connection may be idle for longer than kube-apiserver allows (90 s, client-go's default). The
+// sender must close first, or a review in flight is lost.
 inline constexpr DurationMs kHttpIdleMs = 120'000;
 inline constexpr DurationMs kHttpReadMs = 10'000;
 inline constexpr DurationMs kHttpAnswerMs = 5'000;  // of the metrics port: then 503
 inline constexpr DurationMs kStopMs = 20'000;       // a stop that takes longer ends the process
 inline constexpr std::size_t kMaxHttpConnections = 4096;
-// More from one address, or in all: closes the connection that has owed a complete request for
-// longest; if all are being answered, the new one
+// Of one address. One more, here or in all, closes the connection whose request has been incomplete
+// for longest. If the service is answering all requests, it closes the new connection.
 inline constexpr std::size_t kMaxHttpConnectionsPerPeer = 1024;
 inline constexpr int kWebhookThreads = 2;
 inline constexpr std::size_t kMaxWarnings = 16;    // in one answer: the last one counts the rest
 inline constexpr std::size_t kMaxMistakes = 16;    // reported for one pod: the rest is counted
 inline constexpr std::size_t kMaxTemplates = 256;  // with GPUs, in one owner of pods: then refused
 inline constexpr std::size_t kMaxEchoBytes = 256;  // of a value that a message repeats: then cut
-// Of one error on the wire: then cut. A gRPC client accepts trailers of 8 KiB, and these contain
-// the message three times.
+// The message of one error on the wire. A longer one is cut. A gRPC client accepts trailers of 8
+// KiB, and these contain the message three times.
 inline constexpr std::size_t kMaxMessageBytes = 1024;
 
-// The life of the CA and the pair that the service makes itself if it has no other.
+// The life of the CA, and of the certificate and key, that the service makes if it is given none.
 inline constexpr DurationMs kOwnCaMs = 3650 * kDayMs;
-// The next CA stands in ca.crt beside the old one this long before the end, and Subak reports it.
+// This long before the end of the CA, Subak adds the next CA to ca.crt and reports it.
 inline constexpr DurationMs kNextCaMs = 180 * kDayMs;
-// The pair changes to the next CA this long before the end, but not before both CAs stood there as
-// long. With too little time left (the service was away), it changes this long before the end.
+// Certificate and key change to the next CA kNextPairMs before their end, but not before ca.crt has
+// had both CAs for as long. If too little time is left (the service was away): kLastPairMs before.
 inline constexpr DurationMs kNextPairMs = 90 * kDayMs;
 inline constexpr DurationMs kLastPairMs = kDayMs;
 inline constexpr DurationMs kOwnCaLookMs = kHourMs;  // how often it checks what is due
 
-// Sockets. The start raises RLIMIT_NOFILE to kWantedFiles, or as far as the system allows. The
-// files have to suffice for kOwnFiles, for all connections, and for each listener's reserved and
-// leaving ones. If they do not, all connection limits shrink by the same part. A start with room
-// for fewer than kMinConnections of a kind is refused.
+// Sockets. The start raises RLIMIT_NOFILE to kWantedFiles, or as far as the system allows. This
+// number must suffice for kOwnFiles, for all connections, and for each listener's reserved and
+// leaving ones. If it does not, all connection limits shrink in proportion. A start with room for
+// fewer than kMinConnections of a kind is refused.
 inline constexpr std::size_t kWantedFiles = 65'536;
 inline constexpr std::size_t kOwnFiles = 256;  // store, logs, certificates, gRPC's own
 inline constexpr std::size_t kMinConnections = 16;
-// More of them: one that has sent nothing is closed, else the new one
+// One more closes a connection that has sent nothing. If there is none, it closes the new one.
 inline constexpr std::size_t kMaxGrpcConnections = 4096;
 inline constexpr std::size_t kMaxGrpcConnectionsPerPeer = 1024;
 inline constexpr DurationMs kGrpcIdleMs = 60'000;       // without a call: gRPC sends GOAWAY
 inline constexpr std::size_t kReservedConnections = 8;  // of each listener, for our own probes
-// Of each listener, asked to close and not closed yet; more at once: a new connection waits for one
-// to close
+// Connections of one listener that were asked to close and are not closed yet. With so many, a new
+// connection waits until one of them closes.
 inline constexpr std::size_t kMaxLeavingConnections = 32;
 inline constexpr DurationMs kProbeEveryMs = 2'000;
 inline constexpr DurationMs kProbeAnswerMs = 5'000;     // later: not ready
 inline constexpr DurationMs kProbePatienceMs = 30'000;  // a listener that is dead this long: exit
 
-// A webhook-only replica. It refuses a larger copy of the leader's data, and keeps the last one.
+// A webhook-only replica. It refuses a larger copy of the leader's data, and uses the last one.
 inline constexpr std::size_t kMaxAdmissionSnapshotBytes = 128u << 20;
-// The wait before the next call to the leader: the first of these, doubled each time up to the
-// most. A copy resets it to the first.
+// The wait before the next call to the leader. It doubles each time up to the maximum, and begins
+// again at kFollowRetryMs after a copy.
 inline constexpr DurationMs kFollowRetryMs = 250;
 inline constexpr DurationMs kMaxFollowRetryMs = 10'000;
-// A ping to a silent leader, and the wait for its answer; without one the stream is dead.
+// After this silence of the leader a replica sends a ping. Without an answer within kFollowPongMs,
+// the stream is dead.
 inline constexpr DurationMs kFollowPingMs = 10'000;
 inline constexpr DurationMs kFollowPongMs = 10'000;
 // How long a new replica waits for its first copy before it reports ready without one.
 inline constexpr DurationMs kFirstCopyMs = 10'000;
 
-// Idempotency: a request id is stored this long, and at most this many of them. Then the oldest one
-// of the caller with most is dropped.
+// Idempotency: a request id is stored this long, and at most this many of them. One more drops the
+// oldest id of the caller that has most.
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
 inline constexpr std::size_t kMaxRequestIds = 1'000'000;
 
-// Files that commands read. Longer lines and more rows: the file is refused, with the line.
+// Files that commands read. A file with a longer line or more rows is refused, with the line.
 inline constexpr std::size_t kMaxTraceLineBytes = 64u << 10;
 inline constexpr std::size_t kMaxTraceRows = 10'000'000;
 inline constexpr std::size_t kMaxInputFileBytes = 1u << 30;  // 50,000 nodes as kubectl prints them
 inline constexpr std::size_t kMaxCaseBytes = 64u << 20;      // sim share
 
-// gRPC. A page ends at the first of its limits. Full queues answer RESOURCE_EXHAUSTED; a stream
-// that is not read in time ends with it, and the client may open it again.
+// gRPC. A page ends at the first of its limits. A full queue answers RESOURCE_EXHAUSTED. A stream
+// that is not read in time ends with the same code, and the client may open it again.
 inline constexpr std::int32_t kDefaultPageSize = 100;
 inline constexpr std::int32_t kMaxPageSize = 10'000;
 inline constexpr std::size_t kMaxPageBytes = 3u << 20;  // below the usual 4 MiB of clients
 inline constexpr int kMaxGrpcMessageBytes = 64 << 20;   // received: the import of a large fleet
-// Events of one Observe stream that are not durable yet: then reading pauses
+// Events of one Observe stream that are not durable yet. With so many, reading pauses.
 inline constexpr std::size_t kMaxObserveInFlight = 4096;
 inline constexpr std::size_t kMaxWatchBacklog = 16'384;  // unsent rows of one WatchJobs stream
 inline constexpr std::size_t kMaxStoreReads = 256;       // ledger and audit reads waiting
-// Nodes that the reasons of one list page may look at; further rows have none.
+// Nodes that the reasons of one list page may look at. The rows after that have no reasons.
 inline constexpr std::size_t kMaxNodesLookedAtForList = 50'000;
-// Waiting jobs that one queue page may look at; a small account's page may be short.
+// Waiting jobs that one queue page may look at. So a page of a small account may be short.
 inline constexpr std::size_t kMaxQueueLookedAt = 10'000;
-// The order of the queue: up to this many jobs it is always current. For a longer queue a
-// background task computes it, and one snapshot serves reads this long.
+// With up to this many queued jobs, reads always show the current order. For a longer queue a
+// background task computes the order, and one snapshot of it serves reads for kQueueSnapshotMs.
 inline constexpr std::size_t kQueueOrderedAtOnce = 1'000;
 inline constexpr DurationMs kQueueSnapshotMs = 1'000;
-// A part of the follower's turn that takes longer is logged, since reads wait for it.
+// A longer part of the follower's turn is logged, since reads wait for it.
 inline constexpr DurationMs kSlowTurnMs = 200;
 inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
 // Reads wait in two lanes, cheap and expensive (`ExpensiveRead`), so that no cheap read waits for
-// an expensive one. A full lane: RESOURCE_EXHAUSTED.
+// an expensive one. A full lane answers RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxCheapReads = 4096;
 inline constexpr std::size_t kMaxExpensiveReads = 256;
 inline constexpr std::size_t kMaxReadsPerCaller = 64;    // expensive reads, waiting or running
 inline constexpr std::size_t kMaxStreamsPerCaller = 64;  // of each kind of stream: refused
 inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all callers: refused
-// Buffered for all watchers together: the stream furthest behind ends
+// Bytes that wait for all watchers together. With more, the stream furthest behind ends.
 inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
-// Of the accounts, in memory for Static streams: the stream that reads the oldest ends
+// Copies of the accounts in memory for Static streams. One more ends the stream that reads the
+// oldest.
 inline constexpr std::size_t kMaxAdmissionSnapshots = 4;
-// One of its messages; a longer copy goes in several.
+// One message of such a copy. A longer copy is sent in several.
 inline constexpr std::size_t kAdmissionSnapshotPartBytes = 1u << 20;
 inline constexpr DurationMs kMaxTimeLimitMs = 3660 * kDayMs;  // of a job
-// Of the token file: refused. A longer token from a caller is unknown.
+// The token file. One with a shorter or longer token, or with more, is refused. A caller's longer
+// token is unknown.
 inline constexpr std::size_t kMinTokenBytes = 16;
 inline constexpr std::size_t kMaxTokens = 10'000;
 inline constexpr std::size_t kMaxTokenBytes = 1024;
-// Refusals for lack of rights: an audit row at most this often per caller and subject
+// Refusals for lack of rights write an audit row at most this often per caller and subject.
 inline constexpr DurationMs kDenialAuditEveryMs = kMinuteMs;
 inline constexpr std::size_t kMaxDenialsRemembered = 4096;  // more in that time: counted in one row
 
-// The clock. A larger step against the boot-time clock while the service runs is ignored: time
-// continues by the monotonic clock.
+// The clock. While the service runs, it ignores a larger step of the wall clock against the
+// boot-time clock. Time then continues by the monotonic clock.
 inline constexpr DurationMs kMaxClockStepMs = 5 * kMinuteMs;
-// How long one reading of the wall clock is the base from which later steps are measured.
+// For this long, later steps are measured from one reading of the wall clock.
 inline constexpr DurationMs kClockAnchorMs = kHourMs;
-// At a start, ahead of the last fact: beyond it the service is not ready until the clock is
-// accepted (`admin accept-clock`).
+// If the clock is further ahead of the last fact at a start, the service is not ready until an
+// operator accepts the clock (`admin accept-clock`).
 inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
-// Clocks of others. A reporter's clock with at most this error counts as right.
+// Clocks of launchers and nodes. One with at most this error counts as right.
 inline constexpr DurationMs kClockErrorMs = kSecondMs;
-// Two times of one clock contradict each other from this difference on: kubelets write whole
-// seconds.
+// Two times of one clock contradict each other only from this difference on, since kubelets write
+// whole seconds.
 inline constexpr DurationMs kClockNoiseMs = 2 * kSecondMs;
 // A node whose clock is off by this much gets a condition, and counts for the alert.
 inline constexpr DurationMs kClockOffMs = 5 * kSecondMs;
-// After a start with a leap of time, how long the clock may still prove wrong. Then the charges
-// over the leap are returned, and until then no job ends for its time limit. The most rows stored
-// for that; further rows are not returned.
+// After a leap of time at a start, the clock may prove wrong for this long. Then the charges over
+// the leap are refunded, at most kMaxLeapRows rows. Meanwhile no job ends for its time limit.
 inline constexpr DurationMs kClockProofMs = 10 * kMinuteMs;
 inline constexpr std::size_t kMaxLeapRows = 100'000;
 // A database's clock. A sample that took longer is not used. If two samples in a row differ by more
-// than the step, the clock has stepped, which is counted.
+// than kClockStepMs, the clock has stepped, and a metric counts it.
 inline constexpr DurationMs kClockSampleMs = 500;
 inline constexpr DurationMs kClockStepMs = kSecondMs;
-// Days whose node totals are written one by one when time leaps; earlier days are one sum.
+// When time leaps, node totals are written for this many days, and one sum for earlier days.
 inline constexpr std::int64_t kMaxClosedDays = 400;
 
 // Answers of an API server. A longer line of a watch, or a longer kubeconfig, is refused.
@@ -431,69 +432,69 @@ inline constexpr std::size_t kMaxWatchLineBytes = 8u << 20;  // etcd takes objec
 inline constexpr std::size_t kMaxKubeconfigBytes = 1u << 20;
 // If asked to wait longer before the next call, Subak calls again after this.
 inline constexpr DurationMs kMaxRetryAfterMs = kMinuteMs;
-// Calls of one cluster at once; more wait for a connection, up to this many: then refused.
+// Calls of one cluster at once. Up to kMaxKubeCalls wait, more are refused.
 inline constexpr std::size_t kKubeCallConnections = 16;
 inline constexpr std::size_t kMaxKubeCalls = 16'384;
 inline constexpr std::size_t kMaxKubeAnswerBytes = 256u
                                                    << 20;  // a page of 500 objects: then refused
 inline constexpr DurationMs kKubeConnectMs = 10'000;       // longer: no answer
 inline constexpr DurationMs kKubeCallMs = 30'000;          // longer: no answer
-// A watch without a message for this long is dead: bookmarks come about once a minute
+// A watch without a message for this long is dead: bookmarks come about once a minute.
 inline constexpr DurationMs kWatchSilentMs = 150'000;
 
-// The edge of one cluster. After an error with an object or a list, it retries after the first of
-// these, doubled each time up to the most.
+// The edge of one cluster. After an error with an object or a list, it retries. The wait doubles
+// each time up to the maximum.
 inline constexpr DurationMs kEdgeRetryMs = 250;
 inline constexpr DurationMs kMaxEdgeRetryMs = 30'000;
 inline constexpr std::size_t kListPageObjects = 500;  // of a list that cannot be streamed
 inline constexpr std::int64_t kWatchLifeS = 480;      // then the server ends it and Subak continues
-// Writes in flight at once: as many as connections. A read waits for the first free one, like the
-// next write.
+// Writes in flight at once: as many as connections. A read or a further write waits for a free
+// connection.
 inline constexpr std::size_t kMaxEdgeWrites = kKubeCallConnections;
-// Sent to the loop and not durable yet: more waits in the edge, coalesced by object.
+// Reports sent to the loop and not durable yet. Further ones wait in the edge, coalesced by object.
 inline constexpr std::size_t kMaxEdgePosts = 4096;
-// A pod keeps its hold this long if its gate cannot be opened, or if the scheduler cannot place it.
-// Then the edge reports it to the core.
+// If a pod's gate cannot be opened for kReleaseRefusedMs, or if the scheduler cannot place the pod
+// for kUnschedulableMs, the edge reports this to the core.
 inline constexpr DurationMs kReleaseRefusedMs = kMinuteMs;
 inline constexpr DurationMs kUnschedulableMs = 10'000;
-// How long a gated pod waits for its owner object to appear, which may say how many pods start
-// together. Then it is reported without.
+// How long a gated pod waits until its owner object appears. The owner may say how many pods start
+// together. After that the edge reports the pod without it.
 inline constexpr DurationMs kOwnerMs = 5'000;
 // Namespaces of a cluster whose account is set by a label; more are refused.
 inline constexpr std::size_t kMaxLabelledNamespaces = 10'000;
-// How often the core learns, and stores, up to when a cluster's changes are known.
+// How often an edge reports, and the core stores, up to when the changes of the cluster are known.
 inline constexpr DurationMs kSeenUntilEveryMs = kMinuteMs;
-// Subak's gates that it opens where it does not manage pods, or not any more.
+// How many of its gates Subak opens in clusters and namespaces that are not in enforce mode.
 inline constexpr std::size_t kOpenedPerSecond = 20;
-// A job that has waited this long gets an event with the reason, and another when it changes; how
-// often a page of waiting jobs is checked.
+// A job that has waited this long gets an event with the reason, and one when the reason changes.
 inline constexpr DurationMs kTellWaitingMs = kMinuteMs;
-// Also when its start estimate moved by more than this, and by more than this part of the remaining
-// wait.
+// It gets another event when its start estimate moved by more than kStartMovedMs, and by more than
+// 1/kStartMovedPart of the remaining wait.
 inline constexpr DurationMs kStartMovedMs = 5 * kMinuteMs;
 inline constexpr DurationMs kStartMovedPart = 10;
-// An Event lives an hour (kube-apiserver --event-ttl). If it still holds, it is recorded again
-// after this.
+// An Event lives an hour (kube-apiserver --event-ttl). One that is still true is recorded again
+// after kTellAgainMs. Every kLookWaitingMs the edge checks one page of waiting jobs.
 inline constexpr DurationMs kTellAgainMs = 45 * kMinuteMs;
 inline constexpr DurationMs kLookWaitingMs = 2'000;
-// Best-effort writes in the cluster, of all objects together; more wait, in order.
+// Best-effort writes in one cluster, for all objects together. Further ones wait in order.
 inline constexpr std::size_t kEventsPerSecond = 20;
 inline constexpr std::size_t kMaxWaitingEvents = 4096;  // that wait: then the oldest is dropped
 // How long a stop waits to remove the leader label from Subak's pod.
 inline constexpr DurationMs kPodLabelStopMs = kSecondMs;
 
-// A command that reads a cluster with an operator's kubeconfig requests pages of this size. A kind
-// with more objects than this is refused, as is a server whose list never ends.
+// A command that reads a cluster with an operator's kubeconfig requests pages of this size. It
+// refuses a kind with more objects than kMaxOperatorObjects, and so a server whose list never ends.
 inline constexpr std::size_t kOperatorPage = 500;
 inline constexpr std::size_t kMaxOperatorObjects = 2'000'000;
 
 // Subak's credentials at an API server. A longer token file, or exec plugin output, is refused. A
-// plugin that takes longer is killed with all processes that it started.
+// plugin that takes longer than kExecPluginMs is killed with all processes that it started.
 inline constexpr std::size_t kMaxCredentialBytes = 256u << 10;
 inline constexpr DurationMs kExecPluginMs = 30'000;
-// A token file is read again, as client-go does.
+// A token file is read again after this time, as client-go does.
 inline constexpr DurationMs kTokenFileMs = kMinuteMs;
-// Renewed this long before it expires, but not sooner than this after the last time.
+// A credential is renewed kCredentialEarlyMs before it expires, but not sooner than
+// kCredentialAgainMs after the last renewal.
 inline constexpr DurationMs kCredentialEarlyMs = 30'000;
 inline constexpr DurationMs kCredentialAgainMs = 10'000;
 

@@ -8,7 +8,8 @@ namespace subak {
 
 // Checks an invariant that holds for every input (`must` means "invariant"). A failure is a bug in
 // this program: it prints `what` and stops the process, in every build, before a wrong state
-// becomes durable. Cheap enough for each fact; put expensive tests into check().
+// becomes durable. The call is cheap, so code may make it for each fact that it stores. Put
+// expensive tests into check().
 // Threads: any.
 inline void must(bool ok, const char* what) {
   if (ok) [[likely]]

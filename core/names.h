@@ -1,25 +1,26 @@
 // Every name that Subak writes into a cluster, and NVIDIA's names that it reads, in one place. The
-// keys of a gang's wishes are in the table of model/gang_terms.h. Names are part of what users
-// write, so none is ever renamed. docs/workloads.md is the page for users;
-// tests/kube/workloads_page_test.cc checks that it has them all. Keys of pods may be labels or
-// annotations, of a pod or of its template. A key that is there as both must have one value.
+// keys of a gang's wishes are in the table of model/gang_terms.h. Users write these names, so none
+// is ever renamed. docs/workloads.md is the page for users, and tests/kube/workloads_page_test.cc
+// checks that the page has all names. Keys of pods may be labels or annotations, of a pod or of its
+// template. A key that is both label and annotation must have one value.
 #pragma once
 
 #include <string_view>
 
 namespace subak::names {
 
-// Begins all keys of Subak. A key with it that is none of these gets a warning.
+// All keys of Subak begin with this. A key that begins so and is none of these gets a warning.
 inline constexpr std::string_view kPrefix = "subak.gpu/";
 // The scheduling gate of a pod (spec.schedulingGates). Only Subak removes it.
 inline constexpr std::string_view kGate = "subak.gpu/queue";
 // Label of a namespace: "true" makes Subak manage its pods, "warn" only reports what would be
 // refused.
 inline constexpr std::string_view kManaged = "subak.gpu/managed";
-// Who pays: an account's path, "ml.vision". On a pod it must lie at or below the namespace's
+// The account that pays, by its path: "ml.vision". On a pod it must lie at or below the namespace's
 // account. As a label of a namespace it counts if no account names the namespace.
 inline constexpr std::string_view kAccount = "subak.gpu/account";
-// The person, of A-Z a-z 0-9 . _ - @. A person can only name itself; templates may name anyone.
+// The user, in characters A-Z a-z 0-9 . _ - @. A pod that a person creates can name only that
+// person. Pods made from templates may name any user.
 inline constexpr std::string_view kUser = "subak.gpu/user";
 // The gang's name within its namespace.
 inline constexpr std::string_view kJob = "subak.gpu/job";
@@ -31,7 +32,7 @@ inline constexpr std::string_view kRank = "subak.gpu/rank";
 inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
 // "low" (-1000), "normal" (0), "high" (1000), or a number of 32 bits.
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
-// Annotation that Subak writes: what the pod waits for, or where it goes. For people.
+// Annotation that Subak writes: what the pod waits for, or where it goes. Only people read it.
 inline constexpr std::string_view kStatus = "subak.gpu/status";
 // Annotation of a pod whose hold was released while its gate was closed, "JOB/ATTEMPT". Only a
 // newer attempt opens the gate.
@@ -42,18 +43,19 @@ inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
 // Annotation of an owner that Subak has suspended; its values are in server/edge/cluster/plan.h.
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
-// Label of a node: how many of its GPUs NVLink joins, those with neighbouring indexes ("1": none).
+// Label of a node: how many of its GPUs with neighbouring indexes NVLink joins. "1" means that
+// NVLink joins none.
 inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-domain";
 
 // NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
-// Whole GPUs. Replicas of time-sliced GPUs too, unless the device plugin renames them to
-// kGpuShared.
+// The resource of whole GPUs. It also means replicas of time-sliced GPUs, unless the device plugin
+// renames them to kGpuShared.
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
 // Replicas of time-sliced GPUs, if the device plugin renames them.
 inline constexpr std::string_view kGpuShared = "nvidia.com/gpu.shared";
-// A slice's resource is this and its profile: "nvidia.com/mig-1g.10gb". kSharedSuffix follows the
-// name of a resource that is shared.
+// The resource of a MIG slice is this and the profile: "nvidia.com/mig-1g.10gb". The resource of a
+// shared slice or GPU has kSharedSuffix at the end.
 inline constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kSharedSuffix = ".shared";
 // Labels of nodes by gpu-feature-discovery: the product's name, and the number of GPUs.
@@ -61,24 +63,24 @@ inline constexpr std::string_view kLabelProduct = "nvidia.com/gpu.product";
 inline constexpr std::string_view kLabelCount = "nvidia.com/gpu.count";
 // The NVLink clique: cluster UUID and clique number, "UUID.N".
 inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
-// When feature discovery last looked. The engine drops it, since it changes without a change of the
-// node.
+// The time at which feature discovery last looked. The engine drops this label, since it changes
+// without a change of the node.
 inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
 // How many pods share a GPU.
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
 // The state of NVIDIA's MIG manager on the node. While it changes the slices, the node is unfit.
 inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state";
-// The gpu-operator's switch of its device plugin on the node.
+// Says whether the gpu-operator runs its device plugin on the node.
 inline constexpr std::string_view kLabelDeployPlugin = "nvidia.com/gpu.deploy.device-plugin";
 // How the GPUs are shared: "time-slicing", "mps" or "none".
 inline constexpr std::string_view kLabelSharing = "nvidia.com/gpu.sharing-strategy";
 
-// Labels of Google's node pools; pods select pools by them. Its device plugin offers slices and
-// shared GPUs as nvidia.com/gpu.
+// Labels of Google's node pools; pods select pools by them. Google's device plugin offers slices
+// and shared GPUs as nvidia.com/gpu.
 
-// The card, in Google's spelling: "nvidia-l4".
+// The GPU's model, in Google's spelling: "nvidia-l4".
 inline constexpr std::string_view kGkeAccelerator = "cloud.google.com/gke-accelerator";
-// How many cards a node of the pool has.
+// How many GPUs a node of the pool has.
 inline constexpr std::string_view kGkeCount = "cloud.google.com/gke-accelerator-count";
 // The MIG profile of the pool's slices.
 inline constexpr std::string_view kGkePartition = "cloud.google.com/gke-gpu-partition-size";
@@ -86,7 +88,8 @@ inline constexpr std::string_view kGkePartition = "cloud.google.com/gke-gpu-part
 inline constexpr std::string_view kGkeClients = "cloud.google.com/gke-max-shared-clients-per-gpu";
 inline constexpr std::string_view kGkeSharing = "cloud.google.com/gke-gpu-sharing-strategy";
 
-// The cluster of a service that has no other; it goes when another is named first.
+// The cluster of a service that has no other. The first cluster with another name replaces it if it
+// is unchanged and not in use.
 inline constexpr std::string_view kFirstCluster = "default";
 
 }  // namespace subak::names

@@ -19,10 +19,10 @@ struct Piece {
   // True if the piece needs no escape.
   bool printable = false;
 };
-// Returns the first piece. `text` must not be empty.
+// Returns the first piece of `text`, which must not be empty.
 Piece first_piece(std::string_view text);
 
-// True if nothing in it needs an escape. New names must be printable.
+// True if nothing in `text` needs an escape. New names must be printable.
 bool is_printable(std::string_view text);
 
 // Returns the text with escapes: "\n", "\t", "\u202e", "\U000e0001"; "\xff" for a byte that is not

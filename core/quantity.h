@@ -1,5 +1,5 @@
-// Integer quantities. Every count, promise and charge is an integer. Only accounting/decay.h and
-// the order rule that reads it decide by floating point.
+// Integer quantities. Every count, promise and charge is an integer. Only decayed usage
+// (accounting/decay.h) and the order rule that reads it use floating point for decisions.
 // Threads: plain values.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace subak {
 using TimeMs = std::int64_t;
 // A length of time in milliseconds.
 using DurationMs = std::int64_t;
-// An amount of GPUs in thousandths: 1000 is one whole GPU. A MIG slice counts its memory units by
-// those of its card (model/mig.h).
+// An amount of GPUs in thousandths: 1000 is one whole GPU. A MIG slice counts as the part of its
+// GPU's memory units that it has (model/mig.h).
 using MilliGpu = std::int64_t;
 
 constexpr MilliGpu kMilliPerGpu = 1000;
@@ -24,10 +24,10 @@ constexpr DurationMs kMinuteMs = 60 * kSecondMs;
 constexpr DurationMs kHourMs = 60 * kMinuteMs;
 constexpr DurationMs kDayMs = 24 * kHourMs;
 
-// An exact amount of GPU time in milli-GPU x ms. It is added in 128 bits: an int64 would overflow
-// within three years at 100,000 GPUs. Stored and shown as (GPU-seconds, rest), with 0 <= rest <
-// kRawPerGpuSecond. Negative amounts are corrections. It never overflows for 10^9 GPUs over 10^9
-// years.
+// An exact amount of GPU time in milli-GPU x ms. The sum has 128 bits: one of 64 bits would
+// overflow within three years at 100,000 GPUs. It is stored and shown as (GPU-seconds, rest), with
+// 0 <= rest < kRawPerGpuSecond. Negative amounts are corrections. The sum cannot overflow even for
+// 10^9 GPUs over 10^9 years.
 class GpuTime {
  public:
   // milli-GPU x ms.
@@ -78,7 +78,7 @@ class GpuTime {
 
 // A GPU amount of one product, as people and facts write it; product "gpu" means any product.
 struct ProductAmount {
-  // As NodeSpec::product names it, or kAnyProduct.
+  // A name as in NodeSpec::product, or kAnyProduct.
   std::string product;
   // In thousandths of a GPU; never negative in a quota or limit.
   MilliGpu milligpu = 0;

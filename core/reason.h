@@ -1,6 +1,6 @@
-// Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions:
-// Kueue's reason tokens where they fit, and Subak's own for the rest. docs/reasons.md says what to
-// do about each.
+// Why a job does not start. `why`, events, metrics and conditions use the same closed list of
+// tokens: Kueue's reason tokens where they fit, and otherwise Subak's own. docs/reasons.md says
+// what to do about each.
 // Source: KEP-10852 of kubernetes-sigs/kueue.
 // Threads: plain values.
 #pragma once
@@ -19,19 +19,19 @@ namespace subak {
 // The names are the API's (WaitReason.token), so none is ever renamed. Values are durable: append
 // only. The order of declaration has no meaning; kReasonOrder is the order of display.
 enum class ReasonToken : std::uint8_t {
-  // Nothing binds: the next pass starts the job.
+  // Nothing is in the way: the next pass starts the job.
   kNext,
   // The job or its account is on hold, or the account drains.
   kOnHold,
   // Fewer pods were seen than the gang needs.
   kGangIncomplete,
-  // The list of its cluster is not complete.
+  // Subak has not yet read the complete list of the cluster's nodes and pods.
   kWaitingForNodes,
   // The job can never start as it is written.
   kMisconfigured,
   // No node has the requested product and labels, with taints that the job tolerates.
   kNoMatchingFlavor,
-  // Even the empty fleet could not hold it.
+  // Even an empty fleet has no room for it.
   kExceedsFleet,
   // It asks for more than a limit on its path ever allows.
   kExceedsMaxQuota,
@@ -41,21 +41,21 @@ enum class ReasonToken : std::uint8_t {
   kWaitingForCapacity,
   // Enough GPUs are free, but not as close together as requested.
   kTopologyPlacementFailed,
-  // Enough memory units are free, but no slice of the profile.
+  // Enough memory units of GPUs are free, but no MIG slice of the profile.
   kMigGeometry,
   // GPUs are free; CPU, memory, pod slots, host ports or another resource are not.
   kNodeResources,
   // Matching nodes are not ready, cordoned or drained.
   kNodeConditions,
-  // Free GPUs are reserved for a job that has waited longest.
+  // Free GPUs are reserved for jobs that have waited long.
   kReservedForOther,
-  // Other jobs come first in the fair-share order and take the rest.
+  // Other jobs come first in the fair-share order and take the free GPUs.
   kOutranked,
   // The job was not evaluated yet: a pass is due.
   kPendingEvaluation,
   // The cluster's scheduler could not use the chosen nodes.
   kUnschedulable,
-  // A pod of the job has no rank, since its gang has enough pods.
+  // A pod of the job has no rank, since its gang already has all its pods.
   kBeyondGangSize,
   // GPUs are claimed for it, and jobs beyond their quota still hold them.
   kWaitingForPreemptedWorkloads,
@@ -85,9 +85,9 @@ struct EnumText<ReasonToken> {
                                                           "WaitingForPreemptedWorkloads"};
 };
 
-// The order of reasons: first what is wrong with the job or forbids it, then the structure of the
-// fleet, then free capacity, then the order of jobs. The first reason is the one that all others
-// depend on. Each token occurs once.
+// The order of reasons: first errors and holds of the job, then the structure of the fleet, then
+// free capacity, then the order of jobs. Solve the first reason first: the others depend on it.
+// Each token occurs once.
 inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
@@ -112,18 +112,19 @@ inline constexpr std::array kReasonOrder{
 };
 static_assert(kReasonOrder.size() == EnumText<ReasonToken>::names.size());
 
-// Returns its index in kReasonOrder: less comes first. A token that is not in it comes last.
+// Returns the token's index in kReasonOrder: a smaller index comes first. A token that is not in
+// kReasonOrder comes last.
 constexpr std::size_t rank_of(ReasonToken token) {
   std::size_t rank = 0;
   while (rank < kReasonOrder.size() && kReasonOrder[rank] != token) ++rank;
   return rank;
 }
 
-// One binding constraint of a waiting job: its subject, the amount needed and present, and the jobs
+// One thing that a waiting job waits for: its subject, the amount needed and present, and the jobs
 // or nodes in the way.
 struct Reason {
   ReasonToken token = ReasonToken::kNext;
-  // What binds: an account path, a product, a label or a resource.
+  // What is short or forbids the start: an account path, a product, a label or a resource.
   std::string subject;
   // The amount needed and the amount present, in the subject's own unit: milli-GPU, slices, pods or
   // bytes. Both are 0 where no amount applies.

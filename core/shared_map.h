@@ -1,6 +1,6 @@
 // An immutable map from text to values, whose versions share memory. A version with some changed
-// entries copies only the buckets of those entries. So an edit of a large map costs the edited
-// part, even while readers keep older versions.
+// entries copies only the buckets of those entries. So the cost of an edit depends on the edited
+// entries, even while readers use older versions.
 //
 // Look-up: O(log of a bucket). changed(): O(buckets touched x entries in each + kBuckets).
 // Threads: any, read-only. A value never changes after it is in the map.
@@ -30,7 +30,7 @@ class SharedMap {
   using Value = std::shared_ptr<const T>;
   using Entry = std::pair<std::string, Value>;
 
-  // Returns nullptr if there is none. The value lives as long as a version that has it.
+  // Returns nullptr if the map has no such key. The value lives as long as a version that has it.
   const T* find(std::string_view key) const {
     const Bucket* const bucket = buckets_[index_of(key)].get();
     if (bucket == nullptr) return nullptr;
@@ -40,8 +40,8 @@ class SharedMap {
   // The number of keys. O(1).
   std::size_t size() const { return size_; }
 
-  // Returns a version with these entries set, or removed if the value is null. Of one key the last
-  // entry counts.
+  // Returns a version with these entries set, or removed if the value is null. If a key comes
+  // twice, the last entry counts.
   SharedMap changed(std::vector<Entry> changes) const {
     SharedMap next = *this;
     std::stable_sort(changes.begin(), changes.end(), [](const Entry& a, const Entry& b) {
@@ -61,7 +61,7 @@ class SharedMap {
     return next;
   }
 
-  // All values, by key.
+  // All values, in the order of their keys.
   std::vector<const T*> values() const {
     std::vector<const Entry*> entries;
     entries.reserve(size_);
@@ -82,7 +82,7 @@ class SharedMap {
   static constexpr std::size_t kBuckets = 256;
   using Bucket = std::vector<Entry>;  // by key
 
-  // Returns the bucket of this key. content_hash() is the same in every build.
+  // Returns the bucket of this key. content_hash() gives the same result in every build.
   static std::size_t index_of(std::string_view key) { return content_hash(key) % kBuckets; }
   // Returns the first entry of the bucket whose key is not below `key`.
   template <class B>

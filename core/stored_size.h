@@ -1,5 +1,5 @@
-// Returns how many bytes a record takes in its durable form (server/codec), without writing it. So
-// the core can bound the size of facts by bounding its inputs.
+// Computes how many bytes a record takes in its durable form (server/codec), without writing it. So
+// the core can limit its inputs such that each fact stays within its size limit.
 // The form is protobuf's. Source: https://protobuf.dev/programming-guides/encoding/
 // Threads: pure functions.
 #pragma once
@@ -16,7 +16,7 @@
 namespace subak {
 
 // Field visitor that adds up the size: pass it to `fields` of a record (core/text.h). The sum is
-// never below the real size. It is two bytes above it for each empty record inside.
+// the real size, plus two bytes for each empty record inside.
 class StoredSize {
  public:
   template <class T>
@@ -29,7 +29,7 @@ class StoredSize {
     } else if constexpr (std::floating_point<T>) {
       bytes_ += tag(number) + sizeof(double);
     } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-      // A negative number takes as much as the largest one.
+      // A negative number takes as many bytes as the largest one.
       add_number(number, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
     } else if constexpr (
         requires { value.value; } && !requires { value.fields(*this); }) {
@@ -57,7 +57,8 @@ class StoredSize {
     if (value != 0) bytes_ += tag(number) + varint(value);
   }
   template <class T>
-  // Adds an item of a list, or a record. Unlike a field, an empty item takes its tag.
+  // Adds an item of a list, or a record. An empty item takes the bytes of its tag, unlike an empty
+  // field.
   void add_item(int number, const T& item) {
     if constexpr (std::same_as<T, std::string>) {
       bytes_ += tag(number) + in_length(item.size());

@@ -10,10 +10,10 @@
 //     record := name=value (" " name=value)*
 //     value  := atom | "quoted\n" | [value,value] | {record}
 //
-// Fields at their default are left out: a number or enum at 0, an empty string or list, a record
-// equal to a fresh one. The writer emits fields in declaration order and one canonical spelling, so
-// equal records have equal bytes. The reader accepts fields in any order and refuses unknown names.
-// Threads: pure functions, no shared state.
+// The writer leaves out fields at their default: a number or enum at 0, an empty string or list, a
+// record equal to a new one. It writes fields in declaration order and in one canonical spelling,
+// so equal records have equal bytes. The reader accepts fields in any order and refuses unknown
+// names. Threads: pure functions, no shared state.
 #pragma once
 
 #include <array>
@@ -31,20 +31,20 @@
 
 namespace subak {
 
-// Specialise for each enum in a record: its spellings, indexed by value. Values are durable: append
-// only.
+// Each enum in a record has a specialisation with its spellings, indexed by value. Values are
+// durable: append only.
 template <class E>
 // A specialisation has: static constexpr std::array<std::string_view, N> names. It may have
 // values_of_version too (core/versions.h).
 struct EnumText;
 
-// Returns the spelling; "?" for a value without one.
+// Returns the spelling of `e`; "?" if it has none.
 template <class E>
 constexpr std::string_view enum_name(E e) {
   const auto i = static_cast<std::size_t>(e);
   return i < EnumText<E>::names.size() ? EnumText<E>::names[i] : std::string_view("?");
 }
-// Returns the value of this exact spelling.
+// Returns the value with exactly this spelling.
 template <class E>
 constexpr std::optional<E> enum_from(std::string_view name) {
   for (std::size_t i = 0; i < EnumText<E>::names.size(); ++i) {
@@ -54,14 +54,14 @@ constexpr std::optional<E> enum_from(std::string_view name) {
 }
 
 template <class T>
-// A list field: any std::vector.
+// True for a list field: any std::vector.
 concept IsVector = requires {
   typename T::value_type;
   typename T::allocator_type;
 }
 &&!std::same_as<T, std::string>;
 template <class T>
-// An Id of core/ids.h, which is written as its number. JobId has a text form of its own.
+// True for an Id of core/ids.h, which the text has as its number. JobId has a text form of its own.
 concept IsSmallId = requires(T t) {
   typename T::rep;
   { t.value } -> std::convertible_to<std::uint64_t>;
@@ -69,10 +69,11 @@ concept IsSmallId = requires(T t) {
 
 namespace text {
 
-// Appends an atom if it needs no quotes, else its quoted form. Empty strings are written "".
+// Appends `value` as an atom if it needs no quotes, else in quotes. It writes an empty string as
+// "".
 void write_string(std::string& out, std::string_view value);
 
-// A cursor over one record, whose text must outlive it. On the first mistake it keeps an Error
+// A cursor over one record, whose text must outlive it. On the first mistake it stores an Error
 // (kInvalid), and every later call does nothing.
 class Reader {
  public:
@@ -80,9 +81,9 @@ class Reader {
   explicit Reader(std::string_view text) : rest_(text) {}
   // True until the first mistake.
   bool ok() const { return !error_; }
-  // The first mistake. None: everything was in order so far.
+  // The first mistake; nullopt if there was none so far.
   const std::optional<Error>& error() const { return error_; }
-  // Keeps this error, unless an earlier one is kept.
+  // Stores this error, unless there was an earlier one.
   void fail(std::string_view field, std::string_view got, std::string_view want);
 
   // Skips spaces and tabs.
@@ -91,10 +92,11 @@ class Reader {
   bool at_end();
   // Skips blanks, then consumes `c`. Returns false, without an error, if another character is next.
   bool accept(char c);
-  // Reads a name and consumes the '=' behind it. Returns a view into the text, "" after an error.
+  // Reads a name and consumes the '=' behind it. Returns the name as a view into the text; "" after
+  // an error.
   std::string_view read_name();
-  // Reads an atom or a quoted text, without its quotes and escapes. An unquoted empty atom is an
-  // error.
+  // Reads an atom or a quoted text. Returns it without quotes and escapes. An empty atom without
+  // quotes is an error.
   std::string read_string(std::string_view field);
   // Returns the text that is not consumed yet.
   std::string_view rest() const { return rest_; }
@@ -106,13 +108,14 @@ class Reader {
 
 // Returns the cluster and the sequence number: "3-1042".
 std::string job_id_text(JobId id);
-// Returns nothing if the text is not two such numbers that fit a JobId.
+// Reads the form of job_id_text(). Returns nullopt if the text has another form, or a number does
+// not fit a JobId.
 std::optional<JobId> parse_job_id(std::string_view text);
 
 // Writes one value of any field type: bool, number, enum, id, string, list or record.
 template <class T>
 void write_value(std::string& out, const T& value);
-// Reads one value. `field` names it in the error.
+// Reads one value. An error names `field`.
 template <class T>
 void read_value(Reader& in, std::string_view field, T& value);
 
@@ -134,8 +137,8 @@ struct FieldWriter {
   }
 };
 
-// Field visitor that sets every number to 0. In the text an omitted number is 0, whatever default
-// its record has. (An omitted nested record is at its default.)
+// Field visitor that sets every number to 0. A number that the text omits is 0, whatever default
+// its record has. (A nested record that the text omits is at its default.)
 struct NumberZeroer {
   template <class T>
   void operator()(int, std::string_view, T& value) {
@@ -210,7 +213,8 @@ void write_value(std::string& out, const T& value) {
 }
 
 template <class T>
-// Reads an atom as a number. "want a number in range" if it is none, or does not fit the type.
+// Reads an atom as a number. The error is "want a number in range" if the atom is no number, or
+// does not fit the type.
 void read_number(Reader& in, std::string_view field, T& value) {
   const std::string s = in.read_string(field);
   if (!in.ok()) return;
@@ -256,7 +260,7 @@ void read_value(Reader& in, std::string_view field, T& value) {
 
 }  // namespace text
 
-// Returns the canonical text of one record, without a leading kind name.
+// Returns the canonical text of one record, without the name of its kind in front.
 template <class T>
 std::string to_text(const T& record) {
   std::string out;

@@ -1,7 +1,7 @@
 // The versions of the durable form (server/codec). Every field of a record and every value of an
-// enum belongs to the version that introduced it. Programs that know only older versions refuse
-// newer ones. So nothing newer is written before a store is finalized to its version
-// (docs/design/0030).
+// enum belongs to the version that introduced it. A program that knows only older versions refuses
+// newer fields and values. So Subak writes none of them before the store is finalized to their
+// version (docs/design/0030).
 // Threads: pure functions, plain values.
 #pragma once
 
@@ -14,8 +14,8 @@
 namespace subak {
 
 // The number of a field in its record, never reused, and the version that introduced it. A plain
-// number is of version 1; a later one is written v(in_version<2>(3), "nodes", nodes). A visitor
-// that ignores versions takes an int.
+// number is of version 1. The code of a later field is v(in_version<2>(3), "nodes", nodes). A
+// visitor that ignores versions takes an int.
 struct FieldNumber {
   // The number in the record; 0 is no valid number.
   int number = 0;
@@ -36,7 +36,7 @@ constexpr FieldNumber in_version(int number) {
 // several versions says beside `names` (core/text.h) how many there were in each, from version 1
 // on:
 //     static constexpr std::array<std::size_t, 2> values_of_version{2, 3};
-// Without that all are of version 1.
+// Without values_of_version, all values are of version 1.
 template <class E>
 constexpr std::uint32_t version_of_value(E e) {
   const auto i = static_cast<std::size_t>(e);
