@@ -1,4 +1,4 @@
-// One account: its spec, what it holds, its meters, and its place in the tree.
+// One account: its spec, the GPUs that it holds, its meters, and its parent and children.
 //
 // Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
 // Errors: none; broken preconditions end the process.
@@ -27,13 +27,14 @@ namespace subak {
 
 inline constexpr AccountId kRootAccount{1};
 // Holders and payers that are not nodes of the tree. The platform pays for holds that are released
-// before binding, for lost nodes and the like. Namespaces of no account are unassigned.
+// before binding, for lost nodes and the like. A job of a namespace without an account is
+// unassigned.
 inline constexpr AccountId kPlatform{0xffff'fffe};
 inline constexpr AccountId kUnassigned{0xffff'fffd};
 
 // Whether jobs end at their time limit. Values are durable: append only.
 enum class TimeLimits : std::uint8_t {
-  // As the account above; at the root as the policy says.
+  // The account above decides; at the root the policy decides.
   kInherit,
   // No: a limit only says when the job's GPUs become free.
   kAdvised,
@@ -45,11 +46,12 @@ struct EnumText<TimeLimits> {
   static constexpr std::array<std::string_view, 3> names{"inherit", "advised", "enforced"};
 };
 
-// One node as configured. Users are leaves made on first use; their path is "<account>/<user>".
+// One node as configured. A user is a leaf that Subak makes on first use, with the path
+// "<account>/<user>".
 struct AccountSpec {
   // "ml.vision", or "ml.vision/ana" for a user. Empty: the root.
   std::string path;
-  // It is a person below an account. It has no accounts below it.
+  // True: the node is a person below an account, and has no nodes below it.
   bool user = false;
   // Its weight among its siblings. 0: its jobs start only when no other job wants the GPUs.
   std::int64_t shares = 1;
@@ -57,13 +59,14 @@ struct AccountSpec {
   ProductAmounts quota;
   // The most GPUs at once. Empty: no limit.
   ProductAmounts limit;
-  // The most above quota, all products together: "8", "gpu=8", "none" = 0. Empty: unlimited. It
-  // acts as a limit of quota + borrow on the allocation.
+  // The most GPUs above quota, all products together: "8" or "gpu=8"; "none" is 0. Empty:
+  // unlimited. The allocation may be at most quota + borrow.
   std::string borrow;
-  // The most of the unused quota that others may use, in the same form, at most the quota. Empty:
-  // unlimited (accounting/unlent_quota.h).
+  // The most GPUs of the unused quota that others may use, in the same form as `borrow`, at most
+  // the quota. Empty: unlimited (accounting/unlent_quota.h).
   std::string lend;
-  // Sorted: "ns" in every cluster, or "cluster/ns". An account of a user has none.
+  // The account's namespaces, sorted: "ns" in every cluster, or "cluster/ns". An account of a user
+  // has none.
   std::vector<std::string> namespaces;
   // Account hold: no job of the account starts.
   bool held = false;
@@ -89,22 +92,22 @@ struct AccountSpec {
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };
 
-// Parses the `borrow` or `lend` of a spec; none: unlimited. kInvalid, with `field`, for an amount
-// of one product and for text that is no amount.
+// Parses the `borrow` or `lend` of a spec. nullopt means unlimited. An amount of one product, or a
+// text that is no amount, gives kInvalid with `field`.
 Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
 // The GPUs that an account holds, by product, with their sums. No amount is ever negative.
 class Holdings {
  public:
-  // Reserved and not yet bound, or claimed (AccountNode::claimed).
+  // GPUs on hold for pods that are not bound yet.
   MilliGpu held() const { return held_; }
-  // Bound to nodes.
+  // GPUs of pods that are bound to nodes.
   MilliGpu running() const { return running_; }
   // Both together: the allocation of the account.
   MilliGpu total() const { return held_ + running_; }
-  // By product. A product stays listed when nothing of it is left.
+  // The amounts by product. A product stays in the list when its amounts are 0.
   std::span<const ProductLevel> levels() const { return levels_; }
-  // Adds to both amounts of one product; negative: less. Nothing ends that did not begin
+  // Adds to both amounts of one product. Negative numbers subtract. An amount may not fall below 0
   // (asserted).
   void change(ProductId product, MilliGpu held, MilliGpu running);
 
@@ -117,11 +120,11 @@ class Holdings {
 
 // What an account has used so far.
 //
-// usage       what its jobs hold over time, decayed, and also exact without decay.
-// surplus     the part of it that its quota does not cover, decayed.
-// adjustment  what edits of shares add to the surplus. It decays with the rest.
+// usage       what the account's jobs hold over time, decayed, and also exact without decay.
+// surplus     the part of usage that the account's quota does not cover, decayed.
+// adjustment  what edits of shares add to the surplus. It decays too.
 //
-// The tree tells each change of what the account holds. Reads at `t`, or at an instant of the
+// The tree reports each change of what the account holds. A read at `t`, or at an instant of the
 // clock, must not be before the last change. All calls of one object take the same clock.
 class AccountMeters {
  public:
@@ -130,21 +133,21 @@ class AccountMeters {
   void change_usage(const DecayClock& clock, MilliGpu delta, const DecayInstant& at);
   // Sets the rate of the surplus: from `at` on, or from the last change if that is later.
   void set_surplus_rate(const DecayClock& clock, MilliGpu rate, const DecayInstant& at);
-  // Adds to the adjustment; may be negative. In milli-GPU x ms.
+  // Adds `amount` to the adjustment, in milli-GPU x ms. It may be negative.
   void adjust(const DecayClock& clock, double amount, TimeMs t) {
     adjustment_.add(clock, amount, t);
   }
-  // Starts the decayed meters again from zero, with the clock of another half-life. Usage keeps its
-  // rate, the surplus gets this one. Undecayed usage stays.
+  // Starts the decayed meters again from zero, with the clock of another half-life. The rate of
+  // usage stays, and the surplus gets `surplus_rate`. Undecayed usage stays.
   void restart(const DecayClock& clock, MilliGpu surplus_rate, const DecayInstant& at);
-  // Drops all that decays, for an account that holds nothing.
+  // Sets all decayed meters to zero. The account must hold nothing.
   void forget_decayed();
 
-  // Returns all that the account holds.
+  // Returns the GPUs that the account holds now.
   MilliGpu usage_rate() const { return usage_.rate(); }
-  // Returns the part of that which its quota does not cover.
+  // Returns the part of these GPUs that the account's quota does not cover.
   MilliGpu surplus_rate() const { return surplus_.rate(); }
-  // True if an edit of shares still adds something that has not decayed.
+  // True if the adjustment has not decayed to zero.
   bool adjusted() const { return !adjustment_.idle(); }
   // Returns decayed usage, in milli-GPU x ms.
   double usage(const DecayClock& clock, const DecayInstant& at) const {
@@ -158,9 +161,10 @@ class AccountMeters {
   double surplus(const DecayClock& clock, const DecayInstant& at) const {
     return surplus_.value(clock, at);
   }
-  // Returns surplus and adjustment together, at least 0: what siblings are ordered by.
+  // Returns surplus plus adjustment, at least 0. Siblings are ordered by it.
   double sort_surplus(const DecayClock& clock, const DecayInstant& at) const;
-  // The same for all instants of these half-lives, while nothing changes. For a finite half-life.
+  // Returns sort_surplus() as a function of time within one half-life, if nothing changes. The
+  // half-life must be finite.
   DecayedMeter::Course sort_surplus_course(const DecayClock& clock, std::int64_t half_lives) const;
   // Prefetch what sort_surplus() and change_usage() read.
   void prefetch_surplus() const {
@@ -232,7 +236,7 @@ inline void AccountMeters::set_surplus_rate(const DecayClock& clock, MilliGpu ra
   must(surplus_.rate() == rate, "the surplus has the rate that was set");
 }
 
-// `borrow` and `lend` of a spec, as parsed. None: unlimited.
+// `borrow` and `lend` of a spec, as parsed. nullopt: unlimited.
 struct Lending {
   std::optional<MilliGpu> borrow, lend;
 };
@@ -249,30 +253,30 @@ struct alignas(64) AccountNode {
   std::uint32_t changes = 0;
   // The number of accounts above it: 0 for the root.
   std::uint32_t depth = 0;
-  // What its own jobs and those of all accounts below it hold.
+  // The GPUs that the node's own jobs hold, and those of all accounts below it.
   Holdings holdings;
   // The sum of `quota`.
   MilliGpu quota_total = 0;
-  // What it has used. They stay when the account is removed.
+  // What the account has used. The meters stay when the account is removed.
   alignas(64) AccountMeters meters;
   // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
   // The part of `holdings` that is only claimed: it counts for every rule and for the order, and no
   // meter runs. By product, each amount above 0; part of what is held.
   std::vector<std::pair<ProductId, MilliGpu>> claimed;
-  // From its spec, parsed once for each edit.
+  // `borrow` and `lend` of the spec, parsed once for each edit.
   Lending lending;
-  // Live ones, by id.
+  // The live children, by id.
   std::vector<AccountId> children;
-  // As configured last. Of a removed account: as it was.
+  // The spec as configured last. A removed account has the last one from before.
   AccountSpec spec;
   // Counts the edits of this id.
   std::int64_t revision = 0;
   // The number of live nodes at or below it.
   std::uint32_t below = 0;
-  // It stays for the ledger and is never scheduled.
+  // True: the account was removed. It stays for the ledger, and none of its jobs start.
   bool removed = false;
-  // Held and running together, of all accounts at or below it.
+  // GPUs held and running, of all accounts at or below this one.
   MilliGpu alloc() const { return holdings.total(); }
 };
 

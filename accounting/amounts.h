@@ -1,4 +1,5 @@
-// Amounts by product, as the tree keeps quotas, limits and demands. Threads: none.
+// Amounts by product: the form of quotas, limits and demands in the account tree.
+// Threads: none.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 
 namespace subak {
 
-// The product id for amounts of no product in particular: all products together.
+// The product id for amounts of any product, or of all products together.
 inline constexpr ProductId kOfAny{};
 
-// Returns the amount of the product itself in `amounts`; 0 if it has none.
+// Returns the amount in `amounts` under exactly this product; 0 if there is none.
 inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amounts,
                           ProductId product) {
   const auto it = std::find_if(amounts.begin(), amounts.end(),
@@ -28,17 +29,17 @@ inline MilliGpu sum_of(std::span<const std::pair<ProductId, MilliGpu>> amounts) 
   return sum;
 }
 
-// Allocation of one product at one node, split by what it is.
+// The allocation of one product at one account: the part on hold and the running part.
 struct ProductLevel {
   ProductId product;
-  // Reserved and not yet bound.
+  // GPUs on hold for pods that are not bound yet.
   MilliGpu held = 0;
-  // Bound to nodes.
+  // GPUs of pods that are bound to nodes.
   MilliGpu running = 0;
   MilliGpu total() const { return held + running; }
 };
 
-// Returns what `levels` have of the product, held and running; 0 if they have none of it.
+// Returns the held and running amount of the product in `levels`; 0 if there is none.
 inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product) {
   const auto it = std::find_if(levels.begin(), levels.end(),
                                [&](const ProductLevel& l) { return l.product == product; });
@@ -49,8 +50,8 @@ inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product)
 using ProductDemand = std::pair<ProductId, MilliGpu>;
 
 // Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
-// product covers GPUs of that product, and the quota of any product covers what is left. `demand`
-// has each product once. This is the one formula of what is within a quota.
+// product covers GPUs of that product. The quota of any product covers what is then left. `demand`
+// has each product once. This is the only code that computes what is within a quota.
 inline MilliGpu uncovered(std::span<const ProductDemand> quota,
                           std::span<const ProductLevel> levels,
                           std::span<const ProductDemand> demand) {

@@ -6,14 +6,14 @@
 // Two numbers are enough, the present integer rate R and an accumulator A:
 //     u(t) = A * 2^-tau + R * H,   tau = (t - L) / h,   H = h / ln 2
 // with any landmark L (forward decay: Cormode et al., ICDE 2009). A start, an end and a read are
-// O(1) each, and there is no sweep.
+// O(1) each. No periodic run over all accounts is needed.
 //
-// |error| <= 1e-12 x (highest rate so far x H); measured below 4e-14 at each of 10^6 random events
+// |error| <= 1e-12 x (highest rate so far x H). In 10^6 random events it was always below 4e-14
 // (tests/accounting/decay_test.cc). For an infinite half-life (h = 0 in DecayClock) u is the plain
 // integral, an integer.
 //
-// Built with contraction off and its own exp2, so that every build makes the same decisions
-// (docs/design/0004).
+// The code has its own exp2 and is compiled without contraction, so that every build makes the same
+// decisions (docs/design/0004).
 // Threads: none.
 #pragma once
 
@@ -30,22 +30,22 @@ double exp2_exact(double x);
 double log2_exact(double x);
 
 // One instant for all meters of a tree: t = (half_lives + log2(part)) x half-life. Compute it once
-// per event or per pass and pass it to every meter, so that a path or a list of siblings costs one
+// per event or per pass, and give it to every meter. Then a path or a list of siblings costs one
 // exp2.
 struct DecayInstant {
-  // The instant itself. The next two split it, for a finite half-life only.
+  // The instant itself. For a finite half-life, the next two members express it in half-lives.
   TimeMs t = 0;
   // Whole half-lives since 1970-01-01 UTC, rounded down.
   std::int64_t half_lives = 0;
-  // 2^(the rest of a half-life), in [1, 2).
+  // 2^(the remaining part of a half-life), in [1, 2).
   double part = 1;
 };
 
-// The common clock of all meters of one tree: the half-life h, and landmarks at whole multiples of
-// it. So a move of a landmark is an exact scaling by a power of two.
+// The common clock of all meters of one tree: the half-life h, and landmarks at its whole
+// multiples. To move a meter to another landmark is to scale by a power of two, which is exact.
 class DecayClock {
  public:
-  // 0 means infinite; a negative half-life is asserted against.
+  // 0 means that usage does not decay. A half-life may not be negative (asserted).
   explicit DecayClock(DurationMs half_life_ms = 7 * kDayMs);
   // 0: infinite.
   DurationMs half_life_ms() const { return half_life_ms_; }
@@ -53,7 +53,7 @@ class DecayClock {
   bool infinite() const { return half_life_ms_ == 0; }
   // H in ms; 0 if infinite.
   double mean_life_ms() const { return mean_life_ms_; }
-  // Returns the instant of t. Whole half-lives are split off in integers, so t loses no precision.
+  // Returns the instant of t. It separates whole half-lives in integers, so t loses no precision.
   DecayInstant at(TimeMs t) const;
   // Returns 2^((t - shift half-lives) / h): the weight of an instant relative to landmark `shift`.
   double weight(TimeMs t, std::int64_t shift) const;
@@ -67,20 +67,20 @@ class DecayClock {
 // One decayed meter. 64 bytes. All calls of one meter take the same clock.
 class DecayedMeter {
  public:
-  // Changes the rate by `delta` milli-GPU at `t`. Changes may come in any order of time, such as a
-  // release that is reported late: the integral is the same.
+  // Changes the rate by `delta` milli-GPU at `t`. Changes may come in any order of time, since a
+  // release may be reported late. The integral is the same.
   void change_rate(const DecayClock& clock, MilliGpu delta, TimeMs t) {
     change_rate(clock, delta, clock.at(t));
   }
   void change_rate(const DecayClock& clock, MilliGpu delta, const DecayInstant& at);
-  // Adds a plain amount that decays from t on (an adjustment, or a checkpoint). May be negative.
+  // Adds an amount that decays from t on, for an adjustment or a checkpoint. It may be negative.
   void add(const DecayClock& clock, double milligpu_ms, TimeMs t);
-  // Returns u(t) in milli-GPU x ms. Never negative for non-negative rates and no negative add(). t
-  // must not be before the last change.
+  // Returns u(t) in milli-GPU x ms. It is not negative if no rate and no add() was. t must not be
+  // before the last change.
   double value(const DecayClock& clock, TimeMs t) const { return value(clock, clock.at(t)); }
   double value(const DecayClock& clock, const DecayInstant& at) const;
-  // The future value if nothing changes: decaying / at.part + lasting at any instant `at` of these
-  // half-lives, and 0 if rounding leaves less. For a finite half-life.
+  // The future value within one half-life, if nothing changes. At the instant `at` it is decaying /
+  // at.part + lasting, or 0 if rounding gives less. The half-life must be finite.
   struct Course {
     double decaying = 0, lasting = 0;
   };
@@ -103,7 +103,7 @@ class DecayedMeter {
     // With an infinite half-life: the integral up to `since`, in whole GPU-seconds and the rest.
     std::int64_t whole_gpu_s = 0;
     std::int64_t whole_rest = 0;
-    // The last change. With an infinite half-life only.
+    // The time of the last change, with an infinite half-life only.
     TimeMs since = 0;
     friend bool operator==(const State&, const State&) = default;
   };

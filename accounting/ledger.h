@@ -1,7 +1,7 @@
-// The ledger: exact, append-only integer intervals, one row each with holder and payer. Nothing
-// here decays. The engine makes each row once, as a fact (`charged`). Ledger keeps the sums of
-// rows. The rows themselves are in the store, unique by allocation and from_ms. Each row lies in
-// one UTC day.
+// The ledger: exact, append-only rows. Each row is one interval of one allocation, in integers,
+// with holder and payer. Nothing here decays. The engine makes each row once, as a fact
+// (`charged`). Ledger has only the sums of rows. The rows are in the store, unique by allocation
+// and from_ms. Each row is within one UTC day.
 //
 // Units: amounts are milli-GPU x ms, exact (core/quantity.h), times ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.
@@ -22,17 +22,17 @@
 
 namespace subak {
 
-// What the GPU time was. Values are durable: append only.
+// How an allocation used its GPU time. Values are durable: append only.
 enum class UsageState : std::uint8_t {
-  // From bound to the terminal phase. The account pays.
+  // The pod was bound. The row ends with the pod's terminal phase. The account pays.
   kUsed,
-  // Held, then bound. The account pays.
+  // The hold of a pod that was bound later. The account pays.
   kHeld,
-  // Held, then released. The platform pays.
+  // A hold that was released without a bound pod. The platform pays.
   kHeldUnbound,
-  // On a node after its last good heartbeat. The platform pays.
+  // Time on a node after the node's last good heartbeat. The platform pays.
   kLost,
-  // Of a GPU pod that was never admitted. The account of its namespace pays.
+  // Time of a GPU pod that was never admitted. The account of its namespace pays.
   kForeign,
 };
 template <>
@@ -47,7 +47,7 @@ enum class RowClock : std::uint8_t {
   kService,
   // The clock of the node or launcher that said when the pod was bound or ended.
   kReported,
-  // The same clock, plus how far it was measured to be behind.
+  // The clock of the node or launcher, plus the time by which that clock was measured to be behind.
   kAdjusted,
 };
 template <>
@@ -55,12 +55,12 @@ struct EnumText<RowClock> {
   static constexpr std::array<std::string_view, 3> names{"service", "reported", "adjusted"};
 };
 
-// One allocation: one pod of one job in one attempt. With `from_ms` it names one row.
+// One allocation: one pod of one job in one attempt. Together with `from_ms` it identifies one row.
 struct AllocationId {
   JobId job;
   // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
-  // Counts the job's attempts, from 1. 0: a job that was found running.
+  // The number of the job's attempt, from 1. 0: Subak found the job running.
   std::uint32_t attempt = 0;
   template <class V>
   void fields(V& v) {
@@ -71,18 +71,18 @@ struct AllocationId {
   friend auto operator<=>(const AllocationId&, const AllocationId&) = default;
 };
 
-// `milligpu` from from_ms to to_ms, the latter excluded.
+// One row: `milligpu` from from_ms up to, but not including, to_ms.
 struct LedgerRow {
   AllocationId allocation;
   // The first instant of the interval.
   TimeMs from_ms = 0;
-  // The first instant after it, always above `from_ms`: empty intervals make no row.
+  // The first instant after the interval, always above `from_ms`: empty intervals make no row.
   TimeMs to_ms = 0;
   // The account whose job it is.
   AccountId holder;
   // An account, kPlatform or kUnassigned.
   AccountId payer;
-  // What the GPU time was; it decides who pays.
+  // How the GPU time was used. It decides who pays.
   UsageState state = UsageState::kUsed;
   // The node whose GPUs were held.
   NodeId node;
@@ -109,12 +109,13 @@ struct LedgerRow {
     v(10, "corrects", corrects);
     v(11, "clock", clock);
   }
-  // milligpu x (to_ms - from_ms).
+  // Returns milligpu x (to_ms - from_ms).
   GpuTime amount() const { return GpuTime::of(milligpu, to_ms - from_ms); }
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// Sums of rows by (payer, holder, state, product), and by node for the bill. Append-only.
+// The sums of rows by (payer, holder, state, product), and by node for the bill. Rows are only
+// added.
 class Ledger {
  public:
   struct Key {
@@ -123,21 +124,21 @@ class Ledger {
     std::string product;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. Further rows correct
-  // a wrong one, such as a row with a negative amount.
+  // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. A wrong row is
+  // corrected by further rows, such as one with a negative amount.
   void add(const LedgerRow& row);
-  // Returns how many rows were ever added, before a restored checkpoint too.
+  // Returns how many rows were ever added, with those before a restored checkpoint.
   std::uint64_t rows() const { return rows_; }
-  // Returns the amount of all of them: the sum of sums().
+  // Returns the amount of all rows: the total of sums().
   GpuTime total() const { return total_; }
-  // Returns the node's sum. 0 if it has no rows, or was dropped.
+  // Returns the node's sum; 0 if the node has no rows or was dropped.
   GpuTime of_node(NodeId node) const;
   // Drops the sum of a node that is gone and whose bill is closed. The totals stay.
   void drop_node(NodeId node) { by_node_.erase(node); }
-  // By key, for keys with rows; and by node, for nodes that were not dropped.
+  // The sums by key, for keys with rows, and by node, for nodes that were not dropped.
   const std::map<Key, GpuTime>& sums() const { return sums_; }
   const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
-  // Continues from a checkpoint: every sum, every node and the number of rows, into an empty
+  // These restore every sum, every node and the number of rows from a checkpoint into an empty
   // Ledger.
   void restore_sum(const Key& key, GpuTime amount);
   void restore_node(NodeId node, GpuTime amount);

@@ -1,14 +1,16 @@
-// Named quota beats quota of any product. On one product, the quotas of `gpu` cover together at
-// most the installed GPUs that no quota names. This keeps the sums that the rule needs.
+// A quota that names a product comes before quotas of any product (`gpu`). Of one product, the
+// quotas of `gpu` together cover at most the installed GPUs that no quota by name covers. This file
+// has the sums that the rule needs.
 //
 // Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. Then ml's quota
-// covers no H100, though bio uses none. A job of ml that runs there has borrowed.
+// covers no H100, though bio uses none. A job of ml that runs on H100 has borrowed.
 //
-// Of each account and product:
-//   promised   the larger of its own quota by name, and what its children are promised
-//   by name    what it holds within that: the larger of what its own quota by name covers, and what
+// Each account has for each product:
+//   promised   the larger of the account's own quota by name, and what its children are promised
+//   by name    what it holds within `promised`: the larger of what its own quota covers, and what
 //              its children hold by name
-//   of any     (accounts below the root) what it holds beyond that, up to its quota of any product
+//   of any     (accounts below the root) what it holds beyond `by name`, up to its quota of any
+//              product
 //
 // Units: milli-GPU. Errors: none. Threads: none; AccountTree owns one for each named product.
 #pragma once
@@ -28,18 +30,19 @@ class NamedQuota {
   using Nodes = std::vector<AccountNode>;  // by id, as the tree has them
 
   explicit NamedQuota(ProductId product) : product_(product) {}
-  // The product that all sums are of; never kOfAny.
+  // The product whose amounts this class sums. It is never kOfAny.
   ProductId product() const { return product_; }
 
-  // Reads the account again, and those above it: its quota changed, or what it holds. O(depth).
+  // Reads the account and those above it again, after its quota or what it holds has changed.
+  // O(depth).
   void refresh(const Nodes& nodes, AccountId id);
-  // Returns what all accounts together are promised by name.
+  // Returns the amount that is promised by name to all accounts together.
   MilliGpu promised() const { return promised_; }
-  // Returns the part of that which their accounts hold.
+  // Returns the part of promised() that accounts hold.
   MilliGpu by_name() const { return by_name_; }
-  // Returns what quotas of any product cover now.
+  // Returns the amount of this product that quotas of any product cover now.
   MilliGpu of_any() const { return of_any_; }
-  // Returns what they would cover in addition if jobs of `leaf` held `more` of the product too.
+  // Returns how much of_any() would grow if jobs of `leaf` held `more` of the product too.
   MilliGpu more_of_any(const Nodes& nodes, AccountId leaf, MilliGpu more) const;
   // True if all sums are equal.
   friend bool operator==(const NamedQuota& a, const NamedQuota& b) {
@@ -48,7 +51,7 @@ class NamedQuota {
 
  private:
   struct Row {
-    // The three figures of the list at the top.
+    // The three figures of the list at the top of this file.
     MilliGpu promised = 0, by_name = 0, of_any = 0;
     MilliGpu promised_below = 0, by_name_below = 0;  // sums of its children's
   };

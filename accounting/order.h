@@ -1,7 +1,8 @@
 // The order of siblings: each order rule is a pure function over one tree node's children. The
-// queue walks the tree with them. Only UsageTick has a state; the engine owns it.
+// queue walks the tree with these rules. Only the rule usage-tick has a state, UsageTick, which the
+// engine owns.
 //
-// Each rule takes the sibling with the least key first (docs/design/0005):
+// Each rule puts the sibling with the smallest key first. The keys are (docs/design/0005):
 //   target-share   siblings within quota come first, by alloc / quota. The others follow by
 //                  (alloc + g / 2) / target_i, with half of the next job's g GPUs counted
 //                  (docs/design/0026).
@@ -33,15 +34,15 @@
 
 namespace subak {
 
-// Values are durable (policy facts): append only.
+// Which rule applies. Facts store the values: append only.
 enum class OrderPolicy : std::uint8_t {
-  // The default.
+  // The default: allocation by quota, then by target.
   kTargetShare,
   // Decayed usage by shares, exact at each instant.
   kExact,
   // Slurm's rule: usage as of the last tick.
   kUsageTick,
-  // Allocation by shares. It has no memory of usage.
+  // Allocation by shares. Past usage has no influence.
   kDrf,
   // Submit time alone, over all accounts.
   kFifo,
@@ -54,75 +55,76 @@ struct EnumText<OrderPolicy> {
 
 // Constants of target-share, named so that commands can show them and the simulation can vary them.
 struct TargetShareRule {
-  // How strongly the target answers to the surplus. 0: not at all.
+  // How strongly the surplus changes the target. 0: not at all.
   double gain = 32;
-  // No target falls below this part of its share.
+  // No target falls below this part of the sibling's share.
   double lo = 0.5;
 };
 
 // The fields of one child with startable demand that a rule reads.
 struct Sibling {
-  // Breaks the last tie.
+  // The account. Its id decides between siblings that are otherwise equal.
   AccountId id;
-  // Its weight among its siblings. order_keys() says what 0 means.
+  // The weight among its siblings. order_keys() says what 0 means.
   double shares = 0;
-  // Held and running together.
+  // The GPUs that it holds, on hold and running together.
   MilliGpu alloc = 0;
   // What its next job will take. Only kTargetShare reads it.
   MilliGpu next = 0;
   // The effective quota of all products together. 0: it has none.
   MilliGpu quota = 0;
-  // Its next job would be within quota, at every level below too.
+  // True: its next job would be within quota here and at every level below.
   bool within_quota = false;
   // Surplus and adjustment, decayed to now, in milli-GPU x ms.
   double surplus = 0;
-  // Decayed usage, in milli-GPU x ms, as of now; for kUsageTick as of the last tick.
+  // Usage decayed to now, or for kUsageTick to the last tick, in milli-GPU x ms.
   double usage = 0;
-  // Of its next job. Only kFifo reads it.
+  // The submit time of its next job. Only kFifo reads it.
   TimeMs submit_ms = 0;
 };
 
-// The sort key of a sibling: smaller first; ties by the second key, then id. Total order.
+// The sort key of a sibling. The smaller one comes first: by band, then `first`, then `second`,
+// then the id. It is a total order.
 struct OrderKey {
-  // 0: within quota. 1: by the rule. 2: it has shares 0.
+  // 0:Band 0: within quota. Band 1: by the rule. Band 2: the sibling has shares 0.
   int band = 1;
-  // By the rule: the less, the earlier.
+  // The key of the rule: a smaller one comes earlier.
   double first = 0;
-  // Breaks ties of `first`.
+  // Decides if `first` is equal.
   double second = 0;
   AccountId id;
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
 };
 
-// Fills keys[i] for siblings[i]; both have the same length (asserted). A sibling with shares 0
-// comes after all others (by alloc, or by usage). Two exceptions: kTargetShare still honours its
-// quota, and kFifo ignores shares. The sums run in the given order: pass siblings in one fixed
-// order, by id. Costs a few ns per sibling and allocates nothing.
+// Fills keys[i] for siblings[i]; both have the same length (asserted). Siblings with shares 0 come
+// after all others, ordered by alloc or usage. Two exceptions: under kTargetShare they still come
+// first within quota, and kFifo ignores shares. Pass the siblings in the order of their ids, since
+// the order changes how sums round. The call costs a few ns per sibling and allocates nothing.
 void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const Sibling> siblings,
                 std::span<OrderKey> keys);
 
-// Returns the target_i of each sibling, as a part of 1, as order_keys() uses it; 0 for shares 0.
-// For explanations.
+// Returns the target_i of each sibling, as a part of 1; 0 for shares 0. order_keys() uses the same
+// targets. Explanations show them.
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings);
-// The same into `out`, as long as `siblings` (asserted).
+// Writes the targets into `out`, which must be as long as `siblings` (asserted).
 void fill_targets(const TargetShareRule& rule, std::span<const Sibling> siblings,
                   std::span<double> out);
 
 // Returns the key of a sibling that is not within quota: (alloc + next / 2) / target, in milli-GPU
-// per part of 1. `target` as of targets(), above 0.
+// per part of 1. `target` is the sibling's target of targets(), above 0.
 double per_target(const Sibling& sibling, double target);
 
-// Slurm's usage as a baseline: decayed and charged once per period (5 minutes by default). Each
-// tick multiplies all usage by d^window. Then it charges each running job its rate x its time x
-// d^time. d = 1 - 0.693/h per second for the half-life h in seconds. Matches a real slurmctld
-// (tests/accounting/golden_test.cc).
+// Usage as Slurm computes it, for comparison: it decays and charges once per period (5 minutes by
+// default). Each tick multiplies all usage by d^window. Then it charges each running job its rate x
+// its time x d^time. d = 1 - 0.693/h per second for the half-life h in seconds. The results match a
+// real slurmctld (tests/accounting/golden_test.cc).
 // Source: the recurrence of Slurm's plugin priority/multifactor (SchedMD, "Multifactor Priority
 // Plugin").
 class UsageTick {
  public:
-  // Half-life 0: no decay; else at least a second. The period is positive (both asserted).
-  // `charge_at_end`: the end of a job charges its time since the last tick, as Slurm does; without
-  // it that time is never charged.
+  // The half-life is 0 (no decay) or at least a second, and the period is positive (both asserted).
+  // `charge_at_end`: at its end a job is charged for its time since the last tick, as in Slurm.
+  // Without it, that time is never charged.
   UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);
   // Starts a job; `rate` in milli-GPU. Call advance(tree, t) before an event at t, and before
   // reading usage().
@@ -131,8 +133,9 @@ class UsageTick {
   void job_end(AccountId leaf, MilliGpu rate, TimeMs started, TimeMs t);
   // Runs every tick due up to t. O(accounts + running jobs) a tick.
   void advance(const AccountTree& tree, TimeMs t);
-  // Returns milli-GPU x ms as of the last tick (plus ends up to the last advance(), if
-  // charge_at_end). An account has the sum of all below it. 0 if unknown.
+  // Returns the usage at the last tick in milli-GPU x ms; 0 if the account is unknown. With
+  // charge_at_end it includes jobs that ended before the last advance(). An account has the sum of
+  // all accounts below it.
   double usage(AccountId id) const;
 
  private:

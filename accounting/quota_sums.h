@@ -1,11 +1,13 @@
-// Sums over the tree that rules about the quota of other accounts need, up to date after each
-// start, end and edit:
-//   - of each product that some quota names, what is promised by name (accounting/named_quota.h)
-//   - what accounts do not lend of their unused quota (accounting/unlent_quota.h)
+// Sums over the account tree for the rules that depend on the quota of other accounts. They are up
+// to date after each start, end and edit:
+//   - for each product that some quota names, the amount promised by name
+//     (accounting/named_quota.h)
+//   - the part of unused quota that accounts do not lend (accounting/unlent_quota.h)
 //
-// Without such accounts there are none, and a start costs nothing for them.
+// If no quota names a product and no account has a `lend`, there are no sums, and a start costs
+// nothing for them.
 //
-// Units: milli-GPU. Errors: none. Threads: none; AccountTree owns one and tells it of each change.
+// Units: milli-GPU. Errors: none. Threads: none; AccountTree owns one and reports changes.
 #pragma once
 
 #include <span>
@@ -20,18 +22,19 @@
 
 namespace subak {
 
-// All these sums. `nodes` are the tree's.
+// All these sums. `nodes` are those of the tree.
 class QuotaSums {
  public:
   using Nodes = std::vector<AccountNode>;  // by id
 
-  // The account was set or removed, or its effective quota changed. O(depth) for each sum; the
-  // first account that names a product, and the first with a `lend`, O(nodes x depth).
+  // Call it after the account was set or removed, or its effective quota changed. O(depth) for each
+  // sum. The first account that names a product, and the first with a `lend`, cost O(nodes x
+  // depth).
   void edited(const Nodes& nodes, AccountId id);
-  // What the account holds of the product changed.
+  // Call it after the amount of the product that the account holds has changed.
   void changed(const Nodes& nodes, AccountId leaf, ProductId product);
 
-  // True if some quota names a product, or did once.
+  // True if some quota names a product, or ever named one.
   bool names_products() const { return !named_.empty(); }
   // Returns the sums of the product; nullptr if no quota ever named it. Valid until edited().
   const NamedQuota* named(ProductId product) const;
@@ -39,7 +42,7 @@ class QuotaSums {
   MilliGpu promised_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised();
   }
-  // Returns the part of that which its accounts do not hold.
+  // Returns the part of promised_by_name() that its accounts do not hold.
   MilliGpu unused_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised() - named(product)->by_name();
   }
@@ -47,7 +50,7 @@ class QuotaSums {
   // names. Empty if no account ever had a `lend`.
   std::span<const UnlentQuota> unlent() const { return unlent_; }
 
-  // Asserts that all sums equal those that are made again. O(nodes); for tests.
+  // Computes all sums from the nodes again, and asserts that they are equal. O(nodes); for tests.
   void check(const Nodes& nodes) const;
 
  private:

@@ -1,12 +1,13 @@
 // A bound that all accounts share, such as the number of waiting jobs, and the rule for its last
-// part. It has two parts. `most` is for all accounts, first come first served: one account alone
-// may fill it. The reserve beyond it is for accounts that have few, so that one tenant cannot shut
-// out the others (docs/design/0079).
+// part. It has two parts. `most` is for all accounts, in the order in which they come: one account
+// alone may fill it. The reserve beyond `most` is for accounts that have few, so that one tenant
+// cannot lock out the others (docs/design/0079).
 //
-// A subtree fills the bound if it has at least a sixteenth of `most` and none of its children has
-// that many. It is a team with all its users and sub-accounts, or a department of many small teams.
-// No account at or below it may use the reserve. Another account may use it while it has less than
-// an eighth of the rest of the reserve, or less than kFewest.
+// A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree fills the bound if
+// none of its children is heavy. It may be a team with all its users and sub-accounts, or a
+// department of many small teams. No account at or below such a subtree may use the reserve.
+// Another account may use the reserve while it has less than an eighth of what is left of it, or
+// less than kFewest.
 //
 // Units: counts.
 // Threads: pure functions.
@@ -25,16 +26,16 @@ namespace subak {
 
 // The bound in its two parts. Callers take both from core/limits.h.
 struct SharedBound {
-  // For all accounts.
+  // The part for all accounts.
   std::size_t most = 0;
-  // Beyond `most`, for accounts that have few.
+  // The part beyond `most`, for accounts that have few.
   std::size_t reserve = 0;
 
   // An account with fewer than this has few, however little of the reserve is left.
   static constexpr std::size_t kFewest = 16;
-  // A subtree with this part of `most` is heavy.
+  // A subtree with at least 1/kHeavyPart of `most` is heavy.
   static constexpr std::size_t kHeavyPart = 16;
-  // An account with less than this part of the rest of the reserve has few.
+  // An account has few if it has less than 1/kFewPart of what is left of the reserve.
   static constexpr std::size_t kFewPart = 8;
   // Returns the count from which a subtree is heavy; at least 1.
   std::size_t heavy() const { return std::max<std::size_t>(most / kHeavyPart, 1); }
@@ -50,8 +51,8 @@ bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountI
                      [&](AccountId child) { return count(child) >= bound.heavy(); });
 }
 
-// Returns the count at or below the account, without its heavy children: these count for
-// themselves.
+// Returns the count at or below the account, without its heavy children, which are judged on their
+// own.
 template <class Count>
 std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree, AccountId id,
                                const Count& count) {
@@ -65,9 +66,9 @@ std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree
   return out;
 }
 
-// True if `account`, which is in the tree or kUnassigned, may have one more. `count(id)`: the count
-// at or below that account, for kUnassigned that of no account; `all`: the total. O(depth +
-// children of one account).
+// True if `account`, which is in the tree or kUnassigned, may have one more. `count(id)` returns
+// the count at or below that account, and for kUnassigned the count that belongs to no account.
+// `all` is the total. O(depth + children of one account).
 template <class Count>
 bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId account, std::size_t all,
               const Count& count) {
@@ -90,8 +91,8 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Returns the account with most of the total, below all accounts that have it only through one
-// child. A refusal names it.
+// Returns the account that a refusal names. From the root it goes down as long as one child that is
+// no user has more than half of its parent's count.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;
@@ -108,7 +109,7 @@ AccountId who_fills(const AccountTree& tree, const Count& count) {
   }
 }
 
-// "ml.vision has 999990 of them"; "no account has half of them".
+// Returns a text such as "ml.vision has 999990 of them" or "no account has half of them".
 template <class Count>
 std::string who_fills_text(const AccountTree& tree, const Count& count) {
   const AccountId id = who_fills(tree, count);

@@ -2,20 +2,20 @@
 // and its decayed meters (accounting/decay.h). A start or end changes only the leaf and its
 // ancestors.
 //
-// usage       everything that the node's jobs reserved, from reservation to end, even if another
+// usage       everything that the node's jobs held, from hold to end, even if another
 //             account pays; a parent has the sum of its children and of its own jobs.
 // surplus     allocation that the node's quota does not cover, metered at each node by itself.
 // adjustment  what edits of shares add to the surplus when siblings are ordered; see set().
 //
-// A name keeps its number. An account that is deleted and created again continues with its usage,
-// surplus and adjustment, so no account sheds its past usage. A new name begins with its siblings'
-// mean (begin_at_mean), so a new name gains nothing either.
+// A name always has the same id. An account that is deleted and created again continues with its
+// usage, surplus and adjustment, so it does not lose its past usage. A new name begins with its
+// siblings' mean (begin_at_mean), so a new name gains nothing either.
 //
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0.
 // set() may then give it a spec like any other node (the engine's genesis fact).
 //
-// Errors: check() says what is wrong with a spec. No other call refuses: the engine has checked
-// limits and states, and broken preconditions are asserted.
+// Errors: check() says what is wrong with a spec. No other call returns an error: the engine has
+// checked limits and states, and broken preconditions are asserted.
 // Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
 // Threads: none; owned by the engine.
 #pragma once
@@ -47,15 +47,15 @@ class AccountTree {
   const DecayClock& clock() const { return clock_; }
 
   // --- structure ---------------------------------------------------------------------------------
-  // Returns why set() would refuse the spec, by its field; nothing if it would accept it. kInvalid:
-  // the path's form (labels [a-z0-9_-]+ joined by dots, a user below an account), a value out of
-  // range, or a list that is not sorted. kNotFound: no parent. kExists: another account's
+  // Returns why set() would refuse the spec, by its field; nullopt if set() would accept the spec.
+  // kInvalid: the path's form (labels [a-z0-9_-]+ joined by dots, a user below an account), a value
+  // out of range, or a list that is not sorted. kNotFound: no parent. kExists: another account's
   // namespace. kExhausted: too many accounts.
   std::optional<Error> check(const AccountSpec& spec) const;
   // Creates the node `id`, revives it if it was removed, or replaces its spec. check() must have
-  // passed. `quota` and `limit` are those of the spec by product id. A node keeps its path for
-  // ever, and a path its node: `id` is id_for(spec.path) (asserted), except when a checkpoint names
-  // all nodes.
+  // passed. `quota` and `limit` are those of the spec by product id. A node always has the same
+  // path, and a path the same node: `id` is id_for(spec.path) (asserted), except when a checkpoint
+  // names all nodes.
   //
   // A change of shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at
   // `now`; none if the old or the new shares are 0. A change of quota changes the surplus from
@@ -70,10 +70,10 @@ class AccountTree {
   // nothing is allocated. O(siblings).
   void begin_at_mean(AccountId id, TimeMs now);
   // Removes a node. It must not be the root, and must have no live children and no allocation
-  // (asserted). From `now` on its quota is missing from ancestors that have none of their own.
+  // (asserted). From `now` on, ancestors without a quota of their own no longer count its quota.
   void remove(AccountId id, TimeMs now);
-  // Restores a node that a checkpoint lists as removed. It takes its id, and find() never returns
-  // it.
+  // Restores a node that a checkpoint lists as removed. The node has its id, but find() never
+  // returns it.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
   // The paths and namespaces of all accounts.
@@ -82,7 +82,7 @@ class AccountTree {
   // Returns the parent of any path, whether the node exists or not; none for the root, or without a
   // parent.
   AccountId parent_of(std::string_view path) const;
-  // As of AccountNames.
+  // See AccountNames.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const {
     return names_.find_namespace(cluster, ns);
   }
@@ -124,7 +124,7 @@ class AccountTree {
   // still hold. They count as held on the whole path, and no meter changes.
   void claim(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // Sums about the quota of other accounts. Their functions read nodes().
+  // Sums for rules that depend on the quota of other accounts. Their functions read nodes().
   const QuotaSums& quota_sums() const { return quota_sums_; }
   const std::vector<AccountNode>& nodes() const { return nodes_; }  // by id, with gaps
 
@@ -139,7 +139,7 @@ class AccountTree {
   double surplus(AccountId id, TimeMs t) const {
     return node(id).meters.surplus(clock_, clock_.at(t));
   }
-  // With it; at least 0.
+  // With the adjustment; at least 0.
   double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
   double sort_surplus(AccountId id, const DecayInstant& at) const {
     return node(id).meters.sort_surplus(clock_, at);
@@ -154,9 +154,9 @@ class AccountTree {
   // were replayed with hold() and bind() (at any time).
   void restore_meters(AccountId id, const AccountMeters::State& meters);
 
-  // Sets another half-life: every decayed meter and adjustment starts again from zero at `now`, at
-  // its present rate. restore_meters() may then set values that a reader computed. Undecayed usage
-  // stays.
+  // Sets another half-life: every decayed meter and adjustment starts again from zero at `now`,
+  // with its present rate. restore_meters() may then set values that a reader computed. Undecayed
+  // usage stays.
   void restart_meters(DurationMs half_life_ms, TimeMs now);
 
   // Rises with every edit of the structure: specs, children, effective quotas, half-life.

@@ -1,9 +1,10 @@
-// What accounts do not lend. An account with a `lend` lends at most that much of its unused quota.
-// As many GPUs as it does not lend stay idle for it, and no job that would borrow them starts.
+// The part of unused quota that accounts do not lend. An account with a `lend` lends at most that
+// much of its unused quota. The GPUs that it does not lend stay idle for it, and no job that would
+// borrow them starts.
 //
-//   unlent   the larger of its own, max(0, unused quota - lend), and the sum of its children's
+//   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
 //
-// One object counts GPUs of one product, where quota names it, or of all products together.
+// One object counts GPUs of one product that some quota names, or of all products together.
 //
 // Units: milli-GPU. Errors: none. Threads: none; QuotaSums owns them.
 #pragma once
@@ -18,25 +19,25 @@
 
 namespace subak {
 
-// The sums for one product; kOfAny: for all of them together.
+// The sums for one product; for kOfAny, those of all products together.
 class UnlentQuota {
  public:
   using Nodes = std::vector<AccountNode>;  // by id, as the tree has them
 
   explicit UnlentQuota(ProductId product) : product_(product) {}
-  // The product that the sums are of; kOfAny: all together.
+  // The product of these sums; kOfAny: all products together.
   ProductId product() const { return product_; }
 
-  // Reads the account again, and those above it: its quota or `lend` changed, or what it holds.
-  // O(depth).
+  // Reads the account and those above it again, after its quota, its `lend` or what it holds has
+  // changed. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
   // Returns what all accounts together do not lend.
   MilliGpu total() const { return total_; }
-  // Returns what that would be if jobs of `leaf` held these amounts too. O(depth).
+  // Returns what total() would be if jobs of `leaf` held these amounts too. O(depth).
   MilliGpu total_with(const Nodes& nodes, AccountId leaf,
                       std::span<const ProductDemand> more) const;
-  // Returns an account whose own `lend` counts: at each account it goes on with the child that has
-  // most. None if the total is 0. O(depth x children).
+  // Returns an account whose own `lend` makes up the total. At each account it goes down to the
+  // child with the largest sum. None if the total is 0. O(depth x children).
   AccountId largest(const Nodes& nodes) const;
 
  private:

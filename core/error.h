@@ -1,6 +1,7 @@
 // Errors as values: no function of the core throws an exception to report an error. Every refusal
 // names the field, its value, and the accepted form. So webhook, API and CLI can each report it in
-// their own form. Threads: plain values.
+// their own form.
+// Threads: plain values.
 #pragma once
 
 #include <string>

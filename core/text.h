@@ -13,7 +13,8 @@
 // The writer leaves out fields at their default: a number or enum at 0, an empty string or list, a
 // record equal to a new one. It writes fields in declaration order and in one canonical spelling,
 // so equal records have equal bytes. The reader accepts fields in any order and refuses unknown
-// names. Threads: pure functions, no shared state.
+// names.
+// Threads: pure functions, no shared state.
 #pragma once
 
 #include <array>

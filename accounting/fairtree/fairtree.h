@@ -3,7 +3,7 @@
 // Sources: the pages "Fair Tree Fairshare Algorithm" and "Classic Fairshare Algorithm" of SchedMD's
 // Slurm documentation.
 //
-// S is a row's part of its siblings' shares, U its part of its parent's usage.
+// S is a row's part of the shares of its siblings. U is its part of the usage of its parent.
 //
 // Fair Tree    level_fs = S / U. The tree is walked from the root, siblings by level_fs, the
 //              highest first. Users get the ranks N, N-1, ... 1 in the order in which the walk
@@ -34,26 +34,26 @@ struct ShareRow {
   std::string user;
   // The account above. Of a user's row: its account, or empty.
   std::string parent;
-  // Not negative. Its part of the siblings' shares is S.
+  // The row's shares, not negative. S is computed from them.
   std::int64_t shares = 1;
-  // Slurm's FairShare=parent.
+  // True: Slurm's FairShare=parent.
   bool parent_shares = false;
-  // In any unit. Of an account: with all that is below it.
+  // Usage in any unit. An account has the sum of all rows below it.
   double raw_usage = 0;
-  // Its position among its siblings. It breaks ties that the rule leaves.
+  // The row's position among its siblings. It decides between rows that are otherwise equal.
   std::int64_t order = 0;
 };
 
-// The result for one row, in Slurm's terms. Parts are of 1.
+// The result for one row, in Slurm's terms. Parts are numbers from 0 to 1.
 struct ShareFactors {
-  // As in the row.
+  // The names in the row.
   std::string account;
   std::string user;
-  // Fair Tree: its part among its siblings. Classic: its part of the whole tree.
+  // The row's part of the shares. Fair Tree: among its siblings. Classic: of the whole tree.
   double norm_shares = 0;
-  // Its usage as a part of the root's.
+  // The row's usage as a part of the root's usage.
   double norm_usage = 0;
-  // Fair Tree: its usage as a part of its parent's. Classic: E.
+  // Fair Tree: the row's usage as a part of its parent's usage. Classic: E.
   double effective_usage = 0;
   // Fair Tree: S / U; +infinity without usage, and for parent_shares. The highest comes first.
   double level_fs = 0;
@@ -61,8 +61,8 @@ struct ShareFactors {
   std::optional<double> fairshare;
 };
 
-// kDocumented: as above. kAsShipped: as Slurm's program does it, without the merge of tied
-// accounts.
+// kDocumented: the rule as described above. kAsShipped: the rule of Slurm's program, which does not
+// merge tied accounts.
 enum class TieRule { kDocumented, kAsShipped };
 
 // Returns one result for each row, in the order of the rows. Errors name the row. kNotFound:

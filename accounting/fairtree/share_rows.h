@@ -1,5 +1,6 @@
-// The tree behind a list of ShareRow, with parents resolved. FairShare=parent accounts are passed
-// through. Internal to fairtree.cc and classic_fair_share.cc.
+// The tree behind a list of ShareRow, with the index of each row's parent. It skips accounts with
+// FairShare=parent: their children belong to the next account above. Internal to fairtree.cc and
+// classic_fair_share.cc.
 // Threads: pure function.
 #pragma once
 
@@ -13,25 +14,25 @@ namespace subak {
 // The tree. Its indexes are those of the rows.
 struct ShareTree {
   struct Node {
-    // Not null.
+    // The row of this node; not null.
     const ShareRow* row = nullptr;
     // The nearest account above it without parent_shares.
     std::size_t above = 0;
-    // Rows whose `above` is this one, without parent_shares accounts.
+    // Rows whose `above` is this node, without accounts with parent_shares.
     std::vector<std::size_t> below;
-    // The sum of their shares. Rows with parent_shares count 0.
+    // The sum of the shares of `below`. Rows with parent_shares count 0.
     double level_shares = 0;
     bool is_user() const { return !row->user.empty(); }
   };
-  // As the rows.
+  // One node for each row, in the order of the rows.
   std::vector<Node> nodes;
-  // Every row, parents first.
+  // The indexes of all rows, parents first.
   std::vector<std::size_t> top_down;
   // The one row without a parent.
   std::size_t root = 0;
 };
 
-// Returns the tree. It points into `rows`, which must outlive it. Errors: as fair_tree().
+// Returns the tree. It points into `rows`, which must outlive it. Errors: those of fair_tree().
 Result<ShareTree> build_share_tree(const std::vector<ShareRow>& rows);
 
 }  // namespace subak

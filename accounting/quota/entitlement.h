@@ -1,20 +1,21 @@
-// The only code that decides what an account may have: every rule from a leaf to the root that
-// binds a demand, as data. The pass, explanations, submissions and the webhook all call it. So the
-// reason that a job shows is always the rule that stopped it.
+// The only code that decides what an account may have. It returns, as data, every rule from a leaf
+// to the root that forbids a demand: the rule "binds" the demand. The pass, explanations,
+// submissions and the webhook all call it. So the reason that a job shows is always the rule that
+// stopped it.
 //
 // The rules at each node:
 //   hold    an operator holds the account: none of its jobs start
-//   drain   accepts nothing new; waiting jobs may still start, and earlier jobs may come back
-//   limit   allocation + demand > limit, over all products or of one
-//   borrow  the part that no quota covers, uncovered(allocation + demand), > borrow. It is counted
-//           by product (accounting/amounts.h): GPUs of one product are no quota of another
-//   lend    fewer GPUs would be idle than accounts do not lend of their unused quota; unlent()
+//   drain   the account accepts no new job; waiting jobs may still start, and earlier jobs return
+//   limit   allocation + demand > limit, of all products or of one
+//   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. It is counted
+//           by product (accounting/amounts.h): a quota of one product does not cover another product
+//   lend    fewer GPUs would stay idle than the unused quota that accounts do not lend; unlent()
 //
-// A demand whose product is not known yet (ProductId none) is checked against the rules that bind
-// it on any product: limits over all, and quota of all products + borrow. So a rule that binds it
-// binds it on every product.
+// A demand whose product is not known yet (ProductId none) is checked only against limits over all
+// products, and against quota of all products + borrow. So a rule that binds such a demand binds it
+// on every product.
 //
-// The quota guarantees are here too: reach() of a demand, overpromised() of an edit.
+// The guarantees of quotas are here too: reach() for a demand, overpromised() for an edit.
 //
 // Units: milli-GPU.
 // Errors: none; the leaf is in the tree (asserted).
@@ -33,7 +34,7 @@
 
 namespace subak {
 
-// An amount wanted below `leaf`: each product once, amounts >= 0.
+// The GPUs that a job of `leaf` wants: each product once, amounts >= 0.
 struct Demand {
   // The account whose job it is.
   AccountId leaf;
@@ -41,52 +42,53 @@ struct Demand {
   MilliGpu total() const;
 };
 
-// The question about a demand.
+// What the caller wants to know about a demand.
 enum class Asking {
-  // To start now, beside current holds: hold, limits, borrow.
+  // May it start now, beside current holds? Rules: hold, limits, borrow.
   kStart,
-  // The same without hold, for the walk, which leaves out held accounts.
+  // As kStart without the rule hold. The walk of the queue asks so, since it skips held accounts.
   kAmounts,
-  // Ever: drain, and rules that bind even with nothing else held.
+  // May it be submitted? Rules: drain, and those that bind even if nothing else is held.
   kSubmit,
-  // As kSubmit without drain, for a job that may have been there before.
+  // As kSubmit without the rule drain, for a job that may have been there before.
   kReplace,
 };
 
-// The rules of the list at the top.
+// The rules of the list at the top of this file.
 enum class BindingKind { kHold, kDrain, kLimit, kBorrow, kLend };
 
 // One rule that binds a demand, with its figures.
 struct Binding {
-  // Which rule of the list at the top.
+  // Which rule binds.
   BindingKind kind = BindingKind::kLimit;
-  // The node whose rule it is. For lend: one of the accounts that do not lend.
+  // The account that has the rule. For lend: one of the accounts that do not lend.
   AccountId subject;
-  // The product of the rule. None: it is over all products.
+  // The product of the rule. None: the rule is over all products.
   ProductId product;
   // The part of the demand that the rule counts.
   MilliGpu need = 0;
-  // The part of that which the rule leaves now; at least 0.
+  // The part of `need` that the rule allows now; at least 0.
   MilliGpu have = 0;
-  // The amount that counts already. For borrow: the borrowed amount.
+  // The amount that counts towards the rule already. For borrow: the borrowed amount.
   MilliGpu used = 0;
-  // The most that the rule allows. For borrow: beyond quota. For lend: what is not lent.
+  // The most that the rule allows. For borrow: the most beyond quota. For lend: the amount not
+  // lent.
   MilliGpu most = 0;
-  // It binds even with nothing else held.
+  // True: the rule binds the demand even if nothing else is held.
   bool never = false;
-  // Binds any other demand of this size below the subject too, of any product.
+  // True: the rule also binds each other demand of this size below the subject, of any product.
   bool any_product = false;
 };
 
 // The fields of one account that the rules read; borrowed for the time of the call. rules_of()
-// makes it from a node. A caller without a tree (admission's View) fills in the rules alone: then
-// nothing is held.
+// makes them from a node. A caller without a tree (admission's View) fills in only the rules: the
+// account then holds nothing.
 struct Rules {
   // The account, for Binding::subject.
   AccountId subject;
   // By product. `quota` is the effective one.
   std::span<const ProductDemand> quota, limit;
-  // None: unlimited.
+  // nullopt: unlimited.
   std::optional<MilliGpu> borrow;
   // The account's hold and drain.
   bool held = false, draining = false;
@@ -98,57 +100,60 @@ struct Rules {
 // Returns views into the node, valid until it changes.
 Rules rules_of(const AccountNode& node);
 
-// Returns the first rule of this account alone that binds `amounts`, in the order of the list
-// above; none if none binds.
+// Returns the first rule of this account alone that binds `amounts`, in the order of the list at
+// the top; nullopt if no rule binds.
 std::optional<Binding> first_binding(const Rules& rules, std::span<const ProductDemand> amounts,
                                      Asking asking);
-// Returns all binding rules, nearest node first, at one node in the order of the list above. For
-// Asking::kSubmit and kReplace it returns only rules with `never`, and drains.
+// Returns all rules that bind, the leaf's rules first, then those of its parent and so on. Those of
+// one account are in the order of the list at the top. For Asking::kSubmit and kReplace it returns
+// only rules with `never`, and drains.
 std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Asking asking);
-// Returns the first of them, without computing the rest. Allocates nothing if no rule binds.
+// Returns the first element of bindings() without computing the others. Allocates no memory if no
+// rule binds.
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
 
 // Checks what accounts do not lend (accounting/unlent_quota.h). `idle_of` returns the idle GPUs of
-// a product; of kOfAny: of all. Returns a binding if the demand would leave fewer idle GPUs than
-// are not lent, unless it is itself what they are idle for. What is missing already, because nodes
-// were lost or a quota was raised, stops no job. O(depth) for each named product.
+// a product; for kOfAny, of all. Returns a binding if the demand would leave fewer idle GPUs than
+// are not lent. It returns none if the GPUs are idle for this demand's account. GPUs that are
+// missing already, because nodes were lost or a quota was raised, stop no job. O(depth) for each
+// named product.
 std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
                               const std::function<MilliGpu(ProductId)>& idle_of);
 
-// Returns the nearest account from `leaf` up that drains; none: new work is allowed.
+// Returns the first account from `leaf` upwards that drains. None: new jobs are allowed.
 AccountId draining(const AccountTree& tree, AccountId leaf);
 
 // True if the account's own quota covers the demand beside what the account holds: by product, as
-// uncovered() says (accounting/amounts.h). Of a demand without a product only the sum is checked:
-// it must fit into the quotas of all products together, and no product may borrow already.
+// uncovered() says (accounting/amounts.h). A demand without a product must fit into the quotas of
+// all products together, and no product may borrow already.
 bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 // Returns how far the demand is entitled: the highest account below which it would be within quota
-// at every account on its path, beside current holds. The root: against all accounts. Another
-// account: only against its siblings below that account, which is beyond quota itself. None: it
-// would borrow at its own account.
+// at every account on its path, beside current holds. The root: the job is within quota everywhere.
+// Another account: the job comes first only below that account, which is beyond quota itself. None:
+// the job would borrow at its own account.
 //
-// An account must cover it (covers()) if it has a quota. The first account without one (a user,
-// say) is covered by the quota above it if that quota is configured there. A quota that is only the
-// sum of the children's belongs to the children that have it.
+// Each account on the path that has a quota must cover the demand (covers()). The first account
+// without a quota (a user, say) relies on the quota above it, if that quota is configured there. A
+// quota that is only the sum of the children's quotas covers just the children that have one.
 //
-// Named quota beats any: where a product is named, quotas of any product cover together at most
-// what is installed of it less all quotas by name (accounting/named_quota.h). Beyond that the
-// demand is not entitled against all accounts. `installed` has the installed amount of each product
-// of the demand that quota_sums().promised_by_name(). A demand without a product passes this rule:
-// the answer comes with its placement.
+// Quotas by name come first: if some quota names a product, quotas of any product together cover at
+// most its installed amount less all quotas by name (accounting/named_quota.h). A demand beyond
+// that does not reach the root. `installed` has the installed amount of each product of the demand
+// for which quota_sums().promised_by_name() is not 0. A demand without a product passes this rule:
+// only its placement decides.
 //
-// Within quota means a reach of the root. The order of the queue walks its paths by the same rule
-// but for named quota (queue/ready.h), and asks covers() too.
+// A demand is within quota if its reach is the root. The queue uses the same rule without quotas by
+// name (queue/ready.h), and calls covers() too.
 AccountId reach(const AccountTree& tree, const Demand& demand,
                 std::span<const ProductDemand> installed);
 
-// An account promises its children more than its own quota can hold.
+// An account promises its children more than its own quota covers.
 struct Overpromise {
   // The account whose promise would be broken.
   AccountId parent;
-  // Children's quotas that its quotas of the same products do not hold.
+  // The part of the children's quotas that its quotas of the same products do not cover.
   MilliGpu beyond = 0;
-  // Its own quota of any product, which is less.
+  // Its own quota of any product, which is less than `beyond`.
   MilliGpu any = 0;
 };
 // Checks an edit that gives the account of `path` this quota (as configured; empty: the sum of its
