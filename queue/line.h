@@ -1,7 +1,7 @@
-// A line is a job class within a leaf queue: the jobs of one leaf and one kind, ordered by
-// (priority desc, submit time, id). It is a treap through the slots themselves, so a line needs no
-// memory of its own and any job leaves in O(log n). Its shape depends on slot numbers, its order
-// never does. Private to queue.
+// A line is a job class: the jobs of one leaf account and one kind, ordered by (priority from high
+// to low, submit time, id). A kind is a shape with waiting jobs. A line is a treap whose links are
+// in the slots. So a line needs no further memory, and any job leaves in O(log n). The shape of the
+// treap depends on slot numbers, the order of jobs never does. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,38 @@
 
 namespace subak::ready {
 
-// 24 bytes. It has a copy of the head's sort key, so that a comparison of lines reads no slot
-// unless they tie.
+// 24 bytes. A line has a copy of its first job's sort key. So a comparison of two lines reads a
+// slot only if these keys are equal.
 struct Line {
   // The number of the kind in the index.
   std::uint32_t kind = 0;
-  // The root of the treap. None: the line is empty.
+  // The slot at the root of the treap. kNoSlot: the line is empty.
   std::uint32_t root = kNoSlot;
-  // The first job in line.
+  // The slot of the first job.
   std::uint32_t head = kNoSlot;
-  // Of the head.
+  // The priority of the first job.
   std::int32_t priority = 0;
-  // Of the head.
+  // The submit time of the first job.
   TimeMs submit_ms = 0;
 };
 
-// True if a comes before b in a line. A total order.
+// True if a comes before b in a line. It is a total order.
 bool before(const Slot& a, const Slot& b);
-// True if a's head comes before b's.
+// True if the first job of a comes before that of b.
 bool before(const JobTable& jobs, const Line& a, const Line& b);
 
-// Inserts the slot, which is live and in no line.
+// Inserts the slot. It must be live and in no line.
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot);
-// Removes the slot, which is in this line (asserted).
+// Removes the slot. It must be in this line (asserted).
 void line_erase(JobTable& jobs, Line& line, std::uint32_t slot);
-// Returns the slot after `slot`, which may have left the line meanwhile; kNoSlot at the end.
+// Returns the slot that comes after `slot` in the line; kNoSlot at the end. `slot` itself may have
+// left the line.
 std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t slot);
-// Appends all slots in order.
+// Appends all slots of the line in order.
 void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t>& out);
 
-// Asserts the invariants. Every slot is live, and of the line's kind and leaf. The list is in order
-// and begins with the head. The treap keeps its heap order. O(jobs); for tests.
+// Asserts the invariants. Every slot is live, and of the line's kind and leaf. The slots are in
+// order, and `head` is the first. The treap has its heap order. O(jobs); for tests.
 void line_check(const JobTable& jobs, const Line& line, AccountId leaf);
 
 }  // namespace subak::ready

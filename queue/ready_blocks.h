@@ -1,4 +1,4 @@
-// What one pass must not take any more: shapes, jobs, lines, and jobs that cost too much for an
+// What one pass must no longer take: shapes, jobs, lines, and jobs that cost too much for an
 // account. Private to queue.
 #pragma once
 
@@ -15,14 +15,14 @@
 
 namespace subak::ready {
 
-// No cost is at or above it, so nothing is blocked.
+// A limit above every cost, so it blocks no job.
 inline constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
-// Deeper than every account.
+// A depth greater than that of every account.
 inline constexpr std::uint32_t kNoDepth = std::numeric_limits<std::uint32_t>::max();
 
-// The blocks at a node and above it, as they bind the node's jobs.
+// All blocks at a node and above it that apply to the node's jobs.
 struct Scope {
-  // Jobs that cost as much, or more, are blocked.
+  // Jobs with this cost or a higher one are blocked.
   MilliGpu limit = kNoLimit;
   // Rises with each block of a shape or an account in this scope.
   std::uint64_t version = 0;
@@ -30,59 +30,61 @@ struct Scope {
 
 // A job that no block stops.
 struct OpenJob {
-  // None: all are blocked.
+  // The job's slot. kNoSlot: all jobs are blocked.
   std::uint32_t slot = kNoSlot;
-  // What its kind costs, in milli-GPU.
+  // What a job of its kind costs, in milli-GPU.
   MilliGpu cost = 0;
 };
 
 // The blocks of one pass; a block stays until the next begin(). It names jobs by slot and shapes by
-// kind, as the index does. It also skips accounts that an operator holds, where allows() says so.
+// kind, as the index does. allows() also skips accounts that an operator holds.
 class Blocks {
  public:
   // Begins a pass that blocks nothing. The index is borrowed.
   void begin(const Index& index, std::size_t accounts);
   // Blocks all jobs of the shape. O(log of the kinds). A shape without jobs counts as a block too.
   void block_shape(ShapeId shape);
-  // Blocks one job. False: it was blocked already. O(depth).
+  // Blocks one job. Returns false if it was blocked already. O(depth).
   bool block_job(std::uint32_t slot);
-  // Blocks the line of the job: its leaf's jobs of its kind. O(depth).
+  // Blocks the line of the job: all jobs of its leaf and kind. O(depth).
   void block_line(std::uint32_t slot);
   // Says that the line of the job is within quota at no account above this depth. It blocks
-  // nothing. Once for a line. O(depth).
+  // nothing. Call it once for a line. O(depth).
   void line_borrows(std::uint32_t slot, std::uint32_t depth);
-  // Blocks the jobs at or below the node that cost at least `milligpu`. False: they were blocked
-  // already. O(depth).
+  // Blocks the jobs at or below the node that cost at least `milligpu`. Returns false if they were
+  // blocked already. O(depth).
   bool block_account(AccountId id, MilliGpu milligpu);
 
   // True if the pass has blocked nothing so far, and no line borrows.
   bool none() const { return version_ == 0 && blocked_list_.empty() && !any_line_; }
-  // Return the scope of the root, and of a node with the scope of its parent.
+  // at_root() returns the scope of the root. below() returns the scope of a node, given that of its
+  // parent.
   Scope at_root() const { return below({kNoLimit, shape_version_}, kRootAccount); }
   Scope below(Scope parent, AccountId id) const;
   // True if jobs or lines of the node itself are blocked.
   bool at_jobs_of(AccountId id) const;
   // True if a job, a line or an account is blocked below the node, or some of its own jobs are.
-  // Then the kinds that wait there do not say whether a job could start.
+  // Then the list of kinds that wait there does not show whether a job could start.
   bool below_or_at(AccountId id) const;
-  // Returns the depth that line_borrows() gave the line of the job; 0: none.
+  // Returns the depth that line_borrows() gave the line of the job; 0 if it was not called for the
+  // line.
   std::uint32_t borrows_above(std::uint32_t slot) const;
   // True if the job, its line, its shape and its accounts are neither blocked nor held. O(depth).
   bool allows(std::uint32_t slot) const;
-  // True if the pass blocks no shape of this kind, and its cost is below the limit.
+  // True if the pass does not block the kind's shape, and its cost is below the limit.
   bool kind_open(std::uint32_t kind, MilliGpu limit) const {
     return blocked_kinds_[kind] != pass_ &&
            (limit == kNoLimit || index_->cost(kind).milligpu < limit);
   }
-  // Moves `witness`, an index into the node's lines and then its kinds below, to the next open
-  // kind. It never needs to go back, since a block stays. False: no kind is open.
+  // Moves `witness` to the next open kind. It is an index into the node's lines, followed by its
+  // kinds below. It never goes back, since a block stays. Returns false if no kind is open.
   bool find_witness(const TreeNode& node, std::uint32_t& witness, MilliGpu limit) const;
   // Returns the first of the node's own jobs that is open in this scope of the node.
   OpenJob first_open(AccountId id, Scope scope);
 
  private:
-  // How far one line is blocked job by job: all up to `slot` are. `next` was the slot after it at
-  // the last call.
+  // How far one line is blocked job by job: up to and including `slot`. At the last call, `next`
+  // was the slot after it.
   struct Cursor {
     std::uint32_t kind = 0;
     std::uint32_t slot = kNoSlot;
@@ -90,19 +92,19 @@ class Blocks {
   };
   // The blocks at one account.
   struct AtNode {
-    // The least that block_account() was called with here.
+    // The lowest cost with which block_account() was called here.
     MilliGpu limit = kNoLimit;
     // The version of the last change of `limit`.
     std::uint64_t limit_version = 0;
-    // A job, a line or an account is blocked here or below.
+    // True: a job, a line or an account is blocked here or below.
     bool at_or_below = false;
-    // Some of its own jobs are blocked.
+    // True: some of the account's own jobs are blocked.
     bool jobs = false;
-    // The blocked kinds of its own jobs, ascending.
+    // The blocked kinds of the account's own jobs, ascending.
     std::vector<std::uint32_t> lines;
-    // Kinds of its own jobs with the depth that line_borrows() gave them, ascending.
+    // Kinds of the account's own jobs with the depth that line_borrows() gave them, ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> borrowing;
-    // By kind.
+    // The cursors of its lines, by kind.
     std::vector<Cursor> cursors;
     void clear();
   };
@@ -117,19 +119,19 @@ class Blocks {
 
   // Borrowed until the next begin().
   const Index* index_ = nullptr;
-  // Counts the calls of begin(), so that marks of earlier passes mean nothing.
+  // Counts the calls of begin(). So marks of earlier passes are void.
   std::uint64_t pass_ = 0;
   // Counts the blocks of shapes and accounts in this pass.
   std::uint64_t version_ = 0;
   // The version of the last block of a shape.
   std::uint64_t shape_version_ = 0;
-  // By kind: the number of the pass that blocked it last.
+  // For each kind, the number of the pass that blocked it last.
   std::vector<std::uint64_t> blocked_kinds_;
-  // By slot.
+  // For each slot, whether its job is blocked.
   std::vector<bool> blocked_jobs_;
-  // The slots that are set there, to clear them.
+  // The slots that are true in blocked_jobs_, so that begin() can clear them.
   std::vector<std::uint32_t> blocked_list_;
-  // A line is blocked, or borrows.
+  // True: some line is blocked, or borrows.
   bool any_line_ = false;
   Visited<AtNode> nodes_;
 };

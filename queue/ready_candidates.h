@@ -1,4 +1,4 @@
-// The children with startable demand of the nodes that one pass visited. Private to queue.
+// For each node that one pass visited, its children with startable demand. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -16,53 +16,54 @@
 
 namespace subak::ready {
 
-// A child with startable demand; the node itself stands for its own jobs.
+// A child with startable demand. The node itself stands for its own jobs.
 struct Child {
   // The child, or the node itself.
   AccountId id;
-  // Index of an open kind, as of Blocks::find_witness().
+  // The index of an open kind, set by Blocks::find_witness().
   std::uint32_t witness = 0;
-  // Milli-GPU of its next job; for an inner node a lower bound, until it is the first.
+  // The milli-GPU of its next job. For an inner node it is a lower bound until the child is the
+  // first.
   MilliGpu next = 0;
   // Until when `next` is valid, if nothing changes below the child.
   TimeMs stands_until = kForever;
-  // Of its next job, where `by_class` is set.
+  // The priority class of its next job, if `by_class` is set.
   std::int32_t priority = 0;
-  // It is a user, or the node itself: only the highest class takes part.
+  // True: it is a user, or the node itself. Among these only the highest class takes part.
   bool by_class = false;
   // Its decayed surplus or usage at the pass's instant, in milli-GPU x ms.
   double value = 0;
 };
 
-// One visited node: its children with startable demand, their order, and its next job once it is
-// known. Candidates fills it in; the walk reads it and tells the next jobs.
+// One visited node: its children with startable demand, their order, and its next job once that is
+// known. Candidates fills in the object. The walk reads it and sets the next jobs.
 class Contenders {
  public:
-  // Makes it a node that was not visited.
+  // Makes this a node that was not visited.
   void clear();
-  // By id.
+  // The children, by id.
   const std::vector<Child>& children() const { return children_; }
-  // Returns the node's next job; nullptr if it must be found (again).
+  // Returns the node's next job; nullptr if the walk must find it.
   const NextJob* next() const { return next_known_ ? &next_ : nullptr; }
-  // Sets it. It stays until a block or a change at or below the node.
+  // Sets the node's next job. It stays until a block or a change at or below the node.
   void found(const NextJob& next);
-  // Takes the next job of the sibling `at` of the order, which is first so far. Returns true if its
-  // key was right; see SiblingOrder::settle().
+  // Takes the next job of the child at index `at` of the order, which is first so far. Returns true
+  // if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
-  // True if the next jobs of all children that could be first were found: there are few, or this is
-  // the first call since the node was visited.
+  // True if the next jobs of all children that could be first are known. This is so if there are
+  // few, or at the first call since the node was visited.
   bool all_compared();
-  // Returns how long the sibling `first` of the order stays the first, if only time passes; before
-  // now if rounding decides. `id` is this node.
+  // Returns until when the child `first` of the order stays the first, if only time passes. Returns
+  // a time before now if rounding decides. `id` is this node.
   TimeMs stands_until(AccountId id, std::size_t first, const Figures& figures);
 
  private:
   friend class Candidates;
-  // Returns the child; nullptr if it has no startable demand.
+  // Returns the child with this id; nullptr if it has no startable demand.
   Child* child(AccountId id);
 
   std::vector<Child> children_;
-  // Of the children that take part.
+  // The order of the children that take part.
   SiblingOrder order_;
   // Children whose allocation or next job changed since the last refresh.
   std::vector<AccountId> touched_;
@@ -71,11 +72,11 @@ class Contenders {
   // Valid if next_known_ is set.
   NextJob next_;
   bool next_known_ = false;
-  // children_ is filled in.
+  // True: children_ is filled in.
   bool expanded_ = false;
-  // order_ must be made again.
+  // True: order_ must be made again.
   bool unranked_ = false;
-  // It is expanded, and all_compared() was not called yet.
+  // True: the node is expanded, and all_compared() was not called yet.
   bool fresh_ = false;
 };
 
@@ -83,18 +84,18 @@ class Contenders {
 // stops and no hold of an account.
 class Candidates {
  public:
-  // Begins a pass, which has visited nothing. All are borrowed. `accounts` is above every account
-  // id.
+  // Begins a pass, which has visited no node yet. All objects are borrowed. `accounts` is above
+  // every account id.
   void begin(const Index& index, const Figures& figures, Blocks& blocks, const Memos& memos,
              std::size_t accounts);
   // True if refresh() was called for the node in this pass.
   bool visited(AccountId id) const { return nodes_.find(id) != nullptr; }
   // Returns the node, up to date with the blocks and changes; `scope` is the node's. The first
-  // visit reads all children, a visit after a block all that are left. Later ones read only the
-  // children that touch_path() named.
+  // visit reads all children, and a visit after a block all that are left. Other visits read only
+  // the children that touch_path() named.
   Contenders& refresh(AccountId id, Scope scope);
-  // Returns the children that take part, with their keys: of the users, and the node's own jobs,
-  // only those with the highest class. For a node with children, after refresh().
+  // Returns the children that take part, with their keys. Among the users and the node's own jobs
+  // only those with the highest class take part. Call it after refresh(), for a node with children.
   SiblingOrder& order(AccountId id, Contenders& node);
   // Says that the allocation or the next job of `leaf` may have changed, and so those of all nodes
   // above it. O(depth).

@@ -1,5 +1,5 @@
-// Iterates over all waiting jobs by submit time and id, lazily: it reads the kinds' heaps in order
-// without popping. Private to queue.
+// Iterates over all waiting jobs by submit time and id. It reads the heaps of all kinds in order,
+// as far as needed, and does not change them. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace subak::ready {
 
-// It merges the heaps of all kinds: `front_` has every place whose parent in its heap was passed.
-// So a job costs O(log n), and later jobs cost nothing.
+// It merges the heaps of all kinds. `front_` has every position whose parent in its heap was
+// already returned. So a job costs O(log n), and jobs that are not reached cost nothing.
 class Fifo {
  public:
-  // Begins at the oldest job of all. The index is borrowed; tombstones at the top of its heaps go.
+  // Begins at the oldest job of all. The index is borrowed. Tombstones at the top of its heaps are
+  // dropped.
   void begin(Index& index);
-  // Returns the oldest job for which `skip(slot)` is false and whose kind is not `closed(kind)`;
-  // kNoSlot if none. It returns the job again until the job leaves the queue or is skipped. A job
-  // that was skipped, and a kind that was closed, do not come again: both must stay so for the
-  // pass. Starts over, from the oldest job, when a heap was changed.
+  // Returns the oldest job for which `skip(slot)` and `closed(kind)` are false; kNoSlot if there is
+  // none. It returns the job again until the job leaves the queue or is skipped. Skipped jobs and
+  // closed kinds must stay so for the whole pass, and do not come again. When a heap has changed,
+  // the search begins again with the oldest job.
   template <class Skip, class Closed>
   std::uint32_t next(Skip skip, Closed closed) {
     if (version_ != index_->heap_version()) restart();
@@ -45,7 +46,7 @@ class Fifo {
     // The position in the kind's heap.
     std::uint32_t at = 0;
   };
-  // Begins again with the top of each kind's heap.
+  // Begins again at the top of each kind's heap.
   void restart();
   std::uint32_t slot_of(Place place) const { return index_->kind(place.kind).by_age[place.at]; }
   // True if the job of `a` comes after that of `b`, so that the heap has the oldest on top.
@@ -56,7 +57,7 @@ class Fifo {
   Index* index_ = nullptr;
   // Index::heap_version() when front_ was made.
   std::uint64_t version_ = 0;
-  // A heap, the oldest job on top.
+  // A heap of positions, with the oldest job on top.
   std::vector<Place> front_;
 };
 

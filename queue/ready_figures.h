@@ -12,9 +12,9 @@
 
 namespace subak::ready {
 
-// The arguments of a pass, as of ReadyQueue::Pass. All of them are borrowed.
+// The arguments of a pass (ReadyQueue::Pass). All of them are borrowed.
 struct PassSetup {
-  // Not null.
+  // The account tree; not null.
   const AccountTree* tree = nullptr;
   // The rule by which siblings are ordered.
   OrderPolicy policy = OrderPolicy::kTargetShare;
@@ -26,14 +26,14 @@ struct PassSetup {
   TimeMs now = 0;
 };
 
-// How often something changed at or below a node: its waiting jobs, its allocation.
+// How often the waiting jobs, and how often the allocation, changed at or below a node.
 struct Changes {
   std::uint32_t jobs = 0, alloc = 0;
   friend bool operator==(const Changes&, const Changes&) = default;
 };
 
-// What the order rules read of the accounts. A pass that only simulates starts calls take() for
-// each. Allocations then include these jobs, although the tree has no holds for them.
+// The figures of accounts that the order rules read. A pass that only simulates starts calls take()
+// for each job. Allocations then include these jobs, although the tree has no holds for them.
 class Figures {
  public:
   // Begins a pass. `index` must be up to date with the tree (Index::sync()); both are borrowed.
@@ -43,31 +43,32 @@ class Figures {
   // The pass's instant, in the form that meters take.
   const DecayInstant& instant() const { return instant_; }
 
-  // Returns the figure that the policy decays or sums, in milli-GPU x ms: the surplus, or the
-  // usage; 0 for policies without memory.
+  // Returns the account's surplus or usage, as the policy needs, in milli-GPU x ms. Returns 0 for
+  // policies that ignore past usage.
   double value(AccountId id) const;
-  // The same of the node's own jobs, without its children's.
+  // Returns value() for the node's own jobs, without those of its children.
   double own_value(AccountId id) const;
-  // Returns what the account holds, with the jobs that this pass took.
+  // Returns what the account holds, with the jobs of take().
   MilliGpu alloc(AccountId id) const {
     const MilliGpu alloc = setup_.tree->node(id).alloc();
     return taken_.empty() ? alloc : alloc + taken_[id.value];
   }
-  // The same of the node's own jobs, without its children's. O(children).
+  // Returns alloc() for the node's own jobs, without those of its children. O(children).
   MilliGpu own_alloc(AccountId id) const;
-  // Returns how often something changed there. Equal counts: nothing changed in between.
+  // Returns the counts of changes at or below the node. If two results are equal, nothing changed
+  // between them.
   Changes changes(AccountId id) const {
     return {index_->summary(id).changes, setup_.tree->node(id).changes};
   }
-  // Returns the number of accounts above it.
+  // Returns the number of accounts above the account.
   std::uint32_t depth(AccountId id) const { return setup_.tree->node(id).depth; }
-  // True if the account's quota would cover the job too (accounting/quota/entitlement.h).
+  // True if the account's quota would also cover this job (accounting/quota/entitlement.h).
   bool covers(AccountId id, std::uint32_t slot) const;
 
-  // Counts the job as allocated to its leaf and all accounts above it. O(depth); the first call
+  // Counts the job as allocated to its leaf and all accounts above it. O(depth); the first call is
   // O(accounts).
   void take(std::uint32_t slot);
-  // True after take(): the figures are not the tree's any more.
+  // True after take(): the figures differ from those of the tree.
   bool simulated() const { return !taken_.empty(); }
 
  private:

@@ -1,6 +1,6 @@
-// An incremental index of the waiting jobs. It has the lines (job classes) per leaf and kind. For
-// every node of the account tree it counts the jobs of each kind that wait strictly below it.
-// Private to queue.
+// An incremental index of the waiting jobs. It has one line (job class) for each leaf and kind. For
+// every node of the account tree it counts the jobs of each kind that wait below the node, without
+// the node's own. Private to queue.
 #pragma once
 
 #include <algorithm>
@@ -22,19 +22,20 @@
 
 namespace subak::ready {
 
-// A shape with waiting jobs. For a pass its jobs differ only by their position in the line. Kinds
-// are numbered densely and numbers are reused; no decision depends on a number.
+// A shape with waiting jobs. A pass distinguishes the jobs of one kind and leaf only by their
+// position in the line. Kinds have dense numbers, which are reused. No decision depends on a
+// number.
 struct Kind {
   // The shape; no other kind has it.
   ShapeId shape;
-  // As of the last sync().
+  // The cost of one job, at the last sync().
   ShapeCost cost;
-  // Waiting jobs, from 1.
+  // The number of waiting jobs, from 1.
   std::size_t jobs = 0;
-  // A hint: its last known index in TreeNode::below.
+  // A hint: the last known index of this kind in TreeNode::below.
   std::uint32_t place = 0;
-  // A binary heap of the slots by (submit time, id), tombstones included. Tombstones leave when
-  // they reach the top or outnumber half of the jobs.
+  // A binary heap of the slots by (submit time, id), tombstones included. Tombstones are dropped
+  // when they reach the top, or when there are more than half as many as jobs.
   std::vector<std::uint32_t> by_age;
 };
 
@@ -49,52 +50,54 @@ struct KindCount {
 
 // One node of the account tree, as the queue sees it.
 struct TreeNode {
-  // Of its own jobs, by the order of their heads.
+  // The lines of the node's own jobs, in the order of their first jobs.
   std::vector<Line> lines;
-  // Of the nodes below: the cheapest first, then by kind.
+  // The counts of the jobs at the nodes below, by cost from the cheapest up, then by kind.
   std::vector<KindCount> below;
-  // The cost of all jobs, its own and those below.
+  // The cost of all jobs at or below the node.
   MilliGpu milligpu = 0;
 };
 
 // The fields of every sibling that a walk reads, close together in memory. The first part changes
 // only with an edit of the tree, the second with the jobs.
 struct NodeSummary {
-  // From AccountSpec::shares.
+  // The account's shares (AccountSpec::shares).
   double shares = 0;
-  // The sum of its effective quota.
+  // The sum of the account's effective quota.
   MilliGpu quota = 0;
-  // None for the root.
+  // The parent account; none for the root.
   AccountId parent;
-  // Its children are `child_count` entries of Index::children_ from here on.
+  // The index of the first child in Index::children_. The children are `child_count` entries from
+  // there.
   std::uint32_t first_child = 0;
   std::uint32_t child_count = 0;
-  // From AccountSpec: it is a person; an operator holds it.
+  // From AccountSpec: `user` means a person, `held` that an operator holds the account.
   bool user : 1 = false;
   bool held : 1 = false;
-  // Some node below is held.
+  // True: some node below is held.
   bool held_below : 1 = false;
-  // Its quota is configured, not the sum of its children's.
+  // True: the account's quota is configured, not the sum of its children's quotas.
   bool own_quota : 1 = false;
 
-  // Its own and those below.
+  // The number of jobs at or below the account.
   std::uint32_t jobs = 0;
-  // Jobs whose leaf it is.
+  // The number of jobs whose leaf is this account.
   std::uint32_t own_jobs = 0;
-  // Rises when a job comes or goes, its own or below.
+  // Rises when a job at or below the account comes or goes.
   std::uint32_t changes = 0;
-  // Of the first of its own jobs.
+  // The priority class of the first of its own jobs.
   std::int32_t priority = 0;
-  // The least cost of its next job: of its first job at a leaf, else of its cheapest.
+  // The least cost of its next job: at a leaf the cost of its first job, else that of its cheapest
+  // job.
   MilliGpu least_next = 0;
 };
 
-// All figures are sums of the live jobs, so that a pass need not look for jobs where none wait. A
-// job that comes or goes changes only its leaf and the accounts above it.
+// All figures are sums of the live jobs. So a pass does not look for jobs where none wait. A job
+// that comes or goes changes only its leaf and the accounts above it.
 class Index {
  public:
   explicit Index(CostOf cost_of) : cost_of_(std::move(cost_of)) {}
-  // As of ReadyQueue. O(depth x log of the kinds).
+  // See ReadyQueue. O(depth x log of the kinds).
   // The job's leaf must be in the tree, and the job must be new.
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
@@ -103,23 +106,23 @@ class Index {
   // Calls `cost_of` for the shapes again if costs may have changed. O(shapes), and O(nodes + jobs)
   // for each cost that did change.
   void sync_costs();
-  // The same, and updates the summaries of the tree's nodes if the tree was edited since the last
-  // call. O(1) without an edit, O(depth) for a few of them, else O(nodes).
+  // Calls sync_costs(), and updates the summaries of the tree's nodes if the tree was edited since
+  // the last call. O(1) without an edit, O(depth) for few edits, else O(nodes).
   void sync(const AccountTree& tree);
 
-  // Both for ids that the tree had at the last add() or sync().
+  // Both accept ids that the tree had at the last add() or sync().
   const TreeNode& node(AccountId id) const { return nodes_[id.value]; }
   const NodeSummary& summary(AccountId id) const { return summaries_[id.value]; }
-  // Increases when sync() finds another tree, an edit of it, or other costs.
+  // Rises when sync() finds another tree, an edit of the tree, or other costs.
   std::uint64_t epoch() const { return epoch_; }
-  // Makes everything cached in any epoch up to this one invalid.
+  // Makes all cached results of any epoch up to this one invalid.
   void is_another(std::uint64_t epoch) { epoch_ = std::max(epoch_, epoch) + 1; }
-  // By id, as of the last sync().
+  // The children by id, as of the last sync().
   std::span<const AccountId> children(AccountId id) const {
     const NodeSummary& summary = summaries_[id.value];
     return {children_.data() + summary.first_child, summary.child_count};
   }
-  // True if no job waits below it.
+  // True if no job waits below the account.
   bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
   // True if the index has room for the account.
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
@@ -131,7 +134,7 @@ class Index {
   // All numbers of kinds are below this.
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  // As of ReadyQueue; trims the kind.
+  // See ReadyQueue. It also trims the kind.
   std::optional<JobId> oldest(ShapeId shape);
   // Drops tombstones from the top of the kind's heap; invalidates positions in it.
   void trim(std::uint32_t kind);
@@ -139,13 +142,13 @@ class Index {
   std::uint64_t heap_version() const { return heap_version_; }
   // True if slot a comes before b by submit time, then id.
   bool older(std::uint32_t a, std::uint32_t b) const;
-  // As of ReadyQueue.
+  // See ReadyQueue.
   void check_invariants() const;
 
  private:
   // Makes room for the tree's nodes, and records the leaf's ancestors.
   void reach(AccountId leaf, const AccountTree& tree);
-  // Returns the kind of the shape, a new one if no job of the shape waits.
+  // Returns the kind of the shape; makes a new one if no job of the shape waits.
   std::uint32_t kind_of(ShapeId shape);
   // Changes the cost of all jobs of the kind, and every sum that counts them.
   void recost(std::uint32_t kind, ShapeCost cost);
@@ -155,11 +158,11 @@ class Index {
   void release_kind(std::uint32_t number);
   // Drops all tombstones of the heap and frees their slots. O(jobs of the kind).
   void compact(Kind& kind);
-  // Updates the summaries of the nodes that were edited since the last sync(). False: nodes came or
-  // went, or too many were edited; then all summaries must be made again.
+  // Updates the summaries of the nodes that were edited since the last sync(). Returns false if
+  // nodes came or went, or if too many were edited. Then all summaries must be made again.
   bool read_edits(const AccountTree& tree);
   void read_summary(const AccountNode& node);  // without its parent and children
-  // Moves a line with a new head to its position.
+  // Moves a line whose first job changed to its new position.
   void place_line(TreeNode& node, std::size_t at);
   // Asserts that the sums of one node are those of its jobs.
   void check_node(AccountId id) const;
@@ -167,18 +170,18 @@ class Index {
   JobTable jobs_;
   // By account id.
   std::vector<TreeNode> nodes_;
-  // By number; free numbers have no jobs.
+  // All kinds by number. A kind with a free number has no jobs.
   std::vector<Kind> kinds_;
   std::vector<std::uint32_t> free_kinds_;
   std::map<ShapeId, std::uint32_t> by_shape_;
   CostOf cost_of_;
-  // costs_changed() was called since the last sync_costs().
+  // True: costs_changed() was called since the last sync_costs().
   bool costs_stale_ = false;
   std::uint64_t heap_version_ = 0;
 
-  // By account id, as of summaries_version_ of the tree summaries_of_.
+  // By account id, as of version summaries_version_ of the tree summaries_of_.
   std::vector<NodeSummary> summaries_;
-  // The children of all nodes, those of one node together.
+  // The children of all nodes. Those of one node are together.
   std::vector<AccountId> children_;
   const AccountTree* summaries_of_ = nullptr;
   std::uint64_t summaries_version_ = 0;

@@ -1,4 +1,4 @@
-// A quick way to find a node's next job again after a start: only the child that changed is read.
+// A quick way to find a node's next job again after a start: it reads only the child that changed.
 // Private to queue.
 #pragma once
 
@@ -15,89 +15,91 @@
 
 namespace subak::ready {
 
-// The children of nodes as the last computation read them, kept from pass to pass. A start changes
-// one child. The surplus of the others changes only with time, in a known way. So the order at
-// another instant follows from what is kept. It is kept only for few children, all of them without
-// quota, and used only while the first is clearly the first. Else the node is computed in full.
+// Caches the children of nodes, as the last computation read them, for later passes. A start
+// changes one child. The surplus of the others changes only with time, in a known way. So the order
+// at another instant follows from the cached figures. The cache has only nodes with few children,
+// all without quota. It decides only if the first child is first by a clear difference. Else the
+// node is computed in full.
 //
-// To find a node's next job: open() a contest. While first() has no known job, find its next job,
-// and tell it with answer(). Then close(). All of it only while memos are usable().
+// To find a node's next job: open() a contest. While unknown_first() returns a child, find its next
+// job and report it with answer(). Then close(). Do all this only while memos are usable().
 class Standings {
   struct Standing;
 
  public:
-  // The order of one node's children at the pass's instant. Valid until the next pass.
+  // The order of one node's children at the instant of the pass. It is valid until the next pass.
   class Contest {
     friend class Standings;
     AccountId node_;
     Standing* standing_ = nullptr;
     std::size_t first_ = 0;
-    // No other child takes part.
+    // True: only one child takes part.
     bool alone_ = false;
     double surplus_ = 0, rate_ = 0;
-    // By index; target 0: it takes no part.
+    // By index of the child. A child with target 0 takes no part.
     std::array<double, kFewSiblings> value_, target_, cost_, key_;
   };
 
-  // Begins a pass, after the memos did. All are borrowed.
+  // Begins a pass, after Memos::begin(). All objects are borrowed.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
-  // Reads what changed at the node since it was kept, and fills in the contest. False if the node
-  // must be computed in full: nothing is kept, something else changed, or a surplus may stay at 0
-  // for a while. O(1) as a rule, else O(children).
+  // Reads what changed at the node since it was cached, and fills in the contest. Returns false if
+  // the node must be computed in full: it is not cached, something else changed, or a surplus may
+  // stay at 0 for a while. O(1) as a rule, else O(children).
   bool open(AccountId id, Contest& contest);
-  // Finds the first child. False: two are too near, the node must be computed in full. The keys
-  // here differ from those of SiblingOrder by rounding, so only a clear difference counts.
+  // Finds the first child. Returns false if two are too near; then the node must be computed in
+  // full. The keys here differ from those of SiblingOrder by rounding, so only a clear difference
+  // counts.
   bool find_first(Contest& contest) const;
-  // Returns the first child if its next job is unknown; none if it is known.
+  // Returns the first child if the next job of that child is unknown; none if it is known.
   AccountId unknown_first(const Contest& contest) const;
-  // Takes the next job of unknown_first(). False: it costs more than thought, so find_first()
-  // again.
+  // Takes the next job of unknown_first(). Returns false if the job costs more than assumed; then
+  // call find_first() again.
   bool answer(Contest& contest, const NextJob& next) const;
-  // Returns the node's next job, that of the first child, and keeps it in the memos.
+  // Returns the node's next job, which is that of the first child, and stores it in the memos.
   NextJob close(const Contest& contest);
-  // Keeps the children of a node that was computed in full; `winner` is the first of them.
+  // Caches the children of a node that was computed in full; `winner` is the first of them.
   void keep(AccountId id, const std::vector<Child>& children, AccountId winner);
 
  private:
   // A child as its parent last read it.
   struct Entrant {
     AccountId id;
-    // Of its next job, where `by_class` is set.
+    // The priority class of its next job, if `by_class` is set.
     std::int32_t priority = 0;
     bool by_class = false;
     bool leaf = false;
-    // Its next job until `until`, if that is known.
+    // The slot of its next job until `until`; kNoSlot if that job is unknown.
     std::uint32_t slot = kNoSlot;
     double shares = 0;
     DecayedMeter::Course surplus;
-    // Of the surplus, in milli-GPU.
+    // The rate of the surplus, in milli-GPU.
     double rate = 0;
     MilliGpu alloc = 0;
-    // The least that its next job costs.
+    // The least cost of its next job.
     MilliGpu least = 0;
-    // The cost of its next job until `until`. Then it is `least` again.
+    // The cost of its next job until `until`. After that, `least` counts.
     MilliGpu next = 0;
     TimeMs until = kForever;
-    // Its counts when this was read.
+    // The child's counts of changes when the child was read.
     Changes seen;
   };
-  // The children of one node at the last call.
+  // The cached children of one node.
   struct Standing {
     // The epoch of the memos when it was made.
     std::uint64_t epoch = 0;
-    // Of the instants that the surpluses are for.
+    // The half-lives of the instants for which the surpluses are valid.
     std::int64_t half_lives = 0;
     TimeMs from = 0;
-    // The counts of the node when it was last read.
+    // The node's counts of changes when the node was last read.
     Changes own;
     // The index of the child with the last result.
     std::uint32_t last = 0;
-    // By id.
+    // The children, by id.
     std::vector<Entrant> entrants;
   };
 
-  // Both read again what changed since the last call. False: more changed than the known children
-  // explain, or a child has no job any more.
+  // Both read what changed since the last call. They return false if more changed than the known
+  // children explain, or if a child has no job left.
   bool catch_up(Standing& standing, AccountId id) const;
   bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);

@@ -18,28 +18,30 @@
 
 namespace subak::ready {
 
-// At each node the walk takes the child that is first, down to a job. Its parts:
-//   Figures     what the accounts have at the instant of the pass
+// At each node the walk goes down to the child that is first, until it finds a job. Its parts:
+//   Figures     the figures of accounts at the instant of the pass
 //   Blocks      what the pass must not take
-//   Memos       results of earlier passes that still stand
+//   Memos       results of earlier passes that are still valid
 //   Standings   results that follow from the last one and one change
-//   Candidates  the children with a job that could start, and which is first (SiblingOrder)
+//   Candidates  the children with a job that could start, and their order (SiblingOrder)
 //   Fifo        the oldest job, under the policy fifo
-// It asks memos, then standings, and compares the children only if both know nothing. A start or a
-// block marks its path, and the next visit updates it.
+// The walk asks memos, then standings. It compares the children only if both have no answer. A
+// start or a block marks its path, and the next visit of a marked node updates the node.
 //
-// The walk keeps all memory from pass to pass. Beginning a pass costs nothing per account, and a
+// The walk reuses all memory in the next pass. The begin of a pass costs no work per account, and a
 // pass touches only the nodes that it visits. The calls are those of ReadyQueue::Pass.
 class Walk {
  public:
-  // Begins a pass. The index, and what the setup names, are borrowed until the last call of it.
+  // Begins a pass. The index, and the objects in the setup, are borrowed until the last call of the
+  // pass.
   void begin(Index& index, const PassSetup& setup);
   // Returns the slot of the next job; kNoSlot if no job can start.
   std::uint32_t next();
   // Returns the siblings with demand in their order, level by level from the root down. Empty under
   // fifo.
   std::vector<ReadyQueue::Level> rank(AccountId leaf);
-  // The allocation of the leaf has changed in the tree: the nodes above it are compared again.
+  // Says that the allocation of the leaf has changed in the tree. The walk compares the nodes above
+  // it again.
   void started(AccountId leaf);
   void block_shape(ShapeId shape) { blocks_.block_shape(shape); }
   // Both do nothing for a job that does not wait.
@@ -54,14 +56,14 @@ class Walk {
  private:
   // Returns the next job at or below a node. `scope` is always the node's.
   NextJob next_of(AccountId id, Scope scope);
-  // The same of a child; `child` == `id` stands for the node's own jobs.
+  // Returns the next job of a child. `child` == `id` stands for the node's own jobs.
   NextJob next_of_child(AccountId id, AccountId child, Scope scope);
   NextJob own_next(AccountId id, Scope scope);
   // Returns no job if the node must be computed in full.
   NextJob from_standing(AccountId id, Scope scope);
-  // Computes the node in full, and remembers the result.
+  // Computes the node in full, and stores the result in memos and standings.
   NextJob compare_children(AccountId id, Scope scope);
-  // Leaves a result for later passes, if it will stand for a while.
+  // Stores a result for later passes, if it will stay valid for a while.
   void remember(AccountId id, Contenders& node, NextJob& next, std::size_t first);
   // True if the child's next job is within quota at every level below the node.
   bool within_quota(AccountId id, AccountId child, const NextJob& next) const;

@@ -12,45 +12,47 @@
 
 namespace subak::ready {
 
-// Up to this many siblings, a scan and new keys cost less than a heap.
+// For at most this many siblings, scanning all keys costs less than a heap.
 inline constexpr std::size_t kFewSiblings = 16;
 
-// Siblings by id, each with its key by the rule of the pass. Many siblings have a heap of their
-// keys. A key that changes alone costs O(log n), since its target depends only on shares and
-// surplus, which stay for the pass.
+// Siblings by id, each with its key by the rule of the pass. If there are many siblings, their keys
+// are in a heap. A change of one key costs O(log n): targets depend only on shares and surplus,
+// which do not change during the pass.
 class SiblingOrder {
  public:
   // Drops all siblings.
   void clear();
-  // Appends one to be filled in, with a higher id than the last one. Call rank() when all are
-  // there.
+  // Appends a sibling, which the caller fills in. Its id must be higher than that of the last one.
+  // Call rank() after all siblings are added.
   Sibling& add() { return siblings_.emplace_back(); }
   // Computes all keys. The setup must outlive the siblings. O(n).
   void rank(const PassSetup& setup);
 
   // The number of siblings that take part.
   std::size_t size() const { return siblings_.size(); }
-  // By index, so in the order of ids. Valid until add() or clear().
+  // The siblings by index, so in the order of ids. Valid until add() or clear().
   const Sibling& operator[](std::size_t at) const { return siblings_[at]; }
   const std::vector<Sibling>& all() const { return siblings_; }
   // Returns the index of a sibling; size() if it takes no part.
   std::size_t find(AccountId id) const;
-  // Its key; not computed for a sibling that is alone.
+  // The key of a sibling. It is not computed if there is only one sibling.
   const OrderKey& key(std::size_t at) const { return keys_[at]; }
-  // Its target share of 1; computed for all at the first call. For target-share only.
+  // The target share of a sibling, as a part of 1. The first call computes all targets. For
+  // target-share only.
   double target(std::size_t at);
-  // True if every sibling has its key in a heap: then finding the first read only few of them.
+  // True if every sibling has its key in a heap: then first() read only few of them.
   bool has_heap() const { return !heap_.empty(); }
-  // Returns the index of the sibling with the least key. There must be one.
+  // Returns the index of the sibling with the least key. There must be at least one sibling.
   std::size_t first() const;
   // Sets what a sibling holds and what its next job costs, and computes its key again.
   void change(std::size_t at, MilliGpu alloc, MilliGpu next, bool within_quota);
-  // Tells the true cost of the first sibling's next job, and if that is within quota. Returns true
-  // if its key was right. Else it gets a new key, which is never better.
+  // Sets the true cost of the first sibling's next job, and whether the job is within quota.
+  // Returns true if the sibling's key was right. Else the sibling gets a new key, which is never
+  // smaller.
   bool settle(std::size_t at, MilliGpu cost, bool within_quota);
 
  private:
-  // Only the key of this sibling: targets stay.
+  // Computes the key of this sibling alone. Targets stay.
   void compute_key(std::size_t at);
   // Computes the targets, once per ranking.
   void know_targets();
@@ -58,13 +60,13 @@ class SiblingOrder {
   void sift(std::size_t at);
 
   const PassSetup* setup_ = nullptr;
-  // By id.
+  // The siblings, by id.
   std::vector<Sibling> siblings_;
-  // Of siblings_, by the same index.
+  // The keys of siblings_, by the same index.
   std::vector<OrderKey> keys_;
-  // Of siblings_, if has_targets_ is set.
+  // The targets of siblings_, if has_targets_ is set.
   std::vector<double> targets_;
-  // Indexes of siblings_, the least key on top. Empty if there are few.
+  // A heap of indexes of siblings_, with the least key on top. Empty if there are few siblings.
   std::vector<std::uint32_t> heap_;
   bool has_targets_ = false;
 };

@@ -11,13 +11,13 @@
 
 namespace subak::ready {
 
-// A value per visited account. Each value carries the number of its pass, so begin() forgets all of
-// them in O(1). Their memory stays for the next pass, which calls T::clear() at its first visit.
-// References to values stay valid until begin().
+// A value for each visited account. Each value has the number of its pass, so begin() makes all of
+// them void in O(1). Their memory stays for the next pass, which calls T::clear() at the first
+// visit of an account. References to values stay valid until begin().
 template <class T>
 class Visited {
  public:
-  // Begins a pass, which has visited nothing. All its account ids are below `accounts`.
+  // Begins a pass, which has visited no account yet. All its account ids are below `accounts`.
   void begin(std::size_t accounts) {
     ++pass_;
     count_ = 0;
@@ -29,7 +29,7 @@ class Visited {
   const T* find(AccountId id) const {
     return found(id) ? values_[marks_[id.value].at].get() : nullptr;
   }
-  // Returns the account's value. The first visit makes it a cleared one.
+  // Returns the account's value. At the first visit of a pass, the value is a cleared one.
   T& visit(AccountId id) {
     must(id.value < marks_.size(), "a pass visits accounts that it began with");
     Mark& mark = marks_[id.value];
@@ -44,19 +44,19 @@ class Visited {
   struct Mark {
     // The last pass that visited the account.
     std::uint64_t pass = 0;
-    // Its index in values_.
+    // The index of the account's value in values_.
     std::uint32_t at = 0;
   };
-  // Most passes block nothing: then the answer needs no look at the marks.
+  // Most passes block nothing. Then count_ is 0, and the answer needs no look at the marks.
   bool found(AccountId id) const { return count_ != 0 && marks_[id.value].pass == pass_; }
 
-  // The number of the present pass; 0: there was none.
+  // The number of the present pass; 0 before the first pass.
   std::uint64_t pass_ = 0;
   // By account id.
   std::vector<Mark> marks_;
-  // In order of the first visit, so that a short pass always uses the same memory.
+  // The values in the order of the first visit, so that a short pass always uses the same memory.
   std::vector<std::unique_ptr<T>> values_;
-  // The values of this pass: the first so many of values_.
+  // How many of values_ belong to this pass: they are the first ones.
   std::uint32_t count_ = 0;
 };
 

@@ -8,7 +8,7 @@
 //   drain   the account accepts no new job; waiting jobs may still start, and earlier jobs return
 //   limit   allocation + demand > limit, of all products or of one
 //   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. It is counted
-//           by product (accounting/amounts.h): a quota of one product does not cover another product
+//           by product (accounting/amounts.h): a quota of one product does not cover another one
 //   lend    fewer GPUs would stay idle than the unused quota that accounts do not lend; unlent()
 //
 // A demand whose product is not known yet (ProductId none) is checked only against limits over all
