@@ -1,15 +1,15 @@
 // Bounds of everything that may enter a fact. One table has a bound for every text, list and number
 // of every input, by the name of its field. A few rules look at several fields.
 // Every entry point checks here: the webhook before it gates a pod, the API before a request waits
-// in the mailbox, and the engine last. An accepted input can be stored and read again: the sum of
-// the bounds is far below limits::kMaxFactBytes.
+// in the mailbox, and the engine last. Every accepted input can be stored and read again, since the
+// sum of the bounds is far below limits::kMaxFactBytes.
 //
 // Only sizes and ranges are checked here. engine/decide decides whether an account exists or a gang
 // may grow.
 //
 // Errors: kInvalid with the path of the first field beyond its bound, relative to the record
-// ("request.groups[0].shape.values"), its shortened value, and the limit. Threads: any; pure
-// functions.
+// ("request.groups[0].shape.values"), its shortened value, and the limit.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -23,27 +23,28 @@
 
 namespace subak::bounds {
 
-// One bound. Texts: the most bytes. Lists: the most items. Numbers: the range. `within` is the
-// field that holds the record, set only where one name means two things.
+// One bound: the most bytes of a text, the most items of a list, or the range of a number. `within`
+// is the field that contains the record. It is set only where two fields have the same name.
 struct Row {
   std::string_view field;
   std::string_view within;
   std::int64_t least = 0;
   std::int64_t most = 0;
 };
-// The bound of a field. nullptr: it has none. A test checks that each field has one.
+// Returns the bound of a field; nullptr if it has none. A test checks that each field has one.
 const Row* row_of(std::string_view field, std::string_view within);
 
-// Checks actor, request id and the whole body.
+// Checks actor, request id and all fields of the body.
 std::optional<Error> check(const Input& input);
 std::optional<Error> check(const in::Body& body);
-// Checks a pod as an edge or the webhook reads it. uid and name may still be empty.
+// Checks a pod that an edge or the webhook has read. Its uid and name may still be empty.
 std::optional<Error> check(const PodRecord& pod);
 std::optional<Error> check(const NodeSpec& node);
-// Puts `path` before the name of the field.
+// Checks a request. Errors have `path` before the name of the field.
 std::optional<Error> check(const GangRequest& request, std::string_view path);
 
-// Returns at most `most` bytes of a text. It cuts between characters and marks a cut with "...".
+// Returns at most `most` bytes of a text. It cuts between characters, and a text that was cut ends
+// with "...".
 std::string cut(std::string_view text, std::size_t most);
 
 }  // namespace subak::bounds

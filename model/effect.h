@@ -1,6 +1,6 @@
-// Effects: commands to an edge that follow from facts. They are a function of the state: after a
-// crash the edge asks Engine::outstanding and loses nothing. They are delivered at least once.
-// Applying one twice is harmless, since each names its attempt.
+// Effects: commands to an edge that follow from facts. Effects are a function of the state: after a
+// crash the edge asks Engine::outstanding, so no effect is lost. Each is delivered at least once.
+// To apply one twice is harmless, since each names its attempt.
 // Threads: plain values.
 #pragma once
 
@@ -20,12 +20,12 @@ namespace subak {
 
 // What the edge must do with the pods of an effect.
 enum class EffectKind : std::uint8_t {
-  // Lets these pods go to these nodes. For an API job: launches these ranks there.
+  // Lets these pods go to these nodes. For an API job, the launcher starts these ranks there.
   kOpenGate,
   // Ends these pods.
   kEvict,
-  // Keeps the gates of Effect::keep_closed closed. It is the only effect for a job of pods that
-  // waits again.
+  // The gates of Effect::keep_closed stay closed. A job of pods that waits again has only this
+  // effect.
   kKeepClosed,
 };
 template <>
@@ -43,13 +43,13 @@ struct EffectPod {
   // The name of the node in its cluster.
   // Empty if the pod has no hold now, and in Effect::keep_closed.
   std::string node;
-  // The form of its GPUs, from the shape that the pod asked for.
+  // The form in which the pod asked for GPUs.
   GpuKind kind = GpuKind::kNone;
-  // Whole GPUs, replicas or slices, by `kind`.
+  // How many whole GPUs, replicas or slices, by `kind`.
   std::int64_t gpus = 0;
   // The MIG profile, for kMig only.
   std::string profile;
-  // As in PodSlot.
+  // The same as in PodSlot.
   // Both are 0 if the pod has no hold now.
   std::uint64_t gpu_mask = 0;
   MilliGpu milligpu = 0;
@@ -72,9 +72,9 @@ struct EffectPod {
 struct Effect {
   // What the edge does with `pods`.
   EffectKind kind = EffectKind::kOpenGate;
-  // The cluster of the job, so the edge that has to act.
+  // The cluster of the job. Its edge has to act.
   ClusterId cluster;
-  // Never 0. A job has at most one effect at a time.
+  // The job; never 0. A job has at most one effect at a time.
   JobId job;
   // The job's current or last attempt, from 1; 0: none has started yet.
   std::uint32_t attempt = 0;
@@ -82,9 +82,11 @@ struct Effect {
   TimeMs until_ms = 0;
   // Why the pods must end. Only for kEvict.
   Cause cause = Cause::kNone;
-  // By rank. For kOpenGate only pods with a hold that are not bound yet. Empty for kKeepClosed.
+  // The pods, by rank. For kOpenGate only pods with a hold that are not bound yet. Empty for
+  // kKeepClosed.
   std::vector<EffectPod> pods;
-  // The cluster's current session; 0 if none follows it. An edge of an older session does not act.
+  // The cluster's current session; 0 if no edge follows the cluster. An edge of an older session
+  // does not act.
   std::uint64_t session = 0;
   // Pods, by rank, with uid and name, whose holds were released while their gates were closed. An
   // earlier command to open a gate may still be in flight, from this process or a former leader. So

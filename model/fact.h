@@ -1,14 +1,13 @@
 // Facts are the durable decisions and observations of the engine. They are numbered from 1 without
-// gaps, versioned and append-only. The state is the fold of the facts and of nothing else.
-// Engine::apply makes them. Engine::evolve applies them, also at recovery and in the follower. The
-// store writes them as protobuf: proto/subak/fact/v1/fact.proto has the same field numbers, and a
-// test compares them.
+// gaps, versioned and append-only. The state follows from the facts alone. Engine::apply makes
+// them. Engine::evolve applies them, also at recovery and in the follower. The store writes them as
+// protobuf: proto/subak/fact/v1/fact.proto has the same field numbers, and a test compares them.
 //
-// Evolution: kinds, fields and values of enums are only added, each with the version that brings it
+// Evolution: kinds, fields and values of enums are only added, each with its first version
 // (kKindsOfVersion, in_version<N>, values_of_version). A program writes them only after `admin
-// finalize` to that version. A program that does not know a version does not start on its store.
-// The position in fact::Body is the durable kind number minus 1: append only (docs/design/0002,
-// 0030).
+// finalize` to that version. A program does not start on a store of a version that it does not
+// know. The position in fact::Body is the durable kind number minus 1: append only
+// (docs/design/0002, 0030).
 #pragma once
 
 #include <array>
@@ -53,11 +52,11 @@ struct EnumText<ReserveCause> {
 
 namespace fact {
 
-// Creates a cluster or replaces its name's settings. Running pods of namespaces that are enforced
-// now are adopted by JobAdopted facts after it.
+// Creates a cluster or replaces the settings of the one with this name. JobAdopted facts after this
+// one adopt running pods of namespaces that are now enforced.
 struct ClusterSet {
   static constexpr std::string_view kName = "cluster_set";
-  // Never 0. A new cluster gets an id that no earlier one had.
+  // Never 0. A new cluster gets an id that no earlier cluster had.
   ClusterId id;
   // A DNS label. No two clusters have the same one.
   std::string name;
@@ -77,8 +76,8 @@ struct ClusterSet {
 };
 
 // Says whether a cluster's list is complete, whether its fleet is owned (imported) or watched, and
-// by which session. While a cluster is not synced its events since `since_ms` are not known. The
-// deadlines of its holds stand still until it is synced again.
+// by which session. While a cluster is not synced, its events since `since_ms` are not known. The
+// deadlines of its holds do not expire until it is synced again.
 struct ClusterSynced {
   static constexpr std::string_view kName = "cluster_synced";
   ClusterId id;
@@ -100,17 +99,17 @@ struct ClusterSynced {
   }
 };
 
-// The node as Subak counts it from now on, with its installed GPUs. Replaces all that earlier facts
-// said of this node.
+// Sets a node, as Subak counts it from now on, with its installed GPUs. It replaces all that
+// earlier facts said of the node.
 struct NodeSet {
   static constexpr std::string_view kName = "node_set";
   // Never 0, and never used for another node.
   NodeId id;
   ClusterId cluster;
-  // As the edge or the import reported it, with the fields that only the engine sets.
+  // The node as the edge or the import reported it, with the fields that only the engine sets.
   NodeSpec spec;
   bool drained = false;
-  // Of an import or a drain; empty if a watch reported the node.
+  // The import or drain that caused the fact; empty if a watch reported the node.
   EditStamp edit;
   // When a planned drain begins and when a drain ends. 0: not planned; no end is set.
   TimeMs drain_from_ms = 0;
@@ -130,7 +129,7 @@ struct NodeSet {
   }
 };
 
-// The node is gone, with its backoffs. All its holds ended before.
+// The node is gone, and its backoffs with it. All holds on it have ended before.
 struct NodeRemoved {
   static constexpr std::string_view kName = "node_removed";
   NodeId id;
@@ -159,7 +158,7 @@ struct AccountSet {
   // Never 0. The engine assigns it with the first settings of the account.
   AccountId id;
   AccountSpec spec;
-  // One more than the last revision of this id.
+  // The last revision of this id, plus one.
   std::int64_t revision = 0;
   EditStamp edit;
   template <class V>
@@ -177,7 +176,7 @@ struct AccountDeleted {
   static constexpr std::string_view kName = "account_deleted";
   AccountId id;
   EditStamp edit;
-  // In checkpoints only: the deleted account, which keeps its id for the ledger.
+  // In checkpoints only: the deleted account, whose id stays in the ledger.
   AccountSpec spec;
   AccountId parent;
   std::int64_t revision = 0;
@@ -221,7 +220,7 @@ struct Charged {
 };
 
 // Reserves nodes for this queued job. The job starts there by `start_ms` at the latest, when all
-// that the nodes hold has ended. The fact replaces the job's earlier reservation. No nodes: the
+// jobs on these nodes have ended. The fact replaces the job's earlier reservation. No nodes: the
 // reservation ends.
 struct Reserved {
   static constexpr std::string_view kName = "reserved";
@@ -236,7 +235,7 @@ struct Reserved {
   JobId job;
   // Ascending. A node is in one reservation at most.
   std::vector<Kept> nodes;
-  // limits::kMaxTimeMs: the end of its holders is not known.
+  // limits::kMaxTimeMs: the end of a job on its nodes is not known.
   TimeMs start_ms = 0;
   // The start rests on a guessed end of a job without a trusted time limit.
   bool estimated = false;
@@ -258,7 +257,7 @@ struct Reserved {
   friend bool operator==(const Reserved&, const Reserved&) = default;
 };
 
-// The capacity side of one node's bill up to `as_of_ms`. Written at each UTC midnight, and in
+// The capacity side of one node's bill up to `as_of_ms`. It is written at each UTC midnight, and in
 // checkpoints. It always holds: installed + overcommitted = allocated + idle + stranded + unusable
 // (NodeBooks).
 struct NodeBilled {
@@ -293,7 +292,7 @@ struct Finalized {
   }
 };
 
-// An operator accepted the wall clock. Time is `after_ms` from here on, or later if it already was.
+// An operator accepted the wall clock. The engine's time continues at `after_ms`.
 struct ClockAccepted {
   static constexpr std::string_view kName = "clock_accepted";
   // The engine's time before the edit.
@@ -321,11 +320,11 @@ struct ClusterRemoved {
   }
 };
 
-// Node backoff: a node rejected pods of this shape `times` in a row. While `barred` (backed off)
-// the node is not tried for them, until `until_ms`. Then only the count is remembered, again until
-// `until_ms`. No times: the record is deleted.
-// With a job, the cluster's scheduler refused pods of that job there. The reason may be the job's
-// own, so other jobs with pods of this shape only try the node last (docs/design/0072).
+// Node backoff: a node rejected pods of this shape `times` in a row. With `barred` (backed off),
+// the node is not tried for such pods before `until_ms` has come. Without it, only the count is
+// stored, also until then. If `times` is 0, the record is deleted.
+// If `job` is set, the cluster's scheduler refused pods of that job there. The reason may be the
+// job's own, so other jobs with pods of this shape only try the node last (docs/design/0072).
 struct NodeBackedOff {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
@@ -346,7 +345,7 @@ struct NodeBackedOff {
   }
 };
 
-// The resources of a node that its non-GPU pods take, as one sum. These pods are no jobs.
+// The sum of what non-GPU pods take of a node. These pods are no jobs.
 struct NodeLoad {
   static constexpr std::string_view kName = "node_load";
   NodeId node;
@@ -363,7 +362,7 @@ struct NodeLoad {
 struct ClusterSeen {
   static constexpr std::string_view kName = "cluster_seen";
   ClusterId id;
-  // The first list that says it sets it; an import of nodes clears it.
+  // The first list with a uid sets it. An import of nodes clears it.
   std::string uid;
   TimeMs until_ms = 0;
   template <class V>
@@ -374,7 +373,7 @@ struct ClusterSeen {
   }
 };
 
-// A namespace names this account by its label. Empty: it no longer names one.
+// A namespace names this account by its label. Empty: the namespace no longer names one.
 struct NamespaceLabelled {
   static constexpr std::string_view kName = "namespace_labelled";
   ClusterId cluster;
@@ -389,7 +388,7 @@ struct NamespaceLabelled {
 };
 
 // The size of a waiting gang changed: its owner was edited, or some of its pods are done or became
-// jobs of their own. Pods beyond the new size wait behind the ranks.
+// jobs of their own. Pods beyond the new size wait without a rank.
 struct GangResized {
   static constexpr std::string_view kName = "gang_resized";
   JobId id;
@@ -404,13 +403,14 @@ struct GangResized {
 
 // Time leapt from `from_ms` to `to_ms` because at a start the clock was far ahead of the last fact.
 // The rows over that time are remembered until the clock has been right for limits::kClockProofMs.
-// If it proves wrong, they are refunded (docs/design/0078). Both 0: the leap is settled. A
-// checkpoint has one more fact for each remembered row: `row`, of the fact with number `charged`.
+// If it proves wrong, they are refunded (docs/design/0078). If both are 0, the leap is settled. A
+// checkpoint has one more of these facts for each remembered row: it has the row of the fact with
+// number `charged`.
 struct TimeLeapt {
   static constexpr std::string_view kName = "time_leapt";
   TimeMs from_ms = 0;
   TimeMs to_ms = 0;
-  // Both in checkpoints only. 0: the fact is of the leap itself, and `row` is empty.
+  // Both are set in checkpoints only. 0: the fact is about the leap itself, and `row` is empty.
   std::uint64_t charged = 0;
   LedgerRow row;
   template <class V>
@@ -432,8 +432,8 @@ using Kinds = std::variant<
     PodGated, GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
     JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized, Claimed>;
 
-// One fact of any kind, used like the variant that it is. Copy, move and destruction are defined in
-// bodies.cc: compiled inline in every file, they took a quarter of a clean build.
+// One fact of any kind, used like a variant. bodies.cc defines copy, move and destruction: compiled
+// inline in every file, they took a quarter of a clean build.
 struct Body : Kinds {
   using Alternatives = Kinds;
   using Kinds::Kinds;
@@ -447,9 +447,9 @@ struct Body : Kinds {
 
 }  // namespace fact
 
-// How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
-// fields and values of its version only. A Finalized fact raises it. tests/golden/format also lists
-// the contents of each version, and a test there finds additions without a version.
+// How many kinds each version has, from version 1 on. A store starts at version 1 and has kinds,
+// fields and values of its version only. A Finalized fact raises its version. tests/golden/format
+// also lists the contents of each version, and a test there finds additions without a version.
 inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{49};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
@@ -468,7 +468,7 @@ struct Fact {
   fact::Body body;
 };
 
-// Converts to and from the text form "#12 @1000 job_created id=1-1 ...", one canonical line: equal
+// Converts to and from the text form "#12 @1000 job_created id=1-1 ...", one canonical line. Equal
 // facts have equal bytes. fact_from_text() reads fields in any order. Its error is kInvalid and
 // names the field.
 std::string fact_to_text(const Fact& fact);

@@ -3,7 +3,8 @@
 // Common fields. `id` or `job` names the job, which must exist. `rank` is the index of a pod in its
 // job, from 0: the ranks of the gang, then the pods that wait behind them. `attempt` counts the
 // starts of a job from 1; 0 is before the first. `until_ms` and other times are the engine's clock,
-// 0 where no time applies. `edit` is who asked for it, empty if Subak decided by itself.
+// 0 where no time applies. `edit` says who asked for the fact; it is empty if Subak decided by
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct EditStamp {
   // Free text of the caller, or of Subak for edits of its own.
   std::string reason;
   std::string request_id;
-  // The call and the digest of its content (core/content_hash.h). Both are set only beside a
-  // request id.
+  // The call and the digest of its content (core/content_hash.h). Both are set only with a request
+  // id.
   Method method = Method::kNone;
   std::uint64_t content = 0;
   template <class V>
@@ -45,8 +46,8 @@ struct EditStamp {
 
 namespace fact {
 
-// A job exists. Its state is kQueued, kPaused, or kIncomplete (PodAdded facts follow). kForeign and
-// kAdopted jobs start in kRunning, and PodAdded binds their pods.
+// A job exists. Its state is kQueued, kPaused, or kIncomplete if PodAdded facts follow. kForeign
+// and kAdopted jobs start in kRunning, and PodAdded binds their pods.
 struct JobCreated {
   static constexpr std::string_view kName = "job_created";
   JobId id;
@@ -54,10 +55,10 @@ struct JobCreated {
   JobState state = JobState::kIncomplete;
   // The user's node if the job has a user, else the account. kUnassigned if it has no account yet.
   AccountId leaf;
-  // Free text of an API job, or "namespace/gang" of pods.
+  // Free text of an API job, or "namespace/gang" of a job of pods.
   std::string name;
-  // The complete request of an API job. A job of pods has its gang's wishes here and no groups: the
-  // shapes come with its pods.
+  // The complete request of an API job. For a job of pods it has only the wishes of the gang: the
+  // shapes come with the pods.
   GangRequest request;
   // The number of pods that start together, from 1.
   std::uint32_t gang_size = 0;
@@ -65,16 +66,16 @@ struct JobCreated {
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;  // 0: none
   EditStamp edit;
-  // Since when the job waits, if that is before this fact; 0: from this fact on.
+  // The time since which the job waits, if that is before this fact; 0: from this fact on.
   TimeMs submit_ms = 0;
   bool gang = false;  // later pods with its name and owner are its members
   std::string owner;  // of a gang: PodRecord::owner
-  // The account and user that its pods name, while the job has no account.
+  // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
-  // Of a job made of pods: its account was draining when the job came. The job is not queued before
-  // a JobAssigned clears this.
+  // For a job of pods: its account was draining when the job came. The job is queued only after a
+  // JobAssigned fact clears this.
   bool awaits_resume = false;
-  // Of a gang: PodRecord::replaced_alone; else: its gang started without its pod.
+  // For a gang: PodRecord::replaced_alone. For a single pod: its gang started without the pod.
   bool replaced_alone = false;
   template <class V>
   void fields(V& v) {
@@ -100,7 +101,7 @@ struct JobCreated {
 };
 
 // One pod joins a job: at a rank of its gang, or behind the ranks, where it waits for a free rank.
-// With `bound` the pod already sits on `slot` (foreign, adopted). If the rank has a hold for an
+// If `bound` is set, the pod is already on `slot` (foreign, adopted). If the rank has a hold for an
 // expected pod (PodsExpected, AttemptStarted), the pod takes that hold.
 struct PodAdded {
   static constexpr std::string_view kName = "pod_added";
@@ -109,13 +110,13 @@ struct PodAdded {
   std::string uid;
   std::string name;  // "namespace/name"
   PodShape shape;
-  // The pod has a controller that would replace it.
+  // True: the pod has a controller that would replace it.
   bool controlled = false;
   bool bound = false;
-  // Where the pod sits and since when. Only with `bound`.
+  // Where the pod is, and since when. Only with `bound`.
   PodSlot slot;
   TimeMs bound_at_ms = 0;
-  // Where the pod contradicts its gang: both values, as text for people. Empty: it agrees.
+  // If the pod contradicts its gang: both values, as text for people. Empty: the pod agrees.
   std::string dispute;
   PodGate gate = PodGate::kOpen;
   // The new end of its attempt's hold, if the pod takes a hold. Else 0.
@@ -140,8 +141,8 @@ struct PodAdded {
   }
 };
 
-// Expected pods of a waiting gang, at the ranks from `first` on. They are created only when the
-// pods before them run. Until then they count as present, and an attempt holds GPUs for them.
+// Expected pods of a waiting gang, at the ranks from `first` on. Their owner creates them only when
+// the pods before them run. Until then they count as present, and an attempt holds GPUs for them.
 struct PodsExpected {
   static constexpr std::string_view kName = "pods_expected";
   JobId job;
@@ -156,8 +157,8 @@ struct PodsExpected {
   }
 };
 
-// A waiting pod changed its request. If its gang is already one request, that request changes and
-// the job's reservation ends.
+// A waiting pod changed its request. If the gang already has all pods, the gang's request changes
+// too, and the job's reservation ends.
 struct PodChanged {
   static constexpr std::string_view kName = "pod_changed";
   JobId job;
@@ -190,7 +191,7 @@ struct PodsRanked {
     friend bool operator==(const Move&, const Move&) = default;
   };
   JobId job;
-  // Ascending by `rank`. The ranks that are left equal the ranks that are taken.
+  // Ascending by `rank`. All `from` together are the same ranks as all `rank` together.
   std::vector<Move> moves;
   template <class V>
   void fields(V& v) {
@@ -199,7 +200,7 @@ struct PodsRanked {
   }
 };
 
-// A waiting pod behind the ranks takes the free rank of a pod that has gone.
+// A waiting pod without a rank takes the free rank of a pod that has gone.
 struct PodSeated {
   static constexpr std::string_view kName = "pod_seated";
   JobId job;
@@ -213,7 +214,7 @@ struct PodSeated {
   }
 };
 
-// The gates of an unbound pod changed. If the pod is on its way, Subak opened its own gate. If it
+// The gates of an unbound pod changed. If the pod has a hold, Subak opened its own gate. If it
 // waits, another party removed the gate, or Subak's patch arrived after the hold ended.
 struct PodGated {
   static constexpr std::string_view kName = "pod_gated";
@@ -240,9 +241,9 @@ struct GangEmptied {
   }
 };
 
-// A job without an account gets this one. It then waits for its turn, or the account pays for its
-// running pods from now on. Its usage until now is charged before this fact. For a job that awaited
-// the resume of its account, the fact says that the account is resumed.
+// A job without an account gets this one. The job then waits for its turn, or the account pays for
+// its running pods from now on. Earlier facts charge its usage until now. For a job with
+// `awaits_resume`, the fact says that its account no longer drains.
 struct JobAssigned {
   static constexpr std::string_view kName = "job_assigned";
   JobId id;
@@ -256,17 +257,17 @@ struct JobAssigned {
   }
 };
 
-// A job without an attempt changes state by the table of model/job.h: to another waiting state, or
-// to done.
+// A job without an attempt changes to another waiting state or to done, by the table of
+// model/job.h.
 struct JobMoved {
   static constexpr std::string_view kName = "job_moved";
   JobId id;
   JobState to = JobState::kIncomplete;
   Cause cause = Cause::kNone;  // of kDone
   EditStamp edit;
-  // The state before; only beside an edit, for the audit log.
+  // The state before; set only with an edit, for the audit log.
   JobState from = JobState::kIncomplete;
-  // Of kPaused: when it is queued again by itself; 0: only a person can queue it.
+  // For kPaused: the time at which Subak queues the job again; 0: only a person can queue it.
   TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -279,7 +280,7 @@ struct JobMoved {
   }
 };
 
-// A foreign job becomes its account's own while it runs.
+// A foreign job becomes a job of its account while it runs.
 struct JobAdopted {
   static constexpr std::string_view kName = "job_adopted";
   JobId id;
@@ -294,7 +295,7 @@ struct AttemptStarted {
   static constexpr std::string_view kName = "attempt_started";
   JobId id;
   std::uint32_t attempt = 0;  // one more than the job's last
-  // When the hold is over: all pods should be bound by then.
+  // The end of the hold. All pods should be bound by then.
   TimeMs until_ms = 0;
   std::vector<PodSlot> slots;  // one hold for each pod of the gang, by rank
   template <class V>
@@ -306,8 +307,8 @@ struct AttemptStarted {
   }
 };
 
-// The time of a hold is over, and its unbound pods keep their GPUs: no hold can be released without
-// losing the pod.
+// The time of a hold is over. Its unbound pods still hold their GPUs, because a release of any hold
+// would lose the pod.
 struct DeadlinePassed {
   static constexpr std::string_view kName = "deadline_passed";
   JobId id;
@@ -326,7 +327,7 @@ struct StopAsked {
   std::uint32_t attempt = 0;
   Cause cause = Cause::kNone;
   EditStamp by;  // empty: Subak itself
-  // Unbound pods keep their holds until then. 0: there are none, or there is no limit.
+  // Unbound pods have their holds until then. 0: there are no such pods, or there is no limit.
   TimeMs until_ms = 0;
   JobState from = JobState::kIncomplete;  // the state before, for the audit log
   template <class V>
@@ -355,8 +356,8 @@ struct JobOverran {
   }
 };
 
-// The job is ending, and its cluster refuses to end one of its pods. The job keeps what it holds.
-// Written once, until a pod of the job goes.
+// The job is ending, and its cluster refuses to end one of its pods. The job still holds its GPUs.
+// The fact is written once, until a pod of the job goes.
 struct EndRefused {
   static constexpr std::string_view kName = "end_refused";
   JobId id;
@@ -368,8 +369,8 @@ struct EndRefused {
   }
 };
 
-// The cluster's scheduler cannot bind this pod to the node of its hold; `words` are its message. A
-// NodeBackedOff fact (node backoff) beside this one names the node.
+// The cluster's scheduler cannot bind this pod to the node of its hold. A NodeBackedOff fact (node
+// backoff) beside this one names the node.
 struct SchedulerRefused {
   static constexpr std::string_view kName = "scheduler_refused";
   JobId id;
@@ -406,7 +407,7 @@ struct AttemptEnded {
   std::uint32_t attempt = 0;  // 0: of a job that was found running
   Cause cause = Cause::kNone;
   JobState to = JobState::kDone;  // kDone or a waiting state
-  // Of kPaused: when it is queued again by itself; 0: only a person can queue it.
+  // For kPaused: the time at which Subak queues the job again; 0: only a person can queue it.
   TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -418,8 +419,7 @@ struct AttemptEnded {
   }
 };
 
-// A pod that was on its way loses its hold (its "place") and waits again. Its job keeps its
-// attempt.
+// A pod with a hold loses the hold (its "place") and waits again. The attempt of its job continues.
 struct PlaceLost {
   static constexpr std::string_view kName = "place_lost";
   JobId job;
@@ -433,9 +433,9 @@ struct PlaceLost {
   }
 };
 
-// The pod is bound: its hold became a meter at `at_ms` on `slot`. That is the reserved slot unless
-// another party bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod
-// ran before its node was known, and was counted on its reserved slot.
+// The pod is bound to `slot` since `at_ms`. That is the slot of its hold, unless another party
+// bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod ran before its
+// node was known, and counted on the slot of its hold.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
@@ -444,8 +444,8 @@ struct PodBound {
   PodSlot slot;
   // When the pod certainly existed, by our clock; 0: at the fact's time.
   TimeMs seen_ms = 0;
-  // How far the reporter's clock is behind ours, as far as this report shows. 0: not behind, or a
-  // better source is known (docs/design/0078).
+  // How far this report shows the reporter's clock to be behind ours. 0: not behind, or a better
+  // source is known (docs/design/0078).
   DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -458,7 +458,7 @@ struct PodBound {
   }
 };
 
-// The first container of a bound pod runs since `at_ms`.
+// The first container of a bound pod started at `at_ms`.
 struct PodRunning {
   static constexpr std::string_view kName = "pod_running";
   JobId job;
@@ -477,13 +477,13 @@ struct PodRunning {
   }
 };
 
-// The pod is gone. Its slot is free since `at_ms`, whatever it held.
+// The pod is gone. Its slot is free since `at_ms`.
 struct PodGone {
   static constexpr std::string_view kName = "pod_gone";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  // Why it ended. A cause other than kNone and kFinished becomes the job's, unless the job has one.
+  // Why the pod ended. A cause other than kNone and kFinished becomes the job's, if it has none.
   Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {

@@ -1,4 +1,4 @@
-// Facts of checkpoints only: sums and counters that a replay from the first fact would give. A
+// Facts of checkpoints only. They have the state that a replay from the first fact would give. A
 // restart reads the newest checkpoint and the facts after it. Part of model/fact.h: include that
 // header instead.
 #pragma once
@@ -22,7 +22,7 @@ namespace subak {
 struct StoredGpuTime {
   // Whole GPU-seconds, which may be negative in a correction.
   std::int64_t gpu_seconds = 0;
-  // What is left below one GPU-second, in milli-GPU x ms: GpuTime::rest() of core/quantity.h.
+  // The part below one GPU-second, in milli-GPU x ms: GpuTime::rest() of core/quantity.h.
   std::int64_t rest = 0;
   template <class V>
   void fields(V& v) {
@@ -62,7 +62,8 @@ struct MetersSnapshot {
     }
     friend bool operator==(const Meter&, const Meter&) = default;
   };
-  // Each account has one such fact. So has a removed one: if it is created again, its meters go on.
+  // Each account has one such fact. A removed account has one too: if it is created again, its
+  // meters continue.
   AccountId account;
   // The three meters of AccountMeters (accounting/account.h), which explains each.
   Meter usage, surplus, adjustment;
@@ -80,15 +81,17 @@ struct MetersSnapshot {
   }
 };
 
-// One sum of the ledger: of all rows with this payer, holder, state and product, or of one node.
+// One sum of the ledger: that of all rows with this payer, holder, state and product, or that of
+// one node.
 struct LedgerSnapshot {
   static constexpr std::string_view kName = "ledger_kept";
-  // Who paid for the rows and whose jobs they were; both are 0 in the sum of a node.
+  // The account that paid for the rows, and the account of the jobs. Both are 0 in the sum of a
+  // node.
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
   // The GPU product of the rows, as NodeSpec::product names it.
   std::string product;
-  // Set: the sum of one node, and the fields above do not count.
+  // If it is set, this is the sum of one node, and the fields above do not count.
   NodeId node;
   // The exact sum of the amounts of these rows.
   StoredGpuTime amount;
@@ -110,15 +113,15 @@ struct LedgerSnapshot {
 // Requests that changed nothing are remembered too, so a repetition gets the same reply.
 struct RequestSnapshot {
   static constexpr std::string_view kName = "request_kept";
-  // As the caller sent it. Never empty.
+  // The request id as the caller sent it. Never empty.
   std::string request_id;
-  // When the request was decided. It is forgotten limits::kRequestIdLifeMs later.
+  // The time at which the request was decided. The id is forgotten limits::kRequestIdLifeMs later.
   TimeMs at_ms = 0;
   // The reply: the job or account that it names, and its revision.
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
-  // The caller. With `method` and `request_id` it is the key.
+  // The caller. Together with `method` and `request_id` it is the key.
   std::string actor;
   // The call that the id was used with. The same id may be used with another method.
   Method method = Method::kNone;
@@ -137,11 +140,11 @@ struct RequestSnapshot {
   }
 };
 
-// A counter from which ids are made: of one cluster's jobs, or of all nodes.
+// A counter from which ids are made: that of one cluster's jobs, or that of all nodes.
 struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
-  // Set: `next_job` is the sequence number of that cluster's next job. None: `next_node` is the id
-  // of the next node.
+  // If set, `next_job` is the sequence number of this cluster's next job. If not, `next_node` is
+  // the id of the next node.
   ClusterId cluster;
   std::uint64_t next_job = 0;
   std::uint32_t next_node = 0;
@@ -154,8 +157,8 @@ struct CountersSnapshot {
 };
 
 // The present state of a job with its pods. A job that is too large for one fact becomes several in
-// a row, with the pods in order of rank. All but the last have `more` set and carry only the job's
-// id and pods.
+// a row, with the pods in order of rank. All but the last have `more` set, and contain only the
+// job's id and pods.
 struct JobSnapshot {
   static constexpr std::string_view kName = "job_kept";
   // One pod, by its rank. Fields are as in PodAdded unless a comment says otherwise.
@@ -165,18 +168,18 @@ struct JobSnapshot {
     std::string name;
     PodState state = PodState::kWaiting;
     bool controlled = false;
-    // What the pod holds, and since when it is not charged yet.
+    // The GPUs that the pod holds, and the time since which they are not charged yet.
     PodSlot slot;
     TimeMs since_ms = 0;
-    // Only of a Kubernetes pod whose shape is not in the job's request.
+    // Set only for a Kubernetes pod whose shape is not in the job's request.
     PodShape shape;
     std::string dispute;
     PodGate gate = PodGate::kOpen;
-    // Both as in PodBound; 0 if the pod is not bound.
+    // Both are as in PodBound; 0 if the pod is not bound.
     TimeMs seen_ms = 0;
     DurationMs behind_ms = 0;
     std::uint32_t order = 0;  // as in PodAdded
-    // SchedulerRefused was written for its current hold.
+    // True: SchedulerRefused was written for its current hold.
     bool refused = false;
     template <class V>
     void fields(V& v) {
@@ -199,7 +202,7 @@ struct JobSnapshot {
   // The job as created, with its present state, leaf and gang size. `edit` and `submit_ms` are not
   // set.
   JobCreated job;
-  // By rank. Empty if an API job never started an attempt.
+  // The pods, by rank. Empty if an API job never started an attempt.
   std::vector<Pod> pods;
   TimeMs submit_ms = 0;
   std::uint32_t attempt = 0;
@@ -207,19 +210,19 @@ struct JobSnapshot {
   TimeMs until_ms = 0;
   // Why the job or its last attempt ended.
   Cause cause = Cause::kNone;
-  // Of the current or last attempt; 0 if the job waits.
+  // The start of the current or last attempt; 0 if the job waits.
   TimeMs started_ms = 0;
   TimeMs ended_ms = 0;
   bool more = false;
-  // Why its pods are asked to end; kNone: they are not.
+  // Why the pods are asked to end; kNone: they are not asked to end.
   Cause stop = Cause::kNone;
-  // How many attempts in a row ended since a gate could not be opened (kReleaseRefused).
+  // How many attempts in a row ended because a gate could not be opened (kReleaseRefused).
   std::uint32_t refusals = 0;
-  // When the cluster refused to end one of its pods; 0: it did not.
+  // The time at which the cluster refused to end one of the job's pods; 0: it did not refuse.
   TimeMs end_refused_ms = 0;
   // JobOverran::times of this attempt.
   std::uint32_t overruns = 0;
-  // From SchedulerRefused. No words: there was no refusal, or it is forgotten.
+  // The fields of SchedulerRefused. No words: there was no refusal, or it is forgotten.
   std::string refusal_words;
   std::uint32_t backoffs = 0;
   TimeMs backoff_until_ms = 0;

@@ -1,10 +1,11 @@
 // The wishes of a gang beyond the shapes of its pods, such as a topology or nodes to spare, and the
 // one table that declares them.
 //
-// kWishes has one row a wish: its names, durable numbers, bounds and texts. The readers of pods'
-// keys and of API messages, the bounds, the durable forms, the flags of `subak job submit` and the
-// texts for people go over the rows. A record that carries a gang's wishes has a GangTerms and
-// copies it whole. So a new wish is a member of GangTerms and a row, and the code of its effect.
+// kWishes has one row for each wish: its names, durable numbers, bounds and texts. The readers of
+// pods' keys and of API messages, the bounds, the durable forms, the flags of `subak job submit`
+// and the texts for people all go through the rows. A record with a gang's wishes has a GangTerms
+// and copies it as one value. So a new wish needs a member of GangTerms, a row, and the code of its
+// effect.
 // Threads: pure functions, plain values.
 #pragma once
 
@@ -33,11 +34,11 @@ enum class Topology : std::uint8_t {
   kAny,
   // All pods of the gang, or of a segment, are on one node.
   kNode,
-  // Inside one NVLink domain: half a node, a node or a clique.
+  // The GPUs are inside one NVLink domain: half a node, a node or a clique.
   kNvlink,
-  // As kNvlink, and no other job uses that domain meanwhile.
+  // As kNvlink, and no other job uses the domain at the same time.
   kNvlinkExclusive,
-  // Inside one rack or clique.
+  // The GPUs are inside one rack or clique.
   kRack,
 };
 template <>
@@ -46,54 +47,59 @@ struct EnumText<Topology> {
                                                          "nvlink-exclusive", "rack"};
 };
 
-// True if the gang may be balanced: it names NVLink domains that other jobs may use too.
+// True if a gang with this topology and segment may ask to be balanced: it asks for NVLink domains
+// that other jobs may use too.
 constexpr bool may_balance(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
 }
 
-// True if the gang may leave nodes to spare: it names NVLink domains.
+// True if a gang with this topology and segment may ask for nodes to spare: it asks for NVLink
+// domains.
 constexpr bool may_spare(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
 }
 
-// The wishes of one gang. Each is a bool, a uint32 or the topology, and its zero means: no wish.
+// The wishes of one gang. Each is a bool, a uint32 or the topology. The zero value means that there
+// is no such wish.
 struct GangTerms {
-  // What the GPUs share. With `segment` it holds for each segment instead of for the gang.
+  // How close together the GPUs are. With `segment` this applies to each segment instead of to the
+  // gang.
   Topology topology = Topology::kAny;
   // The topology is only a wish: if it cannot be met, the gang starts as with kAny.
   bool prefer = false;
-  // Each `segment` consecutive pods share one domain. 0: all pods of the gang do.
+  // Each `segment` consecutive pods share one domain. 0: all pods of the gang share one.
   std::uint32_t segment = 0;
   // The gang may have GPUs of several products. False: all its GPUs are of one product.
   bool mixed_products = false;
   // The gang is split over as few NVLink domains as possible, one part in each. Part sizes differ
   // by one pod, or one segment, at most. For kNvlink, and for segments of kAny.
   bool balanced = false;
-  // The number of whole nodes that stay free for replacements in each NVLink domain of several
-  // nodes that the gang is in. No other job gets them while the gang is there. may_spare() adds a
-  // condition. With `prefer` the search leaves them, but does not reserve them.
+  // How many whole nodes stay free for replacements in each NVLink domain of several nodes that the
+  // gang uses. No other job gets them while the gang is there. The topology must allow it
+  // (may_spare()). With `prefer` the search leaves them free, but does not reserve them.
   std::uint32_t spare = 0;
-  // The gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in one.
-  // DomainRules bounds the number of such gangs in an NVLink domain of several nodes.
+  // The gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in at most
+  // one ComputeDomain. DomainRules bounds the number of such gangs in an NVLink domain of several
+  // nodes.
   bool compute_domain = false;
 
-  // Visits the wishes as the fields that a GangRequest has of them, for its fields().
+  // GangRequest::fields() calls this to visit the wishes as its fields.
   template <class V>
   void request_fields(V& v);
-  // Visits the wishes whose number in a PodRecord is from First to Last, for its fields().
+  // PodRecord::fields() calls this to visit the wishes with a number from First to Last.
   template <int First, int Last, class V>
   void pod_fields(V& v);
 
   friend bool operator==(const GangTerms&, const GangTerms&) = default;
 };
 
-// What a wish needs beside it. `met` is nullptr if it needs nothing.
+// What a wish needs of topology and segment. `met` is nullptr if it needs nothing.
 struct WishNeeds {
   // Returns true if the gang's topology and segment allow the wish.
   bool (*met)(Topology topology, std::uint32_t segment) = nullptr;
-  // What a refused key of a pod should be, for the error's "want ...".
+  // What the error for a refused key of a pod says after "want".
   std::string_view in_key = {};
-  // What a refused field of a request should be, likewise.
+  // What the error for a refused field of a request says after "want".
   std::string_view in_request = {};
 };
 
@@ -102,35 +108,37 @@ template <class T>
 struct Wish {
   // The member of GangTerms that holds the wish. Each member has one row.
   T GangTerms::*member = nullptr;
-  // Its name in records and messages. The key of a pod and the flag of `subak job submit` are made
-  // from it: "mixed_products", "subak.gpu/mixed-products", "--mixed-products".
+  // The wish's name in records and messages. The key of a pod and the flag of `subak job submit`
+  // are made from it: "mixed_products", "subak.gpu/mixed-products", "--mixed-products".
   std::string_view field = {};
-  // Empty: it has no key and flag of its own. (`prefer` is a part of the topology's.)
+  // The key of pods. Empty: the wish has no key and flag of its own. (`prefer` is a part of the
+  // topology's key.)
   std::string_view key = {};
-  // Its durable number in a GangRequest.
+  // The wish's durable number in a GangRequest.
   FieldNumber in_request = 0;
-  // Its durable number in a PodRecord. Both numbers rise in the same order over the rows (agree()).
+  // The wish's durable number in a PodRecord. Sorted by either number, the rows have the same order
+  // (agree()).
   FieldNumber in_pod = 0;
   // The help text of the flag, without a final period.
   std::string_view help = {};
-  // How a sentence about a gang goes on if it has the wish; "#" stands for the number.
+  // The words for the wish in a sentence about a gang that has it; "#" stands for the number.
   std::string_view says = {};
-  // Its name in tables. Empty: flag() is the name.
+  // The wish's name in tables. Empty: flag() is the name.
   std::string_view brief = {};
 
-  // Only of numbers: the range of the key's value and what it counts.
+  // Only for numbers: the range of the key's value, and what the number counts.
   std::uint32_t least = 0;
   std::uint32_t most = 0;
   std::string_view unit = {};
-  // What a number should be that is greater than the number of pods, which follows. Empty: it may
-  // be greater.
+  // The error's words, before the number of pods, if the value is greater than that. Empty: the
+  // value may be greater.
   std::string_view at_most_pods = {};
 
   WishNeeds needs = {};
-  // Its index in kWishes. Only placed() sets it.
+  // The row's index in kWishes. Only placed() sets it.
   std::size_t place = 0;
 
-  // "mixed-products", of the flag --mixed-products.
+  // The flag without "--", such as "mixed-products".
   constexpr std::string_view flag() const { return key.substr(names::kPrefix.size()); }
   // The name for a column of a table.
   constexpr std::string_view short_name() const { return brief.empty() ? flag() : brief; }
@@ -146,7 +154,7 @@ constexpr std::tuple<Wish<T>...> placed(Wish<T>... rows) {
 }
 }  // namespace wish_table
 
-// The rows, in the order in which people read of the wishes.
+// The rows, in the order in which texts for people list the wishes.
 inline constexpr auto kWishes = wish_table::placed(
     Wish<Topology>{
         .member = &GangTerms::topology,
@@ -222,7 +230,7 @@ inline constexpr auto kWishes = wish_table::placed(
     });
 // The number of rows of kWishes.
 inline constexpr std::size_t kWishCount = std::tuple_size_v<decltype(kWishes)>;
-// The upper end of a range of numbers that has no end: all wishes from First on.
+// As Last it means: all wishes from First on.
 inline constexpr int kLastWishNumber = std::numeric_limits<int>::max();
 
 // Calls f(row) for each row, in the order of kWishes.
@@ -246,7 +254,8 @@ inline constexpr std::array<std::size_t, kWishCount> kByNumber = [] {
   return order;
 }();
 
-// Both records have the wishes in one order, each under numbers of its own. The key is the name.
+// True if both records have the wishes in the same order of numbers, and if each key follows from
+// the wish's name.
 constexpr bool agree() {
   bool ok = true;
   int request = 0, pod = 0;
@@ -275,7 +284,8 @@ constexpr void visit_between(F& f) {
 
 }  // namespace wish_table
 
-// Calls f(row) for each row whose number in a PodRecord is from First to Last, in their order.
+// Calls f(row) for each row whose number in a PodRecord is from First to Last, in the order of
+// these numbers.
 template <int First = 0, int Last = kLastWishNumber, class F>
 constexpr void each_stored_wish(F&& f) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -295,7 +305,7 @@ void each_wish_beside_topology(const GangTerms& terms, F&& f) {
   });
 }
 
-// The row of a member: wish_of<&GangTerms::spare>().
+// Returns the row of a member: wish_of<&GangTerms::spare>().
 template <auto Member>
 constexpr const auto& wish_of() {
   constexpr std::size_t kPlace = [] {
@@ -321,12 +331,12 @@ void GangTerms::pod_fields(V& v) {
       [&](const auto& wish) { v(wish.in_pod, wish.field, this->*wish.member); });
 }
 
-// Reads "any", "nvlink-exclusive" or "prefer:rack" into the topology and `prefer`. False: the text
-// is none of these, and `terms` is unchanged.
+// Reads "any", "nvlink-exclusive" or "prefer:rack" into the topology and `prefer`. Returns false if
+// the text is none of these; `terms` is then unchanged.
 bool read_topology(std::string_view text, GangTerms& terms);
 // Returns the text that read_topology() reads.
 std::string topology_text(const GangTerms& terms);
-// Returns all wishes for a sentence: "prefer:nvlink in segments of 4, balanced". Equal texts are
+// Returns all wishes for a sentence: "prefer:nvlink in segments of 4, balanced". Equal texts mean
 // equal terms.
 std::string terms_text(const GangTerms& terms);
 

@@ -1,11 +1,11 @@
-// Inputs: events and requests. An edge builds one, the shell stamps its time, and Engine::apply
-// decides. They are plain records with one text form (core/text.h), which scenario files, recorded
-// traces and logs share. Inputs are not durable; facts are (model/fact.h).
+// Inputs: events and requests. An edge or the API builds an input, the runtime sets its time, and
+// Engine::apply decides. Inputs are plain records with one text form (core/text.h), which scenario
+// files, recorded traces and logs share. Inputs are not durable; facts are (model/fact.h).
 //
 // Common fields of requests. `cluster` is a name; empty means the only cluster. `reason` is free
-// text for the audit log. `validate_only` decides everything, warnings and errors included, but
-// writes no fact. The errors below are in the reply. Before any of them, model/bounds.h refuses
-// fields that are too large.
+// text for the audit log. With `validate_only` the engine decides everything, and finds all
+// warnings and errors, but writes no fact. The reply has the errors named below. Before that,
+// model/bounds.h refuses fields that are too large.
 #pragma once
 
 #include <array>
@@ -32,29 +32,29 @@ namespace in {
 // --- requests of people and programs ------------------------------------------------------------
 
 // Creates a cluster or changes its mode. A change to enforce adopts the running pods. A request
-// without a difference writes nothing.
-// kInvalid: the name is no DNS label. kNotFound: `must_exist`. kExhausted: limits::kMaxClusters, or
-// all ids are used.
+// that changes nothing writes no fact.
+// kInvalid: the name is no DNS label. kNotFound: `must_exist` is set, and there is no such cluster.
+// kExhausted: limits::kMaxClusters, or all ids are used.
 struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
   // A DNS label, which names the cluster in all later inputs.
   std::string name;
   // The mode of the namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
-  // Namespaces with a mode of their own, in any order. With `merge` they are put over those that
-  // the cluster has, else they replace them.
+  // Namespaces with a mode of their own, in any order. They replace those that the cluster has.
+  // With `merge` they replace only those with the same names.
   std::vector<NamespaceMode> namespaces;
   std::string reason;
   bool validate_only = false;
   // Refuses the request if there is no cluster of this name.
   bool must_exist = false;
-  // A cluster that this one replaces: it is removed if it never had a node or a job. Empty: none.
+  // A cluster that this one replaces. It is removed if it never had a node or a job. Empty: none.
   std::string replaces{};
-  // Changes only what the input names: two edits at once do not undo each other.
+  // Changes only what the input names. So two edits at the same time do not undo each other.
   bool merge = false;
-  // With `merge`: a cluster that exists has its mode still; only a new one has `mode`.
+  // With `merge`: the mode of a cluster that exists does not change. Only a new one gets `mode`.
   bool same_mode = false;
-  // With `merge`: these namespaces have no mode of their own any more.
+  // With `merge`: these namespaces lose the mode of their own.
   std::vector<std::string> as_cluster{};
   template <class V>
   void fields(V& v) {
@@ -71,17 +71,17 @@ struct SetCluster {
   }
 };
 
-// Removes a cluster without live jobs and pods, with its nodes. Its id is never reused. Here an
-// empty name is an error.
+// Removes a cluster without live jobs and pods, with its nodes. Its id is never reused. In this
+// input an empty name is an error.
 // kNotFound: no such cluster. kPrecondition: it has jobs that are not done; the error names the
-// first.
+// first job.
 struct DeleteCluster {
   static constexpr std::string_view kName = "delete_cluster";
   // The cluster to remove.
   std::string name;
-  // For the audit log, as in each request.
+  // The reason for the audit log, as in each request.
   std::string reason;
-  // True: only the reply says what would happen, as in each request that has this field.
+  // True: the reply says what would happen, and nothing changes. It is the same in each request.
   bool validate_only = false;
   template <class V>
   void fields(V& v) {
@@ -91,8 +91,8 @@ struct DeleteCluster {
   }
 };
 
-// Replaces a cluster's owned fleet. Nodes that are not named are removed, and pods there end. The
-// next list of an edge replaces the imported nodes.
+// Replaces a cluster's owned fleet. Nodes that the input does not name are removed, and their pods
+// end. The next list of an edge replaces the imported nodes.
 // kNotFound: no such cluster. kInvalid: a node is wrong or named twice. kExhausted: too many nodes
 // or product names.
 struct ImportNodes {
@@ -113,7 +113,7 @@ struct ImportNodes {
 
 // Drains a node, or ends its drain. A drain is Subak's own cordon: it places nothing new on the
 // node, and running pods stay. Before a planned drain begins, Subak places only jobs there that are
-// surely gone by then. The input replaces the node's earlier drain.
+// certain to end before it. The input replaces the node's earlier drain.
 // kInvalid: the drain ends before it begins, or has already ended; or times are given without
 // `drained`.
 struct DrainNode {
@@ -121,12 +121,12 @@ struct DrainNode {
   std::string cluster;
   // The name of the node in its cluster.
   std::string node;
-  // True: drain it. False: end its drain, also one that is only planned.
+  // True: drains the node. False: ends its drain, also one that is only planned.
   bool drained = false;
   std::string reason;
-  // 0, or a past time: from now on.
+  // When the drain begins. 0, or a past time: now.
   TimeMs from_ms = 0;
-  // 0: until a person ends the drain.
+  // 0:When the drain ends. 0: when a person ends it.
   TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -139,9 +139,9 @@ struct DrainNode {
   }
 };
 
-// Replaces the whole policy. The same policy again writes nothing.
-// kInvalid: a number is out of its range. kPrecondition: a new half-life once there is usage, or
-// the order kUsageTick once anything runs.
+// Replaces the complete policy. If the policy is the same as before, no fact is written.
+// kInvalid: a number is out of its range. kPrecondition: a new half-life when there is usage, or
+// the order kUsageTick when a job runs.
 struct SetPolicy {
   static constexpr std::string_view kName = "set_policy";
   Policy policy;
@@ -154,7 +154,7 @@ struct SetPolicy {
 // The fields of an account that an edit leaves as they are. An account that the edit creates has
 // the defaults in them.
 struct UnchangedFields {
-  // Each is named like the field of AccountSpec that it protects.
+  // Each has the name of the field of AccountSpec that stays.
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
   template <class V>
@@ -174,12 +174,13 @@ struct UnchangedFields {
 
 // Creates an account (revision 0, or the account does not exist) or changes one. A `revision` other
 // than 0 must be the current one. The reply has the account before and after.
-// kExists, kNotFound: `must_create`, `must_exist`. kConflict: another revision. kPrecondition: the
-// quotas below an account would exceed its own. kInvalid: a path or amount is wrong. kExhausted:
-// too many product names.
+// kExists: `must_create` is set, and the account exists. kNotFound: `must_exist` is set, and there
+// is no such account. kConflict: the revision is not the current one. kPrecondition: the quotas
+// below an account would exceed its own. kInvalid: a path or amount is wrong. kExhausted: too many
+// product names.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
-  // `path` says which account. Its parent must exist.
+  // The account's settings. `path` says which account it is. Its parent must exist.
   AccountSpec spec;
   // The revision that the caller has seen. 0: any.
   std::int64_t revision = 0;
@@ -204,8 +205,8 @@ struct SetAccount {
 
 // Removes an account without jobs and without accounts below it. A `revision` other than 0 must be
 // the current one.
-// kNotFound: no such account. kConflict: another revision. kPrecondition: it is the root, or it has
-// children, GPUs or jobs.
+// kNotFound: no such account. kConflict: the revision is not the current one. kPrecondition: the
+// account is the root, or it has children, GPUs or jobs.
 struct DeleteAccount {
   static constexpr std::string_view kName = "delete_account";
   // The account to remove: "ml.vision", or "ml.vision/ana" for a user.
@@ -223,10 +224,10 @@ struct DeleteAccount {
   }
 };
 
-// Creates a job of the API. Its launcher starts the pods when the edge gets an open_gate effect.
-// The reply has the job's id, and a warning if the present fleet could never hold the job.
-// kNotFound: no such cluster or account. kInvalid: a user or profile that cannot exist.
-// kPrecondition: the account drains, or a limit on its path never allows the request. kExhausted:
+// Creates a job of the API. A launcher starts the pods when it gets an open_gate effect. The reply
+// has the job's id, and a warning if the job could not start even in the empty fleet. kNotFound: no
+// such cluster or account. kInvalid: a user or profile that cannot exist. kPrecondition: the
+// account drains, or a limit on its path never allows the request. kExhausted:
 // limits::kMaxQueuedJobs.
 struct SubmitJob {
   static constexpr std::string_view kName = "submit_job";
@@ -242,7 +243,7 @@ struct SubmitJob {
   GangRequest request;
   // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
-  // 0: no time limit.
+  // 0:The time after which the job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
   // The job begins as kPaused, and a person must release it.
   bool held = false;
@@ -261,9 +262,9 @@ struct SubmitJob {
   }
 };
 
-// Ends a job. A job without pods ends at once; any other by evicting its pods. Pods of a gang that
-// became jobs of their own end with the gang. A job that is done or ends already stays as it is.
-// kNotFound: no such job.
+// Ends a job. A job without pods ends at once. Any other job ends by eviction of its pods. Pods of
+// a gang that became jobs of their own end with the gang. A job that is ending or done does not
+// change. kNotFound: no such job.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -277,7 +278,7 @@ struct CancelJob {
 
 // Pauses a waiting job (`held`), or lets it wait for its turn again. A paused job stays in the list
 // and does not start. A release also forgets the scheduler's refusals.
-// kNotFound: no such job. kPrecondition: the job does not wait, or is paused by Subak for a time.
+// kNotFound: no such job. kPrecondition: the job does not wait, or Subak has paused it for a time.
 struct HoldJob {
   static constexpr std::string_view kName = "hold_job";
   JobId job;
@@ -291,8 +292,8 @@ struct HoldJob {
   }
 };
 
-// Allows the fact kinds of `version`. This cannot be undone: older programs refuse the store.
-// kInvalid: older than the version in force, or newer than known_fact_version().
+// Allows facts of `version` in the store. This cannot be undone: older programs then refuse the
+// store. kInvalid: the version is older than that of the store, or newer than known_fact_version().
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
   // The fact version (model/fact_version.h) to which the store is raised.
@@ -325,8 +326,8 @@ struct AcceptClock {
   }
 };
 
-// A call that the edge refused for lack of rights. It becomes a row of the audit log and nothing
-// else. The edge limits how many there are.
+// A call that the edge refused for lack of rights. It only becomes a row of the audit log. The
+// caller of the engine limits how many there are.
 struct CallDenied {
   static constexpr std::string_view kName = "call_denied";
   // An account path or a job, if the call names one.
@@ -342,8 +343,8 @@ struct CallDenied {
 
 // --- made by the runtime -------------------------------------------------------------------------
 
-// The time of Engine::next_deadline() has come. Ends what is due by now: holds, drains, pauses and
-// limits.
+// The time of Engine::next_deadline() has come. Ends the holds, drains, pauses and time limits that
+// are due by now.
 struct Tick {
   static constexpr std::string_view kName = "tick";
   template <class V>
@@ -355,7 +356,7 @@ struct Pass {
   template <class V>
   void fields(V&) {}
 };
-// The first input after recovery. Watched clusters must list again.
+// The first input after recovery. Edges must list the watched clusters again.
 struct Restarted {
   static constexpr std::string_view kName = "restarted";
   template <class V>
@@ -380,8 +381,7 @@ using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAcc
                            Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
                            NamespaceSeen, GangGone, GangSeen, ClockWrong>;
 
-// One input of any kind. Copy, move and destruction are defined in bodies.cc, as those of
-// fact::Body.
+// One input of any kind. bodies.cc defines copy, move and destruction, as for fact::Body.
 struct Body : Kinds {
   using Alternatives = Kinds;
   using Kinds::Kinds;
@@ -401,33 +401,36 @@ Method method_of(const in::Body& body);
 // A session: one edge follows a cluster, from its first list until another edge begins a list.
 // Session numbers rise from 1. The newest session counts; inputs of an older one are refused with
 // kConflict (docs/design/0031).
-// No session, and none is checked: traces and the simulator.
+// No session, for traces and the simulator. The engine then checks no session.
 inline constexpr std::uint64_t kAnySession = 0;
-// Of an edge that began no list. Refused if a session follows the cluster.
+// The session number of an edge that began no list. Its input is refused if a session follows the
+// cluster.
 inline constexpr std::uint64_t kNoSession = UINT64_MAX;
 
-// One input, with the fields that all kinds share. `time_ms` never goes backwards: the shell stamps
-// it, and apply asserts it. `actor` is the caller, for the audit log ("token:ci", "loopback").
-// `request_id`, if set, makes a mutation idempotent, per actor and method. The same id with the
-// same content gets the same reply and makes no second fact. With other content it is refused.
+// One input, with the fields that all kinds share. The runtime sets `time_ms`. It never goes
+// backwards, which apply() asserts. `actor` is the caller, for the audit log ("token:ci",
+// "loopback"). `request_id`, if set, makes a mutation idempotent, per actor and method. The same id
+// with the same content gets the same reply and makes no second fact. With other content it is
+// refused.
 struct Input {
   TimeMs time_ms = 0;
   std::string request_id;
   std::string actor;
   in::Body body;
-  // core/content_hash.h of the caller's content, if the edge built the body from that and from
-  // existing state. 0: the body is the caller's content, and the engine hashes it.
+  // The digest of the caller's content (core/content_hash.h), if the body also has values from
+  // existing state. 0: the body is the caller's content, and the engine computes the digest.
   std::uint64_t content = 0;
-  // Of observations in a cluster: the reporter's session (docs/design/0031).
+  // For observations in a cluster: the reporter's session (docs/design/0031).
   std::uint64_t session = kAnySession;
   // The reporter's clock at the time of this report. The times in the body were read from the same
-  // clock (of an observed pod: the end and the start of its containers). 0: not known. time_ms
-  // minus this is how far that clock is behind ours, and corrects the times in the body
-  // (docs/design/0078).
+  // clock. (For an observed pod these are the end and the start of its containers.) 0: not known.
+  // time_ms minus this is how far that clock is behind ours. The engine corrects the times in the
+  // body by it (docs/design/0078).
   TimeMs said_at_ms = 0;
 };
 
-// The cluster of an input that is an observation in a cluster. nullptr for all other inputs.
+// Returns the cluster of an input that is an observation in a cluster; nullptr for all other
+// inputs.
 const std::string* observed_cluster(const in::Body& body);
 
 // Converts to and from the text form "@1000 submit_job request_id=r1 actor=ana account=ml ...", one

@@ -1,5 +1,5 @@
 // The states of jobs and pods, the changes of a job's state that may happen, and why anything ends.
-// The engine decides every change by this one table (docs/design/0024).
+// The engine allows only the changes of this table (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
 //                    v                                                         |
@@ -29,19 +29,19 @@ namespace subak {
 
 // Values are durable: append only.
 enum class JobState : std::uint8_t {
-  // A gang of which some pods have not been seen.
+  // It is a gang, and some of its pods have not been seen.
   kIncomplete,
-  // Waits for its turn.
+  // It waits for its turn.
   kQueued,
-  // Does not start until a person releases it, or until the end of a pause that Subak set.
+  // It does not start until a person releases it, or until the end of a pause that Subak set.
   kPaused,
-  // Has a hold for each rank; not all pods are bound.
+  // It has a hold for each rank; not all pods are bound.
   kStarting,
   // All pods are bound. They need not run yet.
   kRunning,
   // Its pods are asked to end. They keep their holds until they end.
   kEnding,
-  // Has ended. It holds nothing and never changes again.
+  // It has ended. It holds no GPUs and never changes again.
   kDone,
 };
 template <>
@@ -52,13 +52,13 @@ struct EnumText<JobState> {
 
 // How a job came to be. Values are durable: append only.
 enum class JobOrigin : std::uint8_t {
-  // Submitted over the API. A launcher creates its pods.
+  // It was submitted over the API. A launcher creates its pods.
   kApi,
-  // Made of pods with Subak's gate.
+  // It consists of pods with Subak's gate.
   kPods,
-  // Found running, never admitted.
+  // Subak found it running. It was never admitted.
   kForeign,
-  // Ran when its cluster went to enforce. It is now its account's own job.
+  // It ran when its cluster changed to enforce. It is now its account's own job.
   kAdopted
 };
 template <>
@@ -101,7 +101,7 @@ enum class Cause : std::uint8_t {
   kBudget,
   // It can never start as it is written.
   kMisconfigured,
-  // Only of a pod that must end but may not. Nothing ends with this cause.
+  // The cluster refuses the eviction of a pod that must end. No pod or job ends with this cause.
   kEvictRefused,
 };
 template <>
@@ -112,8 +112,8 @@ struct EnumText<Cause> {
       "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused"};
 };
 
-// True if the table at the top has this change. No state may change to itself, and nothing leaves
-// kDone.
+// True if the table at the top has this change. No state may change to itself, and kDone never
+// changes.
 bool may_change(JobState from, JobState to);
 
 // True if the job has no hold and wants one: incomplete, queued or paused.
@@ -122,18 +122,18 @@ constexpr bool is_waiting(JobState state) {
 }
 
 // True if a job may wait again after an attempt that ended with this cause, provided that it has
-// pods left or gets new ones. Else it is done. After kFinished only pods that wait already come
-// back.
+// pods left or gets new ones. Else it is done. After kFinished, only pods that already wait can
+// start again.
 bool comes_back(Cause cause);
 
 // The scheduling gates that keep a Kubernetes pod from its node. A pod can lose gates, but never
 // get one. Values are durable: append only.
 enum class PodGate : std::uint8_t {
-  // No gates. Also of pods that never had Subak's gate, and of a launcher's pods.
+  // No gates. This is so too for pods that never had Subak's gate, and for a launcher's pods.
   kOpen = 0,
   // Only Subak's gate.
   kClosed = 1,
-  // Only gates of others: Subak's is gone.
+  // Only gates of others. Subak's gate is gone.
   kForeign = 2,
   // Both kinds. The pod stays gated even if Subak's gate opens.
   kBoth = 3
@@ -142,28 +142,29 @@ template <>
 struct EnumText<PodGate> {
   static constexpr std::array<std::string_view, 4> names{"open", "closed", "foreign", "both"};
 };
-// True if Subak's gate keeps the pod: only Subak can release it, and the pod can be placed, now or
+// True if the pod has Subak's gate. Then only Subak can let the pod go, and may place it now or
 // later.
 constexpr bool is_closed(PodGate gate) {
   return gate == PodGate::kClosed || gate == PodGate::kBoth;
 }
 
-// Returns the gates left of `known` when a pod is seen with `seen`: gates only disappear.
+// Returns the gates that a pod has left. It had `known`, and a report says `seen`. Gates only
+// disappear.
 constexpr PodGate gates_left(PodGate known, PodGate seen) {
   return static_cast<PodGate>(static_cast<unsigned>(known) & static_cast<unsigned>(seen));
 }
 
 // Where a pod of a job is. Values are durable: append only.
 enum class PodState : std::uint8_t {
-  // Has no hold.
+  // It has no hold.
   kWaiting,
-  // Has a hold and is not bound.
+  // It has a hold and is not bound.
   kHeld,
-  // Is bound to its node; no container has started yet.
+  // It is bound to its node, and no container has started yet.
   kBound,
-  // A container has started.
+  // One of its containers has started.
   kRunning,
-  // Has ended. It holds nothing.
+  // It has ended. It holds no GPUs.
   kGone
 };
 template <>

@@ -1,5 +1,5 @@
-// The mutating calls, as request ids and their facts name them. A request id is unique for one
-// caller and method, so the same id may be used with two methods.
+// The calls that change something, as facts name them beside a request id. A request id is unique
+// for one caller and method, so the same id may be used with two methods.
 // Threads: plain values.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace subak {
 
-// The method of a mutation, as far as request ids distinguish methods. Values are durable: append
-// only.
+// The method of an input. Request ids of different methods are independent. Values are durable:
+// append only.
 enum class Method : std::uint8_t {
-  // The input is no mutation, or it carries no request id.
+  // The input changes nothing on request, or it has no request id.
   kNone,
   kSetCluster,
   kImportNodes,

@@ -18,9 +18,9 @@ namespace subak {
 // One profile of one card family. A slice occupies [start, start + units) of the card's memory
 // units.
 struct MigProfile {
-  // Without "mig-": "1g.10gb", or "1g.10gb.me" for "+me".
+  // The name without "mig-": "1g.10gb", or "1g.10gb.me" for "+me".
   std::string_view name;
-  // Compute slices: the number before "g".
+  // The compute slices of a slice: the number before "g".
   int compute = 0;
   // Memory units that a slice occupies.
   int units = 0;
@@ -32,13 +32,13 @@ struct MigProfile {
 
 // The slices of one card family.
 struct MigGeometry {
-  // Memory units of a card: 8 with seven compute slices, 4 for A30, 12 for RTX PRO 6000.
+  // The memory units of a card: 8 with seven compute slices, 4 for A30, 12 for RTX PRO 6000.
   int card_units = 0;
   std::vector<MigProfile> profiles;
 };
 
-// Returns the profile of this name; nullptr if the card has none. Resource names spell "+me" as
-// ".me": both are found.
+// Returns the profile of this name; nullptr if the card has none. It finds both spellings of a
+// suffix: "+me", and ".me" as in resource names.
 // The pointer is into `geometry`.
 const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name);
 
@@ -46,18 +46,20 @@ const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view
 // MIG or is unknown. The pointer is valid for the life of the program.
 const MigGeometry* mig_geometry(std::string_view product);
 
-// Returns the cost of one slice of `profile` on `product`: memory units / card units x 1000. So a
-// card never adds up to more than 1000. nullopt for an unknown pair.
-// Rounded down. `product` may have a suffix "-MIG-..." or "-SHARED"; `profile` is as in MigSlices.
+// Returns the cost of one slice of `profile` on `product`: memory units / card units x 1000. So the
+// slices of a card never cost more than 1000 in total. Returns nullopt for an unknown pair.
+// The cost is rounded down. `product` may have a suffix "-MIG-..." or "-SHARED"; `profile` is as in
+// MigSlices.
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
 // True if some card has slices of this name.
-// The name is one without "mig-". Both spellings of a suffix, "+me" and ".me", are found.
+// `profile` is a name without "mig-". It finds both spellings of a suffix, "+me" and ".me".
 bool is_mig_profile(std::string_view profile);
 
 // Lists the profiles of these products, each once. Messages suggest them instead of a profile that
 // no card has.
-// Products without MIG are left out. If none is left, the text asks for any profile that exists.
+// It leaves out products without MIG. If no product is left, the text asks for any profile that
+// exists.
 std::string mig_profiles_text(const std::vector<std::string>& products);
 
 }  // namespace subak

@@ -13,9 +13,9 @@
 
 namespace subak {
 
-// Configured MIG slices of one profile, over all GPUs of the node.
+// The configured MIG slices of one profile, on all GPUs of the node.
 struct MigSlices {
-  // Without "mig-": "1g.10gb".
+  // The profile without "mig-": "1g.10gb".
   std::string profile;
   // Slices on the node, used or free.
   std::int64_t count = 0;
@@ -32,9 +32,9 @@ struct NodeUse {
   // Sums of the pods' requests, in thousandths of a CPU and in bytes.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
-  // Pod slots: one each.
+  // Pod slots: each pod takes one.
   std::int64_t pods = 0;
-  // Each name once, sorted.
+  // Extended resources: each name once, sorted.
   std::vector<ResourceCount> extended;
   // The ports that these pods use on the node.
   std::vector<HostPort> host_ports;
@@ -51,74 +51,78 @@ struct NodeUse {
 
 // The CPU and memory of a node that are reserved from non-GPU pods for each free GPU.
 struct GpuHeadroom {
-  // Both for one free GPU, in thousandths of a CPU and in bytes. 0: nothing is reserved.
+  // Both are for one free GPU, in thousandths of a CPU and in bytes. 0: none of it is reserved.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
-  // True if something is reserved. If false, non-GPU pods may use all of the node.
+  // True if CPU or memory is reserved. If false, non-GPU pods may use all of the node.
   bool any() const { return cpu_milli > 0 || memory_bytes > 0; }
   friend bool operator==(const GpuHeadroom&, const GpuHeadroom&) = default;
 };
 
-// Built by an edge from `kubectl get nodes -o json`, a watch or a fleet CSV. A node has one product
-// (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways,
-// or cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.
+// A node. An edge or command builds it from `kubectl get nodes -o json`, a watch or a fleet CSV. A
+// node has one product (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are
+// whole, shared by R replicas, or cut into MIG slices. `gpus` counts physical GPUs: these are the
+// installed GPUs.
 struct NodeSpec {
   // The name of the node in its cluster. Never empty.
   std::string name;
-  // As NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: no GPUs.
+  // The GPU product as NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: no
+  // GPUs.
   std::string product;
-  // Physical GPUs, at most limits::kMaxGpusPerNode.
+  // The number of physical GPUs, at most limits::kMaxGpusPerNode.
   std::int64_t gpus = 0;
   // Capacity minus allocatable: GPUs that are installed and not usable.
   std::int64_t unhealthy_gpus = 0;
-  // Time-slicing: R > 1 replicas of each GPU. 0 or 1: GPUs are not shared.
+  // The replicas of each time-sliced GPU, if above 1. 0 or 1: GPUs are not shared.
   std::int64_t replicas = 0;
-  // GPUs that are cut into MIG slices; the rest is whole. `mig` has their slices.
+  // The number of GPUs that are cut into MIG slices; the others are whole. `mig` has the slices.
   std::int64_t mig_gpus = 0;
   std::vector<MigSlices> mig;
-  // The label nvidia.com/gpu.clique: nodes with the same one are joined by NVLink. Empty: none.
+  // The label nvidia.com/gpu.clique: NVLink joins nodes with the same value. Empty: no such label.
   std::string clique;
-  // The groups that the node stands in, nearest first: rack, block, superpod. An empty name: in
-  // none at that level (without a rack name the clique is the rack). At most
-  // limits::kTopologyLevels; readers leave out empty ones at the end.
+  // The groups that the node is in, nearest first: rack, block, superpod. An empty name means no
+  // group at that level (without a rack name the clique is the rack). At most
+  // limits::kTopologyLevels. Readers leave out empty names at the end.
   std::vector<std::string> levels;
   // How many GPUs of the node NVLink joins: 0 = all, 1 = none, 4 = each half of a box of 8.
   std::int64_t gpus_per_domain = 0;
-  // Allocatable CPU, memory and pod slots. 0: not known, so they never rule the node out.
+  // Allocatable CPU, memory and pod slots. 0: not known, so this resource never rules the node out.
   // Units: thousandths of a CPU, bytes, and pods.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;
   // Allocatable extended resources that are not GPUs.
   std::vector<ResourceCount> extended;
-  // Sorted by key. Selectors and affinity are tested against them.
+  // The node's labels, sorted by key. Selectors and affinity are compared with them.
   std::vector<Label> labels;
-  // In the order in which the node lists them.
+  // The taints, in the order in which the node lists them.
   std::vector<Taint> taints;
   // The node's condition Ready. On a node that is not ready Subak places nothing new.
   bool ready = true;
-  // Cordoned (spec.unschedulable).
+  // True: the node is cordoned (spec.unschedulable).
   bool unschedulable = false;
   // The time of the last good heartbeat, while the node is not ready. Pods there are charged up to
   // it.
   TimeMs not_ready_since_ms = 0;
-  // Why Subak places nothing new there, as text: "nvidia.com/mig.config.state is pending". Pods
+  // Why Subak places no new pods there, as text: "nvidia.com/mig.config.state is pending". Pods
   // that are there stay. Empty: the node is fit.
   std::string unfit;
-  // The node's statements about its GPUs contradict each other; `unfit` says which ones.
+  // True: the node's labels and resources contradict each other about its GPUs; `unfit` says which.
   bool contradicts = false;
   // How far the node's clock is behind ours, in whole seconds; negative if it is ahead. 0: less
   // than limits::kClockOffMs, or not measured.
   DurationMs clock_behind_ms = 0;
-  // Since when the node's clique label is gone; 0: it is there, or there never was one. The node
-  // stays in its last clique until limits::kCliqueKeptMs later. Never reported, as former_clique.
+  // The time since which the node's clique label is gone; 0: it is there, or there never was one.
+  // The node stays in its last clique until limits::kCliqueKeptMs later. No edge reports this
+  // field: only the engine sets it.
   TimeMs clique_lost_ms = 0;
   // The clique whose label the node has lost. The node shares no domain with others, but its NVLink
-  // is still joined to that clique. No gang gets the node exclusively, nor that clique without the
-  // node. Never reported: the engine stores it until the node has a label again or is removed.
+  // is still joined to that clique. So no gang gets the node exclusively, and no gang gets that
+  // clique exclusively without the node. No edge reports this field: the engine stores it until the
+  // node has a label again or is removed.
   std::string former_clique;
 
-  // Returns the name of the group at level `k`, 0 the nearest; empty if there is none.
+  // Returns the name of the group at level `k`; empty if there is none. Level 0 is the nearest.
   const std::string& level(std::size_t k) const {
     static const std::string kNone;
     return k < levels.size() ? levels[k] : kNone;
@@ -139,7 +143,7 @@ struct NodeSpec {
     v(6, "mig_gpus", mig_gpus);
     v(7, "mig", mig);
     v(8, "clique", clique);
-    // The nearest level has a field of its own, from the time when there was no other.
+    // The nearest level has a field of its own, since the first version stored only that level.
     std::string rack = level(0);
     std::vector<std::string> above(levels.begin() + (levels.empty() ? 0 : 1), levels.end());
     v(9, "rack", rack);
@@ -150,7 +154,7 @@ struct NodeSpec {
     v(14, "extended", extended);
     v(15, "labels", labels);
     v(16, "taints", taints);
-    // Stored inverted so that the usual node writes nothing.
+    // The field is stored inverted, so that a ready node stores no byte.
     bool not_ready = !ready;
     v(17, "not_ready", not_ready);
     ready = !not_ready;
@@ -170,11 +174,11 @@ struct NodeSpec {
 
 // Where one pod of a gang is: its node, its GPUs there, and its cost.
 struct PodSlot {
-  // 0: the pod has no slot.
+  // 0:The node; 0: the pod has no slot.
   NodeId node;
-  // The indexes of its GPUs on the node, as bits. 0 for MIG slices and pods without GPU.
+  // The indexes of the pod's GPUs on the node, as bits. 0 for MIG slices and pods without GPUs.
   std::uint64_t gpu_mask = 0;
-  // The charge: 1000 a GPU, floor(1000/R) a replica, or the memory units of slices.
+  // The charge: 1000 for a GPU, floor(1000/R) for a replica, or mig_slice_milligpu() for a slice.
   MilliGpu milligpu = 0;
 
   template <class V>

@@ -1,5 +1,5 @@
-// Settings of an operator for the whole service: modes of clusters and namespaces, and the numbers
-// that steer decisions. Values; parts of inputs and facts.
+// Settings of an operator for the complete service: modes of clusters and namespaces, and the
+// numbers that steer decisions. Plain values in inputs and facts.
 #pragma once
 
 #include <array>
@@ -43,19 +43,20 @@ struct NamespaceMode {
   friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
 };
 
-// The numbers that steer decisions. They are set as a whole (in::SetPolicy, which refuses numbers
+// The numbers that steer decisions. They are set all at once (in::SetPolicy, which refuses numbers
 // out of range). docs/design has a page for most of them.
 struct Policy {
   // The order of jobs between accounts (accounting/order.h).
   OrderPolicy order = OrderPolicy::kTargetShare;
   // The half-life of usage; 0: usage does not decay. It cannot change once usage exists.
   DurationMs half_life_ms = 7 * kDayMs;
-  // A hold that is not bound after this time is released. At least 1 s.
+  // A hold whose pod is not bound after this time is released. At least 1 s.
   DurationMs hold_ms = 10 * kMinuteMs;
   // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
   DurationMs patience_ms = 2 * kHourMs;
-  // Both only for OrderPolicy::kUsageTick, the model of Slurm. The first is its PriorityCalcPeriod.
-  // The second charges a job's rest at its end.
+  // Both count only for OrderPolicy::kUsageTick, the model of Slurm. The first is Slurm's
+  // PriorityCalcPeriod. With the second, a job is charged at its end for the time since the last
+  // tick.
   DurationMs tick_ms = 5 * kMinuteMs;
   bool tick_charge_end = true;
   // Default for accounts that set nothing: a job is asked to end after its time limit and
@@ -67,8 +68,8 @@ struct Policy {
   DurationMs default_time_limit_ms = kDayMs;
   // The most reservations of a cluster at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
-  // Rules for NVLink domains of several nodes (DomainRules of placement/fleet/fleet.h): how many
-  // empty domains of each cluster and product only large gangs may use.
+  // Rules for NVLink domains of several nodes (DomainRules of placement/fleet/fleet.h): the number
+  // of empty domains of each cluster and product that only large gangs may use.
   std::uint32_t keep_whole = 0;
   // The most gangs with a ComputeDomain in one domain; 0 = any number.
   std::uint32_t clique_gangs = 1;
@@ -82,7 +83,7 @@ struct Policy {
   // A job is asked to give GPUs back only after its attempt has run for this long.
   DurationMs reclaim_min_run_ms = 10 * kMinuteMs;
   // System namespaces beside kSystemNamespaces. Subak leaves them alone, and the platform pays for
-  // their pods unless an account names the namespace. A trailing * matches any rest.
+  // their pods unless an account names the namespace. A * at the end matches any text.
   std::vector<std::string> system_namespaces;
   template <class V>
   void fields(V& v) {
@@ -118,7 +119,7 @@ inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system"
                                                                    "nvidia-network-operator",
                                                                    "nvidia-device-plugin",
                                                                    "nvidia-dra-driver-gpu"};
-// True for one of kSystemNamespaces or of the policy's.
+// True for one of kSystemNamespaces or of the policy's system namespaces.
 bool is_system_namespace(const Policy& policy, std::string_view ns);
 
 }  // namespace subak

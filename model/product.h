@@ -1,5 +1,5 @@
-// What a GPU product's name says: the card, whether NVLink joins its GPUs, and in which form the
-// node offers its GPUs. Names are those of NVIDIA's feature discovery (label
+// Reads from a GPU product's name the card, whether NVLink joins its GPUs, and the form in which
+// the node offers its GPUs. Names are those of NVIDIA's feature discovery (label
 // nvidia.com/gpu.product), such as "NVIDIA-H100-80GB-HBM3". The suffix "-MIG-1g.10gb" says that
 // every card is cut into slices of this profile (MIG strategy single). The suffix "-SHARED" says
 // that each GPU has several replicas.
@@ -16,20 +16,20 @@ namespace subak {
 // Returns the card alone: "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" -> "NVIDIA-H100-80GB-HBM3".
 // The result is a part of `product`.
 std::string_view base_product(std::string_view product);
-// Returns the profile of the slices, "1g.10gb" above; empty if the cards are not cut.
+// Returns the profile of the slices, such as "1g.10gb"; empty if the cards are not cut.
 std::string_view product_profile(std::string_view product);
 
 // True if NVLink can join GPUs of this product. False for cards without an NVLink connector. True
-// for all others, also unknown ones: for these the node's own domain size decides. A clique or a
-// domain size that is configured for a card without connector does not make a link.
+// for all other cards, also unknown ones. For these, NodeSpec::gpus_per_domain decides. A
+// configured clique or domain size cannot make a link for a card without a connector.
 // Source: NVIDIA's data sheets of A2, A10, A16, L2, L4, L20, L40, L40S, T4, P4, P40, M10, M60, of
 // the RTX Ada generation and of RTX PRO Blackwell.
 bool has_nvlink(std::string_view product);
 
 // True if NVLink can join GPUs of this product across nodes: the superchips (GH200, GB200, GB300,
 // ...) and unknown products. False for boards and cards whose NVLink ends inside the node: P100,
-// V100, and the SXM boards of A100, H100, H200, B200, B300 and their variants. False also for cards
-// that bridges join, and for cards without NVLink.
+// V100, and the SXM boards of A100, H100, H200, B200, B300 and their variants. It is also false for
+// cards that bridges join, and for cards without NVLink.
 // Source: NVIDIA's data sheets of HGX and DGX systems, GH200 NVL32, GB200 NVL72, GB300 NVL72.
 bool nvlink_joins_nodes(std::string_view product);
 
@@ -48,17 +48,17 @@ std::string_view gke_product(std::string_view accelerator);
 //   unknown products                                 0: the name says nothing else
 // Source: NVIDIA's data sheets and product briefs of A30, A40, A100 PCIe, H100 PCIe, H100 NVL, H200
 // NVL (bridges between two or four cards).
-// Source: those of RTX A6000, HGX A100, HGX H100, DGX B200, GB200 NVL72.
+// Source: the same documents of RTX A6000, HGX A100, HGX H100, DGX B200, GB200 NVL72.
 std::int64_t gpus_per_nvlink_domain(std::string_view product);
 
 // Returns the pod as the node's device plugin counts it. On products whose name ends in "-MIG-..."
-// or "-SHARED" the plain resource nvidia.com/gpu is a slice or a replica. So a pod of whole GPUs
+// or "-SHARED", one nvidia.com/gpu is a slice or a replica. So a pod that asks for nvidia.com/gpu
 // asks for slices or replicas in two cases:
 //   - it names only such products, by selector, required affinity or `products`
 //   - it names GKE's pools of slices (gke-gpu-partition-size) or of shared GPUs
 //     (gke-max-shared-clients-per-gpu, gke-gpu-sharing-strategy)
-// A pod that names them beside whole GPUs, or names none, asks for whole GPUs. Slices that are
-// shared again count as slices. All other pods are returned unchanged.
+// A pod asks for whole GPUs if it also names products or pools of whole GPUs, or if it names none.
+// Slices that are shared too count as slices. All other pods are returned unchanged.
 // Source: k8s-device-plugin, strategies of MIG and of time-slicing; GKE documentation, "Run
 // multi-instance GPUs" and "GPU time-sharing".
 PodShape as_offered(PodShape pod);

@@ -1,8 +1,8 @@
 // A job's request to the fleet: pods in rank order, each with its Kubernetes constraints, and how
 // close together their GPUs must be. Plain records: they travel in inputs and facts.
-// Values of enums are durable: append only. Bounds of every text, list and number are in
-// model/bounds.h. Meanings are Kubernetes' (k8s.io/api core/v1) where a record has the name of a
-// type there.
+// Values of enums are durable: append only. model/bounds.h has the bounds of every text, list and
+// number. A record with the name of a type of Kubernetes (k8s.io/api core/v1) has the meaning of
+// that type.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ enum class GpuKind : std::uint8_t {
   kShared,
   // MIG slices of one profile: nvidia.com/mig-<profile>.
   kMig,
-  // `milligpu` thousandths of one GPU. Only traces and API jobs ask for that.
+  // A fraction: `milligpu` thousandths of one GPU. Only traces and API jobs ask for that.
   kFraction,
 };
 template <>
@@ -36,7 +36,7 @@ struct EnumText<GpuKind> {
                                                          "fraction"};
 };
 
-// Of a node or a pod. Ordered by key, then value.
+// A label of a node or a pod. Labels are ordered by key, then value.
 struct Label {
   // A label key with its prefix, or "metadata.name".
   std::string key;
@@ -49,13 +49,13 @@ struct Label {
   friend auto operator<=>(const Label&, const Label&) = default;
 };
 
-// One matchExpression of a nodeSelectorTerm: In, NotIn, Exists, DoesNotExist, Gt, Lt. A key of
-// "metadata.name" (matchFields) tests the node's name.
+// One matchExpression of a nodeSelectorTerm: In, NotIn, Exists, DoesNotExist, Gt, Lt. The key
+// "metadata.name" (matchFields) means the node's name.
 struct Requirement {
   std::string key;
   // One of the operators above, spelled as Kubernetes spells it.
   std::string op;
-  // Empty for Exists and DoesNotExist. One integer for Gt and Lt.
+  // The values: empty for Exists and DoesNotExist, one integer for Gt and Lt.
   std::vector<std::string> values;
   template <class V>
   void fields(V& v) {
@@ -67,7 +67,7 @@ struct Requirement {
 };
 
 // requiredDuringScheduling node affinity: terms are ORed, the requirements of one term are ANDed. A
-// term without requirements matches nothing (as kube-scheduler has it).
+// term without requirements matches no node, as in kube-scheduler.
 struct AffinityTerm {
   std::vector<Requirement> requirements;
   template <class V>
@@ -79,13 +79,13 @@ struct AffinityTerm {
 
 // Matches a taint if effect and key match and, for Equal, the value too.
 struct Toleration {
-  // Empty beside Exists: it matches every taint.
+  // The taint's key. Empty with Exists: the toleration matches every taint.
   std::string key;
   // "Equal" or "Exists". Empty: Equal.
   std::string op;
-  // Compared only for Equal.
+  // The taint's value, which is compared only for Equal.
   std::string value;
-  // Empty: it matches every effect.
+  // The taint's effect. Empty: the toleration matches every effect.
   std::string effect;
   template <class V>
   void fields(V& v) {
@@ -101,7 +101,7 @@ struct Toleration {
 struct Taint {
   std::string key;
   std::string value;
-  // NoSchedule, NoExecute or PreferNoSchedule. The last never blocks.
+  // NoSchedule, NoExecute or PreferNoSchedule. PreferNoSchedule never blocks.
   std::string effect;
   template <class V>
   void fields(V& v) {
@@ -117,7 +117,7 @@ struct HostPort {
   std::int32_t port = 0;
   // "TCP", "UDP" or "SCTP". Empty: TCP.
   std::string protocol;
-  // Empty: 0.0.0.0, which clashes with every address.
+  // The address. Empty: 0.0.0.0, which conflicts with every address.
   std::string host_ip;
   template <class V>
   void fields(V& v) {
@@ -186,9 +186,9 @@ struct PodShape {
   friend bool operator==(const PodShape&, const PodShape&) = default;
 };
 
-// `count` consecutive ranks with the same shape.
+// A group of `count` consecutive ranks with the same shape.
 struct PodGroup {
-  // From 1.
+  // The number of pods, from 1.
   std::uint32_t count = 1;
   PodShape shape;
   template <class V>
@@ -199,11 +199,12 @@ struct PodGroup {
   friend bool operator==(const PodGroup&, const PodGroup&) = default;
 };
 
-// The complete gang, ranks 0..N-1 in the order of its groups. All pods start or none.
+// The complete gang, ranks 0..N-1 in the order of its groups. All of its pods start, or none.
 struct GangRequest {
-  // Empty for a job of pods, whose shapes come with the pods (fact::JobCreated).
+  // The groups of pods. Empty for a job of pods, whose shapes come with the pods
+  // (fact::JobCreated).
   std::vector<PodGroup> groups;
-  // The wishes of the gang. At its default the gang has none.
+  // The wishes of the gang. The default means no wishes.
   GangTerms terms = {};
 
   template <class V>
@@ -220,8 +221,8 @@ struct GangRequest {
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 
-// True if the request's pods should be joined by NVLink, possibly as a wish: its topology says so,
-// or it has segments and no topology.
+// True if NVLink should join the GPUs of the request's pods, perhaps only as a wish. This is so if
+// its topology asks for it, or if it has segments and no topology.
 inline bool wants_nvlink(const GangRequest& r) {
   const GangTerms& t = r.terms;
   return t.topology == Topology::kNvlink || t.topology == Topology::kNvlinkExclusive ||

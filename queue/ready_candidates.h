@@ -80,8 +80,8 @@ class Contenders {
   bool fresh_ = false;
 };
 
-// All visited nodes. After refresh() a node has exactly the children with a job that no block
-// stops and no hold of an account.
+// All visited nodes. After refresh() a node has exactly the children with a job that no block and
+// no hold of an account stops.
 class Candidates {
  public:
   // Begins a pass, which has visited no node yet. All objects are borrowed. `accounts` is above
