@@ -1,5 +1,5 @@
-// Collects every reason why a gang has no placement, as data. It walks the nodes several times, so
-// it is slow beside a search. Callers use it once for a shape, not for each job. Private to
+// Collects every reason why a gang has no placement, as data. It reads all nodes several times, so
+// it is slower than a search. Callers use it once for a shape, not for each job. Private to
 // placement.
 #pragma once
 
@@ -19,9 +19,9 @@ namespace subak {
 
 class Explainer {
  public:
-  // Requires that filters of the shape are up to date and that find() has just failed. `drain`: the
-  // nodes where the gang would have the least to wait for. Jobs that hold GPUs there are in the
-  // way.
+  // Requires that the filters of the shape are up to date and that find() has just failed. `drain`
+  // has the nodes for which the gang would wait (Search::drain_set()). Jobs that hold GPUs there
+  // are in the way.
   Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
             JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
   // Returns every reason, in the order of kReasonOrder. Call it once per Explainer.
@@ -32,26 +32,28 @@ class Explainer {
     // The group of pods, and the filter of the nodes for them.
     const Pods* pods = nullptr;
     const Filter* filter = nullptr;
-    // The least cost of one pod on the matching nodes. None: no node matches.
+    // The least cost of one pod on the matching nodes. nullopt: no node matches.
     std::optional<MilliGpu> least_per_pod;
-    // What all these pods need, at the cheapest matching node.
+    // The milli-GPU that all these pods need, at the cost of the cheapest matching node.
     MilliGpu need = 0;
-    // What is free for this job. If one product must do: of the product with most.
+    // The milli-GPU that are free for this job. If all must be of one product: of the product with
+    // most.
     MilliGpu free = 0;
-    // The same for slices, as a count.
+    // The number of slices that are free for this job.
     std::int64_t slices_free = 0;
-    // Free, but not for this job: taints it does not tolerate; not ready, cordoned or drained;
-    // reserved for other jobs.
+    // Free milli-GPU that this job cannot use. `tainted`: it does not tolerate the taints.
+    // `closed`: the nodes are not ready, cordoned or drained. `kept`: they are reserved for other
+    // jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
-    // Free on nodes that a gang reserves for its replacements.
+    // Free milli-GPU on nodes that a gang reserves for its replacements.
     MilliGpu spare = 0;
-    // Free on NVLink domains that are left to gangs.
+    // Free milli-GPU in NVLink domains that are left to gangs.
     MilliGpu left = 0;
-    // Those domains.
+    // The domains of `left`.
     std::set<DomainIndex> left_on;
-    // Free in domains with a ComputeDomain of others, if the gang uses one.
+    // If the gang uses a ComputeDomain: free milli-GPU in domains where other gangs use one.
     MilliGpu computed = 0;
-    // The first node of these.
+    // The first node in such a domain.
     std::optional<NodeIndex> computed_on;
     // The nodes that rejected these pods, ascending. nullptr: none.
     const std::vector<NodeIndex>* backed_off = nullptr;
@@ -61,8 +63,8 @@ class Explainer {
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
-  // Resources other than GPUs that the pod asks for and that no matching node has even when empty.
-  // Returns false if there are none.
+  // Reports the resources other than GPUs that the pod asks for and that no matching node has even
+  // when empty. Returns false if there are none.
   bool too_large(const Demand& d);
   void conditions(const Demand& d);
   void reserved();
@@ -71,19 +73,19 @@ class Explainer {
   Reason& add(ReasonToken token, std::string subject, std::int64_t need, std::int64_t have,
               std::string detail);
 
-  // explain_capacity.cc: what is free, and what is in the way.
+  // explain_capacity.cc: reasons about free GPUs, and the jobs and nodes in the way.
   void measure(Demand& d) const;
   void wrong_slices(const Demand& d);
   std::int64_t free_slices(const PodShape& pod, NodeIndex i) const;
   std::string not_for_it(const Demand& d) const;
-  // Names the places where it is free and left to gangs.
+  // Names the domains of `left` in a text.
   static std::string left_text(const Demand& d);
   void capacity(const Demand& d);
   bool enough_gpus() const;
   void together();
   void node_resources();
   void lacking(const std::string& resource);
-  // The same for an extended resource of some pod that nodes with free GPUs lack.
+  // Reports the extended resources of some pod that nodes with free GPUs lack.
   void lacking_extended();
   bool works(Ignore ignore) const;
   bool works_in(const Scene& scene, Ignore ignore) const;
@@ -107,7 +109,7 @@ class Explainer {
   }
   std::uint32_t place_of(NodeIndex i, const NodeState& n) const;
 
-  // Calls fn(node, state) over the nodes of the gang's cluster.
+  // Calls fn(node, state) for the nodes of the gang's cluster.
   template <class F>
   void each(F&& fn) const {
     for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
@@ -115,15 +117,16 @@ class Explainer {
       if (n && n->present && n->cluster == shape_.cluster) fn(i, *n);
     }
   }
-  // Calls fn(node) over the nodes that match. A fleet has many nodes and a node record is large, so
-  // check the filter's arrays first.
+  // Calls fn(node) for the nodes that match. A node record is large, so check the filter's arrays
+  // before you read one.
   template <class F>
   void each_matching(const Demand& d, F&& fn) const {
     for (NodeIndex i = 0; i < d.filter->matches.size(); ++i) {
       if (matches(d, i)) fn(i);
     }
   }
-  // Neither depends on holds, so the filter's answer is valid in every snapshot.
+  // Whether a node matches does not depend on holds. So the filter's answer is valid in every
+  // snapshot.
   bool matches(const Demand& d, NodeIndex i) const {
     return d.filter->matches[i] && linked_enough(d, i);
   }
@@ -133,7 +136,7 @@ class Explainer {
   bool open(const Demand& d, NodeIndex i) const {
     return d.filter->free[i] >= 0 && !is_backed_off(d, i);
   }
-  // True if the filter knows that an open node has nothing free that these pods request.
+  // True if the filter knows that an open node has no free GPUs or slices for these pods.
   bool nothing_free(const Demand& d, NodeIndex i) const {
     return d.filter->counts && scene_.overlay == nullptr && d.filter->free[i] == 0;
   }
@@ -145,18 +148,19 @@ class Explainer {
     const JobId keeper = scene_.owner_of(i);
     return keeper && keeper != owner_;
   }
-  // By the rule cliqueGangs.
+  // True if the rule cliqueGangs forbids the node, because others use a ComputeDomain there.
   bool computed_by_others(NodeIndex i) const {
     return shape_.request().terms.compute_domain && is_computed(scene_, i, owner_);
   }
-  // By the rule keepWhole.
+  // True if the rule keepWhole leaves the node's domain to other gangs.
   bool left_to_others(NodeIndex i) const {
     return scene_.in_reserved_domain(i) && !scene_.owner_of(i) &&
            !needs_several(shape_, scene_.node(i));
   }
-  // Returns what is free on the node for these pods, whatever else the node lacks.
+  // Returns the free milli-GPU on the node for these pods, whatever else the node lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
-  // The same in one domain inside the node, if the topology needs one.
+  // Returns free_for(). If the topology needs one NVLink domain inside the node, it returns that of
+  // the best one.
   MilliGpu free_together(const PodShape& pod, NodeIndex i) const;
 
   Search::Impl& memory_;
@@ -165,19 +169,19 @@ class Explainer {
   const Scene& scene_;
   JobId owner_;
   bool fits_empty_;
-  // Jobs for which nodes are reserved.
+  // The jobs for which nodes are reserved.
   std::vector<std::string> keepers_;
-  // Jobs that are in the way, those with most GPUs first.
+  // The jobs in the way, those with most GPUs first.
   std::vector<std::string> holders_;
-  // One for each group of pods, by rank.
+  // One demand for each group of pods, by rank.
   std::vector<Demand> demands_;
   // The reasons found so far.
   std::vector<Reason> reasons_;
 };
 
-// Milli-GPU as text for people: "2", "0.125".
+// Formats milli-GPU as GPUs: "2", "0.125".
 std::string gpus_text(MilliGpu milli);
-// Kubernetes' names of the resources.
+// The names that Kubernetes gives these resources.
 inline constexpr const char* kCpuResource = "cpu";
 inline constexpr const char* kMemoryResource = "memory";
 // Formats thousandths of a CPU, bytes, or a count: "1.5 CPUs", "64 GiB of memory", "1 rdma/ib0".

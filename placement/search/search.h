@@ -1,11 +1,11 @@
 // Finds a placement for a gang in a snapshot of the fleet, or every reason why there is none.
 //
-// A Search caches what makes queries cheap:
+// A Search has these caches, which make queries cheap:
 //   - the nodes that each kind of pod may use, in best-fit order
-//   - which searches failed, and at which position of the change log
-//   - rooms to fill on trial
+//   - the searches that failed, with their positions in the change log
+//   - memory for the rooms of a trial
 // Each query first catches up with the fleet's change log. The caller owns the Search, which only
-// reads the fleet. Several searches may use one fleet. All give the same answers, as no answer
+// reads the fleet. Several searches may use one fleet. All give the same answers, since no answer
 // depends on earlier queries.
 //
 // Lifetime: the fleet must outlive it.
@@ -15,17 +15,17 @@
 // Order: if two placements are equally good, the lower NodeId wins, so decisions are reproducible.
 //
 // Rules for the nodes of one gang (docs/design/0027), in every snapshot:
-//   NVLink     hard kNvlink and kNvlinkExclusive, and segments of kAny: inside one half of a split
-//              node, one node, or one clique, and only on products that have NVLink
+//   NVLink     kNvlink and kNvlinkExclusive (not as a wish), and segments of kAny: inside one half
+//              of a split node, one node, or one clique; only on products with NVLink
 //   fragments  a gang of several pods goes to nodes with holds if all of it fits there; else it
 //              uses as few other nodes as possible, and fills those
-//   products   one product for all GPUs of the gang, unless its pods name ones that exclude each
-//              other; a gang that may have several gets one if one is enough
-//   balanced   in even parts, each in an NVLink domain of its own, and as few parts as possible;
+//   products   one product for all GPUs of the gang, unless its pods name products that exclude
+//              each other; gangs that may mix them get one if one is enough
+//   balanced   in even parts, each in its own NVLink domain, and as few parts as possible;
 //              the larger parts have the lower ranks
-//   spare      leaves as many whole nodes of its clique as it asks for; no other job gets them
+//   spare      leaves as many whole nodes of its clique free as it asks for; no other job gets them
 //              while the gang is there
-//   bars       node back-off: never a node that rejected this kind of pod (Fleet::bar)
+//   back-off   never a node that rejected this kind of pod (Fleet::back_off)
 #pragma once
 
 #include <memory>
@@ -43,39 +43,39 @@ namespace subak {
 
 // A placement of a complete gang, one slot per rank.
 struct Placement {
-  // By rank.
+  // The slots, by rank.
   std::vector<PodSlot> slots;
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 // How a search judges nodes that are alike: once for all of them, or each by itself. The answers
-// are the same. The second is slow; tests compare the first with it.
+// are the same. kJudgedEach is slow; tests compare kJudgedOnce with it.
 enum class AlikeNodes { kJudgedOnce, kJudgedEach };
 
 class Search {
  public:
-  // Caches nothing yet. O(1).
+  // The new search has empty caches. O(1).
   explicit Search(const Fleet& fleet, AlikeNodes alike = AlikeNodes::kJudgedOnce);
   ~Search();
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  // Snapshots are of this search's fleet and current; both are asserted.
+  // All functions assert that the snapshot is of this search's fleet and up to date.
 
   // Returns the best placement for the complete gang, in rank order, each pod on exactly one node.
   // nullopt if none was found.
-  //   - best fit keeps domains whole: first the clique (or lone node) with the least free that
+  //   - best fit keeps domains whole: first the clique (or lone node) with the least free GPUs that
   //     still fits, then its node with the least free, then the lowest id
   //   - pods that use part of a GPU go to the tightest GPU
-  //   - pods without GPU go to nodes without GPUs, then to the fullest
+  //   - pods without GPUs go to nodes without GPUs, then to the fullest nodes
   // It honours selectors, affinity, taints, host ports, CPU, memory, pod slots, extended resources,
   // topology and segments. Topology is about GPUs: except for kNode, pods without GPU may be
   // anywhere. It skips nodes that the snapshot reserves for a job other than `owner`.
   //
   // The search is exact for one pod and for gangs of one shape: nullopt means that there is no
-  // placement. Gangs of several shapes are placed shape by shape, and if that fails pod by pod,
-  // within limits::kPlaceTries: exact for small gangs. Pods of several replicas of shared GPUs take
-  // them one after the other, which may miss a placement.
+  // placement. It places gangs of several shapes shape by shape. If that fails, it places them pod
+  // by pod, within limits::kPlaceTries, which is exact for small gangs. If a pod needs several
+  // replicas of shared GPUs, the search picks them one after the other, and may miss a placement.
   //
   // A failing call on the live fleet is cheap: it reads summaries first, and after a failure it
   // looks only at nodes that changed since.
@@ -92,23 +92,23 @@ class Search {
   // True if the fleet could hold the gang without any holds and with every node open and healthy.
   // Ignores nodes that rejected its pods. Cached until a node's description changes.
   bool fits_empty_fleet(ShapeId shape);
-  // Returns the GPUs of the largest node of all clusters. Cached likewise.
+  // Returns the GPUs of the largest node of all clusters. The result is cached in the same way.
   std::int64_t largest_node_gpus();
-  // Returns the nodes, ascending, on which the gang would sit after the release of all holds, with
-  // the least to wait for: a placement in drained() of the snapshot. It uses only nodes that could
-  // serve the gang now: open, with working GPUs, and none that rejected its pods. It skips reserved
-  // nodes. The result includes the nodes that the gang must leave to spare (GangRequest::spare).
-  // Empty if there is no placement.
+  // Returns the nodes, ascending, of the placement that the gang would get after the release of all
+  // holds (FleetView::drained()). It prefers nodes with the least held GPUs. It uses only nodes
+  // that could serve the gang now: open nodes with working GPUs that did not reject its pods. It
+  // skips reserved nodes. The result includes the nodes that the gang must leave to spare
+  // (GangRequest::spare). Empty if there is no placement.
   std::vector<NodeId> drain_set(const FleetView& fleet_view, ShapeId shape);
 
-  // Returns FGD's fragmentation of a cluster's free GPUs, over the given shapes (all of that
-  // cluster) and their popularity: sum over nodes of F_n / sum of free. It reads the live fleet. 0
-  // when nothing is free.
+  // Returns the fragmentation of a cluster's free GPUs, as FGD defines it: sum over nodes of F_n /
+  // sum of free. `mix` has shapes of that cluster and their popularity. It reads the live fleet.
+  // Returns 0 if no GPU is free.
   // Source: Weng et al., ATC'23.
   double fragmentation(std::span<const std::pair<ShapeId, double>> mix);
 
-  // Returns for how many kinds of pods nodes are cached: those of shapes that were queried and are
-  // still in use.
+  // Returns for how many kinds of pods nodes are cached. These are the pods of shapes that were
+  // queried and are still in use.
   std::size_t filters();
 
   // Asserts that the caches agree with the fleet; for tests and simulation.

@@ -1,6 +1,6 @@
-// What changed in the fleet, for searches that store results: the nodes that changed, in order, and
-// versions that tell whether a failed search may succeed now. A search catches up from the last
-// position that it has read. Private to placement.
+// What changed in the fleet, for searches that store results. It has the nodes that changed, in
+// order, and versions that tell whether a failed search may succeed now. A search catches up from
+// the last position that it has read. Private to placement.
 // Threads: as the fleet.
 #pragma once
 
@@ -16,11 +16,11 @@
 
 namespace subak {
 
-// The changed nodes, oldest first. Positions only rise, and the log keeps at least the last
-// max(2048, number of nodes) of them.
+// The changed nodes, oldest first. Positions only rise. The log has at least the last max(2048,
+// number of nodes) entries.
 class ChangeLog {
  public:
-  // Appends the node. `nodes`: how many nodes the fleet has. O(1), amortised.
+  // Appends the node. `nodes` is the number of nodes of the fleet. O(1), amortised.
   void add(NodeIndex node, std::size_t nodes) {
     log_.push_back(node);
     const std::size_t keep = std::max<std::size_t>(2048, nodes);
@@ -38,8 +38,8 @@ class ChangeLog {
     return position;
   }
 
-  // The positions that the log still has are begin() to end() - 1. A reader whose position is
-  // before begin() must look at every node.
+  // The log still has the positions begin() to end() - 1. A reader whose position is before begin()
+  // must look at every node.
   std::uint64_t begin() const { return first_; }
   std::uint64_t end() const { return first_ + log_.size(); }
   NodeIndex operator[](std::uint64_t position) const { return log_[position - first_]; }
@@ -60,13 +60,15 @@ class ChangeLog {
   std::uint64_t descriptions_ = 1;
 };
 
-// Counts what may let a request fit that did not fit before.
+// Counts the changes after which a request may fit that did not fit before.
 class FreedVersion {
  public:
   void add() { ++all_; }
-  // Room for non-GPU pods alone, as GPUs were taken with less than was reserved for them.
+  // Counts a change that only gives non-GPU pods more room: a hold took GPUs with less CPU or
+  // memory than was reserved beside them.
   void add_for_non_gpu() { ++non_gpu_; }
-  // `non_gpu`: also counts room for non-GPU pods alone. Never falls.
+  // Returns the count, which never falls. With `non_gpu` it includes the changes that only give
+  // non-GPU pods more room.
   std::uint64_t get(bool non_gpu) const { return all_ + (non_gpu ? non_gpu_ : 0); }
 
  private:

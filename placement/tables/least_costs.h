@@ -1,6 +1,6 @@
-// The least that a request can cost, before it is known where its pods will run. This is the only
-// formula of it: order, limits and the webhook all call it.
-// Units: milli-GPU. Threads: as the owner.
+// Computes the least cost of a request before it is known where its pods will run. Order, limits
+// and the webhook all call this code.
+// Units: milli-GPU. Threads: those of the owner.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,33 @@
 
 namespace subak {
 
-// Stores what the cost of slices and replicas depends on. For slices, that is the cheapest one of
-// each MIG profile over all products that were added. For replicas, it is how many ways the nodes
-// of each product share their GPUs.
+// Stores the figures on which the cost of slices and replicas depends. For slices it has the
+// cheapest cost of each MIG profile over all products that were added. For replicas it has the
+// numbers of replicas by which the nodes of each product share their GPUs.
 class LeastCosts {
  public:
-  // Adds the MIG profiles of the product. May be repeated. O(its profiles).
+  // Adds the MIG profiles of the product. The call may be repeated. O(its profiles).
   void add_product(std::string_view product);
-  // One node more (or less) of the product shares each GPU among `ways` replicas (at least 2). A
-  // node that is removed must have been added.
+  // Adds or removes one node of the product that shares each GPU among `ways` replicas (at least
+  // 2). A node that is removed must have been added.
   void add_shared_node(ClusterId cluster, std::string_view product, std::int64_t ways);
   void remove_shared_node(ClusterId cluster, std::string_view product, std::int64_t ways);
 
   // Returns the least cost of one pod over the products that it allows, or over all products that
-  // were added if it names none. Exact for whole GPUs and fractions. `nodes`: the cluster whose
-  // nodes share GPUs; none: the caller does not know the nodes. Returns none if the pod asks for no
-  // GPU, for a profile that no product has, or for a replica and the nodes are unknown.
+  // were added if it names none. Exact for whole GPUs and fractions. `nodes` is the cluster whose
+  // nodes share GPUs; nullopt if the caller does not know it. Returns nullopt if the pod asks for
+  // no GPU, for a profile that no product has, or for a replica without known nodes.
   std::optional<MilliGpu> of_pod(const PodShape& pod, std::optional<ClusterId> nodes) const;
   // Returns the least cost of a gang in its cluster, 0 for pods of unknown cost. O(its groups).
   MilliGpu of_gang(const Shape& shape) const;
-  // The same for a request that no job uses as a shape. O(size of the request).
+  // Returns of_gang() for a request that no job uses as a shape. O(size of the request).
   MilliGpu of_request(ClusterId cluster, const GangRequest& request) const;
 
   // Two are equal if the same products and shared nodes were added.
   friend bool operator==(const LeastCosts&, const LeastCosts&) = default;
 
  private:
-  // Numbers of replicas, and how many nodes share their GPUs so.
+  // For each number of replicas, how many nodes share their GPUs by it.
   using Ways = std::map<std::int64_t, std::int64_t>;
 
   std::optional<MilliGpu> least_slice(const PodShape& pod) const;
@@ -52,7 +52,7 @@ class LeastCosts {
 
   // By cluster and base product. No entry is empty.
   std::map<std::pair<ClusterId, std::string>, Ways> shared_;
-  // By profile; above 0.
+  // The cheapest cost of each profile, above 0.
   std::map<std::string, MilliGpu, std::less<>> slices_;
 };
 

@@ -7,20 +7,20 @@
 
 namespace subak {
 
-// Without it, a const method of the fleet could change what its unique_ptr members point to.
+// With a plain unique_ptr, a const method of the fleet could change the object behind the pointer.
 template <class T>
 class Owned {
  public:
   Owned() = default;
   Owned(std::unique_ptr<T> value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
 
-  // False: it owns nothing, and must not be dereferenced.
+  // False: it owns no object, and must not be dereferenced.
   explicit operator bool() const { return value_ != nullptr; }
   T& operator*() { return *value_; }
   const T& operator*() const { return *value_; }
   T* operator->() { return value_.get(); }
   const T* operator->() const { return value_.get(); }
-  // Still owned by this.
+  // Returns the object, which this still owns.
   T* get() { return value_.get(); }
   const T* get() const { return value_.get(); }
 

@@ -1,5 +1,6 @@
-// GPU products by number. Callers key by the number, which is smaller than the name. Id 0 is
-// kAnyProduct. Numbers are given in the order of first use and are never taken back.
+// GPU products by number. Callers use the number as a key, since it is smaller than the name. Id 0
+// is kAnyProduct. Products get numbers in the order of first use, and a number always means the
+// same product.
 // Threads: as the fleet.
 #pragma once
 
@@ -16,12 +17,14 @@
 
 namespace subak {
 
-// At most 65,535 products (ProductId's width); one more aborts. Callers bound them before.
+// A ProductId has room for 65,535 products, and one more aborts the process. Callers limit the
+// number before.
 class Products {
  public:
   Products() : names_{std::string(kAnyProduct)}, by_name_{{std::string(kAnyProduct), {}}} {}
 
-  // Returns the number of the product, a new one if it has none. An empty name is kAnyProduct.
+  // Returns the number of the product, and gives it a new one if it has none. An empty name is
+  // kAnyProduct.
   ProductId intern(std::string_view product) {
     if (product.empty()) return ProductId();
     if (const auto it = by_name_.find(product); it != by_name_.end()) return it->second;
@@ -41,10 +44,10 @@ class Products {
     const auto it = by_name_.find(product);
     return it == by_name_.end() ? ProductId() : it->second;
   }
-  // How many were interned; their numbers are 1 to this.
+  // How many products have a number. The numbers are from 1 to the result.
   std::size_t size() const { return names_.size() - 1; }
 
-  // Aborts unless names and numbers are the same pairs.
+  // Aborts unless names and numbers refer to each other.
   void check() const {
     must(names_.size() == by_name_.size(), "each product has one number");
     for (const auto& [name, id] : by_name_) must(names_[id.value] == name, "a number has one name");

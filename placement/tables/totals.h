@@ -15,10 +15,10 @@
 
 namespace subak {
 
-// The use of one node now, or of many. At any instant
+// The use of one node now, or the sum of several nodes. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; see NodeBooks)
 struct NodeLevels {
-  // All in milli-GPU. NodeBooks (placement/fleet/fleet.h) explains each.
+  // All levels are in milli-GPU. NodeBooks (placement/fleet/fleet.h) explains each.
   MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0, overcommitted = 0;
   friend bool operator==(const NodeLevels&, const NodeLevels&) = default;
 
@@ -37,20 +37,21 @@ struct NodeLevels {
 
 // Totals of one product in one cluster.
 struct ProductTotals {
-  // With `product` the key of the row.
+  // Together, `cluster` and `product` are the key of the row.
   ClusterId cluster;
   std::string product;
-  // Present nodes that have this product.
+  // How many present nodes have this product.
   std::int64_t nodes = 0;
-  // The sum of their levels, in milli-GPU.
+  // The sum of the levels of these nodes, in milli-GPU.
   NodeLevels milligpu;
 };
 
 // The totals of all products: each row is the sum of the nodes that joined it. A node that is gone
-// and still holds something stays in its row, without being counted as a node.
+// and still has holds stays in its row, but `nodes` does not count it.
 class Totals {
  public:
-  // Returns the number of the row, and makes the row if there is none. Valid forever; never 0.
+  // Returns the number of the row, and makes the row if there is none. The number never changes and
+  // is never 0.
   std::uint32_t row_of(ClusterId cluster, const std::string& product) {
     std::uint32_t& row = by_key_[{cluster, product}];
     if (row == 0) {
@@ -60,12 +61,13 @@ class Totals {
     must(row > 0 && row < rows_.size(), "a product's row has a number of its own");
     return row;
   }
-  // Counts `nodes` more (or less, if negative) in the row. Row 0 is of nodes that are in no row.
+  // Counts `nodes` more in the row, or fewer if it is negative. Row 0 stands for nodes that are in
+  // no row.
   void count(std::uint32_t row, std::int64_t nodes) {
     rows_[row].nodes += nodes;
     must(rows_[row].nodes >= 0, "a product has no fewer than 0 nodes");
   }
-  // A node of the row has the levels `now` and no longer `was`.
+  // Replaces the levels `was` of one node in the row by `now`.
   // Aborts if the sum would break the identity of NodeLevels.
   void replace(std::uint32_t row, const NodeLevels& was, const NodeLevels& now) {
     NodeLevels& sum = rows_[row].milligpu;
@@ -118,7 +120,7 @@ class Totals {
   std::size_t size() const { return rows_.size(); }
 
  private:
-  // By row number; row 0 is of nodes in no row.
+  // The rows by number. Row 0 stands for nodes in no row.
   std::vector<ProductTotals> rows_{1};
   std::map<std::pair<ClusterId, std::string>, std::uint32_t> by_key_;
   std::uint64_t version_ = 1;
