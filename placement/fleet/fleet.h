@@ -38,8 +38,8 @@ namespace subak {
 // overcommitted: holds beyond the capacity of the node. The node shrank or is gone, or pods
 // overcommit it. This time is charged, but no capacity backs it. Idle and unusable are 0 then.
 //
-// No figure is below zero, with one exception: books stored before overcommitted was a figure of
-// its own have the excess in unusable, negative.
+// No figure is below zero, with one exception: in books stored before `overcommitted` existed,
+// `unusable` is negative by that excess.
 struct NodeBooks {
   // Exact integrals; the list above explains them.
   GpuTime installed, allocated, idle, stranded, unusable, overcommitted;
@@ -48,9 +48,9 @@ struct NodeBooks {
 
 // An operator's rules for NVLink domains of several nodes (docs/design/0063, 0066).
 struct DomainRules {
-  // The number of empty domains of each cluster and product that are left to gangs which need
-  // several nodes of one. The choice depends only on the nodes and their holds: the domains with
-  // the most working GPUs, then those whose first node has the highest id. 0: none.
+  // The number of empty domains of each cluster and product that only gangs which need several
+  // nodes of one domain may use. The choice depends only on the nodes and their holds: the domains
+  // with the most working GPUs, then those whose first node has the highest id. 0: none.
   std::uint32_t keep_whole = 0;
   // The most gangs with GangRequest::compute_domain that have placements in one domain; 0: any
   // number.
@@ -99,7 +99,7 @@ class Fleet {
   const ShapeTable& shapes() const;
   // Returns the shape's request. The shape must be in use; the reference is valid while it is.
   const GangRequest& request(ShapeId shape) const;
-  // The same, for callers that keep it beyond the shape's life.
+  // The same, for callers that need the request after the shape is gone.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   // Returns the cluster of the shape's request.
   ClusterId cluster_of(ShapeId shape) const;
@@ -110,9 +110,9 @@ class Fleet {
   MilliGpu least_milligpu(ShapeId shape) const;
 
   // --- hold and release --------------------------------------------------------------------------
-  // Holds or releases exactly what slot `rank` of `shape` occupies. A slot whose mask names fewer
-  // GPUs than it costs withholds as many of the node's free ones. Foreign pods are taken the same
-  // way and may overcommit. Reasons name `owner` as a blocker.
+  // Holds or releases exactly what slot `rank` of `shape` occupies. If a slot's mask has fewer GPUs
+  // than its cost, it also holds as many of the node's free GPUs as are missing. Foreign pods are
+  // held the same way and may overcommit. Reasons name `owner` as a blocker.
   //
   // Late reports: take() and give() accept a time before the node's last change, but not before it
   // was first set. The node's books are then corrected as if the report had been on time.
@@ -146,9 +146,9 @@ class Fleet {
   void back_off(NodeId id, const PodShape& pod);
   void end_backoff(NodeId id, const PodShape& pod);
   bool is_backed_off(NodeId id, const PodShape& pod) const;
-  // Increases after every release or node change that may let some shape fit which did not fit
-  // before. With a shape: while the version of the shape is unchanged, a failed search for it would
-  // fail again.
+  // Increases after every release or node change after which a shape may fit that did not fit
+  // before. With a shape: while this version is unchanged, a failed search for the shape would fail
+  // again.
   std::uint64_t freed_version() const;
   std::uint64_t freed_version(ShapeId shape) const;
 

@@ -29,10 +29,10 @@ struct NodeClaims {
   DomainIndex domain = kNoArea;
 };
 
-// All that the fleet stores of one node, gone ones included. Only the methods of Fleet::Impl write
-// it.
+// All that the fleet stores of one node, also of a node that is gone. Only the methods of
+// Fleet::Impl write it.
 struct NodeState {
-  // False: the node was removed. What it holds must still be released.
+  // False: the node was removed. Holds on it must still be released.
   bool present = false;
   // Subak's own cordon.
   bool drained = false;
@@ -45,7 +45,7 @@ struct NodeState {
   DomainIndex domain = kNoArea;
   // The clique whose label the node has lost. kNoArea: none.
   DomainIndex former = kNoArea;
-  // For the time when the node is in no clique. kNoArea: not made yet.
+  // The node's own domain, for the time when it is in no clique. kNoArea: not made yet.
   DomainIndex own_domain = kNoArea;
   // The groups that the node stands in, for each level of the fleet, nearest first. `own_groups`
   // are its own groups, for levels where it names none.
@@ -53,18 +53,18 @@ struct NodeState {
   // Its row in Fleet::Impl::totals; 0: none.
   std::uint32_t totals = 0;
 
-  // What it holds.
+  // The holds on the node.
   Load load;
   // What is claimed there for queued jobs.
   NodeClaims claims;
-  // What its configuration strands, in milli-GPU (NodeBooks).
+  // The stranded amount of its configuration, in milli-GPU (NodeBooks).
   MilliGpu stranded = 0;
 
-  // What is left now.
+  // The room that is free now.
   Room room;
-  // What would be left if nothing were held: the room that works now.
+  // The room without holds: all that works now.
   Room works;
-  // The same if everything were healthy too.
+  // The room without holds if all GPUs were healthy too.
   Room empty;
   // The state of its GPUs now. 0 while it is not present.
   StateIndex state = 0;
@@ -74,19 +74,19 @@ struct NodeState {
   TimeMs as_of = 0;
   // as_of is set.
   bool dated = false;
-  // Where in the change log its description changed last.
+  // The position in the change log of the last change of its description.
   std::uint64_t static_position = 0;
 
-  // NVLink may join its GPUs to others.
+  // True: NVLink may join its GPUs to others.
   bool linked = true;
-  // It is reserved for the replacements of a gang in its clique.
+  // True: it is reserved for the replacements of a gang in its clique.
   bool spare = false;
-  // It has several domains inside, and no clique joins them.
+  // True: it has several domains inside, and no clique joins them.
   bool split = false;
 
   // The domain that its NVLink wires join, whatever its label says now.
   DomainIndex home() const { return former == kNoArea ? domain : former; }
-  // True if it takes pods that tolerate nothing.
+  // True if it takes pods without tolerations.
   bool open() const { return open_for(false); }
   // Cordoned nodes take pods that tolerate the cordon.
   bool open_for(bool tolerates_cordon) const {
@@ -108,8 +108,8 @@ inline bool needs_several(const Shape& shape, const NodeState& node) {
   return shape.together > node.spec.gpus * kMilliPerGpu;
 }
 
-// Changes go through the methods below, which keep the tables in step: each table keeps its own
-// invariant and has a check() for it. Searches and explanations read the members.
+// Changes go through the methods below, which update all tables together. Each table has an
+// invariant of its own and a check() for it. Searches and explanations read the members.
 struct Fleet::Impl {
   // By NodeId::value. Null: the id is of no node that was seen.
   std::vector<Owned<NodeState>> nodes;
@@ -118,17 +118,17 @@ struct Fleet::Impl {
   TopologyLevels topology;
   // The choice of domains left to gangs, and the rules for it.
   WholeDomains whole;
-  // Of present nodes.
+  // The GPU states of present nodes.
   GpuStates states;
   Products products;
   Totals totals;
-  // Of the products and nodes that were seen.
+  // The least costs over the products and nodes that were seen.
   LeastCosts costs;
   ShapeTable shapes;
   Backoffs backoffs;
   ChangeLog changes;
   FreedVersion freed;
-  // Reserved from non-GPU pods, for each free GPU.
+  // The CPU and memory reserved from non-GPU pods for each free GPU.
   GpuHeadroom headroom;
 
   // nodes.cc
@@ -143,7 +143,7 @@ struct Fleet::Impl {
   void accrue(NodeState& node, TimeMs now);
   // Recomputes what is left on the node after any change of it, and writes it to the log.
   void refresh(NodeId id);
-  // Writes the node to the log of changes; wired_changed() those wired to the domain.
+  // Writes the node to the change log. wired_changed() writes all nodes wired to the domain.
   void changed(NodeIndex node);
   void wired_changed(DomainIndex domain);
   // nodes.cc: after a change of a node that is or was wired to the domain, updates all that depends
@@ -161,7 +161,8 @@ struct Fleet::Impl {
   void survey(DomainIndex domain);
   void note_held(const NodeState& node, MilliGpu change);
   void leave_to_gangs(WholeDomains::Kind kind);
-  // compute_domains.cc: after a change of the holds of gangs with a ComputeDomain on the node.
+  // compute_domains.cc: call it after a change of the holds of gangs with a ComputeDomain on the
+  // node.
   void note_computing(const NodeState& node);
 
   const Shape& shape(ShapeId id) const { return shapes[id]; }
@@ -177,9 +178,9 @@ struct Fleet::Impl {
   enum class Level : std::uint8_t { kInner, kNode, kClique };
   Level exclusive_level(const Shape& shape, std::uint32_t rank, const NodeState& node) const;
   // What a hold of an nvlink-exclusive gang reserves for the gang: GPUs of its node, or a whole
-  // clique. It depends only on the node and its domain as they are now.
+  // clique. The result depends only on the present state of the node and its domain.
   struct Keep {
-    // At most one of the two is set. Neither: the hold reserves nothing.
+    // At most one of the two is set. If neither is set, the hold reserves nothing.
     GpuMask gpus = 0;
     DomainIndex domain = kNoArea;
   };
@@ -190,7 +191,7 @@ struct Fleet::Impl {
 
 // Returns the milli-GPU levels of a node; books.cc.
 NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
-// Replaces `span` of one level by another, in integrals that already contain the first.
+// Replaces the levels `was` by `is` over the time `span`, in integrals that already contain `was`.
 void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span);
 
 // What non-GPU pods take of a node: pods with a hold and pods without.

@@ -1,7 +1,7 @@
-// The free GPUs and slices of a node, as far as GPUs alone decide which pods fit. Nodes with equal
-// state are alike for every pod, except for CPU, memory, labels and topology. It does not matter
-// which GPU of a domain is which, so a fleet has far fewer states than nodes. The fleet stores each
-// state once, counts its nodes, and drops it with its last node. Private to placement.
+// The GPU state of a node: its free GPUs and slices, as far as they decide which pods fit. Nodes
+// with equal state are alike for every pod, except for CPU, memory, labels and topology. It does
+// not matter which GPU of a domain is which, so a fleet has far fewer states than nodes. The fleet
+// stores each state once, counts its nodes, and drops it with its last node. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace subak {
 using StateIndex = std::uint32_t;  // 0: none
 
 struct GpuState {
-  // Only the fields that say which GPUs the node has.
+  // A node record with only the fields that say which GPUs the node has.
   NodeSpec spec;
-  // GPUs and slices. Of each domain inside the node, those with most free come first.
+  // The free GPUs and slices. In each domain inside the node, the GPUs with most free come first.
   Room room;
-  // Free on its GPUs, without slices.
+  // The free milli-GPU on its GPUs, without slices.
   MilliGpu free = 0;
   ProductId product;
-  // This and the next one as in NodeState.
+  // This and the next field are as in NodeState.
   bool linked = true;
   bool split = false;
-  // Some GPUs or slices of the node are held.
+  // True: some GPUs or slices of the node are held.
   bool used = false;
 };
 
@@ -40,9 +40,9 @@ struct NodeState;
 class GpuStates {
  public:
   const GpuState& operator[](StateIndex i) const { return entries_[i].state; }
-  // A number that no other state has, now or earlier.
+  // Returns a number that no other state has, now or earlier.
   std::uint64_t serial(StateIndex i) const { return entries_[i].serial; }
-  // Returns a number above all that are in use.
+  // Returns a number above all numbers in use.
   std::size_t size() const { return entries_.size(); }
   // Returns how many states have nodes.
   std::size_t known() const { return by_content_.size(); }
@@ -51,7 +51,7 @@ class GpuStates {
   // Reads the node's GPUs, slices, product and NVLink. Of each domain inside the node it sorts the
   // GPUs, so that nodes which differ only in their numbering share a state.
   StateIndex use(const NodeState& node);
-  // Counts one node less. 0: does nothing.
+  // Counts one node less. For 0 it does nothing.
   void drop(StateIndex i);
 
  private:
@@ -61,7 +61,7 @@ class GpuStates {
     std::uint64_t uses = 0, serial = 0;
   };
   std::vector<Entry> entries_{1};
-  // It is looked up and never walked.
+  // It serves for look-up only: no code iterates over it.
   std::unordered_map<std::string, StateIndex> by_content_;
   std::vector<StateIndex> unused_;
   std::uint64_t last_serial_ = 0;

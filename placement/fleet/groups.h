@@ -22,10 +22,10 @@ namespace subak {
 
 struct NodeState;
 
-// The sort key of an NVLink domain of several nodes. The first domain is left to gangs first
+// The sort key of an NVLink domain of several nodes. Domains are left to gangs in this order
 // (DomainRules::keep_whole). Small gangs take domains with low ids first.
 struct WholeKey {
-  // GPUs on its open nodes; 0 if fewer than two are open.
+  // The number of GPUs on its open nodes; 0 if fewer than two nodes are open.
   std::int64_t working = 0;
   // Its first node.
   NodeIndex low = 0;
@@ -36,11 +36,11 @@ struct WholeKey {
   }
 };
 
-// What follows from the nodes of an NVLink domain and from their holds.
+// The figures that follow from the nodes of an NVLink domain and from their holds.
 struct DomainFigures {
-  // Held on nodes that are wired to it.
+  // The milli-GPU held on nodes that are wired to the domain.
   MilliGpu held = 0;
-  // Of its first node with GPUs.
+  // The product of its first node with GPUs.
   ProductId product;
   // Its key in WholeDomains.
   WholeKey whole;
@@ -48,28 +48,29 @@ struct DomainFigures {
   std::vector<JobId> computing;
 };
 
-// An NVLink domain of several nodes (a clique), or one node without one; also a rack or a block.
+// A group of nodes: an NVLink domain of several nodes (a clique), one node without a clique, a rack
+// or a block.
 struct Group : DomainFigures {
-  // Of all its nodes.
+  // The cluster of all its nodes.
   ClusterId cluster;
-  // Of the clique, rack or block. Empty: it is one node's own.
+  // The name of the clique, rack or block. Empty: the group is one node's own.
   std::string name;
-  // Ascending.
+  // The nodes, ascending.
   std::vector<NodeIndex> members;
-  // Of a clique: the nodes that have lost its label; ascending.
+  // For a clique: the nodes that have lost its label; ascending.
   std::vector<NodeIndex> strays;
   // The number of exclusive holds on the whole group.
   std::uint32_t kept = 0;
-  // Of a rack or block: the group of the next level that it is in.
+  // For a rack or block: the group of the next level that contains it.
   std::uint32_t parent = kNoArea;
-  // Some gang there reserves nodes for replacements.
+  // True: some gang there reserves nodes for replacements.
   bool reserves_replacements = false;
-  // DomainRules::keep_whole leaves it to gangs.
+  // True: DomainRules::keep_whole leaves it to gangs.
   bool left = false;
 
-  // True if some gang reserves all or a part of it beyond its own holds.
+  // True if some gang reserves all or a part of the group beyond the gang's own holds.
   bool keeps() const { return kept > 0 || reserves_replacements; }
-  // Calls fn(NodeIndex) for each node that is wired to it.
+  // Calls fn(NodeIndex) for each node that is wired to the group: its members and its strays.
   template <class F>
   void each_wired(F&& fn) const {
     for (const NodeIndex m : members) fn(m);
@@ -77,8 +78,8 @@ struct Group : DomainFigures {
   }
 };
 
-// All NVLink domains. A present node is in exactly one: its clique, or one of its own. Numbers are
-// never taken back, so a domain may be without nodes.
+// All NVLink domains. A present node is in exactly one: its clique, or a domain of its own. A
+// domain never loses its number, so some domains have no nodes.
 class Domains {
  public:
   Domains() { groups_.emplace_back(); }
@@ -94,24 +95,26 @@ class Domains {
   // True if no domain is reserved by exclusive holds or has nodes reserved for replacements.
   bool none_keeps() const { return keeping_ == 0; }
 
-  // Puts the node into the domain that its description names, and among the strays of the one
-  // whose label it has lost. Sets the node's `domain`, `former` and `own_domain`. It must be in no
-  // domain.
+  // Puts the node into the domain that its description names. If it has lost the label of a clique,
+  // it becomes a stray of that clique. Sets the node's `domain`, `former` and `own_domain`. It must
+  // be in no domain.
   void join(NodeIndex i, NodeState& node);
-  // Takes the node out of both.
+  // Takes the node out of its domain and out of the strays.
   void leave(NodeIndex i, NodeState& node);
-  // Counts a present node with this description, or counts it no longer.
+  // Counts one present node with this description more (`sign` 1) or less (-1).
   void count(const NodeSpec& spec, std::int64_t sign);
 
   // Counts one exclusive hold on the whole domain more, or less. Returns how many it has now.
   std::uint32_t hold_whole(DomainIndex d, bool more);
-  // Says whether gangs in the domain reserve nodes for replacements.
+  // Sets whether gangs in the domain reserve nodes for replacements.
   void set_reserves_replacements(DomainIndex d, bool reserves);
   void set_figures(DomainIndex d, DomainFigures figures);
   void set_computing(DomainIndex d, std::vector<JobId> gangs);
-  // Adds to the milli-GPU held there. Returns true if the domain became empty or no longer is.
+  // Adds to the milli-GPU held there. Returns true if the domain became empty, or if it was empty
+  // and no longer is.
   bool add_held(DomainIndex d, MilliGpu change);
-  // Says whether the domain, which then is empty and works (asserted), is left to gangs.
+  // Sets whether the domain is left to gangs. A domain that is left must be empty and work
+  // (asserted).
   void set_left(DomainIndex d, bool left);
 
   // Aborts unless members are in order and the counts are those of the domains.
@@ -121,7 +124,7 @@ class Domains {
   DomainIndex& clique(ClusterId cluster, const std::string& name);
   void keep(Group& group, std::uint32_t holds, bool reserves);
 
-  // By number; entry 0 is not used.
+  // The groups by number; entry 0 is not used.
   std::vector<Owned<Group>> groups_;
   std::map<std::pair<ClusterId, std::string>, DomainIndex> cliques_;
   std::int64_t split_nodes_ = 0;
@@ -129,14 +132,14 @@ class Domains {
   std::size_t keeping_ = 0;
 };
 
-// Racks, blocks and the levels above. A group of a level is the nodes that name it and stand in the
-// same group of the next level. So each group lies within one group of the next level, whatever
-// labels say. A node that names no group at this level takes its group of the level below. At the
-// lowest level that is its clique, or else the node alone. Each present node is in one group of
-// each level.
+// Racks, blocks and the levels above. A group of a level has the nodes that name it and are in the
+// same group of the next level. So each group is inside one group of the next level, whatever
+// labels say. A node that names no group at a level takes its group of the level below as one. At
+// the lowest level it takes its clique, or else a group of its own. Each present node is in one
+// group of each level.
 class TopologyLevels {
  public:
-  // Cluster, parent, the level that the name is of, name.
+  // Cluster, parent, the level to which the name belongs, name.
   using Key = std::tuple<ClusterId, std::uint32_t, std::size_t, std::string>;
 
   TopologyLevels() {
@@ -152,27 +155,26 @@ class TopologyLevels {
   const std::map<Key, std::uint32_t>& by_name(std::size_t level) const {
     return levels_[level].by_name;
   }
-  // By node: its group at the nearest level. For nodes that were present once.
+  // For each node that was ever present, its group at the nearest level.
   const std::vector<std::uint32_t>& rack_of() const { return rack_of_; }
 
-  // Counts a present node with this description, or counts it no longer.
+  // Counts one present node with this description more (`sign` 1) or less (-1).
   void count(const NodeSpec& spec, std::int64_t sign);
   // Takes the node out of its groups and, if it is present, puts it into those that it names.
   void move(NodeIndex i, NodeState& node, bool present);
-  // Makes the topology deeper, or less deep: moves all present nodes. O(nodes) if the depth
-  // changes.
+  // Sets the number of levels, and moves all present nodes. O(nodes) if the number changes.
   void set_depth(std::size_t depth, std::vector<Owned<NodeState>>& nodes);
 
-  // Aborts unless the node is in one group of each level, and each of them in the next.
+  // Aborts unless the node is in one group of each level, and each of these groups is in the next.
   void check(NodeIndex i, const NodeState& node) const;
 
  private:
   struct Level {
-    // By number; entry 0 is not used.
+    // The groups by number; entry 0 is not used.
     std::vector<Owned<Group>> groups;
     std::map<Key, std::uint32_t> by_name;
   };
-  // The first depth_ are used.
+  // The levels, of which the first depth_ are used.
   std::array<Level, limits::kTopologyLevels> levels_;
   std::size_t depth_ = 1;
   std::size_t named_ = 0;

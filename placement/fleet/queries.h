@@ -1,5 +1,5 @@
-// Questions about the fleet as it is now, beside those that class Fleet answers: slots of running
-// pods, and what is reserved near a node.
+// Questions about the present fleet that class Fleet does not answer: slots of running pods, and
+// reservations near a node.
 // Units: milli-GPU. Errors: none are returned. Threads: as the fleet.
 #pragma once
 
@@ -18,9 +18,8 @@ namespace subak {
 // Returns the cost of slot `rank` of the request on `node`; 0 if the node was never seen. The
 // request must have the rank.
 MilliGpu slot_milligpu(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
-// Returns the slot of a pod that already runs on `node`, and never refuses. It uses free GPUs as
-// far as there are any, including those that an exclusive gang reserves. Fleet::take() of it may
-// overcommit.
+// Returns the slot of a pod that already runs on `node`. It never fails. It uses free GPUs as far
+// as there are any, with those that an exclusive gang reserves. Fleet::take() of it may overcommit.
 PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
 // True if the holds on the node are more than it has. False if it was never seen.
 bool over_allocated(const Fleet& fleet, NodeId node);
@@ -46,7 +45,7 @@ std::uint32_t wired_domain(const Fleet& fleet, NodeId node);
 std::vector<JobId> computing_beside(const Fleet& fleet, NodeId node);
 // Returns the gangs that reserve the node, or would reserve it once it holds nothing. These are
 // gangs with exclusive use of its domain, and gangs that leave nodes of it for replacements.
-// Ascending. O(what the domain holds) if there are any.
+// Ascending. O(holds in the domain) if there are any.
 std::vector<JobId> keepers(const Fleet& fleet, NodeId node);
 // Returns the idle milli-GPU on domains that DomainRules leave to gangs. O(their nodes).
 MilliGpu reserved_domains_milligpu(const Fleet& fleet, ClusterId cluster);

@@ -14,22 +14,23 @@ namespace subak {
 // True if the gang of this hold reserves nodes of the clique for replacements.
 bool gang_reserves_replacements(const Fleet::Impl& fleet, const Hold& hold);
 
-// The result for one clique.
+// The reserved nodes of one clique.
 struct ReplacementNodes {
-  // A gang reserves nodes there.
+  // True: a gang reserves nodes there.
   bool wanted = false;
-  // Ascending. Fewer than wanted if too few are free.
+  // The reserved nodes, ascending. There are fewer than wanted if too few are free.
   std::vector<NodeIndex> nodes;
 };
 // Returns the spare nodes of the domain. Each gang, in the order of ids, gets as many as it asked
-// for. They come from the nodes that hold no GPU pod and could serve one of the gang's pods:
-// working nodes first, then the highest ids. `load_of` returns the load of a node.
+// for. Its spare nodes have no GPU pod and could serve one of the gang's pods. Working nodes come
+// first, then those with the highest ids. `load_of` returns the load of a node.
 ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex domain,
                                       const std::function<const Load&(NodeIndex)>& load_of);
 
-// Returns the nodes that a gang on these slots could leave to spare if nothing were held. Of each
-// clique it takes as many as the gang asks for, those with the least to wait for. The nodes work
-// and are reserved for no other job. It returns fewer where there are no more. Ascending.
+// Returns the nodes that a gang on these slots could leave to spare if nothing were held. In each
+// clique it chooses as many as the gang asks for, those with the least held GPUs. The nodes work
+// and are reserved for no other job. If a clique has too few such nodes, it returns fewer.
+// Ascending.
 std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const Shape& shape,
                                                      const std::vector<PodSlot>& slots);
 

@@ -1,6 +1,6 @@
 // Nodes that are reserved for jobs. A search in a snapshot with reserved nodes
 // places only their owner on them. The caller decides which nodes are reserved for which job, and
-// stores it. The fleet does not know of reservations.
+// stores this. The fleet does not know of reservations.
 //
 // A plain value. Threads: none. A snapshot borrows it: see placement/fleet/fleet_view.h.
 #pragma once
@@ -16,9 +16,9 @@ namespace subak {
 
 class ReservedNodes {
  public:
-  // Reserves the nodes for the job `owner`. A node that is reserved already keeps its owner. The
-  // nodes need not exist. `computes`: the job will use a ComputeDomain, and no other gang may take
-  // that from it (DomainRules).
+  // Reserves the nodes for the job `owner`. If a node is reserved already, its owner stays. The
+  // nodes need not exist. `uses_compute_domain`: the job will use a ComputeDomain there. Other
+  // gangs must leave it room for that (DomainRules::clique_gangs).
   void reserve(std::span<const NodeId> nodes, JobId owner, bool uses_compute_domain = false);
   // Ends all reservations.
   void clear();
@@ -37,9 +37,10 @@ class ReservedNodes {
   std::uint64_t version() const { return version_; }
 
  private:
-  // By NodeId::value.
+  // The owner of each node, by NodeId::value.
   std::vector<JobId> owners_;
-  // Likewise. It is as long as the highest such node needs.
+  // Whether the owner of each node will use a ComputeDomain there. It ends at the highest such
+  // node.
   std::vector<bool> uses_compute_domain_;
   // The nodes that have an owner.
   std::vector<NodeId> nodes_;

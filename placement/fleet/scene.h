@@ -1,5 +1,5 @@
-// A snapshot (class `FleetView`) opened for reading: the room of each node, its holds and their
-// owners. Lives no longer than its snapshot. Private to placement.
+// Reads a snapshot (class `FleetView`): the room of each node, its holds and their owners. A Scene
+// must not outlive its snapshot. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,10 @@
 namespace subak {
 
 // The differences of a snapshot (class `FleetView`) from the live fleet: nodes without some of
-// their holds, and nodes of a clique that no gang reserves any more. All else is read from the
-// fleet.
+// their holds, and cliques that a gang no longer reserves. A search reads all else from the fleet.
 struct Overlay {
   struct Node {
-    // The node, with what it holds and has free in the snapshot.
+    // The node, with its holds and its room in the snapshot.
     NodeIndex node = 0;
     Load load;
     Room room;
@@ -27,19 +26,19 @@ struct Overlay {
   struct Domain {
     // The clique.
     DomainIndex domain = 0;
-    // The exclusive holds that are left on the domain.
+    // The number of exclusive holds that are left on the domain.
     std::uint32_t kept_holds = 0;
     // The gangs that use a ComputeDomain there; ascending.
     std::vector<JobId> computing;
   };
-  // Ascending, at most limits::kMaxFleetViewNodes.
+  // The nodes that differ, ascending, at most limits::kMaxFleetViewNodes.
   std::vector<Node> nodes;
-  // Ascending.
+  // The domains that differ, ascending.
   std::vector<Domain> domains;
   // The domains left to gangs in the snapshot; ascending.
   std::vector<DomainIndex> left;
 
-  // nullptr: no difference from the fleet.
+  // Returns the node's entry; nullptr if it does not differ from the fleet.
   const Node* find(NodeIndex node) const;
   const Domain* find_domain(DomainIndex domain) const;
   bool is_left(DomainIndex domain) const {
@@ -47,8 +46,8 @@ struct Overlay {
   }
 };
 
-// Returns `before` (nullptr: the live fleet) after the release of the holds in `gone` too. Each
-// must be held there. Errors: as `FleetView::without()`.
+// Returns the overlay after the release of the holds in `gone` too. Each must be held in the
+// snapshot of `before` (nullptr: in the live fleet). Errors: those of `FleetView::without()`.
 Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
                                                  std::span<const Allocation> gone);
 
@@ -64,20 +63,20 @@ struct Scene {
         all_open(fleet_view.all_open_) {}
 
   const Fleet::Impl& fleet;
-  // nullptr: none are reserved.
+  // The reserved nodes; nullptr if there are none.
   const ReservedNodes* reserved;
-  // nullptr: no difference from the live fleet.
+  // The differences; nullptr if there is no difference from the live fleet.
   const Overlay* overlay;
-  // All rooms are empty.
+  // True: no node has holds.
   bool nothing_held;
-  // Every node that matches may be used, whatever its condition.
+  // True: the search may use every node that matches, whatever its condition.
   bool all_open;
-  // Every job may use what is left to gangs.
+  // True: every job may use the domains that are left to gangs.
   bool broken_into = false;
-  // Gangs with a ComputeDomain may be anywhere.
+  // True: gangs with a ComputeDomain may share a domain.
   bool together = false;
 
-  // The node must have been seen, here and below.
+  // The state of the node. Here and below, the node must have been seen.
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // The room of the node.
   const Room& room(NodeIndex i) const {
@@ -85,7 +84,7 @@ struct Scene {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).room : other->room;
   }
-  // The holds of the node; with nothing_held, those that a job would wait for.
+  // The holds of the node. With nothing_held these are the holds for which a job would wait.
   const Load& load(NodeIndex i) const {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).load : other->load;
@@ -102,13 +101,13 @@ struct Scene {
   bool rules_hold() const {
     return fleet.whole.rules().keep_whole > 0 && !broken_into && !is_empty();
   }
-  // Gangs that use a ComputeDomain and hold something in the domain; ascending. Not for use with
+  // The gangs that use a ComputeDomain and hold GPUs in the domain; ascending. Not for use with
   // nothing_held.
   const std::vector<JobId>& computing(DomainIndex d) const {
     const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
     return other == nullptr ? fleet.domains[d]->computing : other->computing;
   }
-  // Exclusive holds on the whole domain.
+  // The number of exclusive holds on the whole domain.
   std::uint32_t kept_holds(DomainIndex d) const {
     const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
     return other == nullptr ? fleet.domains[d]->kept : other->kept_holds;
@@ -117,30 +116,30 @@ struct Scene {
   JobId owner_of(NodeIndex i) const {
     return reserved == nullptr ? JobId() : reserved->owner_of(NodeId(i));
   }
-  // The empty fleet: any placement will do, and the search caches nothing for it.
+  // True for the empty fleet: any placement will do, and the search caches no results for it.
   bool is_empty() const { return nothing_held && all_open; }
-  // The live fleet, with or without reservations: results cached for the live fleet are valid here
-  // too.
+  // True for the live fleet, with or without reservations. Results cached for the live fleet are
+  // valid for it too.
   bool as_it_is() const { return !nothing_held && overlay == nullptr; }
-  // The same without reservations.
+  // Returns this scene without reservations.
   Scene without_reservations() const {
     Scene s = *this;
     s.reserved = nullptr;
     return s;
   }
-  // The same without reservations and without domains left to gangs.
+  // Returns this scene without reservations and without domains left to gangs.
   Scene for_all() const {
     Scene s = without_reservations();
     s.broken_into = true;
     return s;
   }
-  // The same, but gangs with a ComputeDomain may be anywhere.
+  // Returns this scene, but gangs with a ComputeDomain may share a domain.
   Scene share_compute_domain() const {
     Scene s = *this;
     s.together = true;
     return s;
   }
-  // The same, with every matching node open.
+  // Returns this scene, with every matching node open.
   Scene opened() const {
     Scene s = *this;
     s.all_open = true;

@@ -12,9 +12,9 @@
 
 namespace subak {
 
-// The choice for each kind: one cluster and product. It has the empty domains that a gang could
-// use, and of these the first keep_whole are left to gangs (Group::left). With keep_whole 0 it has
-// no domains.
+// The choice for each kind of domain: one cluster and product. It has the empty domains that a gang
+// could use. The first keep_whole of these are left to gangs (Group::left). If keep_whole is 0, it
+// has no domains.
 class WholeDomains {
  public:
   // The cluster and the product of a domain.
@@ -23,10 +23,11 @@ class WholeDomains {
 
   // The rules in force.
   const DomainRules& rules() const { return rules_; }
-  // Forgets all domains: the caller adds them again. Returns those that were left to gangs.
+  // Drops all domains, and the caller must add them again. Returns those that were left to gangs.
   std::vector<DomainIndex> set_rules(const DomainRules& rules, Domains& domains);
 
-  // The domain is empty, or no longer is. It must be one of several open nodes.
+  // add() says that the domain is empty, and remove() that it no longer is. The domain must have
+  // several open nodes.
   void add(const Group& group);
   void remove(const Group& group) { kinds_[kind_of(group)].empty.erase(group.whole); }
   // True if the kind is known. make() makes it known, without domains.
@@ -48,16 +49,16 @@ class WholeDomains {
 
  private:
   struct Choice {
-    // The empty domains of several open nodes, the first to be left first.
+    // The empty domains of several open nodes, in the order in which they are left to gangs.
     std::set<WholeKey> empty;
-    // The first ones of them, in this order.
+    // The domains that are left to gangs: the first of `empty`, in this order.
     std::vector<DomainIndex> left;
   };
   DomainRules rules_;
   std::map<Kind, Choice> kinds_;
 };
 
-// Returns the figures of the domain that follow from its nodes, computed from scratch.
+// Computes the figures of the domain from its nodes.
 DomainFigures measured(const Fleet::Impl& fleet, DomainIndex domain);
 
 }  // namespace subak

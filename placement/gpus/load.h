@@ -1,5 +1,5 @@
-// The holds on one node and the room that they leave. A load is a value: the live node has one, and
-// so has every node that a snapshot shows differently. Private to placement.
+// The holds on one node and the room that they leave. A load is a value. Each live node has one,
+// and each node that a snapshot shows differently has another one. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace subak {
 
-// NodeId::value, as an index of the fleet's nodes.
+// A NodeId::value, used as an index of the fleet's nodes.
 using NodeIndex = std::uint32_t;
 // An index into the fleet's domains.
 using DomainIndex = std::uint32_t;
@@ -22,43 +22,44 @@ using DomainIndex = std::uint32_t;
 // Index 0 of domains, racks and blocks means "none".
 inline constexpr std::uint32_t kNoArea = 0;
 
-// A pod that holds something on a node.
+// A pod that holds GPUs or other resources on a node.
 struct Hold {
   // The job of the pod.
   JobId owner;
   // The request of the job, and the pod's index in it.
   ShapeId shape;
   std::uint32_t rank = 0;
-  // What it holds. Its node is the one of the load.
+  // The GPUs that the pod holds. The node of the slot is the node of the load.
   PodSlot slot;
-  // Of an nvlink-exclusive gang: GPUs of this node that are reserved for the gang.
+  // For an nvlink-exclusive gang: GPUs of this node that are reserved for the gang.
   GpuMask kept = 0;
-  // Likewise a whole clique. kNoArea: none.
+  // For such a gang: the clique that is reserved for it as a whole. kNoArea: none.
   DomainIndex kept_domain = kNoArea;
 };
 
 // The slices of one profile that pods hold on a node.
 struct MigUse {
-  // As in MigSlices.
+  // The profile, as in MigSlices.
   std::string profile;
-  // Never negative.
+  // The number of slices; never negative.
   std::int64_t slices = 0;
 };
 
 struct Load {
-  // In no order.
+  // The holds, in no order.
   std::vector<Hold> holds;
-  // Milli-GPU by GPU. It is longer than the node has GPUs after the node shrank.
+  // The held milli-GPU of each GPU. If the node lost GPUs, it has more entries than the node has
+  // GPUs.
   std::vector<std::int32_t> gpu_used;
-  // By profile, in no order.
+  // The held slices by profile, in no order.
   std::vector<MigUse> mig_used;
-  // Held, but on no GPU whose index is known.
+  // Held milli-GPU for which the index of the GPU is not known.
   MilliGpu loose = 0;
-  // The sum of all holds.
+  // The sum of all holds in milli-GPU.
   MilliGpu allocated = 0;
   // Sums of the holds' requests: thousandths of a CPU, bytes, pods.
   std::int64_t cpu_used = 0, memory_used = 0, pods_used = 0;
-  // Sums by name, and the ports that the pods take.
+  // Sums of extended resources by name, and the ports that the pods take.
   std::vector<ResourceCount> extended_used;
   std::vector<HostPort> ports;
   // The usage of pods without a hold.
@@ -78,13 +79,12 @@ struct Load {
   GpuMask kept() const;
 };
 
-// Returns the room that the load leaves on a node whose empty room is `empty`. GPUs in `kept` are
-// not given out; with kAllGpus no slices are given out either. `beside` is reserved from non-GPU
-// pods. `unhealthy_free`, if not nullptr, receives the milli-GPU that are free but on unhealthy
-// GPUs.
+// Returns the room that the load leaves on a node whose empty room is `empty`. No pod gets GPUs in
+// `kept`; with kAllGpus no pod gets slices either. `headroom` is reserved from non-GPU pods.
+// `unhealthy_free`, if not nullptr, receives the milli-GPU that are free on unhealthy GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
              const GpuHeadroom& headroom, MilliGpu* unhealthy_free);
-// The same, written into `room`, whose memory it reuses.
+// Writes the same into `room`, and reuses its memory.
 void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
                const GpuHeadroom& headroom, MilliGpu* unhealthy_free, Room& room);
 

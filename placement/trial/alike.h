@@ -1,6 +1,7 @@
-// Searches that judge each state of a node's GPUs once: a fleet has few states. They look at nodes
-// one by one only where the live fleet's states do not describe them: nodes of an overlay, and
-// those that the gang has touched. Private to placement.
+// Searches that judge each GPU state once, since a fleet has few states
+// (placement/fleet/gpu_state.h). They look at single nodes only where the states of the live fleet
+// do not apply: nodes that the snapshot shows differently, and nodes that the gang has touched.
+// Private to placement.
 #pragma once
 
 #include <array>
@@ -12,28 +13,28 @@
 
 namespace subak {
 
-// Nodes that serve a run equally well, except for their ids: alike nodes of the live fleet, or one
-// node that differs from it. The least key is the best.
+// Nodes that serve a run equally well, except for their ids: nodes of the live fleet in one state,
+// or one node that differs from the live fleet.
 struct Equals {
   // Smaller is better; the caller of equals() chose it.
   std::array<std::int64_t, 2> key{};
-  // How many pods fit on each of them by GPUs alone; what the caller of equals() offered.
+  // How many pods fit on each of the nodes by GPUs alone, as the caller of equals() offered it.
   std::int64_t pods = 0;
   // The alike nodes. nullptr: `one` is the only node.
   const BlockSet<NodeIndex>* alike = nullptr;
   NodeIndex one = 0;
 };
 
-// Iterates over the nodes of all Equals, by key, then by id: as a walk over all nodes that takes
-// the best one first. It opens a key's nodes only when it comes to them. Their sets must not
-// change.
+// Iterates over the nodes of all Equals, by key, then by id. This is the order of all nodes from
+// the best to the worst. It opens the nodes of a key only when it reaches the key. The sets of
+// nodes must not change.
 class BestFirst {
  public:
-  // Keeps the sources. It orders them as a heap, so a walk that ends early costs O(sources).
+  // Stores the sources as a heap. So an iteration that ends early costs O(sources).
   explicit BestFirst(std::vector<Equals> of);
-  // Moves to the next node, at first to the first one. Returns false at the end.
+  // Moves to the next node; the first call moves to the first node. Returns false at the end.
   bool next();
-  // The node, and the Equals that it is of. Call next() before.
+  // The node, and its Equals. Call next() before.
   NodeIndex node() const { return node_; }
   const Equals& of() const {
     must(of_ != nullptr, "next() comes before the first node");
@@ -49,18 +50,18 @@ class BestFirst {
   void open_next_group();
 
   std::vector<Equals> sources_;
-  // The first so many of sources_ are a heap; the rest is open.
+  // How many of sources_ are not open yet. They are the first ones, as a heap.
   std::size_t unopened_ = 0;
-  // The open sources, all of equal keys.
+  // The open sources. All have the same key.
   std::vector<Cursor> group_;
   NodeIndex node_ = 0;
   const Equals* of_ = nullptr;
 };
 
 // Calls rank(spec, room, weight, offer) for each state within the bounds, and for each node that
-// differs from its state. rank calls offer(key, pods) if the node would do, also several times.
-// Returns what was offered. It does not ask whether a node is eligible: a state says nothing of
-// nodes that are reserved, or that rejected these pods. O(states + nodes that differ).
+// differs from its state. rank calls offer(key, pods), once or several times, if the node would do.
+// Returns all offers. It does not ask whether a node is eligible: a state does not show whether a
+// node is reserved, or rejected these pods. O(states + nodes that differ).
 template <class Rank>
 std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank) {
   const Query& q = a.query();
@@ -88,8 +89,8 @@ std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x,
   return out;
 }
 
-// Calls fn(node, key) for the eligible nodes of equals(), the best first, until it returns true.
-// Returns false if it never does. fn may place pods only if it then returns true.
+// Calls fn(node, key) for the eligible nodes of equals(), the best first, until fn returns true.
+// Returns false if fn never does. fn may place pods only if it then returns true.
 template <class Rank, class F>
 bool visit_alike(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank, F&& fn) {
   const std::size_t touched = a.trial().nodes().touched(), mark = a.trial().mark();

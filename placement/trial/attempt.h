@@ -1,5 +1,5 @@
-// One attempt at placing a gang: which nodes its pods may use, how many fit there, and the pods put
-// on trial. The ways of looking (placement/ways) are functions over a GangAttempt. Private to
+// One attempt to place a gang: which nodes its pods may use, how many fit there, and which pods are
+// on trial. The ways of looking (placement/ways) are functions that take a GangAttempt. Private to
 // placement.
 #pragma once
 
@@ -23,69 +23,71 @@ struct Cap {
   std::int64_t pods = 0;
   std::int64_t weight = 0;
 };
-// The same of an NVLink domain, whose nodes are [begin, end) of a list of Caps sorted by domain.
+// The same for an NVLink domain. Its nodes are [begin, end) of a list of Caps that is sorted by
+// domain.
 struct CapDomain {
   // The best-fit key of the domain.
   FitKey key{};
   std::int64_t pods = 0;
-  // Its part of that list.
+  // The part of the list with its nodes.
   std::size_t begin = 0, end = 0;
 };
 
 // Memory that is as long as the fleet. A Search owns it and lends it to one attempt at a time.
 struct Workspace {
-  // Of the trial that runs.
+  // The rooms of the trial that runs.
   TrialRooms rooms;
-  // Of one spread at a time (placement/ways/spread.cc).
+  // Memory for one spread at a time (placement/ways/spread.cc).
   std::vector<Cap> caps, wholes;
   std::vector<CapDomain> domains;
 };
 
-// Puts together what an attempt reads (Query), what it changes (Trial), and what it finds out about
-// nodes on the way. A way of looking needs nothing else.
+// Combines what an attempt reads (Query), what it changes (Trial), and what it learns about nodes.
+// A way of looking needs only this object.
 //
 // Invariant: each pod on trial is on a node that its bounds allow and that was eligible when the
-// pod came. An attempt finds one placement: begin another attempt for the next.
+// pod was placed. An attempt finds one placement. Begin another attempt for another placement.
 // Threads: as the Search that owns the workspace.
 class GangAttempt {
  public:
-  // As Query; the workspace outlives the attempt and serves no other one meanwhile.
+  // The arguments are those of Query. The workspace must outlive the attempt, and no other attempt
+  // may use it meanwhile.
   GangAttempt(Workspace& memory, const Shape& shape, const std::vector<Filter*>& filters,
               const Scene& scene, const Terms& terms, bool by_state);
 
   // What the attempt looks for. It does not change.
   const Query& query() const { return query_; }
-  // To look at, to undo and to sort. Pods come there by place() below alone: Trial::place() does
-  // not ask whether the node is eligible.
+  // The trial, for reading, undoing and sorting. Place pods only with place() below, since
+  // Trial::place() does not ask whether the node is eligible.
   Trial& trial() { return trial_; }
   // For the steps that need lists as long as the fleet.
   Workspace& memory() { return memory_; }
-  // What the gang's own pods on trial leave free on the node.
+  // The room that the gang's own pods on trial leave on the node.
   const Room& room(NodeIndex i) const { return trial_.room(i); }
   // True if some node was skipped because it is reserved for another owner.
   bool saw_reserved() const { return saw_reserved_; }
 
-  // True if pods of this index may use the node: it matches and is open, is within the bounds, is
-  // not reserved for others, and leaves enough nodes to spare. Says nothing of what is free there.
+  // True if pods of this index may use the node: it matches, is open, is within the bounds, is not
+  // reserved for others, and leaves enough nodes to spare. The node may still be full.
   bool eligible(const Bounds& bounds, const Index& x, NodeIndex i);
   // Returns how many pods of the run fit on these GPUs of the node, `limit` at most; 0 if it is not
-  // eligible. `ignore`: constraints that do not count; as in the query if it is left out. It counts
-  // what the gang's own pods on trial leave.
+  // eligible. `ignore` has the constraints that do not count; by default those of the query. It
+  // counts the room that the gang's own pods on trial leave.
   std::int64_t cap(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed,
                    std::int64_t limit) {
     return cap(bounds, run, i, allowed, limit, query_.ignore);
   }
   std::int64_t cap(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed,
                    std::int64_t limit, const Ignore& ignore);
-  // True if place_all() would succeed. Leaves the trial as it is.
+  // True if place_all() would succeed. The trial does not change.
   bool fits_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed);
-  // Places all pods of the run, or of all runs, on these GPUs of the node. False: the node is not
-  // eligible or has no room for all of them, and none is placed.
+  // Places all pods of the run, or of all runs, on these GPUs of the node. If the node is not
+  // eligible or has no room for all of them, returns false and places none.
   bool place(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed);
   bool place_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed);
-  // Places each of the runs by place_one(run), or none. If a run does not fit beside earlier ones,
-  // it moves before them. Exact if the nodes that some runs may use are a subset of those of the
-  // others.
+  // Places each of the runs with place_one(run), or none. If a run does not fit after earlier ones,
+  // it is placed before them. This is exact if the nodes that some runs may use are a subset of
+  // those of the others.
   template <class F>
   bool each_of(const Runs& runs, F&& place_one) {
     constexpr int kOrders = 4;  // the orders tried in all
@@ -102,7 +104,7 @@ class GangAttempt {
   }
 
   // True if the live fleet's state of the node does not describe it: it is one of the first
-  // `touched` nodes of the trial, or the snapshot overlays it.
+  // `touched` nodes of the trial, or the snapshot shows it differently.
   bool differs(NodeIndex i, std::size_t touched) const {
     return trial_.nodes().among_first(i, touched) ||
            (query_.scene.overlay != nullptr && query_.scene.overlay->find(i) != nullptr);
@@ -110,8 +112,8 @@ class GangAttempt {
   bool differs(NodeIndex i) const { return differs(i, trial_.nodes().touched()); }
 
  private:
-  // True if the gang uses a ComputeDomain and others have one there. Notes it if the domain may be
-  // reserved for them.
+  // True if the gang uses a ComputeDomain and other gangs have one in the node's domain. Sets
+  // saw_reserved() if the domain may be reserved for them.
   bool computed_by_others(NodeIndex i);
 
   const Query query_;

@@ -1,6 +1,6 @@
-// Which of the nodes that match a pod one step of a search may use for GPUs. A step gets its bounds
-// as an argument. It narrows them for the steps below on a copy, so nothing has to be set back.
-// Private to placement.
+// The bounds of one step of a search: of the nodes that match a pod, those that the step may use
+// for GPUs. A step gets its bounds as an argument. It narrows a copy for the steps below, so it has
+// nothing to restore. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace subak {
 
-// The NVLink domains that earlier parts of a balanced gang use alone: all GPUs of a domain, or the
-// GPUs of one domain inside a split node.
+// The NVLink domains that earlier parts of a balanced gang have for themselves: all GPUs of a
+// domain, or the GPUs of one domain inside a split node.
 class TakenDomains {
  public:
-  // Takes the GPUs for a part; at least one GPU.
+  // Takes the GPUs, at least one, for a part.
   void add(DomainIndex domain, GpuMask gpus) {
     must(gpus != 0, "a part of a balanced gang takes GPUs");
     gpus_[domain] |= gpus;
@@ -33,30 +33,31 @@ class TakenDomains {
   std::map<DomainIndex, GpuMask> gpus_;
 };
 
-// Each bound leaves out nodes for pods with GPUs; without any, all nodes that match may be used. A
-// step that finds nothing within narrow bounds says nothing of wider ones.
+// Each bound excludes nodes for pods with GPUs. Without bounds, the step may use all nodes that
+// match. If a step finds no placement within narrow bounds, there may still be one within wider
+// bounds.
 struct Bounds {
-  // Only products that NVLink joins.
+  // True: only nodes of products that NVLink joins.
   bool linked = false;
-  // Only nodes that are one NVLink domain.
+  // True: only nodes that are one NVLink domain inside.
   bool unsplit = false;
-  // Only nodes with holds.
+  // True: only nodes with holds.
   bool fragments = false;
-  // Only this one. None: any.
+  // Only this product. None: any product.
   ProductId product = {};
-  // None of these. The caller of the search owns them.
+  // None of these products. The caller of the search owns the list.
   std::span<const ProductId> without = {};
-  // All GPUs of the gang will be of one product. The count of nodes to spare asks, as do the steps
-  // that place pods of several shapes.
+  // True: all GPUs of the gang will be of one product. The count of nodes to spare reads this, and
+  // so do the steps that place pods of several shapes.
   bool one_product = false;
   // How many whole nodes of a clique must stay free if the gang uses the clique; 0: none.
   std::uint32_t spare = 0;
-  // Broken nodes count as spare too: others replace them.
+  // True: broken nodes count as spare too.
   bool spent_counts = false;
-  // None of these domains. nullptr: none is taken. It outlives the step.
+  // None of these domains. nullptr: no domain is taken. The object outlives the step.
   const TakenDomains* taken = nullptr;
 
-  // True if a node that matches may be out of bounds by its product, its NVLink or its holds.
+  // True if the bounds may exclude a node that matches by its product, its NVLink or its holds.
   bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
   // True if GPUs of this product may be used.
   bool allows(ProductId other) const {

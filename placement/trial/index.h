@@ -1,11 +1,12 @@
-// Which nodes a kind of pod may use, in best-fit order, and which of them are alike. A Filter
-// stands for the static part of a pod (cluster, GPU kind, products, selectors, affinity,
-// tolerations). Shapes with the same static part share one. It describes the live fleet and updates
-// lazily: each use first catches up with the nodes that changed since. So a filter without queries
-// costs nothing. A filter belongs to a Search. Private to placement.
+// The nodes that a kind of pod may use, in best-fit order, and which of them are alike. A Filter
+// belongs to the static part of a pod (cluster, GPU kind, products, selectors, affinity,
+// tolerations). Shapes with the same static part share one filter. A filter describes the live
+// fleet. Each use first reads the nodes that changed since the last use, so a filter without
+// queries costs nothing. A filter belongs to a Search. Private to placement.
 //
-// A search reads an Index, not a Filter: a filter is the live fleet, an index is a snapshot of it.
-// What matches and what is open is the same in both. What is free differs where holds differ.
+// A search reads an Index, not a Filter: a filter describes the live fleet, an index describes a
+// snapshot. Both agree which nodes match and which are open. Free amounts differ where holds
+// differ.
 // Threads: a filter, its patches and its indexes belong to the thread of their Search.
 #pragma once
 
@@ -27,37 +28,37 @@
 
 namespace subak {
 
-// The best-fit key of a domain: least weight, then as CpuAsk says, then the lowest node in it. The
-// weight is the free amount, in GPUs or slices if they are counted, else in milli-GPU. In a
-// snapshot without holds it is the amount held now, in milli-GPU, as a job would wait for that.
+// The best-fit key of a domain: least weight first, then the order of CpuAsk, then the lowest node
+// in the domain. The weight is the free amount, in GPUs or slices if the filter counts these, else
+// in milli-GPU. In a snapshot without holds the weight is the amount held now, in milli-GPU, since
+// a job would wait for that.
 struct DomainKey {
-  // The least is the best.
+  // The weight. The least is the best.
   std::int64_t weight = 0;
-  // Free on its open nodes (cpu_left()). 0 in a snapshot without holds.
+  // The free CPU on its open nodes (cpu_left()). 0 in a snapshot without holds.
   std::int64_t cpu_milli = 0;
-  // Its lowest node, then the domain itself.
+  // The lowest node of the domain, then the domain itself.
   NodeIndex low = 0;
   DomainIndex domain = 0;
   friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
 };
 
-// Returns the CPU of a node's room as a key has it. A node that declares no CPU has more than any
-// other.
+// Returns the free CPU of a node for its key. A node that declares no CPU has more than any other.
 std::int64_t cpu_left(const Room& room);
 
 // Orders domains with equally many free GPUs, for pods that want this much CPU with their GPUs.
-// Domains with enough CPU for all their free GPUs at this rate come first, the least CPU first. The
-// others follow, again the least CPU first. So pods that want much CPU for a GPU leave the CPU
-// beside other GPUs alone, as long as another domain fits.
+// Domains with enough CPU for all their free GPUs at this rate come first, in the order of CPU from
+// the least up. The others follow in the same order. So pods that want much CPU for a GPU do not
+// use up the CPU beside other GPUs, as long as another domain fits.
 struct CpuAsk {
-  // Thousandths of a CPU. 0: the least CPU comes first.
+  // The wanted CPU in thousandths. 0: the least CPU comes first.
   std::int64_t milli = 0;
-  // The GPUs or slices that want so much.
+  // The number of GPUs or slices that want so much CPU together.
   std::int64_t units = 1;
 
-  // Returns the CPU for all of `weight`, which is in the same unit, at this rate; rounded up.
+  // Returns the CPU for `weight` GPUs or slices at this rate, rounded up.
   std::int64_t fair(std::int64_t weight) const { return (weight * milli + units - 1) / units; }
-  // A strict order of all keys: it ends in the domain's index.
+  // A strict order of all keys, since equal keys are ordered by the domain's index.
   bool before(const DomainKey& a, const DomainKey& b) const {
     if (a.weight != b.weight) return a.weight < b.weight;
     const bool a_short = a.cpu_milli < fair(a.weight), b_short = b.cpu_milli < fair(b.weight);
@@ -67,94 +68,100 @@ struct CpuAsk {
 
 struct Scene;
 
-// The number of the nodes whose GPUs are in one state, with or without other nodes in their domain.
+// A number for all nodes whose GPUs are in one state. Nodes that share their domain with others
+// have another number than nodes that are alone in it.
 inline constexpr std::uint32_t kNotAlike = 0;
 inline std::uint32_t alike_number(StateIndex state, bool joined) {
   return 2 * state + (joined ? 1 : 0);
 }
-// The parts of a number: the state, and whether the domain has other nodes.
+// The two parts of such a number: the state, and whether the domain has other nodes.
 inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
 inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
 
-// The nodes for one kind of pod in the live fleet. Only catch_up() writes what follows from nodes.
+// The nodes for one kind of pod in the live fleet. Only catch_up() writes the fields that depend on
+// nodes.
 struct Filter {
-  // In the cache of its Search.
+  // The filter's key in the cache of its Search.
   std::string key;
-  // The pods of cached shapes that use it.
+  // How many Pods of cached shapes use the filter.
   std::size_t users = 0;
   // Nodes of other clusters do not match.
   ClusterId cluster;
-  // Only the fields that eligibility reads.
+  // The pod, with only the fields that decide whether a node is eligible.
   PodShape pod;
-  // Cordoned nodes are open for these pods.
+  // True: cordoned nodes are open for these pods.
   bool tolerates_cordon = false;
-  // Free amounts are whole GPUs or slices: kWhole and kMig.
+  // True for kWhole and kMig: the filter counts free amounts as whole GPUs or slices.
   bool counts = false;
-  // Describes the fleet without holds: free means working. Only for filters that count.
+  // True: the filter describes the fleet without holds, so free means working. Only for filters
+  // that count.
   bool drained = false;
 
-  // Per node: -1 = not eligible or not open; else free whole GPUs or slices (0 for other kinds).
+  // For each node: -1 if it is not eligible or not open, else its free whole GPUs or slices (0 for
+  // other kinds).
   std::vector<std::int64_t> free;
-  // The same without holds and with everything working.
+  // For each node, the same if it had no holds and all its GPUs worked.
   std::vector<std::int64_t> all;
-  // If drained: the amount held on the node now. Else empty.
+  // If `drained` is set: for each node, the amount held on it now. Else empty.
   std::vector<MilliGpu> held;
-  // By the node's description, whatever its condition.
+  // For each node, whether its description matches, whatever its condition.
   std::vector<bool> matches;
-  // The node would match without its taints.
+  // For each node, whether it would match without its taints.
   std::vector<bool> tainted;
-  // By node: its NVLink domain.
+  // For each node, its NVLink domain.
   std::vector<DomainIndex> domain_of;
   // The number of nodes that match.
   std::size_t matching = 0;
 
-  // What the filter says of an NVLink domain, over its open nodes.
+  // The figures of one NVLink domain, over its open nodes.
   struct Domain {
     DomainKey key;
-    // The largest free amount of one of its nodes. -1: no node.
+    // The largest free amount on one of its nodes. -1: it has no such node.
     std::int64_t most = -1;
-    // It has several nodes, one of which matches. Not set in a patch.
+    // True: the domain has several nodes, and one of them matches. Not set in a patch.
     bool joined = false;
   };
-  // By DomainIndex.
+  // The domains, by DomainIndex.
   std::vector<Domain> domains;
   // The indexes of joined domains.
   std::set<DomainIndex> joined;
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<BlockSet<DomainKey>> buckets;
-  // How many nodes have how much free: all open nodes, and those of them that have all free.
+  // How many nodes have each free amount: all open nodes, and those of them where everything is
+  // free.
   std::vector<std::int64_t> histogram;
   std::vector<std::int64_t> wholes;
   // The number of nodes that match and are open.
   std::size_t open_nodes = 0;
 
-  // Open nodes by the state of their GPUs, in the live fleet. Not used if drained.
+  // The open nodes of one number, in the live fleet. Not used if `drained` is set.
   struct Alike {
     BlockSet<NodeIndex> nodes;
-    // Its index in `live`.
+    // The index of the number in `live`.
     std::uint32_t place = 0;
   };
-  // By alike_number().
+  // The nodes of each alike_number().
   std::vector<Alike> alike;
   // The numbers that have nodes, in no order.
   std::vector<std::uint32_t> live;
-  // By node. kNotAlike: in none.
+  // The number of each node. kNotAlike: it has none.
   std::vector<std::uint32_t> alike_of;
-  // The position of the change log that this filter has seen.
+  // The position of the change log up to which this filter has read.
   std::uint64_t position = 0;
 
-  // The same pods in a fleet without holds. nullptr until first used.
+  // The filter of the same pods in a fleet without holds. nullptr until it is first used.
   std::unique_ptr<Filter> when_drained;
 };
 
 // Brings the filter up to date: after it, `position` is the end of the change log. O(changes since
-// the last time), or O(nodes) if the log no longer has them. It keeps no reference to the fleet.
+// the last time), or O(nodes) if the log no longer has these. The filter does not refer to the
+// fleet.
 void catch_up(Filter& filter, const Fleet::Impl& fleet);
-// The same for `filter.when_drained`, the filter of these pods without holds; makes it if there is
-// none. Requires a filter that is not drained itself.
+// The same for `filter.when_drained`, the filter of these pods without holds. Makes that filter if
+// there is none. `filter` must not be drained itself.
 void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
 // Returns the values of Filter::free (except -1) and Filter::all for a node whose room is `room`:
-// whole GPUs or slices; 0 for pods of which free amounts do not count.
+// whole GPUs or slices; 0 for a filter that does not count.
 std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 std::int64_t all_count(const Filter& filter, const NodeSpec& spec);
 
@@ -165,14 +172,14 @@ struct FreeRange {
 };
 
 // Iterates over the domains of one bucket in the order of CpuAsk, from the weight `least` on.
-// Leaves out domains with less CPU than CpuAsk::milli. The bucket outlives the iteration,
-// unchanged.
+// Leaves out domains with less CPU than CpuAsk::milli. The bucket must not change during the
+// iteration.
 class InOrder {
  public:
   InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
     if (enter(least)) settle();
   }
-  // At the end there is no domain to read, and next() must not be called.
+  // True at the end: there is no domain to read, and next() must not be called.
   bool at_end() const { return at_ == of_->end(); }
   const DomainKey& operator*() const { return *at_; }
   void next() {
@@ -182,8 +189,8 @@ class InOrder {
 
  private:
   bool in_group() const { return !at_end() && at_->weight == weight_; }
-  // Moves to the domains of the least weight that is not below `least`. Returns false, at the end,
-  // if there are none.
+  // Moves to the domains of the least weight that is not below `least`. If there are none, it moves
+  // to the end and returns false.
   bool enter(std::int64_t least) {
     at_ = of_->lower_bound({least, 0, 0, 0});
     if (at_end()) return false;
@@ -192,7 +199,7 @@ class InOrder {
     if (ask_.milli > 0) at_ = of_->lower_bound({weight_, ask_.fair(weight_), 0, 0});
     return true;
   }
-  // Moves on to the next domain that is not left out, or to the end.
+  // Moves to the next domain that is not left out, or to the end.
   void settle() {
     while (!in_group() || (short_ && at_->cpu_milli >= ask_.fair(weight_))) {
       if (!short_ && ask_.milli > 0) {
@@ -208,13 +215,14 @@ class InOrder {
   CpuAsk ask_;
   BlockSet<DomainKey>::const_iterator at_;
   std::int64_t weight_ = 0;
-  // It is among domains with too little CPU for all their GPUs.
+  // True: the iteration has reached the domains with too little CPU for all their GPUs.
   bool short_ = false;
 };
 
 // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain whose
 // largest free amount on one node is in `range` and whose weight is at least `least`. Leaves out
-// domains with less CPU than CpuAsk::milli. Returns true if fn did. fn must not change the filter.
+// domains with less CPU than CpuAsk::milli. Returns true if fn returned true. fn must not change
+// the filter.
 template <class F>
 bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) {
   std::vector<InOrder> cursors;
@@ -243,30 +251,31 @@ bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, Cp
 struct Patch {
   struct Node {
     NodeIndex node = 0;
-    // As Filter::free, in the snapshot.
+    // The value of Filter::free in the snapshot.
     std::int64_t free = 0;
-    // As Filter::held, if drained.
+    // The value of Filter::held in the snapshot, if the filter is drained.
     MilliGpu held = 0;
   };
   // Ascending.
   std::vector<Node> nodes;
-  // All with a node above, ascending by index.
+  // All domains with one of these nodes, ascending by index.
   std::vector<Filter::Domain> domains;
 
-  // Requires an up-to-date filter of the scene's fleet, which it does not keep.
+  // The filter must be up to date with the scene's fleet. The patch does not refer to it.
   Patch(const Filter& filter, const Scene& scene);
-  // Return what the snapshot has instead of the filter's entry; nullptr: the filter's is valid.
+  // Return the snapshot's entry for the node or domain; nullptr if the filter's entry is valid.
   const Node* find(NodeIndex node) const;
   const Filter::Domain* find_domain(DomainIndex domain) const;
   // Returns all domains of the patch, in the order of `ask`.
   std::vector<Filter::Domain> in_order(CpuAsk ask) const;
 };
 
-// A filter as a snapshot sees it: the live fleet, patched where the snapshot differs. Whether a
-// node matches and is open does not depend on holds, so the patch has no entries for that.
+// A filter for a snapshot: the filter of the live fleet, with a patch where the snapshot differs.
+// Whether a node matches and is open does not depend on holds, so the patch has no entries for
+// that.
 class Index {
  public:
-  // Of no filter: only to be assigned to.
+  // An index without a filter, to which another one must be assigned.
   Index() = default;
   // `patch` and `backed_off` (ascending) may be nullptr; all must outlive the index.
   Index(const Filter& filter, const Patch* patch, const std::vector<NodeIndex>* backed_off)
@@ -274,7 +283,7 @@ class Index {
 
   // True if free amounts are whole GPUs or slices; else they are 0 and a search looks at rooms.
   bool counts() const { return filter_->counts; }
-  // True if the filter has seen the node. All functions below that take a node require it.
+  // True if the filter has seen the node. All functions below that take a node require that.
   bool knows(NodeIndex i) const { return i < filter_->free.size(); }
   // True if the node matches by its description, whatever its condition.
   bool matches(NodeIndex i) const { return filter_->matches[i]; }
@@ -283,11 +292,11 @@ class Index {
     return backed_off_ != nullptr &&
            std::binary_search(backed_off_->begin(), backed_off_->end(), i);
   }
-  // True if the node matches and takes pods now, and how many such nodes there are. It may be full,
-  // and may have rejected these pods.
+  // open() is true if the node matches and takes pods now. The node may be full, and may have
+  // rejected these pods. open_nodes() returns how many such nodes there are.
   bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
   std::size_t open_nodes() const { return filter_->open_nodes; }
-  // As Filter::free: whole GPUs or slices, or -1.
+  // The value of Filter::free: whole GPUs or slices, or -1.
   std::int64_t free(NodeIndex i) const {
     const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
     return other == nullptr ? filter_->free[i] : other->free;
@@ -296,45 +305,47 @@ class Index {
   DomainIndex domain_of(NodeIndex i) const { return filter_->domain_of[i]; }
   // True if the index is of a snapshot without holds.
   bool drained() const { return filter_->drained; }
-  // If drained: the amount held on the node, in milli-GPU.
+  // If drained() is true: the amount held on the node, in milli-GPU.
   MilliGpu held(NodeIndex i) const {
     const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
     return other == nullptr ? filter_->held[i] : other->held;
   }
-  // The domain's key among those that can serve equally well, by the sum over its open nodes.
+  // The domain's best-fit key, by the sum over its open nodes.
   const DomainKey& domain_key(DomainIndex d) const {
     const Filter::Domain* other = patch_ == nullptr ? nullptr : patch_->find_domain(d);
     return (other == nullptr ? filter_->domains[d] : *other).key;
   }
-  // True if its pods take GPUs or slices.
+  // True if the pods of the index take GPUs or slices.
   bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
   // True if the node is partly free. Only where free amounts count.
   bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }
-  // Returns how many times `each` (> 0) is free on single nodes, and the same on fragments alone:
-  // an upper bound of the pods that fit. Only where free amounts count. O(GPUs of a node + patch).
+  // Returns how many times `each` (> 0) is free, summed over single nodes; the second counts only
+  // partly free nodes. The result is an upper bound of the pods that fit. Only where free amounts
+  // count. O(GPUs of a node + patch).
   std::int64_t times_free(std::int64_t each) const;
   std::int64_t times_on_fragments(std::int64_t each) const;
-  // True if both are of pods that may use the same nodes.
+  // True if the pods of both indexes may use the same nodes.
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
-  // Domains of several nodes, one of which matches.
+  // The domains with several nodes of which one matches.
   const std::set<DomainIndex>& joined() const { return filter_->joined; }
-  // Open nodes by state, in the live fleet: an overlay is not in it. live(): the numbers that have
-  // nodes, in no order, so an answer must not depend on it. numbers(): above every number.
+  // Open nodes by state, in the live fleet without the differences of the snapshot. live() has the
+  // numbers that have nodes. It is in no order, so no answer may depend on its order. numbers() is
+  // above every number.
   const std::vector<std::uint32_t>& live() const { return filter_->live; }
   const BlockSet<NodeIndex>& alike(std::uint32_t number) const {
     return filter_->alike[number].nodes;
   }
   std::uint32_t numbers() const { return static_cast<std::uint32_t>(filter_->alike.size()); }
-  // The number of a node; kNotAlike if it is not open.
+  // The number of a node; kNotAlike if the node is not open.
   std::uint32_t alike_of(NodeIndex i) const { return filter_->alike_of[i]; }
-  // The amount that best fit minimises, of a node in this state.
+  // The amount that best fit minimises, for a node in this state.
   std::int64_t weight(const GpuState& s) const {
     return counts() ? free_count(*filter_, s.spec, s.room) : s.free;
   }
-  // As Filter::all.
+  // The value of Filter::all for a node in this state.
   std::int64_t all(const GpuState& s) const { return all_count(*filter_, s.spec); }
-  // As fragment(), of a node in this state.
+  // True if a node in this state is partly free.
   bool fragment(const GpuState& s) const { return counts() ? weight(s) < all(s) : s.used; }
   // True if some node rejected these pods.
   bool any_backed_off() const { return backed_off_ != nullptr; }
@@ -345,8 +356,8 @@ class Index {
   std::int64_t most_free() const;
 
   // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain that has
-  // a node with at least `node_min` free and may have `domain_min` in all. It may leave out domains
-  // with less CPU than CpuAsk::milli.
+  // a node with at least `node_min` free, and that may have at least `domain_min` free in total. It
+  // may leave out domains with less CPU than CpuAsk::milli.
   template <class F>
   bool visit(std::int64_t node_min, std::int64_t domain_min, CpuAsk ask, F&& fn) const {
     return visit({.from = node_min}, drained() ? 0 : domain_min, ask, fn);

@@ -1,6 +1,6 @@
-// What one attempt looks for, and in which snapshot: constant while it runs. So it depends on the
-// query alone which nodes match, and how good a node is. Private to placement.
-// Threads: as the Search that asks.
+// What one attempt looks for, and in which snapshot. The query does not change while the attempt
+// runs. It alone decides which nodes match, and how good a node is. Private to placement.
+// Threads: those of the Search.
 #pragma once
 
 #include <array>
@@ -17,46 +17,48 @@
 
 namespace subak {
 
-// How the caller wants the gang to be placed, beside what its shape says.
+// What the caller wants beside the gang's shape.
 struct Terms {
-  // The topology to keep, which may differ from the request's if that is only a wish.
+  // The required topology. It may differ from that of the request if that is only a wish.
   Topology topology = Topology::kAny;
-  // Pods of a segment. 0: the gang is one segment.
+  // The number of pods of a segment. 0: the gang is one segment.
   std::uint32_t segment = 0;
   // The job that may use the nodes which are reserved for it.
   JobId owner = {};
   // Constraints that do not count.
   Ignore ignore = {};
-  // GPU products that it must not use.
+  // GPU products that the gang must not use.
   std::span<const ProductId> without = {};
 };
 
-// Best fit as a number sequence: the least is the best. Ends in a node or domain index.
+// A best-fit key: the least is the best. It ends in the index of a node or domain.
 using FitKey = std::array<std::int64_t, 5>;
 
-// Everything that the steps of an attempt read and none of them changes. What they do change is
-// Trial; what they narrow from step to step is Bounds.
+// Everything that the steps of an attempt read and do not change. They change the Trial, and narrow
+// the Bounds from step to step.
 class Query {
  public:
-  // `filters`: one for each of the shape's Pods, up to date. With nothing held, it brings their
-  // drained filters up to date too. All arguments outlive the query. `by_state`: nodes that are
-  // alike may be judged once.
+  // `filters` has one for each of the shape's Pods, up to date. In a snapshot without holds, the
+  // query brings their drained filters up to date too. All arguments must outlive the query.
+  // `by_state`: the attempt may judge nodes that are alike once.
   Query(const Shape& shape, const std::vector<Filter*>& filters, const Scene& scene,
         const Terms& terms, bool by_state);
   Query(const Query&) = delete;  // runs refer to its patches
   Query& operator=(const Query&) = delete;
 
-  // The gang, the fleet, and the snapshot of it that the search reads.
+  // The gang, the fleet, and the snapshot of the fleet that the search reads.
   const Fleet::Impl& fleet;
   const Shape& shape;
   const Scene scene;
-  // As in Terms. The topology is that of each segment: kNvlink if the caller leaves it open.
+  // The values of Terms. The topology is that of each segment: kNvlink if the gang has segments and
+  // kAny.
   const JobId owner;
   const Ignore ignore;
   const Topology topology;
   const std::uint32_t segment;
   const std::span<const ProductId> without;
-  // True if the gang's wish for a topology failed. It stays close together all the same.
+  // True if the gang's wish for a topology failed. The attempt still places the gang close
+  // together.
   const bool compact;
   // True if nodes that are alike may be judged once: the states of the live fleet describe them.
   const bool by_state;
@@ -67,30 +69,30 @@ class Query {
 
   // How many pods the gang has. Their ranks are 0 to pods() - 1.
   std::uint32_t pods() const { return shape.request().pods(); }
-  // How many segments it has, each of one pod if it names no size. The last one is smaller if the
-  // size does not divide the gang: pods may say so, and no input may stop the search.
+  // How many segments the gang has. The last one is smaller if the size does not divide the gang:
+  // the keys of pods may ask for that, and no input may stop the search.
   std::uint32_t segments() const {
     const std::uint32_t size = std::max(segment, 1u);
     return pods() / size + (pods() % size == 0 ? 0 : 1);
   }
-  // A node that the fleet has seen.
+  // The state of a node that the fleet has seen.
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // The nodes of an NVLink domain, ascending.
   const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet.domains[d]->members; }
 
-  // Returns the ranks of [first, last), by their pods, in the order of placing. If resources are
-  // reserved beside free GPUs, non-GPU pods come last: what the gang's own GPUs leave counts.
+  // Returns the ranks of [first, last) as runs, in the order in which to place them. If CPU or
+  // memory is reserved beside free GPUs, non-GPU pods come last: only the GPUs that the gang itself
+  // leaves free count then.
   Runs runs(std::uint32_t first, std::uint32_t last) const;
-  // Returns the nodes for the shape's k-th Pods, as the snapshot has them. Valid as long as the
-  // query.
+  // Returns the nodes for the shape's k-th Pods in this snapshot. Valid as long as the query.
   Index index(std::size_t k) const;
-  // True if the index has the nodes of the area in best-fit order.
+  // True if the index knows the best-fit order of the area's nodes.
   bool indexed(const Run& run, Area area) const {
     return area == nullptr && !scene.is_empty() && run.index.counts();
   }
 
   // True if the bounds let these pods use the node, or a node in this state. Topology and products
-  // are about GPUs: pods without GPU go anywhere.
+  // are about GPUs, so pods without GPUs go anywhere.
   bool within(const Bounds& bounds, const Index& x, NodeIndex i) const {
     const NodeState& n = node(i);
     if (!x.of_gpus()) return true;
@@ -103,7 +105,7 @@ class Query {
     if ((bounds.linked && !s.linked) || (bounds.unsplit && s.split)) return false;
     return bounds.allows(s.product) && (!bounds.fragments || x.fragment(s));
   }
-  // True if something on the node is held, of what these pods take.
+  // True if some of the node's GPUs or slices that these pods could use are held.
   bool fragment(const Index& x, NodeIndex i) const {
     return x.counts() ? x.fragment(i) : scene.load(i).allocated > 0;
   }
@@ -113,19 +115,20 @@ class Query {
     return leaves_some && scene.in_reserved_domain(i) && !needs_several(shape, node(i));
   }
 
-  // Returns the amount that best fit minimises: free amounts before the gang came, or the amounts
-  // held now that a job would wait for. In GPUs or slices if the index counts, else in milli-GPU.
+  // Returns the amount that best fit minimises: the free amount before the gang came, or in a
+  // snapshot without holds the amount held now, for which a job would wait. The unit is GPUs or
+  // slices if the index counts, else milli-GPU.
   std::int64_t weight(const Index& x, NodeIndex i) const;
-  // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, itself. O(1) if
-  // the index knows it, else O(nodes of the domain).
+  // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, its index. O(1)
+  // if the index knows the key, else O(nodes of the domain).
   FitKey domain_key(const Index& x, DomainIndex d) const;
 
-  // Sort key that makes nodes of a block neighbours, within it those of a rack, within it those of
-  // a domain.
+  // A sort key that makes nodes of a block neighbours, inside a block those of a rack, and inside a
+  // rack those of a domain.
   using Where = std::array<NodeIndex, limits::kTopologyLevels + 2>;
   Where where(NodeIndex i) const;
 
-  // Calls fn(node) over the area, or the whole cluster, until it returns true.
+  // Calls fn(node) for the nodes of the area, or of the whole cluster, until fn returns true.
   template <class F>
   void each_node(Area area, F&& fn) const {
     if (area != nullptr) {
@@ -140,11 +143,12 @@ class Query {
   }
 
  private:
-  // The filter of the shape's k-th Pods; in a snapshot without holds, their drained one.
+  // The filter of the shape's k-th Pods; in a snapshot without holds, their drained filter.
   const Filter& filter(std::size_t k) const;
 
   const std::vector<Filter*>& filters_;
-  // One for each counting filter if the scene differs from it; built once, never moved.
+  // One patch for each counting filter from which the scene differs. It is built once and never
+  // moved.
   std::vector<std::pair<const Filter*, Patch>> patches_;
 };
 

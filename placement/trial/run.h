@@ -1,5 +1,5 @@
-// The units in which a gang is placed. Pods of one kind have consecutive ranks and are alike, so a
-// search places them by number, not one by one. Private to placement.
+// The units in which a gang is placed. Pods of one kind have consecutive ranks and are alike. So a
+// search places many at once, not one by one. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace subak {
 
-// `count` ranks from `rank` on, all of the same Pods. `index`: the nodes for them, in the query's
-// snapshot. The first `count` ranks of a run may be placed apart from the rest, as a run of theirs.
+// A run: `count` ranks from `rank` on, all of the same Pods. `index` has the nodes for them, in the
+// query's snapshot. A search may split a run and place the first ranks as a run of their own.
 struct Run {
-  // The group of the shape that the ranks belong to.
+  // The group of the shape to which the ranks belong.
   const Pods* pods = nullptr;
   Index index;
   std::uint32_t rank = 0, count = 0;
@@ -22,21 +22,21 @@ struct Run {
 // Ranks of one gang, no rank twice.
 using Runs = std::vector<Run>;
 
-// Where to search: some nodes, ascending, or (nullptr) the whole cluster.
+// Where to search: some nodes, ascending; nullptr means the whole cluster.
 using Area = const std::vector<NodeIndex>*;
 
-// What the run's pods take: nothing of a GPU; MIG slices.
+// True if the run's pods use no GPU; true if they use MIG slices.
 inline bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNone; }
 inline bool of_slices(const Run& run) { return run.pods->shape->kind == GpuKind::kMig; }
 
-// Returns the pods of all runs.
+// Returns the number of pods of all runs.
 inline std::size_t pods_of(const Runs& runs) {
   std::size_t pods = 0;
   for (const Run& r : runs) pods += r.count;
   return pods;
 }
 
-// Takes the first `pods` ranks off the run; `pods` <= run.count.
+// Removes the first `pods` ranks from the run; `pods` <= run.count.
 inline void drop_first(Run& run, std::uint32_t pods) {
   must(pods <= run.count, "no more pods are placed than a run has");
   run.rank += pods;

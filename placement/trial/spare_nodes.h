@@ -1,6 +1,6 @@
-// Gangs that leave nodes to spare (GangRequest::spare): they use a whole node of a clique only
-// while enough whole nodes remain. Each spread uses as few whole nodes as it can. So for gangs of
-// one shape in one domain the search finds a placement if there is one. Private to placement.
+// Gangs that leave nodes to spare (GangRequest::spare) use a whole node of a clique only while
+// enough whole nodes remain. Each spread uses as few whole nodes as possible. So for gangs of one
+// shape in one domain the search finds a placement if there is one. Private to placement.
 #pragma once
 
 #include <map>
@@ -11,33 +11,32 @@
 
 namespace subak {
 
-// Counts what remains of each clique beside the pods on trial. It finds a clique's whole nodes
-// once, when it is first asked for the clique: they depend on the snapshot alone.
+// Counts the whole nodes that remain of each clique beside the pods on trial. It finds the whole
+// nodes of a clique once, at the first question, since they depend on the snapshot alone.
 class SpareNodes {
  public:
-  // Both outlive it.
+  // Query and trial must outlive this object.
   SpareNodes(const Query& query, const Trial& trial) : query_(query), trial_(trial) {}
 
-  // True if `bounds.spare` whole nodes of the node's clique remain when the gang uses the node,
-  // beside the nodes that it uses already. True for a node without a clique. O(nodes of the
-  // clique).
+  // True if at least `bounds.spare` whole nodes of the node's clique remain when the gang uses this
+  // node too. Also true for a node without a clique. O(nodes of the clique).
   bool enough_without(const Bounds& bounds, NodeIndex i);
 
  private:
   struct Reserve {
-    // Nodes that could serve one of the gang's pods; ascending.
+    // The nodes that could serve one of the gang's pods; ascending.
     std::vector<NodeIndex> whole;
-    // Nodes that could if they worked; ascending.
+    // The nodes that could serve one if they worked; ascending.
     std::vector<NodeIndex> spent;
   };
-  // Returns the clique's nodes that could be left to spare, if the gang had none of them.
+  // Returns the clique's nodes that could be left to spare if the gang used none of them.
   const Reserve& reserve_of(DomainIndex d);
   // Adds the node to `out` if it is whole, or would be if it worked.
   void add(NodeIndex member, Reserve& out) const;
 
   const Query& query_;
   const Trial& trial_;
-  // Of the cliques that were asked for so far.
+  // The results for the cliques that were asked for so far.
   std::map<DomainIndex, Reserve> reserves_;
 };
 

@@ -1,5 +1,5 @@
-// The pods of one gang that are placed on trial: which slots they have, and what they leave free on
-// their nodes. Private to placement.
+// The pods of one gang that are placed on trial: their slots, and the room that they leave on their
+// nodes. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace subak {
 
-// Copies of the rooms of those nodes that a gang touches: what it leaves free there. It is as long
-// as the fleet, so a Search keeps it from one trial to the next. One trial at a time.
+// Copies of the rooms of the nodes that a gang touches. They show what the gang leaves free there.
+// The object is as long as the fleet, so a Search reuses it. It serves one trial at a time.
 class TrialRooms {
  public:
-  // Requires that the last trial has ended. `nodes`: of the fleet.
+  // Begins a trial. The last one must have ended. `nodes` is the number of nodes of the fleet.
   void begin(std::size_t nodes) {
     must(count_ == 0, "one trial at a time");
     if (at_.size() < nodes) at_.resize(nodes);
@@ -26,17 +26,18 @@ class TrialRooms {
     for (std::size_t i = 0; i < count_; ++i) at_[rooms_[i].node] = 0;
     count_ = 0;
   }
-  // How many nodes were touched, and which, in the order in which they were first touched.
+  // The number of touched nodes, and the k-th of them, in the order in which they were first
+  // touched.
   std::size_t touched() const { return count_; }
   NodeIndex touched_node(std::size_t k) const { return rooms_[k].node; }
-  // True if the node is one of the first so many.
+  // True if the node is one of the first `touched` ones.
   bool among_first(NodeIndex i, std::size_t touched) const {
     return at_[i] != 0 && at_[i] <= touched;
   }
   // The node's copy; nullptr if the gang has not touched the node.
   const Room* find(NodeIndex i) const { return at_[i] == 0 ? nullptr : &rooms_[at_[i] - 1].room; }
-  // The same; begins it as a copy of `room` if the gang has not touched the node. Valid until the
-  // next node is touched.
+  // Returns the node's copy. If the gang has not touched the node, it makes the copy from `room`.
+  // The reference is valid until the next node is touched.
   Room& fill(NodeIndex i, const Room& room) {
     must(i < at_.size(), "a node on trial is of the fleet");
     std::uint32_t& at = at_[i];
@@ -51,59 +52,60 @@ class TrialRooms {
 
  private:
   struct Filled {
-    // The node, with what the gang leaves free on it.
+    // The node, and the room that the gang leaves on it.
     NodeIndex node = 0;
     Room room;
   };
-  // The first count_ are of this trial. The rest keeps its memory for the next one.
+  // The first count_ belong to this trial. The others are there so that later trials reuse their
+  // memory.
   std::vector<Filled> rooms_;
   std::size_t count_ = 0;
-  // By node: its index in rooms_ plus 1. 0: not touched.
+  // For each node, its index in rooms_ plus 1. 0: not touched.
   std::vector<std::uint32_t> at_;
 };
 
-// The pods of one gang that have a slot so far, in the order in which they came. A trial is a
-// draft: it reads the snapshot and writes only its own copies of rooms.
+// The pods of one gang that have a slot so far, in the order in which they came. A trial reads the
+// snapshot and writes only its own copies of rooms.
 //
-// Invariant: each pod on trial is consumed in its node's room, once. Every other rank has the empty
-// slot. So undo_to() brings back what was free before, and a node that was touched stays known.
+// Invariant: the room of a node lacks what each pod on trial there takes, once. Every other rank
+// has the empty slot. So undo_to() restores what was free before. Touched nodes stay in the list.
 class Trial {
  public:
-  // `rooms` and the scene outlive the trial. `pods`: of the gang.
+  // `rooms` and the scene must outlive the trial. `pods` is the number of pods of the gang.
   Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods);
-  // Drops what is on trial. The fleet was never told of it.
+  // Drops the pods on trial. The fleet never knew of them.
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // What the gang leaves free on the node.
+  // The room that the gang leaves on the node.
   const Room& room(NodeIndex i) const {
     const Room* tried = rooms_.find(i);
     return tried != nullptr ? *tried : scene_.room(i);
   }
-  // The nodes that the gang has touched, also if it has no pod there any more. See TrialRooms.
+  // The nodes that the gang has touched, also those where it no longer has a pod. See TrialRooms.
   const TrialRooms& nodes() const { return rooms_; }
 
-  // Places all pods of the run on GPUs of `allowed`, on the node, as choose() says; or none.
-  // Requires that none of them is on trial yet. It asks only what is free, not whether the gang may
+  // Places all pods of the run on GPUs of `allowed` on the node, as choose() decides, or places
+  // none. None of them may be on trial yet. It only checks what is free, not whether the gang may
   // use the node.
   bool place(const Run& run, NodeIndex i, GpuMask allowed, const Ignore& ignore);
-  // How many pods are on trial. undo_to() takes back those placed later than a mark, the last one
-  // first, and requires a mark that is not behind the last pod. O(pods taken back).
+  // mark() returns how many pods are on trial. undo_to() removes the pods that were placed after a
+  // mark, the last one first. The mark may not be greater than mark(). O(removed pods).
   std::size_t mark() const { return placed_.size(); }
   void undo_to(std::size_t mark);
 
-  // By rank. A pod that is not on trial has an empty slot: without a node. Valid until the trial
-  // changes.
+  // The slots, by rank. A pod that is not on trial has an empty slot, without a node. Valid until
+  // the trial changes.
   const std::vector<PodSlot>& slots() const { return slots_; }
-  // Returns the slots of the complete gang. Requires that all its pods are on trial; ends the
-  // trial.
+  // Returns the slots of the complete gang. All its pods must be on trial. The call ends the trial.
   std::vector<PodSlot> take_slots();
   // True if no non-GPU pod takes resources that stay reserved beside free GPUs (Fleet::headroom).
   bool leaves_headroom(const Ignore& ignore) const;
 
-  // Exchanges the slots of equal pods, all on trial, so that where(node) ascends by rank. Which of
-  // equal pods has which slot does not matter to the search. It matters to what the pods send.
+  // Exchanges the slots of equal pods, all on trial, so that where(node) ascends by rank. For the
+  // search it does not matter which of equal pods has which slot. It matters for the traffic
+  // between the pods.
   template <class F>
   void sort_slots(const Run& run, F&& where) {
     must(run.rank + run.count <= slots_.size(), "a run is inside its gang");
@@ -114,9 +116,9 @@ class Trial {
     };
     if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
   }
-  // Gives the slots of the segments, of `size` pods each, to the segments in this order: the k-th
-  // gets those of the segment that began with rank order[k]. Requires equal segments of a gang of
-  // one shape, all on trial, each named once.
+  // Exchanges the slots of segments of `size` pods each. The k-th segment gets the slots of the
+  // segment that began with rank order[k]. All must be equal segments of a gang of one shape, on
+  // trial, and each must be in `order` once.
   void reorder_segments(std::uint32_t size, const std::vector<std::uint32_t>& order);
 
  private:
@@ -128,9 +130,9 @@ class Trial {
 
   TrialRooms& rooms_;
   const Scene& scene_;
-  // By rank.
+  // The slots, by rank.
   std::vector<PodSlot> slots_;
-  // In the order of placing.
+  // The pods in the order in which they were placed.
   std::vector<Placed> placed_;
 };
 
