@@ -1,7 +1,8 @@
-// The gRPC client, the only code in cli that uses gRPC. It connects, authenticates, calls by method
-// name, and turns a refusal into a Failure. With several servers it tries another one if the first
-// is unreachable or does not lead. Methods are named without the package: "JobService/GetJob". The
-// types of request and answer are checked against the service's descriptor. Threads: one.
+// The gRPC client. It connects, authenticates, calls a method by name, and turns a refusal into a
+// Failure. Only this client, servers.h and refusal.h use gRPC in cli. With several servers it tries
+// another one if the first is unreachable or does not lead. Methods are named without the package:
+// "JobService/GetJob". The client checks the types of request and answer against the service's
+// descriptor. Threads: one.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -25,32 +26,33 @@ struct ServerOptions {
   std::string tls_ca;
 };
 
-// True for "127.0.0.1:9444", "localhost:1", "[::1]:9444". The client speaks plaintext there unless
-// a CA is given.
+// True for "127.0.0.1:9444", "localhost:1", "[::1]:9444" and "unix:FILE". To such an address the
+// client speaks plaintext, unless the user gives a CA.
 bool is_loopback(std::string_view server);
 // True if a call may be repeated after an unknown outcome: the method only reads, or the request
 // has an id.
 bool may_repeat(std::string_view method, const google::protobuf::Message& request);
 
-// A connection to the service that leads, or to any one for a read. Calls block.
+// A connection to the replica of the service that leads, or for a read to any replica. Calls block.
 class Client {
  public:
-  // Reads the files; connects with the first call. Throws Failure: a file is unreadable, or
-  // `server` is wrong.
+  // Reads the files. The first call connects. Throws Failure if a file is unreadable or `server` is
+  // wrong.
   explicit Client(const ServerOptions& options);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Sets the timeout of later calls, a minute by default. After it a call fails as unreachable.
+  // Sets the timeout of later calls, by default a minute. A call that takes longer fails as
+  // unreachable.
   void be_patient_for(std::int64_t ms);
 
   using Message = google::protobuf::Message;
-  // Calls a method and fills `answer`. Throws Failure: its exit code says whether the call was
-  // refused, the service unreachable, or a name not found.
+  // Calls a method and fills `answer`. Throws Failure. Its exit code says whether the service
+  // refused the call, was unreachable, or did not know a name.
   void call(std::string_view method, const Message& request, Message& answer);
   // Calls `each` for every message of a server stream until it returns false or the stream ends.
-  // `answer` has the message during the call. Throws as call().
+  // During each call of `each`, `answer` is that message. Throws as call().
   void stream(std::string_view method, const Message& request, Message& answer,
               const std::function<bool()>& each);
 

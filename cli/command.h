@@ -1,6 +1,6 @@
-// The tree of commands with their options, and the data about them for completion. CLI11 does the
-// parsing, and only command.cc uses it. Option values are written through the given references,
-// which must outlive the run. Threads: none.
+// The tree of commands with their options, and a description of that tree for completion. CLI11
+// parses the command line, and only command.cc uses CLI11. The parser writes option values through
+// the given references, which must outlive the run. Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace subak::cli {
 
 class Session;
 
-// An option as completion needs it.
+// The description of an option for completion.
 struct OptionInfo {
   // With its dashes: "--server".
   std::string name;
@@ -26,14 +26,14 @@ struct OptionInfo {
   std::vector<std::string> choices;
 };
 
-// A command as completion needs it.
+// The description of a command for completion.
 struct CommandInfo {
   // The word on the command line.
   std::string name;
   std::string help;
   // The names of the positional arguments, in order.
   std::vector<std::string> arguments;
-  // In the order of the help.
+  // The options in the order of the help.
   std::vector<OptionInfo> options;
   // The commands below this one.
   std::vector<CommandInfo> children;
@@ -47,21 +47,21 @@ class Command {
   using Run = std::function<int(Session&)>;
   struct Tree;
 
-  // Adds a command below this one. A command with others below it cannot run by itself.
+  // Adds a command below this one. A command that has other commands below it cannot run by itself.
   Command add(const std::string& name, const std::string& help);
 
   // Add positional arguments, in the order of the calls. `value` is written only if the argument is
   // given.
   void argument(const std::string& name, std::string& value, const std::string& help);
   void optional_argument(const std::string& name, std::string& value, const std::string& help);
-  // Adds one or more arguments, the last of a command.
+  // Adds an argument that takes one or more values. It must be the last argument of the command.
   void arguments(const std::string& name, std::vector<std::string>& values,
                  const std::string& help);
 
   // Add an option with one value: "--limit N", where `value_name` is the "N" in the help. `value`
-  // has the default, and is written only if the option is given. An empty text, or a text that is
-  // no number, is a usage failure. The variable `environment` gives the value where the command
-  // line does not.
+  // holds the default. The parser writes it only if the option is given. An empty text, or no
+  // number where one is wanted, is a usage failure. If the command line lacks the option, the
+  // environment variable `environment` gives the value.
   void option(const std::string& flag, std::string& value, const std::string& help,
               const std::string& value_name, const std::string& environment = "");
   void required_option(const std::string& flag, std::string& value, const std::string& help,
@@ -76,13 +76,13 @@ class Command {
               const std::string& value_name);
   void option(const std::string& flag, double& value, const std::string& help,
               const std::string& value_name);
-  // Adds an option whose value is comma-separated and that may be repeated.
+  // Adds an option whose value is a list with commas. The option may be repeated.
   void list_option(const std::string& flag, std::vector<std::string>& values,
                    const std::string& help, const std::string& value_name);
-  // Adds an option that may be repeated; commas are part of the value.
+  // Adds an option that may be repeated. A comma is a part of the value.
   void repeated_option(const std::string& flag, std::vector<std::string>& values,
                        const std::string& help, const std::string& value_name);
-  // Adds an option whose value is one of `choices`; another one is a usage failure.
+  // Adds an option whose value is one of `choices`. Another value is a usage failure.
   void choice(const std::string& flag, std::string& value, const std::string& help,
               const std::vector<std::string>& choices);
   void flag(const std::string& flag, bool& value, const std::string& help);
@@ -93,13 +93,13 @@ class Command {
   // Hides the command from help and completion.
   void hide();
 
-  // Sets what the command does. Each command without others below it needs this.
+  // Sets what the command does. Each command that has no other commands below it needs this.
   void run(Run run);
 
  private:
   friend class Parser;
   Command(Tree* tree, void* app) : tree_(tree), app_(app) {}
-  // Not owned, as `app_`.
+  // The command owns neither `tree_` nor `app_`.
   Tree* tree_;
   // The CLI::App of this command. The type stays in command.cc.
   void* app_;

@@ -1,6 +1,6 @@
-// Functions that add each family of commands below the root, and options that several families
-// share. Each function registers its commands with Command::run(); the values live as long as the
-// tree. Threads: none.
+// Functions that add each family of commands below the root, and the options that several families
+// share. Each function registers its commands with Command::run(). The option values live as long
+// as the tree. Threads: none.
 #pragma once
 
 #include "cli/command.h"
@@ -24,10 +24,10 @@ void add_sim(Command root);
 void add_install(Command root);
 void add_preflight(Command root);
 void add_uninstall(Command root);
-// Needs the finished tree: `parser` must outlive the run.
+// Needs the finished tree, so it comes last. `parser` must outlive the run.
 void add_completion(Command root, const Parser& parser);
-// A hidden command for completion scripts. It prints names, one a line, and nothing if the service
-// is unreachable.
+// A hidden command for completion scripts. It prints names, one a line. If the service is
+// unreachable, it prints nothing.
 inline constexpr char kCompleteCommand[] = "__complete";
 void add_complete(Command root);
 void add_version(Command root);
@@ -52,11 +52,11 @@ struct WatchOptions {
 // Adds --watch and --interval.
 void add_watch(Command& command, WatchOptions& options);
 
-// What every edit tells the audit log, and the id that makes a retry safe.
+// The reason that every edit writes to the audit log, and the id that makes a retry safe.
 struct EditOptions {
-  // Why, for the audit log.
+  // Why the user makes the edit, for the audit log.
   std::string reason;
-  // Empty: a retry counts as another edit.
+  // The id of this edit. Empty: the service takes a retry for another edit.
   std::string request_id;
 };
 // Adds a required --reason, and --request-id.

@@ -10,16 +10,18 @@
 
 namespace subak::cli {
 
-// The kubeconfig file and the context in it. Empty: as kubectl chooses them.
+// The kubeconfig file and the context in it. If one is empty, the command chooses it as kubectl
+// does.
 struct KubeOptions {
   std::string kubeconfig, context;
 };
 // Adds --kubeconfig and --context.
 void add_kube(Command& command, KubeOptions& options);
 
-// Connects. Throws Failure: no such file (4), or a wrong field in it (2).
+// Connects to the API server. Throws Failure if the kubeconfig does not exist (exit code 4), or if
+// one of its fields is wrong (2).
 std::unique_ptr<KubeCaller> open_kube(const KubeOptions& options);
-// Returns the command's failure after a refusal of the API server.
+// Returns the failure with which a command ends after the API server refused a call.
 Failure kube_failure(const Error& error);
 
 }  // namespace subak::cli

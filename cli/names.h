@@ -8,10 +8,11 @@
 
 namespace subak::cli {
 
-// What the names belong to: each kind is one list call of the service.
+// What the names belong to. Each kind has its list call of the service.
 enum class NameKind { kAccounts, kJobs, kClusters, kNodes, kProducts };
 
-// Returns at most one page; later names are not suggested. Throws Failure, as every call.
+// Returns the names of at most one page of the list. The command line does not suggest later names.
+// Throws Failure, as every call does.
 std::vector<std::string> known_names(Client& client, NameKind kind);
 
 }  // namespace subak::cli

@@ -11,26 +11,28 @@
 
 namespace subak::cli {
 
-// Returns the products of `fleet` that `name` may stand for, without regard to case. If a product
-// has exactly this name, it is the only one. Else they are the products that contain it as whole
-// words ("A100", not "A10"), else those that contain it anywhere.
+// Returns the products of `fleet` that `name` may stand for; case does not matter. A product with
+// exactly this name is the only answer. Otherwise they are the products that contain `name` as
+// whole words ("A10" does not match "A100"). Without such a product, they are those that contain it
+// anywhere.
 std::vector<std::string> products_like(const std::string& name,
                                        const std::vector<std::string>& fleet);
 
-// Resolves product names. It asks the service for its products at most once, when a name is to be
-// resolved.
+// Resolves product names. It asks the service for its products once, when the first name needs
+// them.
 class Products {
  public:
   explicit Products(Session& session) : session_(session) {}
 
-  // Replace short names of one product by its name. Throw Failure (usage) with the list if several
-  // match. Unknown names are an error in a job. In an account they stay (the products may be on
-  // order; the service warns). With an empty fleet all names stay.
+  // Replace each short name that stands for one product by the product's full name. If several
+  // products match, throw Failure (usage) with their list. In a job, an unknown name is an error.
+  // In an account, unknown names stay, since the products may be on order; the service warns of
+  // them. With an empty fleet all names stay.
   void resolve(v1::JobSpec* job);
   void resolve(const std::string& where, v1::Account* account);
 
  private:
-  // Returns the products of the service's clusters. The first call asks for them.
+  // Returns the products of the service's clusters. The first call asks the service for them.
   const std::vector<std::string>& fleet();
   // Replaces one name. `must_exist`: an unknown name is a usage failure.
   void resolve_one(const std::string& where, bool must_exist, std::string* name);

@@ -1,4 +1,4 @@
-// Turns a gRPC status into a failure for people. Threads: none.
+// Turns a gRPC status into a Failure with a text for people. Threads: none.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -10,7 +10,7 @@
 namespace subak::cli {
 
 // Reads the google.rpc details of a status that is not OK: the field, its value, the valid values.
-// The exit code follows from the status code. `server` is named where no service answered.
+// The exit code follows from the status code. If no service answered, the text names `server`.
 Failure refusal(const grpc::Status& status, const std::string& server);
 
 }  // namespace subak::cli

@@ -1,4 +1,4 @@
-// The whole program below main(). Threads: none.
+// The whole program, without main(). Threads: none.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace subak::cli {
 
-// Runs one command line (without the program's name); returns the exit code. Errors are two lines
-// on screen.err: the fault and the remedy.
+// Runs one command line, given without the program's name, and returns the exit code. For an error
+// it writes two lines to screen.err: the fault and the remedy.
 int run_cli(const std::vector<std::string>& arguments, const Screen& screen);
 
 }  // namespace subak::cli

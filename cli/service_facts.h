@@ -1,4 +1,4 @@
-// The service's data about its clusters and accounts, for commands that inspect a cluster. Threads:
+// Asks the service for its clusters and accounts, for commands that inspect a cluster. Threads:
 // one.
 #pragma once
 
@@ -9,8 +9,9 @@
 
 namespace subak::cli {
 
-// `cluster`: its name in Subak; empty: the only one. An unreachable service is no error, since
-// users inspect a cluster before the service exists. Throws Failure if it answers and refuses.
+// `cluster`: the name of the cluster in Subak; empty: the only one. An unreachable service is no
+// error, since users inspect a cluster before they start the service. Throws Failure if the service
+// answers and refuses.
 ServiceFacts ask_service(Session& session, const std::string& cluster);
 
 }  // namespace subak::cli

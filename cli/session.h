@@ -17,14 +17,14 @@ namespace subak::cli {
 // The forms of --output. kWide is a table with more columns.
 enum class Form { kTable, kWide, kJson, kYaml, kCsv, kSvg };
 
-// Set by the command line.
+// The options that every command has.
 struct GlobalOptions {
   ServerOptions server{"127.0.0.1:9444", "", ""};
   // The text of --output; Session reads it as a Form.
   std::string output = "table";
 };
 
-// The output streams. `colour` only for terminals.
+// The output streams, and what they can show.
 struct Screen {
   std::ostream& out;
   // Errors, warnings and progress.
@@ -40,7 +40,8 @@ enum class Colour { kRed, kGreen, kYellow, kBlue, kBold, kDim };
 // The output and the connection of one run of one command.
 class Session {
  public:
-  // Throws Failure (usage): an unknown form. `options` must outlive the session.
+  // Throws Failure (usage) if `options.output` is not a known form. `options` must outlive the
+  // session.
   Session(Screen screen, const GlobalOptions& options);
 
   Form form() const { return form_; }
@@ -48,10 +49,11 @@ class Session {
   std::ostream& out() { return screen_.out; }
   std::ostream& err() { return screen_.err; }
   const Screen& screen() const { return screen_; }
-  // Returns the connection, which the first call makes. Throws as Client().
-  // The session owns it.
+  // Returns the connection to the service. The first call opens it, and the session owns it. Throws
+  // as Client().
   Client& client();
-  // Runs client().call(). If a name is not found, the failure suggests the nearest ones.
+  // Runs client().call(). If the service does not know a name, the failure suggests the nearest
+  // known names.
   template <class Answer>
   Answer call(std::string_view method, const google::protobuf::Message& request) {
     Answer answer;
@@ -59,27 +61,29 @@ class Session {
     return answer;
   }
 
-  // Throws the refusal of a service that does not know this account or user, with the nearest
-  // names. For lists that came out empty.
+  // Throws Failure with the nearest names if the service does not know this account or user. A
+  // command calls it when a list for `path` was empty.
   void must_be_account(const std::string& path);
 
   // Returns `text` in a colour, if colours are shown.
   std::string paint(Colour colour, const std::string& text) const;
 
-  // Prints the message itself for json and yaml, else the table of `table`. The command itself
-  // draws svg.
+  // Prints the message itself for json and yaml, and the table that `table` returns for the other
+  // forms. For svg it prints nothing: the command draws by itself.
   void show(const google::protobuf::Message& message, const std::function<Table()>& table);
-  // As show(), for output that is not a table: `text` prints it; csv is refused.
+  // As show(), for output that is not a table: `text` prints it. With csv it throws Failure
+  // (usage).
   void show_text(const google::protobuf::Message& message, const std::function<void()>& text);
-  // Prints one of many messages of a long run: one JSON object a line, or one YAML document each.
+  // Prints one of the many messages of a stream: as a JSON object on one line, as a YAML document,
+  // or with `text`.
   void show_one_of_many(const google::protobuf::Message& message,
                         const std::function<void()>& text);
-  // Prints "warning: ..." lines on err.
+  // Prints a line "warning: ..." on err for each warning.
   template <class Strings>
   void warn(const Strings& warnings) {
     for (const std::string& w : warnings) err() << "warning: " << printable(w) << '\n';
   }
-  // Prints one line for people; silent for json, yaml and csv.
+  // Prints one line for people. With json, yaml, csv and svg it prints nothing.
   void say(const std::string& line);
 
  private:
@@ -94,12 +98,12 @@ class Session {
   std::unique_ptr<Client> client_;
 };
 
-// Implements --watch: draws at once and then every `seconds` until interrupted. On a terminal it
-// clears the screen in between. 0 seconds: draws once.
+// Implements --watch: calls `draw` at once and then every `seconds` until the user interrupts it.
+// On a terminal with colours it first clears the screen. 0 seconds: calls `draw` once.
 int repeat(Session& session, double seconds, const std::function<void()>& draw);
 
-// Returns all pages of a list in one answer, at most `most` rows (0: all). `rows` returns the
-// repeated field's mutable accessor.
+// Returns all pages of a list in one answer, at most `most` rows (0: all). `rows(answer)` returns a
+// pointer to the repeated field of the rows.
 template <class Answer, class Request, class Rows>
 Answer all_pages(Session& session, std::string_view method, Request request, std::int64_t most,
                  Rows rows) {

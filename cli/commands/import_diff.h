@@ -12,9 +12,9 @@ namespace subak::cli {
 
 // The differences of two lists of nodes.
 struct ImportDiff {
-  // By node name: '+' added, '-' removed, '~' changed.
+  // One line for each such node, in the order of names: '+' added, '-' removed, '~' changed.
   std::vector<DiffLine> lines;
-  // The numbers of such nodes.
+  // The numbers of added, removed and changed nodes.
   std::size_t added = 0, removed = 0, changed = 0;
   // Returns "2 added, 1 changed, 0 removed".
   std::string summary() const;
@@ -24,10 +24,11 @@ struct ImportDiff {
 ImportDiff import_diff(const std::vector<v1::NodeSpec>& before,
                        const std::vector<v1::NodeSpec>& after);
 
-// Compares the request with the cluster now; a cluster that does not exist yet is empty.
+// Compares the nodes of the request with those that the cluster has now. A cluster that does not
+// exist yet has none.
 ImportDiff import_diff(Session& session, const v1::ImportNodesRequest& request);
 
-// Prints the first lines of the diff and counts the rest.
+// Prints the first lines of the diff, and the number of lines that it leaves out.
 void print_import_diff(Session& session, const ImportDiff& diff);
 
 }  // namespace subak::cli

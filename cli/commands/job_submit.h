@@ -12,17 +12,17 @@
 
 namespace subak::cli {
 
-// GPUs of a pod in a large gang: those of an HGX node.
+// GPUs of each pod in a large gang: as many as an HGX node has.
 inline constexpr std::int64_t kDefaultGpusPerPod = 8;
 
-// The requirements of a pod on its node beside GPUs, in the forms of kubectl. As written, one entry
-// per flag.
+// What a pod requires of its node beside GPUs, in the forms of kubectl. Each entry is the text of
+// one flag.
 struct PodFlags {
   // "KEY=VALUE". The node must have all of these labels.
   std::vector<std::string> selectors;
   // "gen in (h100,h200),zone!=b". Each entry is one term, and one of them must hold.
   std::vector<std::string> affinity;
-  // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT"; "*".
+  // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT", or "*" for every taint.
   std::vector<std::string> tolerations;
   // Extended resources of each pod: "rdma/hca=1".
   std::vector<std::string> resources;
@@ -37,11 +37,11 @@ struct PodFlags {
 };
 
 // Adds the flags to `shape` (pod_flags.cc). Throws Failure (usage) with the flag, the value and the
-// form.
+// form that the flag wants.
 void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 
-// The flags of a gang's wishes as written, one for each wish that has a flag. Empty, 0 and false:
-// not given.
+// The values of the flags for a gang's wishes (model/gang_terms.h), one for each wish that has a
+// flag. Empty, 0 and false mean that the flag was not given.
 class WishFlags {
  public:
   // Return where the parser puts the value of this wish's flag.
@@ -49,24 +49,25 @@ class WishFlags {
   std::int64_t& of(const Wish<std::uint32_t>& wish) { return numbers_[wish.place]; }
   bool& of(const Wish<bool>& wish) { return given_[wish.place]; }
 
-  // Returns the wishes. Throws Failure (usage) with the flag, the value and what it should be.
+  // Returns the wishes. Throws Failure (usage) with the flag, its value and what the value should
+  // be.
   GangTerms terms() const;
   friend bool operator==(const WishFlags&, const WishFlags&) = default;
 
  private:
   // The text of the flag for the topology.
   std::string topology_;
-  // By Wish::place; 0: not given.
+  // Numbers, at the index Wish::place; 0: not given.
   std::array<std::int64_t, kWishCount> numbers_{};
-  // By Wish::place.
+  // Flags without a value, at the index Wish::place.
   std::array<bool, kWishCount> given_{};
 };
 
-// As written; empty and 0: not given.
+// The flags of `job submit` as the user wrote them. Empty and 0: not given.
 struct SubmitFlags {
   // time_limit: a duration, "4h".
   std::string account, user, name, cluster, time_limit;
-  // Of the complete job: "16", "0.5", "PRODUCT=16".
+  // The GPUs of all pods together: "16", "0.5", "PRODUCT=16".
   std::string gpus;
   std::int64_t pods = 0;
   // "8", "0.5".
@@ -80,22 +81,22 @@ struct SubmitFlags {
   PodFlags pod;
   // The text of the file, not its name: a JobSpec as JSON.
   std::string file;
-  // Per pod, as Kubernetes quantities.
+  // CPUs and memory of each pod, as Kubernetes quantities.
   std::string cpus, memory;
   WishFlags wishes;
-  // A higher number comes first.
+  // Among the jobs of one account, a higher number comes first.
   std::int64_t priority = 0;
-  // The job waits until it is released by hand.
+  // The job waits until `subak job release` releases it.
   bool held = false;
 };
 
-// Returns the job of the flags. The GPUs become pods as follows:
+// Returns the job that the flags describe. The GPUs become pods as follows:
 // - --pods and --gpus-per-pod apply as given;
 // - --gpus N with one of them determines the other;
 // - --gpus N alone is one pod up to 8 GPUs, and pods of 8 above that (the last pod gets the rest);
 // - a part of one GPU is one pod.
-// With a file the gang is the file's, and so is every value that no flag gives. Throws Failure
-// (usage).
+// With a file, the gang comes from the file, and so does every value that no flag gives. Throws
+// Failure (usage).
 v1::JobSpec job_spec_of(const SubmitFlags& flags);
 
 }  // namespace subak::cli

@@ -1,4 +1,4 @@
-// The fleet by time for people: lines for a terminal, a table of jobs, an SVG drawing. Threads:
+// The plan of the fleet for people: lines for a terminal, a table of jobs, an SVG drawing. Threads:
 // none.
 #pragma once
 
@@ -22,11 +22,14 @@ struct PlanTick {
   // In the local zone.
   std::string label;
 };
-// Returns about `most` ticks, at most one more; round in the local zone.
+// Returns about `most` ticks, and never more than one above that. The times are round in the local
+// zone.
 std::vector<PlanTick> plan_ticks(const v1::Plan& plan, int most);
-// Returns "12h from 2026-03-01 14:00:00 CET on, a column is 15m; state 4711, forecast 3s old".
+// Returns the heading, such as "12h from 2026-03-01 14:00:00 CET on, a column is 15m; state 4711,
+// forecast 3s old".
 std::string plan_head(const v1::Plan& plan);
-// Returns "node-1", "node-1 +7" for nodes that do the same, "rack r1 (16)", "all 700".
+// Returns the name of a row: "node-1", "rack r1 (16)", "all 700", or "node-1 +7" for eight nodes
+// that do the same.
 std::string plan_row_name(const v1::PlanRow& row);
 // Returns "runs 1-42 train", "idle for 1-43 big", "starts 12 others".
 std::string plan_lane_text(const v1::PlanLane& lane);
@@ -39,16 +42,18 @@ std::string plan_end_text(const v1::PlanJob& job, const v1::Plan& plan);
 // nodes, else "forecast".
 std::string plan_job_word(const v1::PlanJob& job);
 
-// Returns the number of lines of the plan's rows with a line for each lane.
+// Returns how many lines the plan takes if each lane of each row has its own line.
 std::size_t plan_lines(const v1::Plan& plan);
-// Prints domains by time, at most kTableColumns wide. With `lanes` each lane of a row has a line.
-// Otherwise each row has one line, and with the sums there are at most `rows` lines.
+// Prints each NVLink domain as a line of time, at most kTableColumns wide. With `lanes`, each lane
+// of a row has a line. Otherwise each row has one line. Without `lanes`, the sum of each product is
+// printed only if all lines together are at most `rows`.
 void print_plan(Session& s, const v1::Plan& plan, std::size_t rows, bool lanes);
-// Returns the indexes of `most` jobs: as many of each kind, and more of the kinds that have more.
+// Returns the indexes of at most `most` jobs. It takes the jobs of all kinds in turn, so a kind
+// with few jobs leaves its share to the others.
 std::vector<int> plan_jobs_shown(const v1::Plan& plan, std::size_t most);
 // Returns the table of these jobs of the plan, by index.
 Table plan_job_table(const v1::Plan& plan, const std::vector<int>& shown);
-// True if a time of a job in the plan rests on an assumed run time; it has a star then.
+// True if a time of some job in the plan rests on an assumed run time. Such a time has a star.
 bool plan_is_assumed(const v1::Plan& plan);
 // Returns a complete SVG file. It needs no other file, and adapts to light and dark.
 std::string plan_svg(const v1::Plan& plan);

@@ -1,4 +1,4 @@
-// Sequential calls to an API server, for interactive commands. Threads: one.
+// Calls to an API server, one after the other, for interactive commands. Threads: one.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@
 
 namespace subak::cli {
 
-// The interface that the commands need of an API server; tests implement it too.
+// What the commands need of an API server. Tests have an implementation of their own.
 class KubeCaller {
  public:
   struct Reply {
-    // The last attempt's.
+    // The answer to the last attempt.
     CallAnswer answer;
     // The body of a successful call; else empty.
     std::string body;
@@ -28,26 +28,28 @@ class KubeCaller {
   };
 
   virtual ~KubeCaller() = default;
-  // Calls and waits for the answer. It retries a call when the server asks for that, and a read
-  // when no answer came; both a few times.
+  // Calls and waits for the answer. It retries a call if the server asks for that, and a read if no
+  // answer came. It gives up after a few attempts.
   virtual Reply call(const KubeCall& call) = 0;
   // Waits this long before a further attempt.
   virtual void wait(DurationMs ms) = 0;
 
   // Calls GET on a path.
   Reply get(const std::string& path);
-  // Calls `each` for each object of a collection ("/api/v1/pods"), read in pages; with `query`, as
-  // "labelSelector=x". Returns nothing if all were read. kNotFound: the server has no such kind.
-  // kExhausted: more than limits::kMaxOperatorObjects. `each` must not keep the value.
+  // Reads a collection ("/api/v1/pods") in pages and calls `each` for each object. `query` is added
+  // to the URL, for example "labelSelector=x". Returns nullopt if it has read all objects.
+  // kNotFound: the server has no such kind. kExhausted: there are more than
+  // limits::kMaxOperatorObjects. The value is valid during the call of `each` only.
   std::optional<Error> list(const std::string& collection, const std::string& query,
                             const std::function<void(json::Value)>& each);
 };
 
-// Opens the kubeconfig `path`; `context`: empty for its current one. An error names the field.
+// Opens the kubeconfig `path`. `context`: empty for the file's current context. An error names the
+// field.
 Result<std::unique_ptr<KubeCaller>> open_kube(const std::string& path, const std::string& context);
 
-// Returns the error of an unsuccessful call, with the server's message. kDenied: refused by a rule;
-// kNotFound; kPrecondition: no answer.
+// Returns the error of an unsuccessful call, with the server's message. kDenied: a rule refused the
+// call. kNotFound: there is no such object. kPrecondition: no answer came.
 Error error_of(std::string_view what, const CallAnswer& answer);
 
 }  // namespace subak::cli

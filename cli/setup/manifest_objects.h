@@ -1,5 +1,5 @@
-// The objects in the files of deploy/kubernetes, for commands that look for them or remove them. So
-// there is only one list of names. Threads: pure functions.
+// The names of the objects in the files of deploy/kubernetes, for commands that find or remove
+// these objects. This is the only list of these names. Threads: pure functions.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@ namespace subak::cli {
 
 // One right of the service.
 struct ServiceRight {
-  // As in RBAC: "create", "", "pods", "eviction". `sub` is the subresource; empty: none.
+  // The parts as in RBAC, for example "create", "", "pods", "eviction". `sub` is the subresource;
+  // empty: none.
   std::string verb, group, resource, sub;
 };
 // Returns the rights that the ClusterRole of rbac.yaml grants, in its order.
 std::vector<ServiceRight> service_rights();
 
-// Returns the paths of intercepting objects in the order of removal: policy bindings, policies,
-// webhooks.
+// Returns the paths of the objects that intercept requests, in the order of removal: policy
+// bindings, policies, webhooks.
 std::vector<std::string> guard_paths();
 // Returns the paths of the objects that the service needs while it works, in the order of removal.
 std::vector<std::string> right_paths();

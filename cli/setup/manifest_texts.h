@@ -1,11 +1,13 @@
-// The files of deploy/kubernetes, unchanged; made by CMake. Threads: any.
+// The files of deploy/kubernetes, unchanged. CMake writes the source of this function. Threads:
+// any.
 #pragma once
 
 #include <string_view>
 
 namespace subak::cli {
 
-// `file`: "webhooks.yaml". Returns an empty text if there is no such file.
+// Returns the text of a file; `file`: its name, such as "webhooks.yaml". Empty: there is no such
+// file.
 std::string_view manifest_text(std::string_view file);
 
 }  // namespace subak::cli

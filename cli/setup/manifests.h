@@ -1,5 +1,5 @@
-// The manifests that install Subak in a cluster. They are the files of deploy/kubernetes, embedded
-// in the program, with the values of the cluster filled in. Threads: pure functions.
+// The manifests that install Subak in a cluster. They are the files of deploy/kubernetes, which the
+// program contains, with the values of the cluster filled in. Threads: pure functions.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ namespace cli {
 
 // The parts of an installation, in the order in which they are applied.
 enum class ManifestPart : std::uint8_t {
-  // Namespace, account, rights, and priority level at the API server.
+  // The namespace, the service account, its rights, and its priority level at the API server.
   kAccess,
-  // The service as a pod with replicas of its webhook, or as several pods on one database. Only
-  // with an image.
+  // The service: one pod with replicas of its webhook, or several pods with one database. This part
+  // needs `image`.
   kService,
   // The admission webhooks for pods.
   kWebhooks,
@@ -31,37 +31,39 @@ enum class ManifestPart : std::uint8_t {
 struct ManifestOptions {
   // The cluster's name in Subak.
   std::string cluster;
-  // Of the webhook, "https://10.0.0.5:9443". Empty: that of the service in the cluster.
+  // The address of the webhook: "https://10.0.0.5:9443". Empty: the address of the Service in the
+  // cluster.
   std::string url;
   // The CA of the webhook's certificate: one or more certificates.
   std::string ca_pem;
   // The image of the service; empty: it runs outside the cluster.
   std::string image;
-  // postgres://user@host/database; empty: a file of one pod.
+  // The store: postgres://user@host/database. Empty: a file, which one pod has.
   std::string state;
-  // Pods of the service, if its state is in a database; 0: two.
+  // The number of pods of the service, if its store is a database; 0: two.
   std::int64_t replicas = 0;
-  // The user name of the service's writes.
+  // The user name with which the service writes to the API server.
   std::string user;
   // The group that may remove Subak's gate by hand.
   std::string break_glass_group;
-  // Resources that count as GPUs, beside nvidia.com/.
+  // Resources that count as GPUs, in addition to those of nvidia.com/.
   std::vector<std::string> gpu_kinds;
-  // The minor version of the API server, kOldestMinor at least. It decides which parts are
+  // The minor version of the API server, at least kOldestMinor. It decides which parts are
   // possible.
   int kubernetes_minor = 0;
   // Empty: all parts that are possible.
   std::vector<ManifestPart> parts;
 };
 
-// Minor versions of Kubernetes 1: matchConditions with optional fields, ValidatingAdmissionPolicy,
-// and MutatingAdmissionPolicy, by which the API server itself sets the gate.
+// The first minor version of Kubernetes 1 that has each feature: matchConditions with optional
+// fields, ValidatingAdmissionPolicy, and MutatingAdmissionPolicy. With the last one, the API server
+// itself sets the gate.
 inline constexpr int kOldestMinor = 29;
 inline constexpr int kPoliciesMinor = 30;
 inline constexpr int kGateMinor = 36;
 
-// Returns YAML documents for `kubectl apply -f -`. kInvalid names the wrong option. A value that
-// would change the meaning of the text is refused, not quoted.
+// Returns YAML documents for `kubectl apply -f -`. kInvalid names the wrong option. The function
+// quotes no value: it refuses a value that would change the meaning of the text.
 Result<std::string> manifests(const ManifestOptions& options);
 
 }  // namespace cli

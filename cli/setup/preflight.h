@@ -1,5 +1,5 @@
 // Finds objects in a cluster that conflict with Subak or prevent its work. read_cluster() reads the
-// cluster. judge() makes the findings, as a pure function.
+// cluster. judge() is a pure function that makes the findings.
 //
 // Sources:
 // - kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go (a quota counts pods that wait),
@@ -30,7 +30,7 @@ namespace cli {
 enum class Level : std::uint8_t {
   // Subak would not work there, or would do harm.
   kBlocker,
-  // Something will differ from what users expect.
+  // Subak works, but something will differ from what users expect.
   kWarning,
   // For information.
   kNote,
@@ -49,7 +49,7 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-// The data read of a cluster. Names are "namespace/name" where there is a namespace.
+// What read_cluster() has read. The name of an object in a namespace is "namespace/name".
 struct ClusterFacts {
   // The minor version of the API server; 0: not reported.
   int minor = 0;
@@ -57,64 +57,66 @@ struct ClusterFacts {
   std::set<std::string> groups;
   // Nodes with GPUs or slices of a device plugin.
   std::size_t gpu_nodes = 0;
-  // Of these: one GPU for several pods by time-slicing or MPS.
+  // Those of `gpu_nodes` where several pods share a GPU by time-slicing or MPS.
   std::size_t shared_gpu_nodes = 0;
-  // Namespaces with Subak's label, and its value.
+  // Each namespace with Subak's label, and the value of the label.
   std::map<std::string, std::string> namespaces;
-  // One bound of a ResourceQuota: its key and its hard value, as text.
+  // One bound of a ResourceQuota.
   struct Quota {
-    // The quota's name and namespace, the key, and the hard value.
+    // The name and namespace of the ResourceQuota; the key of the bound, and its hard value as
+    // text.
     std::string name, ns, key, hard;
   };
   // Bounds on GPUs or on the number of pods.
   std::vector<Quota> quotas;
   // One webhook of another program that is called for pods.
   struct Webhook {
-    // The name of the configuration that has it, and its own.
+    // The name of its configuration object, and the name of the webhook itself.
     std::string configuration, name;
-    // It is called when a pod is created, or updated.
+    // `creates`: the API server calls it when a pod is created. `updates`: when a pod is updated.
     bool creates = false, updates = false;
-    // failurePolicy: Fail.
+    // Its failurePolicy is Fail.
     bool fails = false;
   };
-  // Webhooks of others, about pods.
+  // The webhooks of other programs that the API server calls for pods.
   std::vector<Webhook> mutating, validating;
-  // Priority classes that preempt, and their value.
+  // Each priority class that preempts, and its value.
   std::map<std::string, std::string> preempting;
   // The GPU pods of one namespace that have not ended.
   struct GpuPods {
-    // All of them, and those without a node and without Subak's gate.
+    // `pods`: all of them. `waiting`: those without a node and without Subak's gate.
     std::size_t pods = 0, waiting = 0;
-    // Each gate of others, and a pod that has it.
+    // Each gate of another program, and a pod that has it.
     std::map<std::string, std::string> foreign_gates;
-    // Each scheduler other than the default one, and a pod of it.
+    // Each scheduler other than the default one, and a pod that names it.
     std::map<std::string, std::string> schedulers;
-    // Each kind of owner whose pods would wait for a gang size ("PyTorchJob"), and a pod of it.
+    // Each kind of owner ("PyTorchJob") whose pods would wait until a user sets the gang
+    // size, and a pod of it.
     std::map<std::string, std::string> owners;
-    // The classes that these pods name.
+    // The priority classes that these pods name.
     std::set<std::string> priority_classes;
   };
   // By namespace.
   std::map<std::string, GpuPods> gpu_pods;
-  // Device classes of DRA that give GPUs.
+  // Device classes of Dynamic Resource Allocation that give GPUs.
   std::vector<std::string> device_classes;
   // Rights that the service's user lacks: "patch pods".
   std::vector<std::string> denied;
   // The user has at least one of the rights.
   bool has_rights = false;
-  // Kinds that the caller may not read.
+  // Kinds of objects that the caller may not read.
   std::vector<std::string> unread;
 };
 
-// The service's data; `asked` is false if it did not answer.
+// What the service answered. `asked` is false if it did not answer.
 struct ServiceFacts {
   bool asked = false;
-  // The names of all clusters, and the requested one.
+  // The names of all clusters, and the name of the cluster that preflight checks.
   std::vector<std::string> clusters;
   std::string cluster;
-  // The requested cluster is one of them.
+  // `cluster` is one of `clusters`.
   bool knows_cluster = false;
-  // By namespace; the cluster's own mode is under "".
+  // The mode of each namespace that has one of its own. The cluster's own mode is under "".
   std::map<std::string, std::string> modes;
   // The account of each namespace that has one.
   std::map<std::string, std::string> accounts;
@@ -122,11 +124,12 @@ struct ServiceFacts {
   std::set<std::string> paths;
 };
 
-// Reads the cluster. `user`: user name of the service's writes. Unreadable kinds are listed in
-// `unread`. An error: the server is unreachable, or nothing is readable.
+// Reads the cluster. `user`: the user name with which the service writes. The result lists
+// unreadable kinds in `unread`. An error means that the API server is unreachable, or that nothing
+// is readable.
 Result<ClusterFacts> read_cluster(KubeCaller& api, const std::string& user);
 
-// Returns the findings, blockers first, then in their order.
+// Returns the findings: blockers first, then warnings, then notes.
 std::vector<Finding> judge(const ClusterFacts& cluster, const ServiceFacts& service);
 
 }  // namespace cli

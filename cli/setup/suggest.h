@@ -1,5 +1,6 @@
 // Suggests a first account tree from a cluster's namespaces, as a file for `subak account apply`.
-// read_namespaces() reads the cluster. suggest() writes the file, as a pure function. Threads: one.
+// read_namespaces() reads the cluster. suggest() is a pure function that writes the file. Threads:
+// one.
 #pragma once
 
 #include <cstddef>
@@ -16,43 +17,44 @@ namespace subak::cli {
 
 // What the suggestion covers.
 struct SuggestOptions {
-  // Its name in Subak; empty: accounts name a namespace in every cluster.
+  // The cluster's name in Subak: each account gets namespaces of this cluster only. Empty: of every
+  // cluster.
   std::string cluster;
   // The label whose value is the parent account of a namespace; empty: none.
   std::string group_key;
-  // Namespaces without GPUs too.
+  // Suggest accounts for namespaces without GPUs too.
   bool all = false;
-  // ResourceQuotas of whole GPUs become limits. Else comments mention them.
+  // True: ResourceQuotas of whole GPUs become limits. False: the file mentions them in comments.
   bool limits = false;
-  // Resources that count as GPUs, beside nvidia.com/.
+  // Resources that count as GPUs, in addition to those of nvidia.com/.
   ExtraGpuResources gpu_kinds;
 };
 
-// The data read of one namespace.
+// What read_namespaces() has read of one namespace.
 struct NamespaceFacts {
   // The value of the label `group_key`; empty: none.
   std::string group;
-  // The value of its label subak.gpu/account; empty: none.
+  // The value of the label subak.gpu/account; empty: none.
   std::string account;
   // GPU pods that have not ended.
   std::size_t gpu_pods = 0;
   struct Quota {
-    // "q", "requests.nvidia.com/gpu", "8".
+    // For example "q", "requests.nvidia.com/gpu" and "8".
     std::string name, key, hard;
-    // It counts whole GPUs, and applies to all pods.
+    // The quota counts whole GPUs, and applies to all pods.
     bool whole = false;
   };
-  // Its ResourceQuotas of GPUs.
+  // The namespace's ResourceQuotas of GPUs.
   std::vector<Quota> quotas;
 };
 using Namespaces = std::map<std::string, NamespaceFacts>;
 
-// Reads all namespaces. An error: one of the lists was unreadable.
+// Reads all namespaces. An error means that one of the lists was unreadable.
 Result<Namespaces> read_namespaces(KubeCaller& api, const SuggestOptions& options);
 
 // The accounts that the service has.
 struct KnownAccounts {
-  // Of all accounts.
+  // The paths of all accounts.
   std::set<std::string> paths;
   // The account of each namespace of this cluster that has one.
   std::map<std::string, std::string> by_namespace;
@@ -71,8 +73,8 @@ struct Suggestion {
 };
 
 // Returns the suggestion, the same for the same input. Names from existing accounts and labels
-// stay. New names come from namespaces and label values, made valid. Two equal names are made
-// different.
+// stay. New names come from namespaces and label values; suggest() changes characters that an
+// account name must not have. If two new names are equal, it makes them different.
 Suggestion suggest(const Namespaces& namespaces, const KnownAccounts& known,
                    const SuggestOptions& options);
 

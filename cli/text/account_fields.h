@@ -1,4 +1,5 @@
-// The fields of an account as a user writes them, for flags, files and diffs alike. Threads: none.
+// The fields of an account as a user writes them in flags and files, and reads them in diffs.
+// Threads: none.
 #pragma once
 
 #include <optional>
@@ -9,8 +10,8 @@
 
 namespace subak::cli {
 
-// The wanted fields of an account; an unset field stays unchanged. The texts are those of the
-// flags: "3", "gpu=16", "none", "unlimited", namespaces each on its own.
+// The wanted fields of an account; an unset field stays unchanged. Each text has the form of the
+// flag's value: "3", "gpu=16", "none", "unlimited". Each namespace is a text of its own.
 struct AccountWish {
   // The account that is wanted.
   std::string path;
@@ -25,26 +26,27 @@ struct AccountWish {
   }
 };
 
-// Fills in account and mask. `where` goes in front of a field's name in errors. Throws Failure
-// (usage).
+// Fills in the request's account and mask. An error has `where` in front of the field's name.
+// Throws Failure (usage).
 void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);
 
 // One field of an account with its text.
 struct FieldText {
-  // As in the account file: "shares".
+  // The name as in the account file: "shares".
   std::string name;
   std::string text;  // "none", "unlimited", "1": never empty
 };
 // Returns all fields that can be edited, in the order of the manual.
 std::vector<FieldText> account_fields(const v1::Account& account);
 
-// A line of a diff for people; '-' is the old value, '+' the new one. Unchanged fields are left
-// out; for a new or deleted account these are the fields at their default.
+// A line of a diff for people; '-' is the old value, '+' the new one. The diff leaves unchanged
+// fields out. For a new or deleted account it leaves out the fields with their default value.
 struct DiffLine {
   char sign = ' ';
   std::string text;
 };
-// Returns the changed fields in the order of account_fields(). nullptr: no such account.
+// Returns the changed fields in the order of account_fields(). `before` is nullptr for a new
+// account, `after` for a deleted one.
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after);
 
 }  // namespace subak::cli

@@ -12,8 +12,8 @@
 //       time-limits: enforced
 //       draining: false
 //
-// or the list alone. Parents may come before or after children. An omitted field stays unchanged.
-// Threads: none.
+// The file may also be the list alone. Parents may come before or after children. An omitted field
+// stays unchanged. Threads: none.
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@
 
 namespace subak::cli {
 
-// Parses the file and returns the accounts, parents before children. Throws Failure (usage) with
-// file and line: not YAML, an unknown field, a missing path, or a path twice.
+// Parses the file and returns the accounts, parents before children. `name`: the file's name, for
+// errors. Throws Failure (usage) with file and line if the text is not YAML, or if it has an
+// unknown field, an account without a path, or a path twice.
 std::vector<AccountWish> parse_account_file(const std::string& text, const std::string& name);
 
 }  // namespace subak::cli

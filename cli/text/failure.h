@@ -1,5 +1,5 @@
-// An unsuccessful end of a command: two lines for people and an exit code for scripts. Commands
-// throw it, and run_cli() catches it.
+// Failure, the unsuccessful end of a command: two lines for people and an exit code for scripts.
+// Commands throw it, and run_cli() catches it.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace subak::cli {
 
-// Exit codes. kExitRefused is also any failure without a code of its own.
-// The command has done what was asked for.
+// Exit codes. A failure without a code of its own also ends with kExitRefused. The command has done
+// what was asked for.
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitRefused = 1;
 // A wrong command line, or a file that cannot be used.
 inline constexpr int kExitUsage = 2;
 // No service answered.
 inline constexpr int kExitUnreachable = 3;
-// A name is not known, or a file does not exist.
+// The service does not know a name, or a file does not exist.
 inline constexpr int kExitNotFound = 4;
 
 // The text and exit code of an unsuccessful end.
@@ -27,7 +27,7 @@ struct Failure {
   std::string what;
   // What to do, in one line; may be empty.
   std::string todo;
-  // Of a refusal by the service: the field and its value.
+  // If the service refused: the field of the request and its value.
   std::string field = "";
   std::string got = "";
 };

@@ -1,4 +1,4 @@
-// Files named on the command line. Threads: none.
+// Reads files that the command line names. Threads: none.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace subak::cli {
 
-// Returns the whole file, or standard input for "-". Throws Failure: not found (4), larger than
-// `most_bytes` or unreadable (2).
+// Returns the whole file, or standard input for "-". Throws Failure if the file does not exist
+// (exit code 4), is unreadable (2) or is larger than `most_bytes` (2).
 std::string read_input(const std::string& path,
                        std::size_t most_bytes = limits::kMaxInputFileBytes);
 

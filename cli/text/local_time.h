@@ -1,5 +1,5 @@
-// Times for people: in the local zone (TZ), which is always named. The API and JSON stay in UTC.
-// Threads: as localtime_r.
+// Times for people, in the local zone (TZ). Output always names that zone. The API and JSON have
+// times in UTC. Threads: as localtime_r.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace subak::cli {
 std::string zone_name(TimeMs at);
 // Returns how far the zone is ahead of UTC at that instant.
 DurationMs utc_offset_ms(TimeMs at);
-// Returns "2026-03-01 13:00:00", in the local zone, which is not named.
+// Returns "2026-03-01 13:00:00", in the local zone but without its name.
 std::string local_time_text(TimeMs at);
 // The inverse of local_time_text(); the seconds may be missing. nullopt: another form.
 std::optional<TimeMs> parse_local_time(const std::string& text);

@@ -7,12 +7,12 @@
 
 namespace subak::cli {
 
-// Returns the known names that differ from `word` by a typing error: best first, at most three,
-// without regard to case. Empty if no name is near enough.
+// Returns the known names that differ from `word` by a typing error: at most three, the best first.
+// Case does not matter. Empty: no name is near enough.
 std::vector<std::string> nearest(const std::string& word, const std::vector<std::string>& known);
-// Returns "did you mean a, b or c?"; empty for none.
+// Returns "did you mean a, b or c?"; without names, an empty text.
 std::string did_you_mean(const std::vector<std::string>& names);
-// Returns "a, b, c", and "... and 7 more" beyond `most`.
+// Returns "a, b, c". It shows at most `most` names, and then "... and 7 more".
 std::string some_of(const std::vector<std::string>& names, std::size_t most);
 
 }  // namespace subak::cli

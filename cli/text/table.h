@@ -17,17 +17,17 @@ inline constexpr std::size_t kTableColumns = 100;
 
 // The side to which the cells of a column are aligned.
 enum class Align { kLeft, kRight };
-// kWide columns are omitted in the usual form. If space is short, kElastic columns are cut with "…"
-// first, and others only after that.
+// The usual form omits kWide columns. If space is short, the table first cuts kElastic columns with
+// "…", and then the others.
 enum class Room { kUsual, kElastic, kWide };
 
 // A column of a table.
 struct Column {
-  // May have two lines, which are joined without a blank for one line.
+  // May have two lines. A form with a header of one line joins them without a blank.
   std::string header;
   Align align = Align::kLeft;
   Room room = Room::kUsual;
-  // The time zone of its times. The header names it, except for spreadsheets.
+  // The time zone of the column's times. The header names it, except for spreadsheets.
   std::string zone = "";
 };
 
@@ -49,10 +49,11 @@ class Table {
   void row(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
 
-  // Prints at most kTableColumns columns wide unless `wide`. Cells are printable().
+  // Prints the table at most kTableColumns wide, unless `wide`. Each cell passes through
+  // printable().
   void print(std::ostream& out, bool wide) const;
-  // Prints RFC 4180, all columns, cells printable(). A text that a spreadsheet would run as a
-  // formula gets an apostrophe in front, except numbers in right-aligned columns.
+  // Prints all columns as RFC 4180. Each cell passes through printable(). A text that a spreadsheet
+  // would run as a formula gets an apostrophe in front. Numbers in right-aligned columns do not.
   void print_csv(std::ostream& out) const;
 
  private:
@@ -60,9 +61,9 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Returns the columns that a text takes on a terminal: its code points.
+// Returns how many columns a text takes on a terminal: the number of its code points.
 std::size_t display_width(std::string_view text);
-// Returns at most `width` columns; a cut text ends in "…".
+// Returns at most `width` columns of the text. A text that it cuts ends in "…".
 std::string cut_to(std::string_view text, std::size_t width);
 
 }  // namespace subak::cli

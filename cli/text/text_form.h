@@ -1,6 +1,6 @@
 // Messages as JSON and YAML. JSON is protobuf's own mapping (lowerCamelCase names, int64 as
-// strings, all fields written out). YAML has the same names and values, and escapes texts that are
-// not printable(). Threads: none.
+// strings, all fields written out). YAML has the same names and values. It escapes characters that
+// are not printable(). Threads: none.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -1,4 +1,4 @@
-// Values of the API in the form for people, and back. Threads: none.
+// Converts values of the API to texts for people, and back. Threads: none.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>
@@ -23,18 +23,19 @@ using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
 using google::protobuf::Duration;
 using google::protobuf::Timestamp;
 
-// Returns "gpu=16"; "" for none.
+// Returns "gpu=16"; for no amounts "".
 std::string amounts_text(const Amounts& amounts);
-// Replaces what `out` had. `flag` is named in the usage failure, as in the functions below.
+// Parses `text` and replaces the amounts in `out`. A usage failure names `flag`, here and in the
+// functions below.
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
 // Returns "16", "0.5".
 std::string gpus_text(std::int64_t milligpu);
-// Returns "12", or "12 (4 over)" if 4 of them no longer exist.
+// Returns the GPUs in use: "12", or "12 (4 over)" if 4 of these GPUs no longer exist.
 std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
-// "0.5" is 500. Throws usage.
+// Returns milli-GPUs: 500 for "0.5". Throws Failure (usage).
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);
 
-// Parts of a millisecond are cut off.
+// Convert times and durations. They drop parts of a millisecond.
 TimeMs to_ms(const Timestamp& time);
 DurationMs to_ms(const Duration& duration);
 Timestamp to_timestamp(TimeMs ms);
@@ -43,8 +44,8 @@ Duration to_duration(DurationMs ms);
 std::string time_text(const Timestamp& time);
 // Returns RFC 3339 with milliseconds, in UTC.
 std::string exact_time_text(const Timestamp& time);
-// A column of times and one of its cells, in local time. The header has the zone, and a cell
-// repeats it if it differs (summer and winter). Spreadsheets get exact_time_text().
+// A column of times and one of its cells, in local time. The header names the zone of now. A cell
+// names its own zone if that differs (summer and winter time). Spreadsheets get exact_time_text().
 Column time_column(const std::string& header, Room room = Room::kUsual);
 Cell time_cell(const Timestamp& time);
 // Returns the two largest units: "3d4h", "12m5s", "0s".
@@ -54,9 +55,9 @@ std::string age_text(DurationMs ms);
 // - "2026-03-01 13:00" in the local zone, as times are shown;
 // - a day "2026-03-01", which begins at 00:00 UTC as in the ledger;
 // - "7d" for that long before `now`.
-// Throws usage with these forms.
+// Throws Failure (usage) that lists these forms.
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
-// As instant_of() for the future: "4h" is that long after `now`.
+// As instant_of(), but "4h" is that long after `now`.
 Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
 // The wall clock.
 TimeMs now_ms();
@@ -66,15 +67,16 @@ std::string gpu_hours_text(const v1::GpuTime& time);
 // Returns GPU-seconds exactly: "12.000345".
 std::string seconds_text(const v1::GpuTime& time);
 bool is_zero(const v1::GpuTime& time);
-// Returns so many decimals; "inf", and "-" for NaN.
+// Returns the value with this many decimals. Infinity is "inf", and NaN is "-".
 std::string fixed_text(double value, int decimals);
 // Returns 4 significant digits, without an exponent up to 10^12.
 std::string significant_text(double value);
 
-// Says why no start is promised by the job's time limit. `limit_distrusted` is set.
+// Returns why Subak promises no start that rests on this job's time limit. The job's
+// `limit_distrusted` is set.
 std::string distrust_text(const v1::Job& job);
 
-// Lower case with "-" between words; "-" for UNSPECIFIED.
+// Returns the value's name in lower case with "-" between words; for UNSPECIFIED "-".
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);
@@ -85,9 +87,9 @@ std::string word(v1::UsageState state);
 std::string word(v1::RowClock clock);
 // The inverse of word(). The parser has checked the text.
 v1::JobState job_state_of(const std::string& text);
-// The inverse of word(). Throws usage.
+// The inverse of word(). Throws Failure (usage).
 v1::Mode mode_of(const std::string& text);
-// Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
+// Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". The text is printable().
 std::string shape_text(const v1::GangRequest& request);
 
 // Returns "ml.vision", or "ml.vision/ana".

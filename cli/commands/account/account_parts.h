@@ -13,7 +13,7 @@ namespace subak::cli {
 // The options of each command that edits one account.
 struct AccountEditOptions {
   EditOptions edit;
-  // The revision that the edit expects; 0: any.
+  // The revision that the account must have; 0: any.
   std::int64_t revision = 0;
   // The service checks the edit and shows the diff, but changes nothing.
   bool dry_run = false;
@@ -21,7 +21,7 @@ struct AccountEditOptions {
 // Adds --reason, --request-id, --revision and --dry-run.
 void add_edit_options(Command& command, AccountEditOptions& options);
 
-// Prints the diff for people, or the message for programs; returns the exit code.
+// Prints the diff for people, or `answer` itself for programs. Returns the exit code.
 int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
               bool dry_run);
 // Prints a title and the diff: old values in red, new ones in green.
@@ -31,7 +31,7 @@ void print_diff(Session& session, const std::string& title, const std::vector<Di
 void add_account_edits(Command account);
 // Adds apply and diff, which read a file of accounts.
 void add_account_files(Command account);
-// Adds suggest, which writes such a file from a cluster.
+// Adds suggest, which writes a file of accounts from the namespaces of a cluster.
 void add_account_suggest(Command account);
 
 }  // namespace subak::cli
