@@ -90,8 +90,8 @@ struct ClusterFacts {
     std::map<std::string, std::string> foreign_gates;
     // Each scheduler other than the default one, and a pod that names it.
     std::map<std::string, std::string> schedulers;
-    // Each kind of owner ("PyTorchJob") whose pods would wait until a user sets the gang
-    // size, and a pod of it.
+    // Each kind of owner ("PyTorchJob") whose pods would wait until a user sets the gang size,
+    // and a pod of it.
     std::map<std::string, std::string> owners;
     // The priority classes that these pods name.
     std::set<std::string> priority_classes;
