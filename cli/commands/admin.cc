@@ -38,7 +38,7 @@ Failure failure_of(const Error& error) {
   throw Failure{code, path + ": " + std::strerror(errno), todo};
 }
 
-// Refuses csv before any action: a later refusal would look as if nothing was done.
+// Refuses csv before any action. A later refusal would look as if the command had done nothing.
 void refuse_csv(Session& s) {
   if (s.is_csv()) s.show_text(v1::StoreReport(), [] {});
 }
@@ -48,8 +48,9 @@ std::string size_text(std::int64_t bytes) {
   return fixed_text(static_cast<double>(bytes) / (1 << 20), 1) + " MiB";
 }
 
-// Writes FILE.part until all data are there and proved; then renames it to FILE. It is locked, so
-// that two backups to one FILE do not mix. It takes over what an interrupted backup left.
+// Writes a backup to FILE.part, and renames it to FILE once all data are there and proved. A lock
+// on FILE.part prevents two backups to one FILE from mixing. A new backup overwrites the FILE.part
+// that an interrupted one left.
 class PartFile {
  public:
   explicit PartFile(std::string file) : file_(std::move(file)), path_(file_ + ".part") {
@@ -173,7 +174,7 @@ struct RestoreCommand {
   std::string until;
 };
 
-// Reads --until as a number if it consists of digits.
+// Reads --until as the number of a fact. nullopt: it has other characters than digits.
 std::optional<std::uint64_t> seq_of(const std::string& text) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
@@ -182,7 +183,7 @@ std::optional<std::uint64_t> seq_of(const std::string& text) {
   throw usage_failure("--until: " + text + " is too large", "name a fact by its number");
 }
 
-// Reads the number of a fact, or a time.
+// Reads --until as the number of a fact or as a time.
 std::optional<Until> until_of(const RestoreCommand& o) {
   if (o.until.empty()) return std::nullopt;
   if (const auto seq = seq_of(o.until)) return *seq;
@@ -207,15 +208,17 @@ void print_cut(Session& s, const Restored& done) {
                          : std::to_string(cut.left_out) + " later facts, up to " +
                                exact_time_text(to_timestamp(cut.last_ms)));
   if (cut.within_a_moment) {
-    line(s, "note", "the first fact left out is of the same moment, perhaps of the same decision;");
+    line(s, "note",
+         "the first fact left out has the same time, and may belong to the same decision;");
     line(s, "",
-         "--until " + exact_time_text(to_timestamp(cut.time_ms)) + " has all of that moment");
+         "--until " + exact_time_text(to_timestamp(cut.time_ms)) +
+             " includes all facts of that time");
   }
 }
 
 int restore_into_database(Session& s, const RestoreCommand& o) {
   if (o.force) {
-    throw usage_failure("--force: a database is not put aside", "name a new database");
+    throw usage_failure("--force: the command cannot move a database aside", "name a new database");
   }
   if (s.screen().progress) s.err() << "verifying and copying\n";
   const SystemClock clock;
@@ -298,7 +301,7 @@ std::string clock_text(const v1::AcceptClockResponse& answer, bool dry_run) {
            ", and nothing is charged meanwhile";
   }
   return times + "time " + (dry_run ? "would go" : "went") + " forward by " + gap +
-         ", which is charged to what holds GPUs";
+         ", which is charged to the jobs that hold GPUs";
 }
 
 int accept_clock(Session& s, const StepCommand& o) {
@@ -322,8 +325,8 @@ std::string loss_text(const v1::AcceptLossResponse& answer, bool dry_run) {
   const std::string known = std::to_string(answer.known_sequence());
   return "the database ends with fact " + std::to_string(answer.until()) +
          "; this replica knew facts up to " + known + ", of " + time_text(answer.known_time()) +
-         (dry_run ? ": what is after it would be lost"
-                  : ": what is after it is lost, and this replica may lead");
+         (dry_run ? ": the later facts would be lost"
+                  : ": the later facts are lost, and this replica may lead");
 }
 
 int accept_loss(Session& s, const LossCommand& o) {
@@ -345,25 +348,25 @@ int accept_loss(Session& s, const LossCommand& o) {
 void add_backup(Command admin) {
   auto file = std::make_shared<std::string>();
   Command c =
-      admin.add("backup", "write a checked copy of the running service's store to a file here");
+      admin.add("backup", "write a checked copy of the running service's store to a local file");
   c.argument("FILE", *file, "where to write it; must not exist");
   c.run([file](Session& s) { return backup(s, *file); });
 }
 
 void add_restore(Command admin) {
   auto o = std::make_shared<RestoreCommand>();
-  Command c = admin.add("restore", "replace the store by a backup; stop subakd first");
+  Command c = admin.add("restore", "replace the store with a backup; stop subakd first");
   c.argument("FILE", o->file, "a backup, or the state file of a stopped subakd");
   c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR|URI");
   c.flag("--force", o->force, "move an existing store aside");
-  c.option("--until", o->until, "leave out what came after this fact or time", "SEQ|TIME");
+  c.option("--until", o->until, "leave out all facts after this fact number or time", "SEQ|TIME");
   c.run([o](Session& s) { return restore(s, *o); });
 }
 
 void add_finalize(Command admin) {
   auto o = std::make_shared<StepCommand>();
-  Command c =
-      admin.add("finalize", "end an upgrade: from now on older versions cannot read the store");
+  Command c = admin.add(
+      "finalize", "end an upgrade: from then on, older versions of subakd cannot read the store");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return finalize(s, *o); });
@@ -379,10 +382,11 @@ void add_accept_clock(Command admin) {
 
 void add_accept_loss(Command admin) {
   auto o = std::make_shared<LossCommand>();
-  Command c =
-      admin.add("accept-loss",
-                "give up facts that a replica knows and the database lacks; name one --server");
-  c.required_option("--until", o->until, "the database's last fact: later ones are lost", "SEQ");
+  Command c = admin.add("accept-loss",
+                        "give up facts that a replica knows but the database lacks; --server must "
+                        "name that replica alone");
+  c.required_option("--until", o->until,
+                    "the number of the database's last fact; later facts are lost", "SEQ");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only; shows what would be lost");
   c.run([o](Session& s) { return accept_loss(s, *o); });

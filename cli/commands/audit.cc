@@ -1,4 +1,4 @@
-// subak audit: who changed what, when and why, in words.
+// subak audit: prints who changed what, when and why.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -56,8 +56,9 @@ std::string job_deed(const v1::AuditEntry& e) {
   return is("state", "paused") ? "held job" : "released job";
 }
 
-// Describes in words what the actor did, or was refused. Of two texts the first is for an object
-// that did not exist before. Refused requests have their input's name: "set_account".
+// Describes in words what the actor did, or what the service refused. Where there are two texts,
+// the first one is for an object that did not exist before. A refused request has the name of its
+// input: "set_account".
 std::string deed(const v1::AuditEntry& e) {
   static const std::map<std::string, std::pair<const char*, const char*>> kDeeds{
       {"account_set", {"made account", "changed account"}},
@@ -98,7 +99,7 @@ std::string take_amount(std::string_view& value) {
   return product + "=" + gpus_text(milligpu);
 }
 
-// Converts the amounts in a value to the form for people; lists lose their brackets.
+// Converts the amounts in a value to the form for people, and removes the brackets of lists.
 std::string said(std::string_view value) {
   std::string out;
   while (!value.empty()) {
@@ -113,14 +114,14 @@ std::string said(std::string_view value) {
   return list ? out.substr(1, out.size() - 2) : out;
 }
 
-// Returns the text for a field that one record lacks, by the other record's value.
+// Returns the text for a field that one of two records lacks. `other`: the other record's value.
 std::string unset_beside(const std::string& name, const std::string& other) {
   if (name.starts_with("drained_")) return "none";
   return other == "true" ? "false" : "default";
 }
 
-// Returns "shares 1 -> 3, quota default -> gpu=16": the fields that differ, or all fields of a new
-// object.
+// Returns the fields that differ, or all fields of a new object: "shares 1 -> 3, quota default ->
+// gpu=16".
 std::string change_text(const v1::AuditEntry& e) {
   if (!e.refused().empty()) return e.refused();
   const auto before = fields_of(e.before());
@@ -172,7 +173,7 @@ struct AuditCommand {
 void add_audit(Command root) {
   auto o = std::make_shared<AuditCommand>();
   Command c = root.add("audit", "who changed what, when and why; newest first");
-  c.option("--subject", o->subject, "only about this account, job, node or cluster", "NAME");
+  c.option("--subject", o->subject, "only changes of this account, job, node or cluster", "NAME");
   c.option("--limit", o->list.limit, "show at most N rows (0: all)", "N");
   c.run([o](Session& s) {
     v1::ListAuditRequest request;

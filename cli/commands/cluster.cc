@@ -1,4 +1,4 @@
-// subak cluster list, nodes, domains, mig: topology as seen.
+// subak cluster list, nodes, domains, mig: the nodes and topology that the service knows.
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -69,7 +69,8 @@ void add_list(Command cluster) {
   });
 }
 
-// Returns "11-28 06:00", local, since conditions have little room. JSON has the complete time.
+// Returns "11-28 06:00" in local time: the column of conditions is narrow. JSON has the complete
+// time.
 std::string day_and_hour(const Timestamp& time) { return time_cell(time).text.substr(5, 11); }
 
 // Returns "drained,not ready"; "drain 11-28 06:00" for a planned drain; "" for a node that takes
@@ -140,7 +141,8 @@ Table node_table(const v1::ListNodesResponse& answer) {
   return table;
 }
 
-// Prints at most kTableColumns wide, in lines that break between words; a word is never broken.
+// Prints lines of at most kTableColumns columns, which break between words. A longer word stays
+// whole.
 void say_wrapped(Session& s, std::string_view text, const std::string& indent) {
   const std::size_t most = kTableColumns - indent.size();
   while (!text.empty()) {
@@ -152,7 +154,7 @@ void say_wrapped(Session& s, std::string_view text, const std::string& indent) {
   }
 }
 
-// Prints the statements in full: a cell of the table has no room for them.
+// Prints the reasons why nodes take nothing new. They are too long for a cell of the table.
 void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
   for (const v1::Node& n : answer.nodes()) {
     if (!n.spec().contradicts()) continue;
@@ -190,7 +192,8 @@ Table mig_table(const v1::ListMigSlicesResponse& answer) {
   return table;
 }
 
-// Lists one kind of a cluster's parts. `after` prints more below the table.
+// Adds a command that lists the nodes, domains or MIG slices of a cluster. `after` prints more
+// below the table.
 template <class Request, class Answer, class Rows>
 void add_pages(Command cluster, const std::string& name, const std::string& help,
                const std::string& method, Rows rows, Table (*table)(const Answer&),
@@ -217,8 +220,9 @@ void add_cluster(Command root) {
   add_list(cluster);
   add_cluster_edits(cluster);
   add_pages<v1::ListNodesRequest, v1::ListNodesResponse>(
-      cluster, "nodes", "nodes with what is in use", "ClusterService/ListNodes",
-      [](auto& a) { return a.mutable_nodes(); }, node_table, say_contradictions);
+      cluster, "nodes", "nodes with their GPUs, and how many are in use",
+      "ClusterService/ListNodes", [](auto& a) { return a.mutable_nodes(); }, node_table,
+      say_contradictions);
   add_pages<v1::ListDomainsRequest, v1::ListDomainsResponse>(
       cluster, "domains", "NVLink domains and their GPUs", "ClusterService/ListDomains",
       [](auto& a) { return a.mutable_domains(); }, domain_table);

@@ -79,8 +79,8 @@ std::vector<NodeSpec> read_fleet(const ImportCommand& o) {
   KubeNodeOptions options = o.nodes;
   if (!o.rack_label.empty()) {
     if (!options.topology_labels.empty()) {
-      throw usage_failure("--rack-label: want it without --topology-labels",
-                          "the rack's label is the first of those");
+      throw usage_failure("--rack-label: want it or --topology-labels, not both",
+                          "put the rack's label first in --topology-labels");
     }
     options.topology_labels = {o.rack_label};
   }
@@ -140,17 +140,21 @@ void add_import(Command cluster) {
            "cluster to import into; created in mode observe if it does not exist", "NAME");
   c.option("-f,--file", o->file, "output of kubectl get nodes -o json; - is standard input",
            "nodes.json");
-  c.option("--nodes", o->fleet,
-           "or a CSV: node,gpus,gpu_type,cpus,memory_mib; or a size: 80x8:PRODUCT", "fleet.csv");
+  c.option(
+      "--nodes", o->fleet,
+      "instead of -f: a CSV node,gpus,gpu_type,cpus,memory_mib, or a size such as 80x8:PRODUCT",
+      "fleet.csv");
   c.option("--rack-label", o->rack_label, "node label that names the rack", "KEY");
   c.list_option("--topology-labels", o->nodes.topology_labels,
                 "node labels that name rack, block, superpod: the nearest first", "KEY,...");
   c.list_option("--gpu-kinds", o->nodes.extra_gpus,
-                "resources that count as GPUs, as in the configuration", "RESOURCE,...");
-  c.list_option("--fatal-conditions", o->nodes.fatal_conditions,
-                "node conditions that keep new pods off a node, instead of the built-in ones",
-                "TYPE,...");
-  c.option("--reason", o->edit.reason, "why; the audit log keeps it", "TEXT");
+                "resources that count as GPUs; the same as in the service's configuration",
+                "RESOURCE,...");
+  c.list_option(
+      "--fatal-conditions", o->nodes.fatal_conditions,
+      "node conditions that, when True, keep new pods away; they replace the built-in ones",
+      "TYPE,...");
+  c.option("--reason", o->edit.reason, "why you do this; the audit log keeps it", "TEXT");
   add_request_id(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return import(s, *o); });
@@ -163,12 +167,13 @@ struct ModeCommand {
   bool create = false, dry_run = false;
 };
 
-// Reads "team-a=enforce"; "team-a=default" removes the exception.
+// Reads "team-a=enforce". "team-a=default" removes the namespace's own mode.
 void put_exception(const std::string& text, v1::UpdateClusterRequest& request) {
   const std::size_t cut = text.find('=');
   if (cut == std::string::npos || cut == 0) {
-    throw usage_failure("--namespace: was \"" + text + "\", want NAMESPACE=MODE",
-                        "MODE is observe, warn, enforce, or default to take the exception away");
+    throw usage_failure(
+        "--namespace: was \"" + text + "\", want NAMESPACE=MODE",
+        "MODE is observe, warn or enforce, or default to remove the namespace's own mode");
   }
   auto* exception = request.add_namespaces();
   exception->set_namespace_(text.substr(0, cut));
@@ -182,7 +187,7 @@ v1::UpdateClusterResponse update(Session& s, const v1::UpdateClusterRequest& req
   } catch (const Failure& failure) {
     if (failure.exit_code != kExitNotFound) throw;
     throw Failure{failure.exit_code, failure.what,
-                  "cluster list shows what there is; --create makes a new one"};
+                  "cluster list shows the clusters; --create creates a new one"};
   }
 }
 
@@ -214,7 +219,8 @@ void add_mode(Command cluster) {
   c.argument("CLUSTER", o->cluster, "its name");
   c.optional_argument("MODE", o->mode, "observe, warn or enforce");
   c.list_option("--namespace", o->namespaces,
-                "modes of single namespaces; NAMESPACE=default removes one", "NAMESPACE=MODE");
+                "modes of single namespaces; NAMESPACE=default removes a namespace's own mode",
+                "NAMESPACE=MODE");
   c.flag("--create", o->create, "create the cluster if it does not exist");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
@@ -229,7 +235,7 @@ struct DeleteCommand {
 
 void add_delete(Command cluster) {
   auto o = std::make_shared<DeleteCommand>();
-  Command c = cluster.add("delete", "remove a cluster without live jobs, with its nodes");
+  Command c = cluster.add("delete", "remove a cluster and its nodes; it must have no live jobs");
   c.argument("CLUSTER", o->cluster, "its name");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
@@ -261,10 +267,10 @@ std::string done_text(const v1::DrainNodeRequest& request) {
   std::string text = "node " + request.node();
   if (later) text += " is drained from " + time_cell(request.from()).text;
   if (later && request.has_until()) text += " until " + time_cell(request.until()).text;
-  if (later) return text + "; jobs that end before may still start there";
+  if (later) return text + "; until then only jobs that end before it may start there";
   text += " takes nothing new";
   if (request.has_until()) text += " until " + time_cell(request.until()).text;
-  return text + "; what runs there stays";
+  return text + "; running pods stay";
 }
 
 template <class Request>
@@ -304,15 +310,16 @@ void undrain(Session& s, const DrainCommand& o) {
 
 void add_drains(Command cluster) {
   auto o = std::make_shared<DrainCommand>();
-  Command begin = cluster.add("drain", "place nothing new on nodes");
+  Command begin = cluster.add("drain", "start nothing new on nodes; running pods stay");
   Command end = cluster.add("undrain", "use drained nodes again");
   for (Command c : {begin, end}) {
-    c.arguments("NODE", o->nodes, "node names; the command stops at the first that is refused");
+    c.arguments("NODE", o->nodes,
+                "node names; the command stops at the first one that the service refuses");
     c.option("--cluster", o->cluster, "cluster of the nodes; needed if there are several", "NAME");
   }
   begin.option("--from", o->from,
-               "when the drain begins: a time, or a duration from now such as 4h; until then only "
-               "jobs that end before it start",
+               "when the drain begins: a time, or a duration from now such as 4h. Until then, only "
+               "jobs that end before the drain begins start there",
                "TIME");
   begin.option("--until", o->until,
                "when the drain ends by itself: a time, or a duration from now such as 4h", "TIME");

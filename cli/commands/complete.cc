@@ -1,4 +1,5 @@
-// The words that a completion script asks for: names of accounts, jobs, clusters, nodes, products.
+// subak __complete: prints the names of accounts, jobs, clusters, nodes or products for a
+// completion script.
 #include <map>
 
 #include "cli/commands.h"
@@ -35,7 +36,8 @@ void add_complete(Command root) {
         s.out() << printable(name) << '\n';
       }
     } catch (const Failure&) {
-      // Without service or token there is nothing to offer, and a message would disturb the line.
+      // Without a service or a token there are no names to print. A message would disturb the
+      // command line that the user types.
     }
     return kExitDone;
   });

@@ -1,4 +1,4 @@
-// subak completion: scripts for bash, zsh and fish, written from the command tree itself.
+// subak completion: completion scripts for bash, zsh and fish, made from the command tree.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -19,7 +19,7 @@ void walk(const CommandInfo& command, const std::string& path, const Each& each)
   }
 }
 
-// Quotes a text in single quotes of any of the three shells.
+// Puts a text in single quotes, for any of the three shells.
 std::string quoted(const std::string& text, bool fish) {
   std::string out = "'";
   for (const char c : text) {
@@ -65,8 +65,8 @@ std::string path_cases(const CommandInfo& root) {
          ") at=\"${at:+$at }$word\" place=0 ;;\n      *) place=$((place + 1)) ;;\n    esac\n";
 }
 
-// The possible words for an option's value or an argument beside its own choices: fixed ones, or a
-// kind of names that `subak __complete` lists.
+// The words that may follow as an option's value or as an argument, in addition to its own choices.
+// They are a fixed list, or a kind of names that `subak __complete` lists.
 struct Words {
   std::vector<std::string> fixed;
   std::string kind;
@@ -99,7 +99,7 @@ Words words_of(const OptionInfo& option) {
   return words;
 }
 
-// Returns " kind=accounts", " list='a b'": the assignments of one case of the script.
+// Returns the assignments of one case of the script, such as " kind=accounts" or " list='a b'".
 std::string setting(const Words& words) {
   std::string text;
   if (!words.fixed.empty()) text += " list='" + join(words.fixed, " ") + "'";

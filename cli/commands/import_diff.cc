@@ -18,7 +18,7 @@ using google::protobuf::Reflection;
 
 constexpr std::size_t kLinesShown = 40;
 
-// Returns one value that is not a list: "8", "key=value=NoSchedule" for records.
+// Returns the text of one value that is not a list: "8", or "key=value=NoSchedule" for a record.
 std::string value_text(const Message& message, const FieldDescriptor& field);
 
 std::string record_text(const Message& record) {
@@ -64,7 +64,8 @@ std::string field_text(const Message& message, const FieldDescriptor& field) {
   return text;
 }
 
-// False for heartbeats, which change all the time, and for a node's name, which is its identity.
+// True if the diff shows a change of this field. It does not show heartbeats, which change all the
+// time, nor the name, which identifies the node.
 bool is_compared(const FieldDescriptor& field) {
   return field.name() != "name" && field.name() != "not_ready_since";
 }

@@ -1,4 +1,5 @@
-// subak install --print: the manifests for a cluster; --keys: the secrets that its pods share.
+// subak install. --print prints the manifests for a cluster. --keys writes the secrets that the
+// pods of the service share.
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -23,8 +24,8 @@
 namespace subak::cli {
 namespace {
 
-// The name under which replicas reach the service; every pair that Subak makes has the webhook's
-// name.
+// The name under which replicas reach the service. Each certificate that Subak makes also has the
+// webhook's name.
 constexpr const char* kLeaderName = "subak-leader.subak-system.svc";
 constexpr const char* kReplicaNames = "*.subak-replicas.subak-system.svc";
 constexpr std::size_t kTokenBytes = 32;
@@ -44,7 +45,7 @@ int minor_of(const std::string& version) {
   const bool ends = end == text.data() + text.size() || *end == '.';
   if (at != 0 && ec == std::errc() && ends) return minor;
   throw usage_failure("--kubernetes: was \"" + version + "\", want a version such as 1.36",
-                      "kubectl version says it");
+                      "kubectl version shows it");
 }
 
 void read_parts(const InstallCommand& o, std::vector<ManifestPart>& parts) {
@@ -53,7 +54,7 @@ void read_parts(const InstallCommand& o, std::vector<ManifestPart>& parts) {
     if (!part) {
       throw usage_failure(
           "--only: was \"" + name + "\", want access, service, webhooks or policies",
-          "without it all are printed");
+          "without --only, install prints all parts");
     }
     parts.push_back(*part);
   }
@@ -90,7 +91,8 @@ std::string new_token() {
   return token;
 }
 
-// Keeps existing files: another CA or token would cut off the users of the old ones.
+// Leaves existing files as they are. A new CA or token would lock out the clients that use the old
+// one.
 int make_keys(Session& s, const std::string& folder) {
   const std::string tls = folder + "/tls", tokens = folder + "/tokens";
   std::error_code error;
@@ -121,9 +123,9 @@ int install(Session& s, InstallCommand o) {
   read_parts(o, o.manifests.parts);
   if (is_registered(o.manifests)) {
     if (o.ca_file.empty()) {
-      throw usage_failure(
-          "--ca: want the CA that signed the webhook's certificate",
-          "tls/ca.crt of --keys, or beside the state of a service that made its own");
+      throw usage_failure("--ca: want the CA that signed the webhook's certificate",
+                          "it is tls/ca.crt in the folder of --keys, or beside the state of a "
+                          "service that made its own certificate");
     }
     o.manifests.ca_pem = read_input(o.ca_file);
     if (o.manifests.ca_pem.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
@@ -145,7 +147,9 @@ void add_install(Command root) {
   o->manifests.cluster = "main";
   o->manifests.user = defaults.own_user;
   o->manifests.break_glass_group = defaults.break_glass_group;
-  Command c = root.add("install", "manifests for a Kubernetes cluster, for kubectl apply -f -");
+  Command c = root.add(
+      "install",
+      "print the manifests that install Subak in a Kubernetes cluster, for kubectl apply -f -");
   c.flag("--print", o->print, "print the manifests to standard output; do nothing else");
   c.option(
       "--keys", o->keys,
@@ -154,22 +158,27 @@ void add_install(Command root) {
       "DIR");
   c.option("--cluster", o->manifests.cluster, "the cluster's name in Subak; default main", "NAME");
   c.option("--url", o->manifests.url,
-           "address of the webhook for kube-apiserver; default the service in the cluster",
+           "address at which kube-apiserver calls the webhook; default: the service in the cluster",
            "https://HOST:PORT");
-  c.option("--ca", o->ca_file, "CA of the webhook's certificate, PEM; several while the CA changes",
+  c.option("--ca", o->ca_file,
+           "PEM file with the CA of the webhook's certificate; with both CAs while you change it",
            "FILE");
-  c.option("--as", o->manifests.user, "the service's user name in that cluster", "USER");
+  c.option("--as", o->manifests.user, "the user name with which the service calls the API server",
+           "USER");
   c.option("--break-glass-group", o->manifests.break_glass_group,
-           "the group that may remove the gate by hand, as in the configuration", "GROUP");
+           "the group that may remove the gate by hand; the same as in the service's configuration",
+           "GROUP");
   c.list_option("--gpu-kinds", o->manifests.gpu_kinds,
-                "resources that count as GPUs, as in the configuration", "RESOURCE,...");
-  c.option("--image", o->manifests.image, "image of the service, to run it in the cluster",
-           "IMAGE");
+                "resources that count as GPUs; the same as in the service's configuration",
+                "RESOURCE,...");
+  c.option("--image", o->manifests.image,
+           "image of the service; with it, the service runs in the cluster", "IMAGE");
   c.option("--state", o->manifests.state,
-           "database of that service, which then has several pods; one of them leads",
+           "database of the service in the cluster; the service then has several pods, and one of "
+           "them leads",
            "postgres://USER@HOST/DATABASE");
-  c.option("--replicas", o->manifests.replicas, "number of these pods, with --state; default 2",
-           "N");
+  c.option("--replicas", o->manifests.replicas,
+           "number of pods of the service, with --state; default 2", "N");
   c.option("--kubernetes", o->kubernetes,
            "oldest version of the API servers; default 1.30. From 1.36 on the API server itself "
            "sets the gate",
@@ -177,8 +186,8 @@ void add_install(Command root) {
   c.list_option("--only", o->only, "print only some parts: access, service, webhooks, policies",
                 "PART,...");
   c.details(
-      "The manifests hold up no pods until a namespace has the label\n"
-      "subak.gpu/managed=warn (warnings) or =true (its GPU pods queue).");
+      "The manifests delay no pods until a namespace has the label\n"
+      "subak.gpu/managed=warn (users get warnings) or =true (its GPU pods queue).");
   c.run([o](Session& s) { return install(s, *o); });
 }
 

@@ -34,7 +34,7 @@ std::string all_nodes_text(const v1::Job& job) {
   return more > 0 ? text + ",+" + std::to_string(more) : text;
 }
 
-// Returns the time since its start, or since its submission if it waits. CSV: seconds.
+// Returns the time since the job's start, or since its submission if it waits. CSV: seconds.
 Cell elapsed_cell(const v1::Job& job, TimeMs now) {
   const bool started = job.has_start_time();
   if (!started && job.has_end_time()) return "-";  // ended without a start
@@ -43,7 +43,7 @@ Cell elapsed_cell(const v1::Job& job, TimeMs now) {
   return {age_text(ms), std::to_string(std::max<DurationMs>(0, ms) / kSecondMs)};
 }
 
-// Returns why it waits, and until when its hold lasts, if it has one.
+// Returns why the job waits. If the job has a deadline, such as the end of its hold, returns that.
 std::string reason_text(const v1::Job& job) {
   if (job.waits_for() == enum_name(ReasonToken::kUnschedulable)) {
     return job.waits_for() + ": " + job.waits_for_detail();
@@ -91,12 +91,12 @@ struct ListCommand {
   WatchOptions watch;
 };
 
-// Returns the name under which this user submits.
+// Returns the user name with which this person submits jobs.
 std::string own_name() {
   if (const char* name = std::getenv("SUBAK_USER"); name != nullptr && *name != '\0') return name;
   const passwd* const entry = ::getpwuid(::geteuid());
   if (entry != nullptr) return entry->pw_name;
-  throw usage_failure("--me: who you are is not known here", "name yourself: --user NAME");
+  throw usage_failure("--me: your user name is not known here", "name yourself: --user NAME");
 }
 
 void list_jobs(Session& s, const ListCommand& o) {
@@ -119,16 +119,16 @@ void add_list(Command job) {
   auto o = std::make_shared<ListCommand>();
   Command c = job.add("list", "jobs that have not ended, by id");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
-  c.option("--user", o->user, "only this user's, in every account", "NAME");
-  c.flag("--me", o->me, "only your own: user SUBAK_USER, or your login name");
-  c.choice("--state", o->state, "only in this state",
+  c.option("--user", o->user, "only the jobs of this user, in every account", "NAME");
+  c.flag("--me", o->me, "only your own jobs: those of user SUBAK_USER, else of your login name");
+  c.choice("--state", o->state, "only jobs in this state",
            {"incomplete", "queued", "paused", "starting", "running", "ending", "done"});
   add_limit(c, o->list);
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { list_jobs(s, *o); }); });
 }
 
-// Returns the bits of a mask: "0-3,7".
+// Returns the numbers of the set bits of a mask: "0-3,7".
 std::string gpu_indexes(std::uint64_t mask) {
   std::string text;
   for (unsigned i = 0; i < 64; ++i) {
@@ -167,7 +167,7 @@ struct Until {
 
 Until until_of(v1::JobState state) {
   if (state == v1::JOB_STATE_INCOMPLETE)
-    return {"waits", "; done unless a pod of it comes by then"};
+    return {"waits", "; it ends then unless one of its pods appears"};
   if (state == v1::JOB_STATE_PAUSED) return {"paused", "; queued again then"};
   return {"held", "; its pods must be bound by then"};
 }
@@ -212,7 +212,7 @@ void add_get(Command job) {
     WatchOptions watch;
   };
   auto o = std::make_shared<Get>();
-  Command c = job.add("get", "one job with its pods and where they are");
+  Command c = job.add("get", "one job with its pods and their nodes");
   c.argument("JOB", o->id, "such as 1-42");
   add_watch(c, o->watch);
   c.run([o](Session& s) {
@@ -241,7 +241,8 @@ void add_job_watch(Command job) {
     std::string id, account;
   };
   auto o = std::make_shared<Watch>();
-  Command c = job.add("watch", "show changes of jobs as they happen; with JOB, until it ends");
+  Command c =
+      job.add("watch", "show changes of jobs as they happen; with JOB, until that job ends");
   c.optional_argument("JOB", o->id, "only this job");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
   c.run([o](Session& s) {
@@ -306,7 +307,7 @@ void add_job_edits(Command job) {
 }
 
 void add_job(Command root) {
-  Command job = root.add("job", "submit, list, look at, hold and cancel jobs");
+  Command job = root.add("job", "submit, list, inspect, hold and cancel jobs");
   add_job_submit(job);
   add_list(job);
   add_get(job);

@@ -49,7 +49,7 @@ std::int64_t quantity(const std::string& text, const char* flag,
   return ((*parsed).*unit)();
 }
 
-// Reads --gpus: the amount; a product in it counts as --product.
+// Returns the amount of --gpus. If --gpus names a product, sets it as --product does.
 std::int64_t total_milligpu(const SubmitFlags& flags, v1::PodShape& shape) {
   if (flags.gpus.empty()) return 0;
   const auto amounts = value_or_usage(parse_amounts(flags.gpus, "--gpus"), kGpuHelp);
@@ -77,7 +77,7 @@ void add_group(v1::GangRequest& request, v1::PodShape shape, std::int64_t pods,
   *group->mutable_shape() = shape;
 }
 
-// Refuses options that one kind excludes: a pod takes one kind of GPU.
+// Refuses options for different kinds of GPUs: a pod takes one kind.
 void refuse_other_kinds(const SubmitFlags& flags, const std::string& kind) {
   if (flags.gpus.empty() && flags.gpus_per_pod.empty()) return;
   fail(kind + " together with --gpus or --gpus-per-pod: a pod takes one kind of GPU");
@@ -175,8 +175,9 @@ v1::JobSpec read_spec(const SubmitFlags& flags) {
                       f.shared != 0 || !f.products.empty() || !f.cpus.empty() ||
                       !f.memory.empty() || f.wishes != WishFlags() || !f.pod.empty();
   if (shaped) {
-    throw usage_failure("--file together with flags of the gang: the file says all of it",
-                        "leave one of them away; account, user, name and the like may be flags");
+    throw usage_failure(
+        "--file together with flags of the gang: the file describes the complete gang",
+        "omit one of them; account, user, name and the like may be flags");
   }
   const auto status = google::protobuf::util::JsonStringToMessage(flags.file, &spec);
   if (!status.ok())
@@ -196,7 +197,7 @@ void put_names(const SubmitFlags& flags, v1::JobSpec& spec) {
         value_or_usage(parse_duration(flags.time_limit, "--time-limit"), "write 4h, 90m or 2d12h"));
   }
   if (spec.account().empty()) {
-    throw usage_failure("--account: missing, want whose job it is",
+    throw usage_failure("--account: missing, want the account of the job",
                         "account tree shows the accounts");
   }
 }
@@ -230,8 +231,8 @@ void add_wish_option(Command& c, const Wish<T>& wish, WishFlags& flags) {
 void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--gpus", f.gpus, "GPUs of the whole job: 16, 0.5 or H100=16", "AMOUNT");
   c.option("--pods", f.pods, "how many pods; they start together or not at all", "N");
-  c.option("--gpus-per-pod", f.gpus_per_pod, "GPUs of each pod: whole ones, or a part of one",
-           "GPUS");
+  c.option("--gpus-per-pod", f.gpus_per_pod,
+           "GPUs of each pod: a whole number, or a part of one GPU such as 0.5", "GPUS");
   c.option("--mig", f.mig, "MIG slices of each pod", "PROFILE[=N]");
   c.option("--shared", f.shared, "replicas of time-sliced GPUs for each pod", "N");
   c.list_option("--product", f.products, "GPU products to choose from; short names work: H100",
@@ -241,17 +242,18 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--memory-per-pod", f.memory, "memory of each pod, as in Kubernetes: 64Gi", "QUANTITY");
   c.list_option("--selector", f.pod.selectors, "labels that the node must have", "KEY=VALUE");
   c.repeated_option("--affinity", f.pod.affinity,
-                    "node labels as kubectl -l selects them: 'zone in (a,b),!spot'; if given "
-                    "again, one must match",
+                    "a condition on node labels, as for kubectl -l: 'zone in (a,b),!spot'; if "
+                    "there are several, one must match",
                     "TERM");
   c.list_option("--toleration", f.pod.tolerations, "node taints that its pods tolerate; *: all",
                 "KEY[=VALUE][:EFFECT]");
-  c.list_option("--resource", f.pod.resources, "other resources of each pod", "NAME=N");
+  c.list_option("--resource", f.pod.resources, "other extended resources that each pod needs",
+                "NAME=N");
   c.list_option("--host-port", f.pod.host_ports, "ports of the node that each pod uses",
                 "[ADDRESS:]PORT[/UDP]");
   c.option("--time-limit", f.time_limit,
-           "how long it will run at most: 4h, 2d12h; only an account with --time-limits enforced "
-           "ends it then",
+           "the longest run time: 4h, 2d12h; Subak ends the job then only if its account has "
+           "--time-limits enforced",
            "DURATION");
 }
 
@@ -302,7 +304,7 @@ void add_job_submit(Command job) {
   c.option("--cluster", f.cluster, "cluster to run in; needed if there are several", "NAME");
   c.option("--request-id", o->request_id, "makes a retry safe: the same id again submits nothing",
            "ID");
-  c.flag("--held", f.held, "submit it on hold");
+  c.flag("--held", f.held, "submit the job on hold: it waits until job release");
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return submit(s, *o); });
 }

@@ -1,4 +1,4 @@
-// The requirements of a pod on its node beside GPUs, from flags.
+// Reads the flags for what a pod requires of its node beside GPUs.
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -81,7 +81,7 @@ void add_toleration(const std::string& text, v1::PodShape* shape) {
   if (cut != std::string::npos) toleration->set_value(rest.substr(cut + 1));
 }
 
-// Reads "KEY in (A,B)" or "KEY notin (A,B)"; false: another form.
+// Reads "KEY in (A,B)" or "KEY notin (A,B)". Returns false for another form.
 bool read_set(const std::string& text, const std::string& word, const char* op,
               v1::Requirement* out) {
   const std::size_t at = text.find(" " + word + " ");

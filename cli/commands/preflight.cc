@@ -1,4 +1,4 @@
-// subak preflight: conflicts in a cluster.
+// subak preflight: lists conflicts of a cluster with Subak.
 #include "cli/setup/preflight.h"
 
 #include <google/protobuf/struct.pb.h>
@@ -33,7 +33,8 @@ google::protobuf::Struct as_message(const std::vector<Finding>& findings) {
   return out;
 }
 
-// Findings are sentences, so each is a block of lines: columns would break every one of them.
+// Findings are sentences, too long for the columns of a table. So each one is printed as a block of
+// lines.
 void print(Session& s, const std::vector<Finding>& findings) {
   for (const Finding& f : findings) {
     const Colour colour = f.level == Level::kBlocker   ? Colour::kRed
@@ -69,10 +70,10 @@ int preflight(Session& s, const PreflightCommand& o) {
 void add_preflight(Command root) {
   auto o = std::make_shared<PreflightCommand>();
   o->user = AdmissionConfig().own_user;
-  Command c = root.add("preflight", "what would clash with Subak in a cluster; changes nothing");
+  Command c = root.add("preflight", "show what in a cluster conflicts with Subak; changes nothing");
   add_kube(c, o->kube);
   c.option("--cluster", o->cluster, "the cluster's name in Subak; default the only one", "NAME");
-  c.option("--as", o->user, "the service's user name in that cluster", "USER");
+  c.option("--as", o->user, "the user name with which the service calls the API server", "USER");
   c.details("Exit code 1 if there is a blocker.");
   c.run([o](Session& s) { return preflight(s, *o); });
 }

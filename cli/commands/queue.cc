@@ -1,4 +1,4 @@
-// subak queue: the whole order, or (--would) the order in shadow mode.
+// subak queue: prints the queue in its order, or with --would the queue of shadow mode.
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -16,10 +16,10 @@ struct QueueCommand {
   WatchOptions watch;
 };
 
-// This reason has the message of the cluster's scheduler, which appears nowhere else.
+// The detail of this reason is the message of the cluster's scheduler. It appears nowhere else.
 constexpr std::string_view kUnschedulable = enum_name(ReasonToken::kUnschedulable);
 
-// Returns one number and one unit.
+// Returns a duration as one number and one unit.
 std::string rough_text(DurationMs ms) {
   if (ms < 2 * kMinuteMs) return std::to_string(ms / kSecondMs) + "s";
   if (ms < 2 * kHourMs) return std::to_string((ms + kMinuteMs / 2) / kMinuteMs) + "m";
@@ -113,14 +113,15 @@ Table would_table(const v1::ListQueueResponse& answer) {
   return table;
 }
 
-// Prints what the rows alone do not show.
+// Prints notes about the clusters, which the rows do not show.
 void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   if (answer.observed_clusters().empty()) {
     s.say("no namespace is in mode observe or warn: this is the queue as it is");
   }
   for (const std::string& cluster : answer.partial_clusters()) {
     s.say("not all pods of cluster " + cluster +
-          " are known: Subak does not follow it, its list is under way, or too many wait");
+          " are known: Subak does not watch the cluster, its list is not complete yet, or too many "
+          "pods wait");
   }
 }
 
@@ -128,8 +129,8 @@ void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
 std::string nothing_waits(const v1::ListQueueResponse& answer) {
   const std::int64_t jobs = answer.unsettled_jobs();
   if (jobs == 0) return "nothing waits";
-  return "no job waits for a place; " + std::to_string(jobs) +
-         (jobs == 1 ? " job is" : " jobs are") + " starting or ending";
+  return "no job is waiting; " + std::to_string(jobs) + (jobs == 1 ? " job is" : " jobs are") +
+         " starting or ending";
 }
 
 void show_queue(Session& s, const QueueCommand& o) {
@@ -153,8 +154,9 @@ void add_queue(Command root) {
   auto o = std::make_shared<QueueCommand>();
   Command c = root.add("queue", "all waiting jobs, the next one first, and what each waits for");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
-  c.flag("--would", o->would,
-         "the queue as if every namespace were in mode enforce, and what would start next");
+  c.flag(
+      "--would", o->would,
+      "show the queue as if every namespace were in mode enforce, and which jobs would start next");
   add_limit(c, o->list);
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); }); });

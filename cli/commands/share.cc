@@ -1,4 +1,4 @@
-// subak share: the factors of the account tree, in sshare's columns and words.
+// subak share: the share factors of the account tree, with the columns and words of Slurm's sshare.
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -19,7 +19,8 @@ std::size_t depth_of(const std::string& path) {
   return 1 + static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
 }
 
-// Returns " vision" for ml.vision; users repeat their account, as in sshare.
+// Returns the last label of the path, indented: " vision" for ml.vision. A user's row repeats the
+// account, as in sshare.
 std::string tree_cell(const v1::ShareRow& row) {
   const std::string& path = row.account();
   const std::string name = path.empty() ? "root" : path.substr(path.rfind('.') + 1);
@@ -79,7 +80,8 @@ void add_share(Command root) {
   auto o = std::make_shared<ShareCommand>();
   Command c =
       root.add("share", "what each account is due and what it has: shares, recent use, GPUs, rank");
-  c.optional_argument("ACCOUNT", o->account, "this account and what is below it; none: all");
+  c.optional_argument("ACCOUNT", o->account,
+                      "only this account and what is below it; default: all accounts");
   c.flag("--accounts-only", o->accounts_only, "without users");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_shares(s, *o); }); });

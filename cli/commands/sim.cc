@@ -1,4 +1,4 @@
-// subak sim: the offline commands. No server.
+// subak sim: commands that work offline, without the service.
 #include "cli/commands.h"
 #include "cli/text/failure.h"
 #include "sim/commands.h"
@@ -6,7 +6,7 @@
 namespace subak::cli {
 namespace {
 
-// sim writes its own JSON; of the other forms it has the table.
+// Refuses the forms of --output that sim lacks. It writes JSON by itself, and otherwise a table.
 std::string sim_form(Session& s) {
   if (s.form() == Form::kJson) return "json";
   if (s.form() == Form::kTable || s.form() == Form::kWide) return "table";
@@ -82,7 +82,7 @@ void add_sim(Command root) {
   Command sim = root.add("sim", "replay job traces and compare policies; needs no service");
   add_run_and_compare(sim);
   auto share = std::make_shared<sim::ShareOptions>();
-  Command h = sim.add("share", "the fair-share factors of a tree in a file");
+  Command h = sim.add("share", "compute the fair-share factors of a tree in a file");
   h.argument("CASE", share->case_path, "a tree with shares and raw usage, JSON");
   h.choice("--policy", share->policy, "fair-tree or the classic factor", {"fair-tree", "classic"});
   h.run([share](Session& s) {
@@ -93,12 +93,13 @@ void add_sim(Command root) {
   Command t =
       sim.add("toy", "a small made-up fleet that is always full: how evenly each policy shares it");
   t.option("--days", toy->days,
-           "days to measure, default 5; each day, also of warm-up, takes 1 to 2 minutes", "D");
-  t.option("--warm-up-days", toy->warm_up_days, "days to run before those, default 7", "D");
+           "days to measure, default 5; the simulation of a day takes 1 to 2 minutes", "D");
+  t.option("--warm-up-days", toy->warm_up_days,
+           "days to simulate before the measured ones, default 7", "D");
   t.option("--seed", toy->seed, "seed of job lengths", "S");
   t.run([toy](Session& s) {
     if (s.form() != Form::kTable && s.form() != Form::kWide) {
-      throw usage_failure("--output: sim toy has a table only", "leave --output away");
+      throw usage_failure("--output: sim toy only prints a table", "omit --output");
     }
     toy->progress = s.screen().progress;
     return sim::sim_toy(*toy, s.out(), s.err());

@@ -18,7 +18,7 @@ std::string millis_text(const Duration& d) {
 }
 
 std::string drift_text(Session& s, const v1::Status& status) {
-  if (!status.has_ledger_drift()) return "not compared since the start (usage verify does it)";
+  if (!status.has_ledger_drift()) return "not compared since the start (usage verify compares it)";
   const std::string text = seconds_text(status.ledger_drift()) + " GPU-seconds";
   return is_zero(status.ledger_drift()) ? text : s.paint(Colour::kRed, text);
 }
@@ -30,14 +30,15 @@ std::string version_text(const v1::Status& status) {
          " (see subak admin finalize)";
 }
 
-// Prints the user name by which each cluster knows the service. The policies there must name the
-// same user.
+// Prints the user name with which the service calls each cluster's API server. The policies in the
+// cluster must name the same user.
 void print_known_as(Session& s, const v1::Status& status) {
   for (const auto& c : status.clusters()) {
     if (c.known_as().empty()) continue;
     const bool usual = c.known_as() == AdmissionConfig().own_user;
     line(s, "follows",
-         c.name() + " as " + c.known_as() + (usual ? "" : " (want manifests for that user: --as)"));
+         c.name() + " as " + c.known_as() +
+             (usual ? "" : " (the manifests must name that user: --as)"));
   }
 }
 
@@ -67,7 +68,7 @@ Table cluster_table(const v1::Status& status) {
   return table;
 }
 
-// Only if several replicas share a store.
+// Prints this line only if several replicas share a store.
 void print_lead(Session& s, const v1::Status& status) {
   if (status.epoch() == 0) return;
   const std::string who = status.leader_name().empty() ? "nobody" : status.leader_name();
@@ -116,7 +117,7 @@ void print_status(Session& s, const v1::Status& status) {
   for (const std::string& warning : status.warnings()) line(s, "warning", printable(warning));
   s.out() << '\n';
   if (status.clusters().empty()) {
-    s.out() << "no cluster yet: cluster import -f nodes.json brings one\n";
+    s.out() << "no cluster yet: cluster import -f nodes.json creates one\n";
     return;
   }
   cluster_table(status).print(s.out(), s.form() == Form::kWide);

@@ -1,4 +1,4 @@
-// subak uninstall: removes Subak from a cluster, with the service alive or dead.
+// subak uninstall: removes Subak from a cluster. The service may be alive or dead.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -42,7 +42,8 @@ class Leaving {
     const std::optional<v1::Cluster> served = find_service();
     remove(traces_.guards);
     for (const std::string& name : traces_.namespaces) must_be_done(forget_namespace(api_, name));
-    s_.say("policies, webhooks and labels are off: new pods go as if Subak were not there");
+    s_.say(
+        "policies, webhooks and labels are removed: Kubernetes schedules new pods without Subak");
     if (o_.queued == "delete") stop_queued();
     if (o_.queued == "release") release_queued(served);
     if (o_.queued != "keep") resume_owners();
@@ -73,8 +74,8 @@ class Leaving {
     for (const std::string& path : paths) must_be_done(remove_object(api_, path));
   }
 
-  // Returns the cluster at the service. None: the service is dead, or serves other clusters. The
-  // webhook's address names this cluster.
+  // Returns what the service knows of this cluster. nullopt: the service is dead, or it serves
+  // other clusters. Without --cluster, the name of the cluster comes from the webhook's address.
   std::optional<v1::Cluster> find_service() {
     v1::ListClustersResponse answer;
     try {
@@ -82,7 +83,7 @@ class Leaving {
                                                  v1::ListClustersRequest());
     } catch (const Failure& failure) {
       if (failure.exit_code != kExitUnreachable) throw;
-      s_.say("the service does not answer: the oldest gang goes first");
+      s_.say("the service does not answer: the oldest gang comes first");
       return std::nullopt;
     }
     const std::string& wanted = o_.cluster.empty() ? traces_.cluster : o_.cluster;
@@ -92,7 +93,7 @@ class Leaving {
     }
     if (o_.cluster.empty() && !wanted.empty()) {
       s_.say("the service that answers serves no cluster " + wanted +
-             ": the oldest gang goes first");
+             ": the oldest gang comes first");
       return std::nullopt;
     }
     throw usage_failure(o_.cluster.empty()
@@ -113,7 +114,9 @@ class Leaving {
     }
     request.set_reason("subak uninstall");
     s_.call<v1::UpdateClusterResponse>("ClusterService/UpdateCluster", request);
-    s_.say("cluster " + cluster.name() + " is in observe: its queue is opened in share order");
+    s_.say(
+        "cluster " + cluster.name() +
+        " is in observe mode: the service now opens the gates of its waiting pods in share order");
   }
 
   void release_queued(const std::optional<v1::Cluster>& served) {
@@ -141,10 +144,11 @@ class Leaving {
       left = now;
       api_.wait(kLookMs);
     }
-    s_.say("the service opens no more");
+    s_.say("the service has stopped opening gates: this command opens the others");
   }
 
-  // Stops queued pods that an owner would create again at their owner, which stays for its users.
+  // Deletes the queued pods that no owner creates again. The other ones stay gated, since their
+  // owners would create them again.
   void stop_queued() {
     std::size_t made = 0;
     for (const QueuedPod& pod : traces_.pods) {
@@ -153,7 +157,7 @@ class Leaving {
     }
     s_.say("deleted " + number(traces_.pods.size() - made, "pod") +
            " that no controller creates again; " + number(made, "pod") +
-           " of Jobs and their like stay gated: delete what makes them");
+           " of Jobs and other owners stay gated: delete these owners");
   }
 
   void resume_owners() {
@@ -169,8 +173,8 @@ class Leaving {
       s_.say("  still gated: " + left[i].ns + "/" + left[i].name);
     }
     s_.say(number(left.size(), "pod") +
-           " with our gate left. The namespace subak-system stays, with what "
-           "runs there and its state: kubectl delete namespace subak-system");
+           " with Subak's gate left. The namespace subak-system stays, with the service and its "
+           "state: kubectl delete namespace subak-system");
     return left.empty() || o_.queued == "keep" ? kExitDone : kExitRefused;
   }
 
@@ -193,8 +197,9 @@ int uninstall(Session& s, const UninstallCommand& o) {
 
 void add_uninstall(Command root) {
   auto o = std::make_shared<UninstallCommand>();
-  Command c = root.add("uninstall",
-                       "remove Subak from a cluster: policies and webhooks first, then the queue");
+  Command c = root.add(
+      "uninstall",
+      "remove Subak from a cluster: policies and webhooks first, then the gates of waiting pods");
   add_kube(c, o->kube);
   c.option("--cluster", o->cluster, "the cluster's name in Subak; default the only one", "NAME");
   c.choice(
@@ -202,10 +207,9 @@ void add_uninstall(Command root) {
       "what happens to waiting pods: release them in share order (default), keep them gated, or "
       "delete those that no controller creates again",
       {"release", "keep", "delete"});
-  c.option("--rate", o->rate, "pods to release a second while the service is dead; default 20",
-           "N");
-  c.flag("--dry-run", o->dry_run, "show what there is, change nothing");
-  c.details("Works while the service is dead. Exit code 1 if a pod with Subak's gate is left.");
+  c.option("--rate", o->rate, "pods to release per second if the service is dead; default 20", "N");
+  c.flag("--dry-run", o->dry_run, "show what Subak has in the cluster, change nothing");
+  c.details("Works even if the service is dead. Exit code 1 if a pod with Subak's gate is left.");
   c.run([o](Session& s) { return uninstall(s, *o); });
 }
 

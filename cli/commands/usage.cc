@@ -18,8 +18,9 @@ struct Window {
 
 void add_window(Command& c, Window& w) {
   c.option("--account", w.account, "only what this account and those below it pay", "PATH");
-  c.option("--from", w.from, "a day (from 00:00 UTC), a time, or 7d for that long ago", "TIME");
-  c.option("--to", w.to, "the end, written as --from", "TIME");
+  c.option("--from", w.from,
+           "start of the period: a day (from 00:00 UTC), a time, or 7d for seven days ago", "TIME");
+  c.option("--to", w.to, "end of the period, written as for --from", "TIME");
 }
 
 template <class Request>
@@ -65,10 +66,11 @@ v1::GpuTime put(GpuTime t) {
   return out;
 }
 
-// Account, user, product, day, state, as in the answer's rows.
+// The columns that identify a row: account, user, product, day and state, as in the answer.
 using LineKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
 
-// Sums each account with all below it; users count in their account's row too, if they have rows.
+// Adds up each account with all accounts and users below it. A user who has a row counts in the
+// account's row too.
 std::map<LineKey, Sum> rolled_up(const v1::ReportUsageResponse& answer) {
   std::map<LineKey, Sum> lines;
   for (const v1::UsageRow& row : answer.rows()) {
@@ -139,7 +141,7 @@ Table report_table(const v1::ReportUsageRequest& asked, const v1::ReportUsageRes
   return table;
 }
 
-// Prints in words what the figures cover.
+// Prints which account, time and days the figures cover.
 void print_heading(Session& s, const Window& window, const v1::ReportUsageRequest& asked,
                    const v1::ReportUsageResponse& answer) {
   s.out() << "GPU-hours in the ledger";
@@ -161,7 +163,7 @@ void add_report(Command usage) {
   Command c = usage.add("report",
                         "GPU-hours by account; usage that has not ended is in a column of its own");
   add_window(c, o->window);
-  c.list_option("--by", o->by, "one line for each user, product, day or state", "A,B");
+  c.list_option("--by", o->by, "one line for each account, user, product, day or state", "A,B");
   c.run([o](Session& s) {
     v1::ReportUsageRequest request;
     put_window(o->window, request);
@@ -208,7 +210,7 @@ void add_ledger(Command usage) {
     ListOptions list;
   };
   auto o = std::make_shared<Ledger>();
-  Command c = usage.add("ledger", "every row of the ledger, exact, oldest first");
+  Command c = usage.add("ledger", "every row of the ledger with its exact figures, oldest first");
   add_window(c, o->window);
   add_limit(c, o->list);
   c.run([o](Session& s) {
@@ -241,7 +243,7 @@ void print_verdict(Session& s, const v1::VerifyUsageResponse& a, bool good) {
           << "drift    " << seconds_text(a.drift()) << " GPU-seconds\n"
           << "residual " << seconds_text(a.residual()) << " GPU-seconds\n"
           << (good ? s.paint(Colour::kGreen, "every balance is the sum of its rows")
-                   : s.paint(Colour::kRed, "the books do not close"))
+                   : s.paint(Colour::kRed, "the ledger does not balance"))
           << '\n';
   if (a.differences().empty()) return;
   s.out() << '\n';
@@ -249,7 +251,7 @@ void print_verdict(Session& s, const v1::VerifyUsageResponse& a, bool good) {
 }
 
 void add_verify(Command usage) {
-  usage.add("verify", "check the ledger: add all of it up again; exit 1 if it does not balance")
+  usage.add("verify", "check the ledger: add up all its rows again; exit 1 if it does not balance")
       .run([](Session& s) {
         const auto answer =
             s.call<v1::VerifyUsageResponse>("UsageService/VerifyUsage", v1::VerifyUsageRequest());

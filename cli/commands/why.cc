@@ -1,4 +1,4 @@
-// subak why: all reasons why a job waits, and of its position.
+// subak why: prints all reasons why a job waits, and why it has its position in the queue.
 #include "cli/commands.h"
 #include "cli/text/words.h"
 #include "subak/v1/job_service.pb.h"
@@ -15,7 +15,7 @@ struct WhyCommand {
 // Prints when the job's GPUs are expected to be free.
 void print_end(Session& s, const v1::Job& job) {
   if (!job.has_planned_end()) return;
-  s.out() << "its GPUs are taken to be free by " << time_text(job.planned_end());
+  s.out() << "its GPUs are expected to be free by " << time_text(job.planned_end());
   if (!job.spec().has_time_limit()) {
     s.out() << ": no time limit given";
     if (job.has_start_time()) {
@@ -25,7 +25,7 @@ void print_end(Session& s, const v1::Job& job) {
     s.out() << ": its time limit is enforced";
   }
   if (job.overruns() > 0) {
-    s.out() << "\nit was there beyond such an end " << job.overruns()
+    s.out() << "\nit ran beyond such an end " << job.overruns()
             << (job.overruns() == 1 ? " time" : " times");
   }
   s.out() << '\n';
@@ -54,10 +54,10 @@ void print_head(Session& s, const v1::Explanation& e) {
   print_end(s, job);
   if (job.limit_distrusted()) s.out() << distrust_text(job) << '\n';
   if (job.has_end_refused()) {
-    s.out() << "its pods are to end, and the cluster does not let them, as it said at "
+    s.out() << "its pods must end, but the cluster refused to end them at "
             << time_text(job.end_refused())
-            << ":\na disruption budget or a webhook, see their Events; it keeps its GPUs until "
-               "they go\n";
+            << ":\na disruption budget or a webhook is in the way, see the pods' Events; the job "
+               "holds its GPUs until its pods end\n";
   }
 }
 
@@ -83,7 +83,7 @@ void print_start(Session& s, const v1::ExpectedStart& start) {
           << "; last change: " << printable(start.cause()) << '\n';
 }
 
-// Prints its reserved nodes, now or later, and its start estimate.
+// Prints the nodes reserved for the job, or when they may be, and its start estimate.
 void print_estimate(Session& s, const v1::Explanation& e) {
   if (e.kept_node_count() > 0) {
     s.out() << "\nnodes reserved for it until it starts:";
@@ -93,10 +93,11 @@ void print_estimate(Session& s, const v1::Explanation& e) {
     s.out() << '\n';
   } else if (e.has_patience_until()) {
     s.out() << "\npatience until " << time_text(e.patience_until())
-            << ":\nif it does not fit in its turn then, nodes may be reserved for it\n";
+            << ":\nif the job does not fit when its turn comes after that, Subak may reserve nodes "
+               "for it\n";
   }
   if (!e.no_estimate().empty()) {
-    s.out() << "\nno estimate of its start yet:\n" << printable(e.no_estimate()) << '\n';
+    s.out() << "\nits start is not estimated yet:\n" << printable(e.no_estimate()) << '\n';
   }
   if (!e.has_expected_start()) return;
   s.out() << '\n';
@@ -104,7 +105,8 @@ void print_estimate(Session& s, const v1::Explanation& e) {
   if (e.has_forecast_time()) s.out() << "forecast of " << time_text(e.forecast_time()) << '\n';
 }
 
-// Amounts have the unit of their subject; GPUs are by far the most common.
+// Returns the needed and the available amount. Their unit depends on the reason; most often it is
+// GPUs.
 std::string quantity_text(const v1::WaitReason& r) {
   if (r.need() == 0 && r.have() == 0) return "";
   return " (needs " + std::to_string(r.need()) + ", has " + std::to_string(r.have()) + ")";
@@ -185,7 +187,8 @@ void add_why(Command root) {
   auto o = std::make_shared<WhyCommand>();
   Command c = root.add("why", "why a job waits: every reason, and the jobs that are before it");
   c.argument("JOB", o->job, "such as 1-42");
-  c.flag("--alternatives", o->alternatives, "also changes to the job that would start it sooner");
+  c.flag("--alternatives", o->alternatives,
+         "also show changes to the job that would start it sooner");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { explain(s, *o); }); });
 }

@@ -1,4 +1,4 @@
-// subak plan: the fleet by time.
+// subak plan: prints the plan of the fleet.
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -26,7 +26,7 @@ struct PlanCommand {
   WatchOptions watch;
 };
 
-// The result of the options.
+// The sizes of the chart that the options give.
 struct Sizes {
   std::int64_t rows = kRows, lanes = kLanes, jobs = kJobs;
 };
@@ -35,7 +35,7 @@ void check_count(std::int64_t value, const char* flag, std::int64_t most) {
   if (value >= 1 && value <= most) return;
   throw usage_failure(
       std::string(flag) + ": was " + std::to_string(value) + ", want 1 to " + std::to_string(most),
-      "leave it away for the usual");
+      "omit it for the default");
 }
 
 Sizes sizes_of(Session& s, const PlanCommand& o) {
@@ -65,7 +65,7 @@ v1::Plan ask(Session& s, const PlanCommand& o, const Sizes& sizes) {
   } catch (Failure& failure) {
     if (failure.field != "until") throw;
     failure.what =
-        "--until: was \"" + o.until + "\", want a time to come, or how long: at most 30 days";
+        "--until: was \"" + o.until + "\", want a future time or a duration, at most 30 days";
     failure.todo = "--until 12h, or a time as 2026-02-01T08:00";
     throw;
   }
@@ -95,7 +95,7 @@ void show_plan(Session& s, const PlanCommand& o) {
     const auto rows = static_cast<std::size_t>(sizes.rows);
     print_plan(s, plan, rows, o.lanes != kUnsaid || plan_lines(plan) <= rows);
     s.out() << '\n';
-    if (plan.jobs().empty()) return s.say("no job holds GPUs, and none is to start");
+    if (plan.jobs().empty()) return s.say("no job holds GPUs, and no job is expected to start");
   }
   const std::vector<int> shown = plan_jobs_shown(plan, static_cast<std::size_t>(sizes.jobs));
   s.show(plan, [&] { return plan_job_table(plan, shown); });
@@ -111,24 +111,23 @@ void add_plan(Command root) {
   Command c = root.add(
       "plan",
       "a chart of the fleet over time: what runs where and until when, and what starts next");
-  c.option("--cluster", o->cluster, "only this one", "NAME");
+  c.option("--cluster", o->cluster, "only this cluster", "NAME");
   c.option("--domain", o->domain, "only the NVLink domain, rack or node of this name", "NAME");
   c.option("--until", o->until,
            "how far to look: a duration such as 12h, or a time; default until most jobs have "
            "ended, at most 24h",
            "DURATION|TIME");
   c.option("--rows", o->rows,
-           "rows of the chart, default 15; domains with the same jobs share a row, and if there "
-           "are still too many, a rack or a product does",
+           "rows of the chart, default 15; domains with the same jobs share a row. If there are "
+           "still too many, the domains of a rack or of a product share one",
            "N");
-  c.option(
-      "--lanes", o->lanes,
-      "jobs of each kind with a line of their own in a row, default 3. Without this option, a row "
-      "is one line if all lines are more than --rows",
-      "N");
+  c.option("--lanes", o->lanes,
+           "how many jobs of each kind get a line of their own in a row, default 3. Without this "
+           "option, each row is one line if the chart would have more lines than --rows",
+           "N");
   c.option("--jobs", o->jobs, "jobs in the list below the chart, default 15", "N");
   c.flag("--all", o->all,
-         "all that the service sends at once: 200 rows, and 1000 jobs of each kind");
+         "show all that the service sends in one answer: 200 rows, and 1000 jobs of each kind");
   c.option("--file", o->file, "where to write the chart of --output svg; default standard output",
            "FILE");
   c.draws();

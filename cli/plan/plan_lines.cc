@@ -1,4 +1,4 @@
-// Domains by time as lines of a terminal.
+// Prints the plan of the fleet as lines of a terminal.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -25,7 +25,7 @@ std::string before_bar(const std::string& name, const std::string& gpus, const s
          " ";
 }
 
-// Draws the used part of each column, in eighths; any use is visible.
+// Draws the used part of each column, in eighths. Any use shows at least one eighth.
 std::string bar(const google::protobuf::RepeatedField<std::int64_t>& milligpu, std::int64_t whole) {
   static const char* const kEighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string text;
@@ -68,7 +68,8 @@ Colour colour_of(v1::PlanKind kind) {
   return kind == v1::PLAN_KIND_RUNS ? Colour::kGreen : Colour::kBlue;
 }
 
-// Draws the held GPUs of each column, in the colour of the state that holds most there.
+// Draws the held GPUs of each column. The colour is that of the state that holds the most GPUs
+// there.
 std::string held_bar(const Session& s, const v1::PlanRow& row) {
   google::protobuf::RepeatedField<std::int64_t> held;
   held.Resize(row.free_milligpu_size(), 0);
@@ -120,7 +121,7 @@ void print_row(Session& s, const v1::PlanRow& row) {
   if (!name.empty()) line("free", row.free_milligpu(), Colour::kDim);
 }
 
-// The sums of all rows of one product: its free GPUs.
+// The sums of all rows of one product: its GPUs, domains and free GPUs.
 struct Product {
   std::int64_t installed = 0, domains = 0;
   google::protobuf::RepeatedField<std::int64_t> free;
@@ -141,7 +142,7 @@ std::map<ProductKey, Product> products_of(const v1::Plan& plan) {
   return out;
 }
 
-// Returns the number of sums. The sum of a product with one domain is left out, since it repeats
+// Returns the number of sums to print. A product with one domain gets no sum, since it would repeat
 // the row.
 std::size_t sums_of(const std::map<ProductKey, Product>& products) {
   return static_cast<std::size_t>(std::count_if(

@@ -1,5 +1,5 @@
-// The fleet by time as an SVG drawing. Each domain is a row, in which jobs are stacked with heights
-// by their GPUs.
+// Draws the plan of the fleet as SVG. Each domain is a row. In a row, jobs lie on top of each
+// other, each as high as its number of GPUs.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -130,7 +130,7 @@ std::string label_of(const v1::PlanLane& lane, std::size_t letters) {
   return lane.jobs() == 1 && letters >= least ? lane.job_id() : "";
 }
 
-// Texts come after all bands, so that none is covered.
+// Draws the texts after all bands, so that no band covers a text.
 struct Label {
   Point at;
   std::string text, css_class;
@@ -175,12 +175,13 @@ class Picture {
     for (const v1::PlanRow& row : plan.rows()) least = std::min(least, of_domain(row));
     return least;
   }
-  // Returns the weight of a row's height. A larger domain has a higher row, but not in proportion.
+  // Returns the weight of a row's height. A larger domain has a higher row, but a domain of twice
+  // the size has less than twice the height.
   static double weight_of(const v1::PlanRow& row, std::int64_t least) {
     const double times = static_cast<double>(of_domain(row)) / static_cast<double>(least);
     return std::clamp(std::sqrt(times), 1.0, 3.0);
   }
-  // Returns the height of the lowest row.
+  // Returns the height of a row whose weight is 1.
   static double unit_of(const v1::Plan& plan, std::int64_t least) {
     double sum = 1;
     for (const v1::PlanRow& row : plan.rows()) sum += weight_of(row, least);
@@ -221,7 +222,7 @@ class Picture {
     const std::pair<const char*, const char*> legend[] = {
         {"runs", "held by a job, until it is predicted to end"},
         {"idle", "reserved for a job, and idle"},
-        {"forecast", "a job that waits, as forecast"},
+        {"forecast", "held by a waiting job, by forecast"},
         {"closed", "closed"},
         {"free", "free"}};
     double x = 12;
@@ -312,8 +313,8 @@ class Picture {
            12);
       y += kFoot;
     }
-    text("weak", {12, y}, "As predicted, without new jobs: later submissions change the forecast.",
-         11);
+    text("weak", {12, y},
+         "The chart assumes that no new jobs come. Later submissions change the forecast.", 11);
   }
 
   const v1::Plan& plan_;

@@ -1,4 +1,4 @@
-// The texts of the fleet by time, for the terminal and the SVG drawing.
+// The texts of the plan of the fleet, for the terminal and the SVG drawing.
 #include <algorithm>
 
 #include "cli/plan/plan_parts.h"
@@ -8,7 +8,8 @@
 namespace subak::cli {
 namespace {
 
-// Returns a short time: with the day only if it is another one, with seconds only in short plans.
+// Returns a short time. It has the day only if that is not the plan's first day, and seconds only
+// if the plan is short.
 std::string clock_text(TimeMs at, const v1::Plan& plan) {
   constexpr std::size_t kDay = 5, kTime = 11;
   const std::string text = local_time_text(at);

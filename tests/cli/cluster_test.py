@@ -59,7 +59,7 @@ class Clusters(unittest.TestCase):
         self.fleet("east")
         node = self.run_subak("cluster", "nodes", "--output", "csv").stdout.splitlines()[1].split(",")[0]
         done = self.run_subak("cluster", "drain", node, "--from", "2d", "--until", "54h", *WHY)
-        self.assertRegex(done.stdout, rf"node {node} is drained from 20.* until 20.*; jobs that end before may still start")
+        self.assertRegex(done.stdout, rf"node {node} is drained from 20.* until 20.*; until then only jobs that end before it")
         row = self.run_subak("cluster", "nodes", "--output", "csv").stdout.splitlines()[1]
         self.assertRegex(row, r"drain \d\d-\d\d \d\d:\d\d,until \d\d-")
         done = self.run_subak("cluster", "drain", node, "--from", "2d", "--until", "1d", *WHY, code=1)
@@ -97,7 +97,7 @@ class Clusters(unittest.TestCase):
 
     def test_an_unknown_name_is_no_new_cluster(self):
         done = self.run_subak("cluster", "mode", "mian", "enforce", *WHY, code=4)
-        self.assertIn("--create makes a new one", done.stderr)
+        self.assertIn("--create creates a new one", done.stderr)
         self.assertEqual(self.names(), ["default"])
         done = self.run_subak("cluster", "mode", "main", "enforce", "--create", *WHY)
         self.assertIn("cluster main is in enforce", done.stdout)

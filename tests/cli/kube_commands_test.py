@@ -239,7 +239,7 @@ class Suggest(Case):
         self.assertEqual(text.split("accounts:\n")[1].splitlines(), [
             "- {path: team-a, shares: 1, namespaces: [team-a]}  # 1 pod with GPUs",
             "- {path: team-b, shares: 1, namespaces: [team-b]}  # ResourceQuota q: requests.nvidia.com/gpu=8"])  # fmt: skip
-        self.assertIn("no service was asked", said)
+        self.assertIn("no service answered", said)
         self.assertEqual(self.cluster.writes(), [])
         for line in text.splitlines():
             self.assertLessEqual(len(line), 100)
@@ -274,7 +274,7 @@ class Suggest(Case):
             self.cluster.call("DELETE", f"/api/v1/{path}")
         text, said = self.suggested()
         self.assertTrue(text.endswith("accounts: []\n"), text)
-        self.assertIn("no namespace has pods or ResourceQuotas of GPUs; --all takes those without", said)
+        self.assertIn("no namespace has pods or ResourceQuotas of GPUs; --all includes namespaces without them", said)
 
     def test_what_may_not_be_read_is_named(self):
         refusal = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "not you"}

@@ -170,7 +170,7 @@ class Enforce(Edge):
             return json.loads(self.subak("status", "--output", "json"))["clusters"][0].get("knownAs", "")
 
         until(lambda: known_as() == "me", "who it is, in the status")
-        self.assertIn("east as me (want manifests for that user: --as)", self.subak("status"))
+        self.assertIn("east as me (the manifests must name that user: --as)", self.subak("status"))
         self.end(signal.SIGTERM)
         too_long = json.dumps({"status": {"userInfo": {"username": "u" * 1025}}})
         for i, (body, code) in enumerate((("no", 403), ("{}", 200), (too_long, 200))):

@@ -1,4 +1,4 @@
-// subak account apply, diff: the tree from a file.
+// subak account apply, diff: change the account tree to match a file, or show the difference.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,7 +21,7 @@ constexpr char kFileForm[] =
     "  - {path: ml.vision, shares: 3, quota: gpu=16, borrow: unlimited, lend: 8,\n"
     "     namespaces: [team-a], held: false, draining: false,\n"
     "     time-limits: enforced}\n"
-    "A field that is left out stays as it is.\n";
+    "A field that the file omits stays as it is.\n";
 
 using Accounts = std::map<std::string, v1::Account>;
 
@@ -32,7 +32,7 @@ struct ApplyCommand {
   EditOptions edit;
 };
 
-// One step from the present tree to the file's tree.
+// One edit of an account. All such edits together lead from the present tree to the file's tree.
 struct Change {
   v1::UpdateAccountRequest update;  // unless `remove`
   bool remove = false;
@@ -67,8 +67,8 @@ v1::Account merged(const v1::Account& before, const v1::UpdateAccountRequest& up
   return after;
 }
 
-// Returns the accounts that the file does not name, and their users, children before parents: paths
-// of children sort after those of their parents.
+// Returns the accounts that the file does not name, and their users. Children come before parents,
+// because the path of a child sorts after the path of its parent.
 std::vector<Change> removals_of(const std::set<std::string>& wanted, const Accounts& accounts) {
   std::vector<Change> changes;
   for (auto it = accounts.rbegin(); it != accounts.rend(); ++it) {
@@ -95,7 +95,7 @@ std::vector<Change> changes_of(Session& s, const std::vector<AccountWish>& wishe
     const v1::Account after = merged(before != nullptr ? *before : v1::Account(), change.update);
     change.lines = account_diff(before, &after);
     if (!change.lines.empty() || before == nullptr) changes.push_back(std::move(change));
-    // Parents of a wanted account are wanted.
+    // The parents of a wanted account are wanted too.
     for (std::string path = wish.path; !path.empty();) {
       wanted.insert(path);
       const std::size_t cut = path.find_last_of("./");
@@ -107,7 +107,8 @@ std::vector<Change> changes_of(Session& s, const std::vector<AccountWish>& wishe
   return changes;
 }
 
-// An account with jobs cannot be deleted. The command refuses before any change, also in a dry run.
+// The service does not delete an account with jobs. So this function refuses before any change, and
+// in a dry run too.
 void refuse_jobs(Session& s, const std::vector<Change>& changes) {
   for (const Change& change : changes) {
     if (!change.remove) continue;
@@ -133,14 +134,14 @@ void print_change(Session& s, const Change& change, const Accounts& accounts, co
       change.lines);
 }
 
-// True if the service can check the change before earlier changes of the list are done.
+// True if the service can check this change although earlier changes of the list are not made yet.
 bool can_be_tried(const Change& change, const Accounts& accounts) {
   if (change.remove) return false;  // refuse_jobs() has found what could prevent it
   const std::size_t cut = change.path.find_last_of("./");
   return cut == std::string::npos || accounts.contains(change.path.substr(0, cut));
 }
 
-// In a dry run the service only checks.
+// Makes the change. In a dry run the service only checks it.
 v1::EditAccountResponse execute(Session& s, const Change& change, const ApplyCommand& o) {
   const std::string id = o.edit.request_id.empty() ? "" : o.edit.request_id + "/" + change.path;
   if (change.remove) {
@@ -161,7 +162,7 @@ v1::EditAccountResponse execute(Session& s, const Change& change, const ApplyCom
 
 void refuse_forms(Session& s) {
   if (s.form() == Form::kTable || s.form() == Form::kWide) return;
-  throw usage_failure("--output: apply and diff print a diff only", "leave --output away");
+  throw usage_failure("--output: apply and diff only print a diff", "omit --output");
 }
 
 int apply(Session& s, const ApplyCommand& o) {
@@ -204,7 +205,7 @@ void add_account_files(Command account) {
   Command e = account.add("diff", "show what apply would change; exit 1 if there are changes");
   e.details(kFileForm);
   e.required_option("-f,--file", d->file, "a YAML file; - is standard input", "FILE");
-  e.flag("--prune", d->prune, "also show accounts that --prune of apply would delete");
+  e.flag("--prune", d->prune, "also show the accounts that apply --prune would delete");
   e.run([d](Session& s) { return diff(s, *d); });
 }
 

@@ -57,7 +57,8 @@ int set_account(Session& s, const SetCommand& o) {
   v1::UpdateAccountRequest request = request_of(wish, o.options);
   Products(s).resolve("--", request.mutable_account());
   request.set_allow_missing(true);
-  // An empty mask would mean "the set fields": none, as a bare creation needs.
+  // If no flag sets a field, the mask is empty. The service then takes the fields that are set,
+  // which are none. This is right for the creation of an account without values.
   return update(s, request);
 }
 
@@ -66,21 +67,26 @@ void add_set(Command account) {
   Command c = account.add(
       "set", "create or change an account; fields that you do not name stay as they are");
   c.argument("PATH", o->path, "such as ml.vision, or ml.vision/ana for a user");
-  c.option("--shares", o->shares, "its weight among its siblings: 3 beside 1 is three quarters",
-           "N");
+  c.option("--shares", o->shares,
+           "the account's weight among its siblings: 3 beside 1 gets three quarters", "N");
   c.option("--quota", o->quota,
-           "guaranteed GPUs: 16, H100=16,A100=8 (short names resolve), or none", "AMOUNTS");
-  c.option("--limit", o->limit, "the most GPUs that it may hold at once, as --quota, or none",
+           "guaranteed GPUs: 16, or by product H100=16,A100=8 (short names work), or none",
+           "AMOUNTS");
+  c.option("--limit", o->limit,
+           "the most GPUs that the account may hold at once, written as for --quota, or none",
            "AMOUNTS");
   c.option("--borrow", o->borrow,
-           "the most GPUs that it may hold above its quota, none or unlimited", "GPUS");
+           "the most GPUs that the account may hold above its quota: a number, none or unlimited",
+           "GPUS");
   c.option("--lend", o->lend,
-           "the most of its unused quota that others may use, none or unlimited",
+           "the most GPUs of its unused quota that others may use: a number, none or unlimited",
            "GPUS");
   c.option("--namespaces", o->namespaces, "the full list of its Kubernetes namespaces, or none",
            "A,B,CLUSTER/C");
   c.option("--time-limits", o->time_limits,
-           "enforced (Subak ends its jobs at their time limit), advised, or inherit", "WORD");
+           "enforced (Subak ends jobs at their time limit), advised (it does not), or inherit "
+           "(from the parent)",
+           "WORD");
   add_edit_options(c, o->options);
   c.run([o](Session& s) { return set_account(s, *o); });
 }
@@ -154,7 +160,7 @@ int show_edit(Session& s, const std::string& path, const v1::EditAccountResponse
     const auto lines = account_diff(answer.has_before() ? &answer.before() : nullptr,
                                     answer.has_account() ? &answer.account() : nullptr);
     if (answer.repeated_request()) {
-      s.out() << "this request was known: it was done before, nothing changed now\n";
+      s.out() << "a request with this id was carried out before; nothing changed now\n";
     } else if (lines.empty()) {
       s.out() << "account " << printable(path) << " is so already\n";
     } else {
@@ -167,9 +173,13 @@ int show_edit(Session& s, const std::string& path, const v1::EditAccountResponse
 
 void add_account_edits(Command account) {
   add_set(account);
-  add_switch(account, "hold", "start none of its jobs; running jobs go on", true, std::nullopt);
-  add_switch(account, "drain", "accept no new jobs of it; running jobs go on", std::nullopt, true);
-  add_switch(account, "resume", "let its jobs start again: ends a hold or a drain", false, false);
+  add_switch(account, "hold", "start no jobs of the account; running jobs go on", true,
+             std::nullopt);
+  add_switch(account, "drain", "accept no new jobs for the account; waiting and running jobs go on",
+             std::nullopt, true);
+  add_switch(account, "resume",
+             "end a hold or a drain: jobs of the account are accepted and start again", false,
+             false);
   add_delete(account);
 }
 

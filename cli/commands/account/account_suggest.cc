@@ -1,4 +1,4 @@
-// subak account suggest: a first tree from a cluster's namespaces.
+// subak account suggest: a first account tree, made from a cluster's namespaces.
 #include <algorithm>
 #include <memory>
 
@@ -15,8 +15,8 @@ constexpr char kDetails[] =
     "Reads namespaces, pods and ResourceQuotas, and changes nothing. Each namespace with pods or\n"
     "quotas of GPUs gets an account with one share. Edit the file, then:\n"
     "  subak account apply -f FILE --reason TEXT --dry-run\n"
-    "Namespaces that an account names, or that have the label subak.gpu/account, stay as they\n"
-    "are. The command learns from the service which namespaces accounts name.\n";
+    "A namespace gets no new account if an account already names it, or if it has the label\n"
+    "subak.gpu/account. The command asks the service which namespaces accounts name.\n";
 
 struct SuggestCommand {
   KubeOptions kube;
@@ -25,8 +25,8 @@ struct SuggestCommand {
 
 void check(Session& s, const SuggestOptions& o) {
   if (s.form() != Form::kTable && s.form() != Form::kWide) {
-    throw usage_failure("--output: account suggest prints the file of account apply only",
-                        "leave --output away");
+    throw usage_failure("--output: account suggest only prints a file for account apply",
+                        "omit --output");
   }
   const bool plain = std::all_of(o.cluster.begin(), o.cluster.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
@@ -40,14 +40,14 @@ void check(Session& s, const SuggestOptions& o) {
 KnownAccounts known_accounts(Session& s, const SuggestOptions& o) {
   const ServiceFacts service = ask_service(s, o.cluster);
   if (!service.asked) {
-    s.err() << "warning: no service was asked: accounts that are there already are not left out\n";
+    s.err() << "warning: no service answered: the file may repeat accounts that exist already\n";
     return {};
   }
   if (!service.knows_cluster && service.clusters.size() > 1) {
     std::string names;
     for (const std::string& name : service.clusters) names += (names.empty() ? "" : ", ") + name;
     throw usage_failure("--cluster: was \"" + o.cluster + "\", want one of " + names,
-                        "accounts may name a namespace in one cluster alone");
+                        "with --cluster, each account gets namespaces of one cluster only");
   }
   KnownAccounts known{service.paths, service.accounts};
   known.paths.erase("");
@@ -65,9 +65,9 @@ int suggest_accounts(Session& s, const SuggestCommand& o) {
     s.err() << "nothing to suggest: "
             << (found.kept > 0      ? "all namespaces with GPUs have an account"
                 : found.unnamed > 0 ? "see the file"
-                : o.options.all     ? "there are only namespaces of the system"
-                                    : "no namespace has pods or ResourceQuotas of GPUs; --all "
-                                      "takes those without")
+                : o.options.all     ? "there are only system namespaces"
+                                : "no namespace has pods or ResourceQuotas of GPUs; --all includes "
+                                  "namespaces without them")
             << '\n';
   }
   return kExitDone;
@@ -82,16 +82,20 @@ void add_account_suggest(Command account) {
   c.details(kDetails);
   add_kube(c, o->kube);
   c.option("--cluster", o->options.cluster,
-           "the cluster's name in Subak: accounts get its namespaces only; default every cluster",
+           "the cluster's name in Subak: each account gets namespaces of this cluster only; "
+           "default: of every cluster",
            "NAME");
-  c.option("--group-by", o->options.group_key,
-           "namespace label, such as team: namespaces with the same value go below one account",
-           "LABEL");
-  c.flag("--all", o->options.all, "also namespaces without GPUs, except system namespaces");
+  c.option(
+      "--group-by", o->options.group_key,
+      "a label of namespaces, such as team; namespaces with the same value go below one account",
+      "LABEL");
+  c.flag("--all", o->options.all,
+         "suggest accounts for namespaces without GPUs too, except system namespaces");
   c.flag("--limits", o->options.limits,
-         "turn ResourceQuotas of whole GPUs into limits; without it they are comments");
+         "turn ResourceQuotas of whole GPUs into limits; without this flag they become comments");
   c.list_option("--gpu-kinds", o->options.gpu_kinds,
-                "resources that count as GPUs, as in the configuration", "RESOURCE,...");
+                "resources that count as GPUs; the same as in the service's configuration",
+                "RESOURCE,...");
   c.run([o](Session& s) { return suggest_accounts(s, *o); });
 }
 
