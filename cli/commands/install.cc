@@ -180,7 +180,7 @@ void add_install(Command root) {
   c.option("--replicas", o->manifests.replicas,
            "number of pods of the service, with --state; default 2", "N");
   c.option("--kubernetes", o->kubernetes,
-           "oldest version of the API servers; default 1.30. From 1.36 on the API server itself "
+           "version of the oldest API server; default 1.30. From 1.36 on, the API server itself "
            "sets the gate",
            "VERSION");
   c.list_option("--only", o->only, "print only some parts: access, service, webhooks, policies",

@@ -22,7 +22,8 @@ void add_workload(Command& c, sim::SimOptions& o) {
   c.option("--half-life", o.half_life, "half-life of past usage", "DURATION");
   c.option("--patience", o.patience, "how long a job waits before nodes may be reserved for it",
            "DURATION");
-  c.option("--reserve-jobs", o.reserve_jobs, "most jobs with reserved nodes at the same time", "N");
+  c.option("--reserve-jobs", o.reserve_jobs,
+           "at most so many jobs have reserved nodes at the same time", "N");
   c.option("--weights", o.weights, "CSV of team,share", "W.csv");
   c.option("--quota", o.quota, "CSV of team,gpus", "Q.csv");
   c.option("--load", o.load, "divide submit times by X: above 1 is more load", "X");
