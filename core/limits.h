@@ -386,8 +386,7 @@ inline constexpr std::size_t kMaxStreamsPerCaller = 64;  // of each kind of stre
 inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all callers: refused
 // Bytes that wait for all watchers together. With more, the stream furthest behind ends.
 inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
-// Copies of the accounts in memory for Static streams. One more ends the stream that reads the
-// oldest.
+// Copies of the accounts in memory for Static streams. One more ends the oldest one's stream.
 inline constexpr std::size_t kMaxAdmissionSnapshots = 4;
 // One message of such a copy. A longer copy is sent in several.
 inline constexpr std::size_t kAdmissionSnapshotPartBytes = 1u << 20;
