@@ -296,7 +296,7 @@ struct HoldJob {
 // store. kInvalid: the version is older than that of the store, or newer than known_fact_version().
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
-  // The fact version (model/fact_version.h) to which the store is raised.
+  // The fact version (known_fact_version() of model/fact.h) to which the store is raised.
   std::uint32_t version = 0;
   std::string reason;
   bool validate_only = false;

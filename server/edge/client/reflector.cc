@@ -110,7 +110,9 @@ void Reflector::ask_page() {
   call.path = path_ + "?limit=" + std::to_string(most);
   if (!token.empty()) call.path += "&continue=" + escaped(token);
   const bool asked =
-      api_.call(std::move(call), [this](const CallAnswer& answer, std::string_view body) {
+      api_.call(std::move(call), [this, alive = std::weak_ptr<const bool>(alive_)](
+                                     const CallAnswer& answer, std::string_view body) {
+        if (alive.expired()) return;  // the session ended before the answer came
         if (answer.outcome == Outcome::kDone) return take_page(body);
         wait(answer);
       });

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,8 +53,8 @@ class Reflector {
     // The limit on further pages of lists, of all kinds together.
     RequestPace& pages;
   };
-  // `path`: the path of the collection, "/api/v1/pods". `api` outlives the reflector. If a page of
-  // a list is still requested when the reflector is destroyed, `api` must run no further turn.
+  // `path`: the path of the collection, "/api/v1/pods". `api` outlives the reflector. A page that is
+  // still requested when the reflector is destroyed is dropped when it comes.
   Reflector(KubeApi& api, std::string path, ReflectorSink sink, Paces paces, MonotonicMs now);
   // Stops the open list or watch, without a further call of the sink.
   ~Reflector() = default;
@@ -161,6 +162,8 @@ class Reflector {
   bool in_pages_ = false;
   // The number of lists begun.
   std::uint64_t lists_ = 0;
+  // Expires with the reflector: a late answer to a page request then does nothing.
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };
 
 }  // namespace subak

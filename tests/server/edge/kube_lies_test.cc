@@ -452,5 +452,18 @@ TEST_F(KubeFollow, PagesFollowOneAnotherAtOnceUpToTheirPace) {
   EXPECT_TRUE(reflector->synced());
 }
 
+// A session may end while a page is requested: the API goes on, and its answer comes later.
+TEST_F(KubeFollow, APageThatComesAfterTheReflectorIsGoneIsDropped) {
+  start([](const Asked& asked) {
+    if (asked.watch) return Said{400, "no such option"};
+    return Said{200, page(asked.count < 3 ? "more" + std::to_string(asked.count) : "")};
+  });
+  while (api->times.size() < 3) run(1);
+  const std::size_t asked = api->times.size();
+  reflector.reset();
+  api->turn(1'000);
+  EXPECT_EQ(api->times.size(), asked);
+}
+
 }  // namespace
 }  // namespace subak
