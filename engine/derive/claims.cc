@@ -72,17 +72,22 @@ class Givers {
   // Jobs that end already, for whatever reason.
   const std::vector<const state::Job*>& ending() const { return ending_; }
 
-  // Returns all that may give, in order.
-  std::vector<Giver> all() {
-    std::vector<Giver> order;
-    for (const bool may_fall_below : {false, true}) {
-      may_fall_below_ = may_fall_below;
-      exhausted_.clear();
-      while (const auto giver = next_at(reach_, MilliGpu{limits::kMaxMilliGpu})) {
-        order.push_back(*giver);
-      }
+  // All jobs that may give, whatever their accounts hold beyond their quota.
+  std::vector<const state::Job*> candidates() const {
+    std::vector<const state::Job*> out;
+    for (const auto& [leaf, jobs] : jobs_) {
+      for (const Giver& giver : jobs) out.push_back(giver.job);
     }
-    return order;
+    return out;
+  }
+
+  // Returns the next that gives; nullopt: none is left.
+  std::optional<Giver> next() {
+    auto giver = next_at(reach_, MilliGpu{limits::kMaxMilliGpu});
+    if (giver || may_fall_below_) return giver;
+    may_fall_below_ = true;
+    exhausted_.clear();
+    return next_at(reach_, MilliGpu{limits::kMaxMilliGpu});
   }
 
  private:
@@ -134,6 +139,17 @@ class Givers {
     return left != right ? left > right : a < b;
   }
 
+  // The child that gives next; none: no child of the account has a giver left.
+  AccountId next_child(AccountId id) const {
+    const auto below = children_.find(id);
+    if (below == children_.end()) return AccountId();
+    AccountId first;
+    for (const AccountId child : below->second) {
+      if (!exhausted_.contains(child) && (!first || has_more(child, first))) first = child;
+    }
+    return first;
+  }
+
   // The next giver at or below the account. `most`: what the accounts above may give.
   std::optional<Giver> next_at(AccountId id, MilliGpu most) {
     if (exhausted_.contains(id)) return std::nullopt;
@@ -146,12 +162,7 @@ class Givers {
       }
       if (own != kOfNoQuota) most = std::min(most, own), quota_speaks = true;
     }
-    std::vector<AccountId> order;
-    if (const auto below = children_.find(id); below != children_.end()) {
-      order.assign(below->second.begin(), below->second.end());
-    }
-    std::sort(order.begin(), order.end(), [&](AccountId a, AccountId b) { return has_more(a, b); });
-    for (const AccountId child : order) {
+    while (const AccountId child = next_child(id)) {
       if (auto giver = next_at(child, most)) return giver;
     }
     const auto own = jobs_.find(id);
@@ -207,9 +218,14 @@ void add_allocations(const state::Job& job, std::vector<Allocation>& out) {
 class IfGone {
  public:
   IfGone(const State& s, Search& search, const state::Job& job, ProductId product)
-      : s_(s), search_(search), job_(job), reserved_(s, ReservedUntil::Part::kFirm) {
+      : s_(s), search_(search), job_(job) {
     for (ProductId::rep p = 1; p <= s.fleet().products().size(); ++p) {
       if (ProductId(p) != product) without_.emplace_back(p);
+    }
+    reserved_ = ReservedUntil(s, ReservedUntil::Part::kFirm).from(state::sure_end(s, job));
+    if (!s.node_backoff().any_of_jobs()) return;
+    for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job.id)) {
+      if (refused.backed_off) reserved_.reserve({&refused.node, 1}, JobId(job.id.cluster(), 0));
     }
   }
 
@@ -220,7 +236,7 @@ class IfGone {
       add_allocations(*job, allocations);
       remove_job(s_, *job, left);
     }
-    const FleetView now(s_.fleet(), reserved_.from(state::sure_end(s_, job_)));
+    const FleetView now(s_.fleet(), reserved_);
     const auto then = now.without(allocations);
     if (!then.ok()) return std::nullopt;
     auto placement = search_.find(*then, job_.shape, job_.id, without_);
@@ -242,7 +258,8 @@ class IfGone {
   const State& s_;
   Search& search_;
   const state::Job& job_;
-  ReservedUntil reserved_;
+  // What is reserved for jobs within quota, and the nodes that refused the job.
+  ReservedNodes reserved_;
   std::vector<ProductId> without_;
 };
 
@@ -342,15 +359,30 @@ std::optional<ClaimFound> find_on(const State& s, Search& search, const state::J
   Givers givers(s, job, reach, product);
   IfGone if_gone(s, search, job, product);
   const std::vector<const state::Job*>& ending = givers.ending();
-  const std::vector<Giver> order = givers.all();
+  std::vector<Giver> order;
   const auto first = [&](std::size_t count) {
     std::vector<const state::Job*> gone = ending;
     for (std::size_t i = 0; i < count; ++i) gone.push_back(order[i].job);
     return if_gone(gone);
   };
-  auto placement = first(order.size());
-  if (!placement) return std::nullopt;
-  std::size_t least = 0, enough = order.size();  // the fewest first givers that are enough
+  // Usually a few givers are enough. The order costs more than a search without all of them.
+  constexpr std::size_t kFew = 64;
+  std::vector<const state::Job*> all = givers.candidates();
+  all.insert(all.end(), ending.begin(), ending.end());
+  std::optional<Placement> placement = first(0);
+  std::size_t least = 0;  // so many are not enough, but for none
+  for (std::size_t next = 1; !placement; next *= 2) {
+    least = order.size() + 1;
+    if (next > kFew && next <= 2 * kFew && !if_gone(all)) return std::nullopt;
+    while (order.size() < next) {
+      const auto giver = givers.next();
+      if (!giver) break;
+      order.push_back(*giver);
+    }
+    if (order.size() < least) return std::nullopt;
+    placement = first(order.size());
+  }
+  std::size_t enough = order.size();
   while (least < enough) {
     const std::size_t middle = least + (enough - least) / 2;
     if (auto found = first(middle)) {
@@ -363,7 +395,9 @@ std::optional<ClaimFound> find_on(const State& s, Search& search, const state::J
   const Needed needed =
       pruned(s, if_gone, *std::move(placement),
              {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough)}, ending);
-  return claim_of(s, job, needed, ending);
+  ClaimFound found = claim_of(s, job, needed, ending);
+  if (found.victims.empty()) return std::nullopt;  // it waits for something else
+  return found;
 }
 
 }  // namespace
