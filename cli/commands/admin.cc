@@ -297,10 +297,10 @@ std::string clock_text(const v1::AcceptClockResponse& answer, bool dry_run) {
   const std::string times = "the wall clock shows " + time_text(answer.time()) +
                             ", the service had " + time_text(answer.previous_time()) + ": ";
   if (ahead < 0) {
-    return times + "time " + (dry_run ? "would stand" : "stands") + " still for " + gap +
+    return times + "its time " + (dry_run ? "would stop" : "stops") + " for " + gap +
            ", and nothing is charged meanwhile";
   }
-  return times + "time " + (dry_run ? "would go" : "went") + " forward by " + gap +
+  return times + "its time " + (dry_run ? "would go" : "went") + " forward by " + gap +
          ", which is charged to the jobs that hold GPUs";
 }
 

@@ -36,7 +36,7 @@ class Leaving {
     traces_ = must_have(find_traces(api_));
     tell_traces();
     if (o_.dry_run) {
-      s_.say("nothing is done: --dry-run");
+      s_.say("nothing was changed, because of --dry-run");
       return kExitDone;
     }
     const std::optional<v1::Cluster> served = find_service();

@@ -114,7 +114,7 @@ class Commands(unittest.TestCase):
         self.assertIn("quota:      none", self.ok("account", "get", name))
         out = self.ok("account", "set", name, "--quota", "gpu=16", "--lend", "none", "--reason", "grow")
         self.assertIn("- lend: unlimited\n+ lend: 0\n", out)
-        self.assertIn("so already", self.ok("account", "set", name, "--quota", "gpu=16", "--reason", "again"))
+        self.assertIn("already has these values", self.ok("account", "set", name, "--quota", "gpu=16", "--reason", "again"))
         out = self.ok("account", "set", name, "--time-limits", "enforced", "--reason", "fair to all")
         self.assertIn("- time-limits: inherit\n+ time-limits: enforced\n", out)
         account = self.json("account", "get", name)

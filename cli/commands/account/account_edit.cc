@@ -162,7 +162,7 @@ int show_edit(Session& s, const std::string& path, const v1::EditAccountResponse
     if (answer.repeated_request()) {
       s.out() << "a request with this id was carried out before; nothing changed now\n";
     } else if (lines.empty()) {
-      s.out() << "account " << printable(path) << " is so already\n";
+      s.out() << "account " << printable(path) << " already has these values\n";
     } else {
       print_diff(s, title_of(path, answer, dry_run), lines);
     }
