@@ -175,9 +175,8 @@ v1::JobSpec read_spec(const SubmitFlags& flags) {
                       f.shared != 0 || !f.products.empty() || !f.cpus.empty() ||
                       !f.memory.empty() || f.wishes != WishFlags() || !f.pod.empty();
   if (shaped) {
-    throw usage_failure(
-        "--file together with flags of the gang: the file describes the complete gang",
-        "omit one of them; account, user, name and the like may be flags");
+    throw usage_failure("--file together with flags of the gang: the file describes the gang",
+                        "omit one of them; account, user, name and the like may be flags");
   }
   const auto status = google::protobuf::util::JsonStringToMessage(flags.file, &spec);
   if (!status.ok())

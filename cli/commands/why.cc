@@ -56,8 +56,8 @@ void print_head(Session& s, const v1::Explanation& e) {
   if (job.has_end_refused()) {
     s.out() << "its pods must end, but the cluster refused to end them at "
             << time_text(job.end_refused())
-            << ":\na disruption budget or a webhook is in the way, see the pods' Events; the job "
-               "holds its GPUs until its pods end\n";
+            << ":\na disruption budget or a webhook is in the way, see the pods' Events;\n"
+               "the job holds its GPUs until its pods end\n";
   }
 }
 

@@ -217,7 +217,7 @@ class Picture {
   }
 
   void head() {
-    text("strong", {12, 28}, "The fleet by time", 18, "start", true);
+    text("strong", {12, 28}, "Plan of the fleet", 18, "start", true);
     text("weak", {12, 50}, plan_head(plan_), 12);
     const std::pair<const char*, const char*> legend[] = {
         {"runs", "held by a job, until it is predicted to end"},
