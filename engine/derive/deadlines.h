@@ -12,9 +12,9 @@ namespace subak::derive {
 // The UTC midnight after this instant.
 TimeMs midnight_after(TimeMs t);
 
-// A ledger row that a closed day needs: bound pods are charged up to each midnight.
+// A ledger row that is due when a day is closed: bound pods are charged up to each midnight.
 struct DueRow {
-  // The pod that the row is of.
+  // The pod of the row.
   state::PodPlace place;
   // The end of the row.
   TimeMs midnight = 0;

@@ -23,7 +23,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
 // The ranking of a queued job: the siblings at each node of the tree, from the root down, by the
 // walk of a pass. O(depth + siblings on the path), each asked for its next job.
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t);
-// Engine::explain. Without `position` it computes the whole order.
+// Implements Engine::explain. Without `position` it computes the whole order.
 std::optional<Explanation> explain(const State& s, const Places& places, JobId id, TimeMs t,
                                    std::optional<std::size_t> position);
 

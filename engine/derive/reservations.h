@@ -99,18 +99,18 @@ void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved);
 // matters.
 ReservedNodes draining_before(const State& s, TimeMs end_ms);
 
-// The nodes that a job may not use, by its end if it started now: those that are drained before,
-// and a part of the reserved nodes. A set is made on the first call and shared by all jobs with the
-// same one. The state must outlive it. A returned set holds until a reservation changes. No
+// The nodes that a job may not use, by its end if it started now: those that are drained before its
+// end, and a part of the reserved nodes. Jobs with the same nodes share one set, which the first
+// call makes. The state must outlive it. A returned set is valid until a reservation changes. No
 // reservation may be added meanwhile.
 class ReservedUntil {
  public:
   enum class Part {
     // State::reserved_nodes().
     kAll,
-    // Reserved for jobs within their quota; other reservations give way to jobs within theirs.
+    // Nodes reserved for jobs within their quota. Other reservations give way to jobs within quota.
     kFirm,
-    // Those where the job would not end before the nodes are needed.
+    // Reserved nodes that are needed before the job would end.
     kInUse,
   };
   ReservedUntil(const State& s, Part part);
@@ -127,11 +127,11 @@ class ReservedUntil {
 
   const State& s_;
   const Part part_;
-  // By when a job must end to use some node; ascending, each once.
+  // The times by which a job must end to use some node; ascending, each once.
   std::vector<TimeMs> ends_;
   TimeMs last_ms_ = 0;
   std::map<std::pair<std::ptrdiff_t, bool>, ReservedNodes> made_;  // by how many of these it misses
-  // The version of State::reserved_nodes() that made_ is of.
+  // The version of State::reserved_nodes() for which made_ is valid.
   std::uint64_t made_at_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct ViewMemo {
   // AccountTree::structure_version() of `accounts`.
   std::uint64_t accounts_version = 0;
   // Configured MIG slices by profile, the most GPUs on one node by product, and LargestNode. All
-  // three need a look at every node, so they are made again only when `nodes_version` is outdated.
+  // three depend on every node, so they are made again only when `nodes_version` is outdated.
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;
   std::map<ClusterId, std::map<std::string, std::int64_t>> node_gpus;
   std::map<ClusterId, LargestNode> largest;
@@ -29,8 +29,8 @@ struct ViewMemo {
   std::uint64_t totals_version = 0;
 };
 
-// Returns the View of this state and of what was observed beside it. The cost depends on what
-// changed since the memo's last View. A memo serves one state only.
+// Returns the View of this state and of the observed reports. The cost depends on the changes since
+// the memo's last View. A memo serves one state only.
 std::shared_ptr<const View> view(const State& s, const Observed& observed, ViewMemo& memo);
 
 }  // namespace subak::derive

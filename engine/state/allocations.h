@@ -1,8 +1,8 @@
 // The only code that takes, binds, moves and frees slots. It changes fleet, account tree, meters
 // and the index of nodes together, or none of them.
 //
-//   take: the pod holds a slot          bind: the hold becomes a meter of its account
-//   give: the slot is free again        move: give and take, the hold's time stays
+//   take: the pod gets a hold on a slot  bind: the hold becomes a meter of its account
+//   give: the slot is free again         move: give and take, the hold's time stays
 //
 // Threads: none; State owns it and lends it fleet and tree. Only state/ changes it.
 #pragma once
@@ -35,20 +35,21 @@ class Allocations {
   Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
-  // The pods that hold something on the node, in order. Valid until the next change.
+  // The pods that hold a slot on the node, in order. Valid until the next change.
   std::span<const PodPlace> on(NodeId node) const;
   // Their jobs, in the same order.
   std::span<const Job* const> jobs_on(NodeId node) const;
-  // Calls fn(node, on(node)) for each node that a pod holds something on, in order.
+  // Calls fn(node, on(node)) for each node with a held slot, in order.
   template <class F>
   void each_node(F&& fn) const {
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
       if (!nodes_[i].pods.empty()) fn(NodeId(i), std::span<const PodPlace>(nodes_[i].pods));
     }
   }
-  // Pods bound to GPUs in this cluster, by the start of their next ledger row. Empty without books.
+  // The pods bound to GPUs in this cluster, by the start of their next ledger row. Empty after
+  // leave_out_books().
   const BySince& open(ClusterId cluster) const;
-  // When the last holder of the node is expected to end (Job::end_ms). 0: nothing is held.
+  // When the last job on the node is expected to end (Run::end_ms). 0: the node has no holds.
   TimeMs free_at(NodeId node) const {
     return node.value < nodes_.size() ? nodes_[node.value].free_at : 0;
   }
@@ -58,59 +59,59 @@ class Allocations {
   const UsageTick* tick() const { return tick_.get(); }
 
   // --- changes -----------------------------------------------------------------------------------
-  // Stops recording since when uncharged usage is held. Call it before anything is taken.
+  // Stops recording since when GPUs are held and not charged. Call it before the first take().
   void leave_out_books() { keeps_books_ = false; }
-  // Gives the pod a slot: it becomes kHeld from `now` on. The pod holds nothing yet, and its shape
-  // is set.
+  // Gives the pod a slot: it becomes kHeld from `now` on. The pod must have no slot yet, and its
+  // shape must be set.
   void take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now);
   // Begins the account's meter for a pod that holds a slot. The caller sets the pod's state.
   void bind(const Job& job, std::uint32_t rank, TimeMs now);
-  // The pod has a ledger row up to `to`, which is after its last one.
+  // Records that the pod has a ledger row up to `to`, which is after the end of its last row.
   void charged(Job& job, std::uint32_t rank, TimeMs to);
   // Frees the pod's slot, as of `at` <= now. An end that is reported late counts from its own time.
-  // The slot is empty afterwards. The caller sets the pod's state.
+  // Afterwards the pod has no slot. The caller sets the pod's state.
   void give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now);
   // Moves a pod that turned out to be elsewhere. Its slot changes, but not the time since when it
   // holds. The pod is kHeld afterwards.
   void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
-  // Counts what the job holds for its leaf from now on. The job had no account until now.
+  // Counts the job's holds for its leaf from now on. The job had no account until now.
   void assign(const Job& job, TimeMs now);
-  // Updates the nodes of the job, which may hold something, after its end (Job::end_ms) changed.
+  // Updates the nodes on which the job has holds after its end (Run::end_ms) changed.
   void end_changed(const Job& job);
-  // Counts the node's holds under its new product, if the node's product was renamed.
+  // Counts the node's holds under its new product, after the node's product changed.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
-  // Sets the tick order; nullptr: another order is in force. A new one does not know the running
-  // jobs.
+  // Sets the tick order; nullptr: another order is in force. A new tick order does not know the
+  // running jobs.
   void set_tick(std::unique_ptr<UsageTick> tick) { tick_ = std::move(tick); }
   // Runs the ticks that are due at `now`.
   void advance_tick(TimeMs now);
 
   // Asserts that each slot is on its node, that bound pods are indexed by the start of their next
-  // row, and that the tree holds what the pods hold. O(pods).
+  // row, and that the tree has the pods' holds. O(pods).
   void check(const Jobs& jobs) const;
 
  private:
   // Sets the free_at of a node from the jobs on it. O(pods on it).
   void find_free_at(NodeId node);
-  // The pod holds a slot of the node from now on, or no longer does.
+  // Adds to the node's list a pod that got a slot there, or removes one that lost it.
   void add_to_node(const Job& job, std::uint32_t rank, NodeId node);
   void remove_from_node(const PodPlace& place, NodeId node);
 
   Fleet& fleet_;
   AccountTree& tree_;
   struct Node {
-    // Ascending.
+    // The pods, ascending.
     std::vector<PodPlace> pods;
-    // The job of each pod; a job that holds something is not forgotten.
+    // The job of each pod; a job with holds is never forgotten.
     std::vector<const Job*> jobs;
-    // As free_at() returns it.
+    // The result of free_at().
     TimeMs free_at = 0;
   };
   // By NodeId::value.
   std::vector<Node> nodes_;
   bool keeps_books_ = true;
-  // What open() returns.
+  // The result of open() for each cluster.
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;
 };

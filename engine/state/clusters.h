@@ -1,4 +1,4 @@
-// The clusters: names, modes, job numbers, reservations, and until when their events are known.
+// The clusters: names, modes, job numbers, reservations, and up to when their events are known.
 // Numbers of removed clusters are never reused.
 //
 // A reference to a cluster holds until the cluster is removed. Threads: none; State owns it. Only
@@ -28,7 +28,7 @@ struct Reservation {
   std::vector<NodeId> nodes;
   // The latest start there. kNever: not known.
   TimeMs start_ms = 0;
-  // The start rests on a guess.
+  // True: the start rests on a guess.
   bool estimated = false;
   // Why it was made or moved last.
   ReserveCause cause = ReserveCause::kMade;
@@ -45,25 +45,25 @@ struct Cluster {
   ClusterId id;
   // A DNS label, unique among clusters.
   std::string name;
-  // Of namespaces without a mode of their own.
+  // The mode of namespaces without a mode of their own.
   Mode mode = Mode::kObserve;
-  // By name.
+  // The namespaces with a mode of their own, by name.
   std::vector<NamespaceMode> namespaces;
-  // Its nodes are known, so jobs may be placed.
+  // True: its nodes are known, so jobs may be placed there.
   bool synced = false;
-  // Its nodes were imported; no edge reports them.
+  // True: its nodes were imported, and no edge reports them.
   bool owned = false;
-  // The newest session that began a list. 0: none did.
+  // The newest session that began a list. 0: no session did.
   std::uint64_t session = 0;
-  // While it is not synced: since when its events are not known.
+  // While the cluster is not synced: since when its events are not known.
   TimeMs since_ms = 0;
-  // Its identity as its edges reported it. Empty: none did.
+  // Its identity as its edges reported it. Empty: no edge did.
   std::string uid;
-  // Its events are known until then. 0: no edge said so.
+  // The time up to which its events are known. 0: no edge has reported one.
   TimeMs seen_until_ms = 0;
   // The sequence number of its next job.
   std::uint64_t next_job = 1;
-  // In the order in which the jobs got their first reservation.
+  // The reservations, in the order in which the jobs got their first one.
   std::vector<Reservation> reservations;
   // Never null.
   std::shared_ptr<const NamespaceLabels> labels = std::make_shared<const NamespaceLabels>();
@@ -77,13 +77,14 @@ class Clusters {
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
-  // Empty name: the only cluster, if there is exactly one. nullptr: unknown or removed.
+  // Returns the cluster of this name; an empty name means the only one. nullptr: unknown, removed,
+  // or not the only one.
   const Cluster* find(std::string_view name) const;
-  // Asserts that it is there.
+  // Returns the cluster. Asserts that it exists.
   const Cluster& at(ClusterId id) const;
-  // Without the removed ones.
+  // All clusters without the removed ones.
   const std::map<ClusterId, Cluster>& all() const { return all_; }
-  // Also of a removed cluster, for rows of ended jobs.
+  // Returns the name, also of a removed cluster, for rows of ended jobs.
   const std::string& name_of(ClusterId id) const;
   // The number of the next new cluster. None: all numbers are used.
   ClusterId next_id() const;
@@ -101,13 +102,14 @@ class Clusters {
   // Records that a pod existed at `at`. In a synced cluster with a `seen_until_ms`, its events are
   // then known until `at`.
   void pod_seen(ClusterId id, TimeMs at);
-  // Sets the reservation of a job. Without nodes: it ends, and it was there (asserted).
+  // Sets the reservation of a job. Without nodes it ends the reservation, which must exist
+  // (asserted).
   void apply(const fact::Reserved& f);
   // Restores the next job number of one cluster, which is not below that of its jobs (asserted).
   void apply(const fact::CountersSnapshot& f);
-  // The next job of the cluster gets a higher number than this one.
+  // Makes sure that the next job of the cluster gets a higher number than this one.
   void number_used(JobId id);
-  // Ends the reservation of a job. False: it had none.
+  // Ends the reservation of a job. Returns false if the job had none.
   bool reserve_no_longer(JobId id);
 
   // Passes the clusters on as facts. Reservations follow after the jobs.

@@ -27,21 +27,21 @@ class Leap {
 
   // True if there is a leap that is not settled.
   bool is_open() const { return to_ms_ != 0; }
-  // The last fact before the leap, and the time of the start. 0: there is no leap.
+  // The time of the last fact before the leap, and the time of the start. 0: there is no leap.
   TimeMs from_ms() const { return from_ms_; }
   TimeMs to_ms() const { return to_ms_; }
-  // The time until which it may prove wrong. 0: there is none.
+  // The time until which the clock may prove wrong. 0: there is no leap.
   TimeMs until_ms() const;
   // The ledger rows over that time, in order of their facts.
   const std::vector<Row>& rows() const { return rows_; }
 
   // Records a leap. Another leap while one is open extends it.
   void apply(const fact::TimeLeapt& f);
-  // Records the row of fact `charged` if it is of that time, up to limits::kMaxLeapRows.
+  // Records the row of fact `charged` if it is within the leap, up to limits::kMaxLeapRows rows.
   void charged(std::uint64_t charged, const LedgerRow& row);
   // Settles a leap that has lasted until the time of a new fact.
   void advance(TimeMs fact_ms);
-  // Passes an open leap on as facts: itself, then its rows.
+  // Passes an open leap on as facts: the leap, then its rows.
   void snapshot(const std::function<void(fact::Body)>& sink) const;
 
  private:

@@ -1,7 +1,7 @@
 // Where a state is in the log of facts: the number and time of its last fact, the version of its
-// facts, and the present time. Numbers count on one by one, and time never goes back.
+// facts, and the present time. Numbers rise by one, and time never goes back.
 //
-// A fact with number 0 is of a checkpoint: it restores a record and has no place in the log.
+// A fact with number 0 belongs to a checkpoint: it restores a record and is not in the log.
 // Threads: none; State owns it.
 #pragma once
 
@@ -27,7 +27,8 @@ class LogPosition {
   // True while a fact of a checkpoint is applied.
   bool restoring() const { return restoring_; }
 
-  // begin(), end(): around the application of a fact. Asserts that facts come in order.
+  // Call begin() before and end() after a fact is applied. begin() asserts that facts come in
+  // order.
   void begin(const Fact& fact) {
     must(fact.seq == 0 || fact.seq == seq_ + 1, "facts come in order");
     must(!restoring_, "one fact is applied at a time");
@@ -52,7 +53,7 @@ class LogPosition {
     must(seq >= seq_, "the number of the last fact never goes back");
     seq_ = seq;
   }
-  // Raises the version of the facts. A lower one is a broken promise.
+  // Raises the version of the facts. It may not be lower than before (asserted).
   void set_version(std::uint32_t version) {
     must(version >= version_, "the fact version never goes back");
     version_ = version;

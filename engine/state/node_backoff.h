@@ -1,7 +1,7 @@
 // Node backoffs ("bars"): nodes that rejected pods, for which pods, how often in a row, and until
-// when. There are two kinds. A node's kubelet rejects pods of any job: the search leaves the node
-// out (Fleet::bar). The cluster's scheduler refuses pods of one job there: derive::find_entitled
-// handles these.
+// when. There are two kinds. If a node's kubelet rejects pods of any job, the search leaves the
+// node out (Fleet::back_off). If the cluster's scheduler refuses pods of one job there,
+// derive::find_entitled avoids the node.
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -25,7 +25,7 @@ namespace subak::state {
 struct RefusedNode {
   // The node of the refusal.
   NodeId node;
-  // The job is not tried there before `until_ms`.
+  // True: the job is not tried there before `until_ms`.
   bool backed_off = false;
   // The end of the backoff, or else of the record.
   TimeMs until_ms = 0;
@@ -37,8 +37,8 @@ class NodeBackoff {
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
-  // The record of this node for these pods: of the job, or without a job the kubelet's. nullptr:
-  // there is none. Valid until the next fact.
+  // Returns the record of this node for these pods and this job; without a job, that of the
+  // kubelet. nullptr: there is none. Valid until the next fact.
   const fact::NodeBackedOff* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
   // The scheduler's refusals of the job, by node.
   std::vector<fact::NodeBackedOff> of_job(JobId job) const;
@@ -47,7 +47,7 @@ class NodeBackoff {
   // True if the scheduler refused any job.
   bool any_of_jobs() const { return !by_job_.empty(); }
   // Nodes where the scheduler refused pods of this shape of any job, while they are backed off for
-  // that. May return more: it compares hashes.
+  // that. It compares hashes, so it may return too many nodes.
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // All records by node.
   const std::map<NodeId, std::vector<fact::NodeBackedOff>>& all() const { return by_node_; }

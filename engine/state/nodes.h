@@ -32,9 +32,9 @@ class NodeTimes {
  public:
   using ByTime = std::set<std::pair<TimeMs, NodeId>>;
 
-  // Sets the time of a node, instead of the one that it had. 0: none.
+  // Sets the time of a node, and replaces an earlier one. 0: the node has none.
   void set(NodeId id, TimeMs at);
-  // 0: the node has none.
+  // Returns the time of a node; 0: it has none.
   TimeMs of(NodeId id) const;
   // The nodes with a time, by time.
   const ByTime& all() const { return by_time_; }
@@ -59,7 +59,7 @@ class Nodes {
   std::size_t size() const { return by_name_.size(); }
   // The highest number that was ever used. Numbers are not reused.
   NodeId last() const { return last_; }
-  // The last UTC midnight up to which node_billed facts exist.
+  // The last UTC midnight up to which NodeBilled facts exist.
   TimeMs billed_until() const { return billed_until_; }
   // Since when the node is known. Its books have no earlier events. The node exists (asserted).
   TimeMs seen_since(NodeId id) const;
@@ -86,7 +86,7 @@ class Nodes {
   void set_drain(NodeId id, const DrainTimes& times);
   // Removes a node, which exists (asserted).
   void remove(ClusterId cluster, const std::string& name);
-  // Starts the bills with the day of `now`: there was no node before.
+  // Begins the bills with the day of `now`, when the first node comes.
   void begin_bills(TimeMs now);
   // Records that NodeBilled facts exist up to `as_of`, which never goes back.
   void billed(TimeMs as_of);

@@ -19,17 +19,18 @@ bool has_end(const Job& job);
 // O(depth).
 bool enforces_limit(const State& s, const Job& job);
 // True if other jobs may rely on this job's end by its limit. It has a limit that it has not
-// overrun. The limit is enforced, or similar jobs kept theirs lately (limit_record.h).
+// overrun. Either the limit is enforced, or similar jobs stayed within theirs lately
+// (limit_record.h).
 // O(log kinds of jobs).
 bool trusts_limit(const State& s, const Job& job);
-// When Subak ends the job, which has an enforced limit: its limit and the grace time after its
-// start.
+// Returns when Subak ends the job, which has an enforced limit: its start plus the limit and the
+// grace time.
 TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
 // When the job's GPUs are expected to be free, for this start and number of overruns. It uses its
 // limit, trusted or not, else the policy's default.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
-// When a waiting job would be gone by its limit if it started now. kNever: it has no trusted limit.
-// Guesses do not count, since other jobs rely on the result.
+// Returns when a waiting job would be gone by its limit if it started now. kNever: it has no
+// trusted limit. Guesses do not count, since other jobs rely on the result.
 TimeMs sure_end(const State& s, const Job& job);
 
 }  // namespace subak::state

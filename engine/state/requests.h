@@ -1,8 +1,8 @@
-// Replies of mutations with a request id, so that a repeated id gets the same reply. It keeps those
-// of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If there are more, the
-// actor with the most loses its oldest, so no actor loses ids because of another. An id belongs to
-// its actor and its method. About 105 bytes for an id that is a UUID. Private to engine. Threads:
-// none.
+// Replies of mutations with a request id, so that a repeated id gets the same reply. It stores
+// those of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If there are more,
+// the actor with the most loses its oldest, so no actor loses ids because of another. An id belongs
+// to its actor and its method. An id that is a UUID takes about 105 bytes. Private to engine.
+// Threads: none.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,18 @@
 
 namespace subak {
 
-// The reply of a mutation. Fields that it did not set are 0 or none.
+// The reply of a mutation. Fields that the reply did not set are 0 or none.
 struct RememberedRequest {
   // When the request was decided.
   TimeMs at_ms = 0;
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
-  // core/content_hash.h of the caller's content.
+  // The digest of the caller's content (core/content_hash.h).
   std::uint64_t content = 0;
 };
 
-// Actor, method and id of a request. Views of the caller's texts.
+// Actor, method and id of a request, as views of the caller's texts.
 struct RequestKey {
   std::string_view actor;
   Method method = Method::kNone;
@@ -44,13 +44,13 @@ class ActorRequests {
  public:
   // nullptr: unknown. Valid until the next change.
   const RememberedRequest* find(const RequestKey& key) const;
-  // Adds a request. Times never decrease. True: the key was not known.
+  // Adds a request. Times never decrease. Returns true if the key was not known.
   bool add(const RequestKey& key, const RememberedRequest& request);
-  // Requires an entry (asserted).
+  // Forgets the oldest request. There must be one (asserted).
   void forget_oldest();
   std::size_t size() const { return entries_.size(); }
-  // A place is an index from the oldest, 0, to size() - 1. text() returns the encoded key. key_of()
-  // returns views into the text that it is given.
+  // `place` is an index: 0 is the oldest request, size() - 1 the newest. text() returns the encoded
+  // key. key_of() returns views into its argument.
   std::string text(std::size_t place) const;
   static RequestKey key_of(std::string_view text);
   const RememberedRequest& request(std::size_t place) const { return entries_[place].request; }
@@ -58,7 +58,7 @@ class ActorRequests {
  private:
   struct Entry {
     RememberedRequest request;
-    // Where its key begins, counted from the first byte ever.
+    // The position of its key, counted from the first byte that was ever in text_.
     std::uint64_t text = 0;
     std::uint32_t length = 0;
     std::uint32_t hash = 0;
@@ -67,7 +67,7 @@ class ActorRequests {
   static std::uint32_t hash(std::string_view text) {
     return static_cast<std::uint32_t>(std::hash<std::string_view>()(text));
   }
-  // The index refers to entries by a number that grows with each, modulo this.
+  // The index refers to entries by number. Each new entry gets the next number, modulo this.
   static constexpr std::uint32_t kNumbers = 1u << 23;
   std::size_t place_of(std::uint32_t number) const { return (number - first_) % kNumbers; }
   std::uint32_t number_of(std::size_t place) const {
@@ -79,7 +79,7 @@ class ActorRequests {
   std::deque<Entry> entries_;
   // All keys, one after another.
   std::deque<char> text_;
-  // Where the oldest key begins.
+  // The position of the oldest key.
   std::uint64_t text_begin_ = 0;
   // The number of the oldest entry.
   std::uint32_t first_ = 0;
@@ -91,8 +91,8 @@ class RequestLog {
  public:
   // nullptr: unknown or forgotten. Valid until the next add().
   const RememberedRequest* find(const RequestKey& key) const;
-  // Adds a request. Times of one actor never decrease. A known key gets the new reply and keeps its
-  // place. Forgets requests that are too old or too many, O(actors) then.
+  // Adds a request. Times of one actor never decrease. A known key gets the new reply, and its
+  // position stays. Forgets requests that are too old or too many; that costs O(actors).
   void add(const RequestKey& key, const RememberedRequest& request);
   // The number of requests of all actors, at most limits::kMaxRequestIds.
   std::size_t size() const { return size_; }
@@ -106,7 +106,8 @@ class RequestLog {
       }
     }
   }
-  // Calls fn() as each() would first, and forgets that request. Requires one (asserted).
+  // Calls fn() for the request that each() would pass first, and forgets it. There must be one
+  // (asserted).
   template <class F>
   void take_first(F&& fn) {
     must(!actors_.empty(), "a request that is taken is there");
@@ -119,9 +120,9 @@ class RequestLog {
   }
 
  private:
-  // Forgets what is older than limits::kRequestIdLifeMs.
+  // Forgets requests older than limits::kRequestIdLifeMs.
   void forget_old(TimeMs now);
-  // Forgets the oldest of the actor with the most.
+  // Forgets the oldest request of the actor with the most.
   void forget_of_largest();
 
   // By actor; none is empty.

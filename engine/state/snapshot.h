@@ -1,4 +1,5 @@
-// A state as facts that rebuild it in an empty one: for a checkpoint, a copy or a forecast.
+// Writes a state as facts that rebuild it in an empty state: for a checkpoint, a copy or a
+// forecast.
 //
 // The facts have no number (0). Their order is fixed: a job comes after its account, and a meter
 // after the jobs, whose holds would otherwise count twice. Threads: none.
@@ -29,8 +30,8 @@ using FactSink = std::function<void(fact::Body)>;
 
 // Passes the state on. O(state).
 void snapshot(const State& s, const FactSink& sink, SnapshotParts what = SnapshotParts::kAll);
-// The parts of snapshot(), in order: before the facts of the live jobs; after them, up to the
-// requests (SnapshotParts::kAll); and after those. Not O(live jobs).
+// The three other parts of snapshot(): the facts before the live jobs, those between the live jobs
+// and the requests (SnapshotParts::kAll), and those after the requests. None costs O(live jobs).
 void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_last(const State& s, const FactSink& sink, SnapshotParts what);

@@ -1,14 +1,14 @@
-// The state: the fold of the facts and nothing else. It holds jobs, clusters, nodes, allocations,
-// requests, accounts, fleet, books and policy. Each keeps its own indexes, and State changes them
-// together, fact by fact. It holds no policy of its own: decide/ makes the decisions, derive/
-// computes from the state, and both see it as const.
+// The state. It follows from the facts alone. It has jobs, clusters, nodes, allocations, requests,
+// accounts, fleet, books and policy. Each of these has its own indexes, and State changes them
+// together, fact by fact. State decides nothing: decide/ makes the decisions, derive/ computes from
+// the state, and both see it as const.
 //
-// What edges reported and no fact records is no part of it: see observed/observed.h. planned_end.h
-// and snapshot.h have functions over a state.
+// Reports of edges that no fact records are not a part of it: see observed/observed.h.
+// planned_end.h and snapshot.h have functions over a state.
 //
-// References into it hold until the next fact. References to jobs and clusters hold longer, as
-// their headers say. Code that reads on after a fact sees the new values. Threads: none; an engine
-// owns one.
+// References into it are valid until the next fact. References to jobs and clusters are valid
+// longer, as their headers say. After a fact, a reference shows the new values. Threads: none; an
+// engine owns one.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ class State {
   const AccountTree& tree() const { return tree_; }
   const Fleet& fleet() const { return fleet_; }
   const Ledger& ledger() const { return ledger_; }
-  // False with Books::kLeftOut: nothing is charged or billed, and no day ends by itself.
+  // False with Books::kLeftOut: the state then has no charges and bills, and no day ends by itself.
   bool keeps_books() const { return allocations_.keeps_books(); }
   const state::Jobs& jobs() const { return jobs_; }
   const state::Clusters& clusters() const { return clusters_; }
@@ -70,9 +70,9 @@ class State {
   const state::Claims& claims() const { return claims_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
-  // The nodes of all reservations with their jobs. Follows from the clusters.
+  // The nodes of all reservations with their jobs. They follow from the clusters.
   const ReservedNodes& reserved_nodes() const { return reserved_nodes_; }
-  // True if a change since the last pass may let a job start. Not in the digest.
+  // True if a change since the last pass may let a job start. It is not in the digest.
   bool pass_due() const { return pass_due_; }
 
   // The stored size in bytes of the request of a single pod. The shape is that of an added pod and
@@ -157,17 +157,17 @@ class State {
 
   // Rebuilds reserved_nodes() from the reservations of the clusters. O(reserved nodes).
   void reserve_nodes();
-  // Changes the job's state and what follows: backoff, reservation, planned end.
+  // Changes the job's state, and what depends on it: backoff, reservation, planned end.
   void set_state(state::Job& job, JobState to);
-  // Sets when the job's GPUs are expected to be free, and when Subak looks at that. plan_ends():
-  // of all jobs.
+  // Sets when the job's GPUs are expected to be free, and when Subak checks this. plan_ends() does
+  // so for all jobs.
   void plan_end(state::Job& job);
   void plan_ends();
-  // A starting job runs when no pod is left to bind.
+  // Sets a starting job to kRunning if no pod is left to bind.
   void run_if_bound(state::Job& job);
   // Releases the hold of a pod that waits again. All its usage is in the books (asserted).
   void give_place_back(state::Job& job, std::uint32_t rank);
-  // Gives each pod of a waiting gang a shape of its own again, if the gang is one request.
+  // Gives each pod of a waiting gang a shape of its own again, if the gang has one request.
   void open_gang(state::Job& job);
   // Restores a pod with its slot. `lives`: its job is not done.
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
@@ -192,13 +192,13 @@ class State {
   RequestLog requests_;
   state::Leap leap_;
   struct SinglePodBytes {
-    // Of the shape.
+    // The serial of the shape.
     std::uint64_t serial = 0;
     std::uint32_t bytes = 0;
   };
   // By shape number: the stored size of a request of one pod.
   std::vector<SinglePodBytes> bytes_of_shape_;
-  // It follows from the facts since the last pass.
+  // The result of pass_due(). It follows from the facts since the last pass.
   bool pass_due_ = true;
 };
 

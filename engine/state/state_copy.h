@@ -1,5 +1,6 @@
-// The facts of a state at one instant, passed on in slices while the state goes on. A checkpoint
-// and a forecast use it, so that reads need not wait for all of a large state. Threads: none.
+// The facts of a state at one instant, passed on in slices while the state still changes. A
+// checkpoint and a forecast use it, so that reads need not wait for all of a large state. Threads:
+// none.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +20,20 @@ class StateCopy {
  public:
   using Sink = std::function<void(Fact&&)>;
 
-  // Fixes the instant. O(accounts + nodes + ended jobs), and one copy of the ids of all jobs and
-  // requests. The state has one copy in progress at most: a newer one takes its place.
+  // Begins a copy of the state as it is now. O(accounts + nodes + ended jobs), and one copy of the
+  // ids of all jobs and requests. The state has at most one copy in progress: a newer one replaces
+  // it.
   StateCopy(State& state, SnapshotParts what);
-  // Passes on the next facts, about `most`, all with number 0: together those of snapshot() at the
-  // instant, in its order. True: the copy is complete. `state` is that of the constructor.
+  // Passes on the next facts, about `most`, all with number 0. All calls together pass on the facts
+  // of snapshot() at the instant, in the same order. Returns true when the copy is complete.
+  // `state` is that of the constructor.
   bool pass(State& state, std::size_t most, const Sink& sink);
 
  private:
   // Facts that were made at the instant.
   struct Made {
     std::vector<fact::Body> facts;
-    // The first that was not passed on.
+    // The index of the first fact that was not passed on.
     std::size_t next = 0;
   };
   bool pass(Made& made, std::size_t& most, const Sink& sink) const;
@@ -39,7 +42,7 @@ class StateCopy {
   // The time of the instant, which all facts get.
   TimeMs fact_ms_;
   Made before_, books_, last_;  // before the live jobs; between them and the requests; at the end
-  // The live jobs are complete.
+  // True: all live jobs were passed on.
   bool live_passed_ = false;
   RequestLog requests_;  // of the instant; those that were passed on are gone
 };

@@ -1,7 +1,7 @@
-// Live jobs that are made of pods, by what their pods say: the gang's name, its owner (the uid of
-// the pods' controller) and the namespace.
+// Finds live jobs that are made of pods by the gang's name, the owner (the uid of the pods'
+// controller) and the namespace.
 //
-// A gang name leads to one job, which later members join. Threads: none; Jobs owns it.
+// A gang name belongs to one job, which later members join. Threads: none; Jobs owns it.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ namespace subak::state {
 // The gangs of all clusters, jobs apart from their gang, and jobs without an account.
 class GangIndex {
  public:
-  // The job that a pod of this gang ("namespace/gang", PodRecord::owner) joins. None: it needs a
-  // new job.
+  // Returns the job that a pod of this gang ("namespace/gang", PodRecord::owner) joins. None: the
+  // pod needs a new job.
   JobId of_gang(ClusterId cluster, const std::string& name, const std::string& owner) const;
-  // A job of the same gang that is as old or older. It has this owner, or some of the owner's
-  // indexes (the same uid, "+" and more). None: there is no such job.
+  // Returns a job of the same gang whose owner has the same uid: the part of the owner before "+".
+  // None: there is no such job.
   JobId of_owner(ClusterId cluster, const std::string& name, const std::string& owner) const;
   // Live jobs of one pod each (Job::is_apart) of this gang, by number.
   std::vector<JobId> apart(ClusterId cluster, const std::string& name,
@@ -30,13 +30,14 @@ class GangIndex {
   // Jobs of one namespace that are made of pods, are not done and have no account, by number.
   std::vector<JobId> unassigned(ClusterId cluster, const std::string& ns) const;
 
-  // A live job is new, or restored. It gets its gang's name, unless it ends for good.
+  // Adds a live job that is new, or restored. It gets its gang's name, unless it is ending and will
+  // not wait again.
   void add(const Job& job);
-  // Frees the job's gang name for another job. Nothing if another job has the name.
+  // Frees the job's gang name for another job. Does nothing if another job has the name.
   void forget_gang(const Job& job);
-  // The job has an account, or is about to get one.
+  // Call it when the job has an account, or is about to get one.
   void assigned(const Job& job);
-  // The job is done. Call it while the job still has its origin (Job::pod_origin).
+  // Removes a job that is done. Call it while the job still has its origin (Job::pod_origin).
   void end(const Job& job);
 
   // Asserts that exactly the jobs that it should have are indexed. O(jobs).
@@ -53,9 +54,9 @@ class GangIndex {
 
   // The job that later members join.
   std::map<Key, JobId> gangs_;
-  // None is empty.
+  // The jobs apart from each gang. No set is empty.
   std::map<Key, std::set<JobId>> apart_;
-  // By namespace; none is empty.
+  // The jobs without an account, by namespace. No set is empty.
   std::map<std::string, std::set<JobId>> unassigned_;
 };
 

@@ -28,23 +28,23 @@ struct Pod {
   std::string uid;
   // "namespace/name".
   std::string name;
-  // Where it contradicts its gang. While any pod does, the job cannot start.
+  // How the pod contradicts its gang. While some pod does, the job cannot start.
   std::string dispute;
-  // Where the pod is, and which gates it has left.
+  // The state of the pod, and the gates that it has left.
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  // It has a controller that would recreate it.
+  // True: it has a controller that would recreate it.
   bool controlled = false;
-  // The cluster's scheduler cannot bind it to the node of its hold.
+  // True: the cluster's scheduler cannot bind it to the node of its hold.
   bool refused = false;
   // fact::PodAdded::order.
   std::uint32_t order = 0;
-  // What it holds. Empty if it holds nothing.
+  // The slot that it holds. Empty if it holds none.
   PodSlot slot;
   // The start of the interval of its next ledger row.
   TimeMs since_ms = 0;
-  // Of a bound pod: the last time at which it certainly existed, by our clock, and how far the
-  // clock behind its end report is behind ours (fact::PodBound). It does not end before `seen_ms`.
+  // For a bound pod: the last time at which it certainly existed, by our clock, and how far the
+  // reporter's clock is behind ours (fact::PodBound). It does not end before `seen_ms`.
   TimeMs seen_ms = 0;
   DurationMs behind_ms = 0;
   ShapeUse shape;                // its shape in the fleet: the job's shape and this rank,
@@ -62,7 +62,7 @@ struct Pod {
   bool is_expected() const { return uid.empty() && gate == PodGate::kClosed; }
   // True if it could be placed now.
   bool is_ready() const { return state == PodState::kWaiting && gate == PodGate::kClosed; }
-  // True if its hold was released while its gate was closed, as far as Subak knows. An earlier
+  // True if, as far as Subak knows, its gate was closed when its hold was released. An earlier
   // command to open the gate may still be in flight.
   bool may_be_opened() const {
     return state == PodState::kWaiting && is_closed(gate) && !uid.empty() && since_ms != 0;
@@ -80,19 +80,19 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 #endif
 }
 
-// What the pods of a Kubernetes job say of the whole job.
+// What the pods of a Kubernetes job say about the job.
 struct PodOrigin {
-  // Of a gang: the uid of the controller of its pods.
+  // For a gang: the uid of the controller of its pods.
   std::string owner;
-  // What its pods name, while it has no account.
+  // The account and user that its pods name, while it has no account.
   std::string account, user;
-  // Its account was draining when it came, so it is not queued yet.
+  // True: its account was draining when it came, so it is not queued yet.
   bool awaits_resume = false;
-  // PodRecord::replaced_alone. Of a job without a gang: its gang started without its pod.
+  // PodRecord::replaced_alone. For a job without a gang: its gang started without its pod.
   bool replaced_alone = false;
 };
 
-// The run of a job from its start on. It is kept until the job waits again or is forgotten.
+// The run of a job from its start on. It exists until the job waits again or is forgotten.
 struct Run {
   // When its attempt started. 0: it has none.
   TimeMs started_ms = 0;
@@ -100,8 +100,8 @@ struct Run {
   TimeMs ended_ms = 0;
   // In kEnding: when its cluster refused to end one of its pods. 0: never.
   TimeMs end_refused_ms = 0;
-  // When its GPUs are expected to be free (state::planned_end). kNever: not known. 0: it holds
-  // nothing. It follows from the other fields, the policy and its account.
+  // When its GPUs are expected to be free (state::planned_end). kNever: not known. 0: the job has
+  // no holds. It follows from the other fields, the policy and its account.
   TimeMs end_ms = 0;
   // When Subak checks that end next. 0: never.
   TimeMs due_ms = 0;
@@ -119,9 +119,9 @@ struct Backoff {
   TimeMs until_ms = 0;
 };
 
-// One job, and what is true of it alone. What several jobs have in common is in Jobs.
+// One job, with everything that depends on this job alone. Jobs has what depends on several.
 //
-// A million may wait, so fields that a queued job does not need are allocated separately.
+// A million jobs may wait, so fields that a queued job does not need are allocated separately.
 struct Job {
   // Never 0.
   JobId id;
@@ -129,7 +129,7 @@ struct Job {
   AccountId leaf;
   // A higher number comes first among the jobs of the leaf.
   std::int32_t priority = 0;
-  // None while it is incomplete, for foreign jobs, and once it has ended.
+  // The shape of its request. None while it is incomplete, for foreign jobs, and after its end.
   ShapeUse shape;
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
@@ -137,7 +137,7 @@ struct Job {
   Cause cause = Cause::kNone;
   // In kEnding: why its pods are asked to end.
   Cause stop = Cause::kNone;
-  // Its name identifies a gang: members may come later.
+  // True: its name identifies a gang, and members may come later.
   bool gang = false;
   // How often its present or last attempt ran beyond its planned end.
   std::uint8_t overruns = 0;
@@ -147,19 +147,19 @@ struct Job {
   std::uint32_t gang_size = 0;
   // The current or last attempt, from 1. 0: none was made.
   std::uint32_t attempt = 0;
-  // Since when it waits for its first start.
+  // The time since which it waits for its first start.
   TimeMs submit_ms = 0;
-  // Starting, ending: end of its hold. Incomplete: the job is done unless a member comes by then.
-  // Paused: the job is queued again then. 0: none, or past.
+  // The deadline. Starting, ending: the end of its hold. Incomplete: the job is done unless a
+  // member comes by then. Paused: the job is queued again at that time. 0: none, or past.
   TimeMs until_ms = 0;
-  // 0: it has no limit.
+  // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
   // "namespace/gang" of a job made of pods.
   std::string name;
-  // By rank. Empty for an API job that never started. Pods behind the ranks of a gang came early
-  // and wait for a free rank.
+  // The pods, by rank. Empty for an API job that never started. Pods behind the ranks of a gang
+  // wait for a free rank.
   std::vector<Pod> pods;
-  // Of a job made of pods: its topology and segment. Of an ended job: its whole request.
+  // For a job made of pods: the wishes of its gang. For an ended job: its complete request.
   std::shared_ptr<const GangRequest> asked;
   // Only for jobs made of pods, until the job is done.
   std::unique_ptr<PodOrigin> pod_origin;
@@ -170,19 +170,19 @@ struct Job {
 
   // False for a job of the API.
   bool from_pods() const { return origin != JobOrigin::kApi; }
-  // True if Subak places it; else it was found running.
+  // True if Subak places it. False if Subak found it running.
   bool is_ours() const { return origin == JobOrigin::kApi || origin == JobOrigin::kPods; }
   // True while it is incomplete, queued or paused.
   bool waits() const { return is_waiting(state); }
   // True if the job waits and its pods had holds before.
   bool waits_again() const { return waits() && attempt > 0 && origin == JobOrigin::kPods; }
-  // All times are 0 while it has no run.
+  // Its run. All times are 0 while it has none.
   const Run& run() const { return of_run != nullptr ? *of_run : kNoRun; }
   Run& make_run() {  // the existing one, else a new one
     if (of_run == nullptr) of_run = std::make_unique<Run>();
     return *of_run;
   }
-  // True if its account was draining when it came and was not resumed since.
+  // True if its account was draining when it came and has drained since.
   bool awaits_resume() const { return pod_origin != nullptr && pod_origin->awaits_resume; }
   // True for an inferred gang: when one pod is lost the others run on.
   bool replaced_alone() const {
@@ -200,7 +200,7 @@ struct Job {
     const bool may = origin == JobOrigin::kPods && gang_size > 0 && state != JobState::kDone;
     return may ? pods.size() - ranks() : 0;
   }
-  // Of a gang: drops ranks at the end that have no pod.
+  // For a gang: drops ranks at the end that have no pod.
   void drop_empty_ranks();
   // The namespace of a job made of pods.
   std::string ns() const { return name.substr(0, name.find('/')); }
@@ -209,7 +209,7 @@ struct Job {
   TimeMs backed_off_until(TimeMs t) const {
     return backoff != nullptr && backoff->until_ms > t ? backoff->until_ms : 0;
   }
-  // True if it is paused for that reason.
+  // True if it is paused because the cluster's scheduler refused it.
   bool is_backed_off() const {
     return state == JobState::kPaused && until_ms != 0 && backoff != nullptr &&
            cause != Cause::kReleaseRefused;
@@ -224,7 +224,7 @@ struct Job {
   // True if the job's controller has to create another pod: its only pod is gone, or is to go
   // because the scheduler refused it.
   bool awaits_pod() const;
-  // True if it holds something beyond its limit and its request is known.
+  // True if it has holds beyond its limit and its request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if effects are needed for it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
@@ -233,12 +233,13 @@ struct Job {
   bool runs_on() const;
   // True from the start of an attempt until it is over.
   bool in_attempt() const { return active() || state == JobState::kRunning; }
-  // Returns a live pod that contradicts its gang. nullptr: none does.
+  // Returns a live pod that contradicts its gang; nullptr if none does.
   const Pod* disputing() const;
-  // Says in words why the ranks of a gang are not known, if its segments have to be together.
-  // Empty: they are known, or it has no segments that have to be together. O(pods log pods).
+  // If segments of the gang must be together, and the ranks of its pods are not known, returns in
+  // words why. Else returns an empty text. O(pods log pods).
   std::string unknown_ranks() const;
-  // True if its pods are asked to end and it will not wait again. Its name is free for another job.
+  // True if its pods are asked to end and it will not wait again. Another job may then have its
+  // name.
   bool ends_for_good() const { return state == JobState::kEnding && !comes_back(stop); }
   // True if all ranks of the gang have a pod that could be placed now.
   bool is_whole() const;
@@ -255,7 +256,7 @@ struct Job {
 // One rank of one job.
 struct PodPlace {
   JobId job;
-  // From 0; it may be behind the ranks of the gang.
+  // The index of the pod, from 0; it may be behind the ranks of the gang.
   std::uint32_t rank = 0;
   friend auto operator<=>(const PodPlace&, const PodPlace&) = default;
 };

@@ -1,7 +1,8 @@
 // Sets of jobs that follow from each job alone, and the numbers of jobs by state. A job is in a set
-// exactly if what the set's comment says is true of it.
+// if and only if the set's comment is true for the job.
 //
-// The caller says which part of a job has changed. Threads: none; Jobs owns it.
+// The caller reports which part of a job has changed.
+// Threads: none; Jobs owns it.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ namespace subak::state {
 // The sets of all jobs. Each is ordered by id.
 class JobSets {
  public:
-  // The number of jobs in this state; of ended ones only those still remembered.
+  // The number of jobs in this state; ended jobs count only while they are remembered.
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
   // Job::active(): effects are needed for them.
   const BlockSet<JobId>& active() const { return active_; }
@@ -29,22 +30,22 @@ class JobSets {
   const std::set<JobId>& parked() const { return parked_; }
   // Job::pods_behind() > 0: they have more pods than ranks.
   const std::set<JobId>& crowded() const { return crowded_; }
-  // With a Job::backoff: the cluster's scheduler refused a pod of theirs.
+  // Jobs with a Job::backoff: the cluster's scheduler refused a pod of theirs.
   const std::set<JobId>& refused() const { return refused_; }
   // Job::awaits_resume(): their account was draining when they came.
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
   // Job::awaits_pod(): their controller has to create another pod.
   const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }
 
-  // A job is new, or restored: it is counted, and put into its sets.
+  // Counts a job that is new or restored, and puts it into its sets.
   void add(const Job& job);
-  // Job::state was `before`.
+  // Call it after Job::state changed from `before`.
   void change_state(const Job& job, JobState before);
-  // Job::pods or Job::gang_size changed.
+  // Call it after Job::pods or Job::gang_size changed.
   void change_pods(const Job& job);
-  // Job::until_ms, backoff, stop or awaits_resume() changed.
+  // Call it after Job::until_ms, backoff, stop or awaits_resume() changed.
   void change_waits(const Job& job);
-  // A done job is forgotten.
+  // Removes a done job that is forgotten.
   void forget(const Job& job);
 
   // Asserts that each job is in its sets and no other is, and that the counts are right. O(jobs).

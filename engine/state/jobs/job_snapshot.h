@@ -1,5 +1,5 @@
-// A job as facts of a checkpoint. A job with more pods than a fact may hold is several facts: all
-// but the last set `more` and have only pods, and the last has the rest. Threads: none.
+// A job as facts of a checkpoint. A job with more pods than a fact may have becomes several facts.
+// All but the last have only pods and `more` set. The last has all other fields too. Threads: none.
 #pragma once
 
 #include <vector>
@@ -15,17 +15,17 @@ namespace subak::state {
 // Passes the job on as facts. O(pods).
 void snapshot_job(const Fleet& fleet, const Job& job, const LiveCopy::Sink& sink);
 
-// Joins the facts of one job again. They come one after the other.
+// Joins the facts of one job again. They must come one after the other.
 class JobParts {
  public:
-  // Adds the next fact. It returns the whole job with all its pods, or nullptr if more facts of it
-  // follow. The result is valid until the next call, and as long as `part`.
+  // Adds the next fact. It returns the complete job with all its pods, or nullptr if more facts of
+  // the job follow. The result is valid until the next call, and as long as `part`.
   const fact::JobSnapshot* add(const fact::JobSnapshot& part);
 
  private:
   // The job of the pods so far.
   JobId job_;
-  // Of the parts before the last.
+  // The pods of the parts before the last.
   std::vector<fact::JobSnapshot::Pod> pods_;
   // The job, if it came in several parts.
   fact::JobSnapshot whole_;

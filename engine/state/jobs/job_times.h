@@ -1,8 +1,8 @@
-// The times at which something is due for a job: its deadline (Job::until_ms), and when Subak looks
-// at its planned end (Run::due_ms). A job has one of each at most.
+// The due times of jobs: the deadline (Job::until_ms), and the time at which Subak checks the
+// planned end (Run::due_ms). A job has at most one of each.
 //
-// It sets the times and keeps them in order, so both agree. Times are in ms since 1970-01-01 UTC; 0
-// stands for none. Threads: none; Jobs owns it.
+// JobTimes sets these times in the jobs and in its sorted lists together, so the two always agree.
+// Times are in ms since 1970-01-01 UTC; 0 stands for none. Threads: none; Jobs owns it.
 #pragma once
 
 #include <map>
@@ -21,18 +21,18 @@ class JobTimes {
  public:
   using Order = BlockSet<std::pair<TimeMs, JobId>>;
 
-  // By Job::until_ms.
+  // The jobs by Job::until_ms.
   const Order& deadlines() const { return deadlines_; }
-  // By Run::due_ms, of one cluster.
+  // The jobs of one cluster by Run::due_ms.
   const Order& dues(ClusterId cluster) const;
 
-  // Sets Job::until_ms. Asserts that a job that runs or is done gets none.
+  // Sets Job::until_ms. Asserts that a job that runs or is done gets no deadline.
   void set_deadline(Job& job, TimeMs until_ms);
-  // Sets Run::end_ms and due_ms. Both 0: the job holds nothing. `due_ms` is not after `end_ms`
+  // Sets Run::end_ms and due_ms. Both are 0 if the job has no holds. `due_ms` is not after `end_ms`
   // (asserted).
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms);
 
-  // Asserts that the times of the jobs are in order, and no others. O(jobs).
+  // Asserts that the sorted lists hold exactly the times of these jobs. O(jobs).
   void check(const JobTable& jobs) const;
 
  private:

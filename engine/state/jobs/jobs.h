@@ -1,12 +1,12 @@
 // All jobs and gangs with their indexes, and the only code that changes more than one of them.
-// Allocations changes what a job holds; this class changes the rest.
+// Allocations changes the slots of a job; this class changes all else.
 //
-// Each part owns one kind of index and says what holds of it. Jobs keeps the parts in step, and has
-// what needs several of them: the queue, the counts of what waits, and the record of overruns.
+// Each part owns one kind of index and documents its invariant. Jobs changes the parts together. It
+// also has the queue, the counts of waiting jobs and pods, and the record of overruns.
 //
-// A reference to a job holds until the job is forgotten, limits::kDoneJobsKept ends after its own.
-// A reference to a pod holds until pods join the job, or its attempt starts. Threads: none; State
-// owns it. Only state/ changes it.
+// A reference to a job is valid until the job is forgotten, limits::kDoneJobsKept ends after its
+// own. A reference to a pod is valid until pods join the job, or its attempt starts. Threads: none;
+// State owns it. Only state/ changes it.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +43,11 @@ class Jobs {
   // --- reads -------------------------------------------------------------------------------------
   // The jobs by id, and in order.
   const JobTable& table() const { return table_; }
-  // The jobs by what is true of them.
+  // Sets of jobs with certain properties.
   const JobSets& sets() const { return sets_; }
-  // The jobs by what is due when.
+  // The jobs by their due times.
   const JobTimes& times() const { return times_; }
-  // The jobs by what their pods say.
+  // The jobs by gang, owner and namespace.
   const GangIndex& gangs() const { return gangs_; }
   // The queued jobs, in their order.
   const ReadyQueue& ready() const { return ready_; }
@@ -55,35 +55,36 @@ class Jobs {
   const WaitingCount& waiting() const { return waiting_; }
   // Which kinds of jobs overran their limits lately.
   const LimitRecord& limit_record() const { return record_; }
-  // find(id): nullptr if it is unknown or forgotten. at(id): asserts that it is there.
+  // find() returns nullptr if the job is unknown or forgotten. at() asserts that it exists.
   const Job* find(JobId id) const { return table_.find(id); }
   const Job& at(JobId id) const { return table_.at(id); }
   // The live pod of this uid. Uids are unique within a cluster only.
   std::optional<PodPlace> find(ClusterId cluster, const std::string& uid) const {
     return pods_.find(cluster, uid);
   }
-  // The pod of this uid, or of this rank of a job of the cluster. nullopt: unknown, or the attempt
-  // that it belongs to was revoked.
+  // Returns the pod of this uid, or of this rank of a job of the cluster. nullopt: the pod is
+  // unknown, or its attempt was revoked.
   std::optional<PodPlace> find(ClusterId cluster, const PodRef& ref) const;
 
   // --- changes -----------------------------------------------------------------------------------
-  // A node of the fleet changed, so the cost of shapes may have changed.
+  // Call it after a node of the fleet changed, since the cost of shapes may have changed.
   void fleet_changed() { ready_.costs_changed(); }
-  // The job, to change it: for State, and for Allocations, which changes the slots of its pods and
-  // their times. Asserts that it exists. Every change of an existing job begins with this call,
-  // since a copy in progress needs to know.
+  // Returns the job, to change it. Asserts that it exists. State uses it, and Allocations to change
+  // the slots of pods and their times. Every change of an existing job begins with this call, so
+  // that a copy in progress can copy the unchanged job.
   Job& writable(JobId id) { return table_.writable(id); }
-  // Creates a job. `shape`: of an API job. It is incomplete until set_state().
+  // Creates a job. `shape` is set for an API job only. The job is incomplete until set_state().
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
-  // Adds a waiting pod at a free rank. `shape`: the pod's own.
+  // Adds a waiting pod at a free rank. `shape` is the pod's own.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
   // Gives the pod the hold that was reserved for it as an expected pod.
   void fill_place(const fact::PodAdded& f);
-  // Changes the request of a waiting job. It keeps its position in its job class.
+  // Changes the request of a waiting job. Its priority and submit time, by which it is ordered,
+  // stay.
   void change_request(Job& job, ShapeUse shape);
   // Moves a waiting pod to a free rank.
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
-  // Reorders waiting pods. Asserts that the ranks that are left equal the ranks that are taken.
+  // Reorders waiting pods. Asserts that the pods move among the same ranks.
   void rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves);
   // Changes the size of a waiting gang without a complete request.
   void resize_gang(Job& job, std::uint32_t size);
@@ -91,18 +92,18 @@ class Jobs {
   void forget_gang(const Job& job) { gangs_.forget_gang(job); }
   // Gives an account to a job without one. Allocations::assign handles what it holds.
   void assign(Job& job, AccountId leaf);
-  // Sets Job::backoff. nullptr: the refusal is forgotten.
+  // Sets Job::backoff; nullptr drops the refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
   // Sets whether the job may not be queued because its account was draining when it came.
   void await_resume(Job& job, bool awaits);
   // The only function that changes a job's state, together with all indexes of it. Asserts that the
   // table of model/job.h has this step.
   void set_state(Job& job, JobState to);
-  // Sets Job::until_ms. 0: none.
+  // Sets Job::until_ms. 0: no deadline.
   void set_deadline(Job& job, TimeMs until_ms);
-  // Sets Run::end_ms and due_ms. Both 0: it holds nothing.
+  // Sets Run::end_ms and due_ms. Both are 0 if the job has no holds.
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms) { times_.set_end(job, end_ms, due_ms); }
-  // Drops Job::of_run before the job waits.
+  // Drops Job::of_run of a job that is about to wait.
   void end_run(Job& job);
   // Sets Job::overruns to more than before.
   void overran(Job& job, std::uint32_t times);
@@ -115,10 +116,11 @@ class Jobs {
   void end_pod(Job& job, std::uint32_t rank);
 
   // --- checkpoints -------------------------------------------------------------------------------
-  // To restore a job: gather() each of its facts until it returns the whole job (JobParts::add).
-  // Then restore(), which leaves out the pods. Then restore_pod() for each, and take its slot. Then
-  // restored(), which adds the job to the queue and the indexes. `f` is the whole job. `shape`: of
-  // a complete request; of the pod.
+  // To restore a job, call gather() with each of its facts until it returns the complete job `f`
+  // (JobParts::add). Then call restore(), which leaves out the pods. Then call restore_pod() for
+  // each pod, and take its slot. Then call restored(), which adds the job to the queue and the
+  // indexes. In restore(), `shape` is that of a complete request; in restore_pod() it is that of
+  // the pod.
   const fact::JobSnapshot* gather(const fact::JobSnapshot& part) { return parts_.add(part); }
   Job& restore(const fact::JobSnapshot& f, ShapeUse shape);
   void restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
@@ -126,7 +128,7 @@ class Jobs {
   void restored(Job& job, const fact::JobSnapshot& f);
 
   // Copies the live jobs as facts in slices. begin_copy() fixes the instant. Jobs may change
-  // between the slices, and the facts are those of that instant. As JobTable says.
+  // between the slices, and the facts are those of that instant. See JobTable.
   void begin_copy();
   bool copy_slice(std::size_t most, const LiveCopy::Sink& sink) {
     return table_.copy_slice(most, sink);
@@ -135,7 +137,7 @@ class Jobs {
   void check() const;
 
  private:
-  // Adds a waiting job and its pods to the counts, or takes them out (-1).
+  // Adds a waiting job and its pods to the counts, or removes them (`sign` -1).
   void count_waiting(const Job& job, std::ptrdiff_t sign);
 
   const Fleet& fleet_;
@@ -148,7 +150,7 @@ class Jobs {
   LimitRecord record_;
   ReadyQueue ready_;
   WaitingCount waiting_;
-  // Of the job that is restored now.
+  // The parts of the job that is restored now.
   JobParts parts_;
 };
 

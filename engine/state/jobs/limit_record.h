@@ -1,11 +1,11 @@
-// Which kinds of jobs overran their time limits lately. A kind is a repeated request: the same
-// account and user, cluster, name without its digits, and request (as in derive/run_times.h). A
-// kind overran lately if one of its jobs is beyond its limit now. It also did if one of the last
-// two of its jobs that ran their course was beyond its limit.
+// Which kinds of jobs overran their time limits lately. Jobs are of one kind if account and user,
+// cluster, name without its digits, and request are equal. A kind overran lately if one of its jobs
+// is beyond its limit now. It also did if one of its last two jobs that ran their course was beyond
+// its limit.
 //
-// Only jobs with a limit that Subak placed count. The record follows from the jobs that Jobs keeps,
-// the ended ones in their order: a job that is forgotten there (limits::kDoneJobsKept) is forgotten
-// here.
+// Only jobs with a limit that Subak placed count. The record follows from the jobs in Jobs, the
+// ended ones in their order. When Jobs forgets a job (limits::kDoneJobsKept), the record forgets it
+// too.
 // Threads: none; Jobs owns one.
 #pragma once
 
@@ -34,14 +34,15 @@ class LimitRecord {
   bool overran_lately(const Job& job, const GangRequest& request) const;
   // True if this ended job is one of the last two of a kind that overran.
   bool rests_on(const Job& done) const;
-  // Changes whenever a kind begins or ceases to count as overrun.
+  // Changes when a kind begins or ceases to count as overrun.
   std::uint64_t version() const { return version_; }
 
-  // over(): a job that holds something is beyond its limit. left(): it no longer holds anything.
+  // over() says that a job with holds is beyond its limit, left() that such a job has no holds any
+  // more.
   void over(const Job& job, std::shared_ptr<const GangRequest> request);
   void left(const Job& job, std::shared_ptr<const GangRequest> request);
-  // ended(): the job is done, later than all before. forgotten(): Jobs drops it, the first of the
-  // ended ones.
+  // ended() says that the job is done, as the latest one. forgotten() says that Jobs drops it, as
+  // the first of the ended ones.
   void ended(const Job& job);
   void forgotten(const Job& job);
   // True if both records are equal. O(kinds).
@@ -49,9 +50,9 @@ class LimitRecord {
 
  private:
   struct End {
-    // None: fewer jobs of the kind have ended.
+    // The job that ended. None: fewer jobs of the kind have ended.
     JobId job;
-    // It ran beyond its limit.
+    // True: it ran beyond its limit.
     bool over = false;
     friend bool operator==(const End&, const End&) = default;
   };
@@ -59,7 +60,7 @@ class LimitRecord {
     std::shared_ptr<const GangRequest> request;
     // How many of its jobs are beyond their limit now.
     std::uint32_t over_now = 0;
-    // The last two of those that ended.
+    // The last two of its jobs that ended.
     End last, before;
     bool overran() const { return over_now > 0 || last.over || before.over; }
   };
@@ -68,14 +69,14 @@ class LimitRecord {
   static Name name_of(const Job& job) {
     return {job.leaf, job.id.cluster(), without_digits(job.name)};
   }
-  // The kind of the job with this request. nullptr: no job of that kind is remembered.
+  // Returns the kind of the job with this request; nullptr if no job of that kind is remembered.
   const Kind* find(const Job& job, const GangRequest& request) const;
-  // Calls to(kind) for the kind of the job, and keeps count of the kinds that overran. A kind
-  // without jobs goes.
+  // Calls to(kind) for the kind of the job, and updates the count of the kinds that overran. A kind
+  // without jobs is dropped.
   template <class Change>
   void change(const Job& job, std::shared_ptr<const GangRequest> request, Change to);
 
-  // No list is empty, and each kind has a job.
+  // The kinds by name. No list is empty, and each kind has a job.
   std::map<Name, std::vector<Kind>> kinds_;
   // The number of kinds that overran.
   std::size_t overran_ = 0;

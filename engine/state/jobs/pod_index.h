@@ -1,5 +1,5 @@
-// Which rank of which job a pod is, by the pod's uid. Uids are unique within a cluster only. A uid
-// leads to one job at a time: a pod may go on in another job, which then has the uid.
+// Finds the job and rank of a pod by its uid. Uids are unique within a cluster only. A uid belongs
+// to one job at a time: if a pod moves to another job, that job then has the uid.
 //
 // Threads: none; Jobs owns it.
 #pragma once
@@ -18,21 +18,21 @@ namespace subak::state {
 // The live pods of all clusters.
 class PodIndex {
  public:
-  // nullopt: unknown, or the pod is gone.
+  // Returns the place of the pod; nullopt if it is unknown or gone.
   std::optional<PodPlace> find(ClusterId cluster, const std::string& uid) const;
 
-  // The pod with this uid is at this rank from now on, wherever it was before.
+  // Puts the pod with this uid at this rank, wherever it was before.
   void put(const std::string& uid, const PodPlace& place);
-  // The pod is gone. Nothing if it is not known.
+  // Removes a pod that is gone. Does nothing if it is not known.
   void erase(ClusterId cluster, const std::string& uid);
-  // The job has ended: none of its pods is found any more. A pod that went on in another job is.
+  // Removes all pods of a job that has ended, except for those that moved to another job.
   void erase(const Job& job);
 
-  // Asserts that each uid leads to a pod of that uid, of a job of its cluster that is not done.
+  // Asserts that each uid finds a pod of that uid, in a job of its cluster that is not done.
   void check(const JobTable& jobs) const;
 
  private:
-  // For look-ups only: its order means nothing.
+  // For look-ups only: the order has no meaning.
   using Uids = std::unordered_map<std::string, PodPlace>;
   std::map<ClusterId, Uids> uids_;
 };

@@ -1,5 +1,6 @@
 // The numbers of waiting jobs, and of gated pods that wait in each cluster, by account. The bounds
-// on them use these numbers (accounting/shared_bound.h). Counts include all accounts below.
+// of waiting jobs and pods use these numbers (accounting/shared_bound.h). The count of an account
+// includes all accounts below it.
 //
 // Threads: none; Jobs owns it.
 #pragma once
@@ -16,15 +17,16 @@ namespace subak::state {
 // The counts of waiting jobs and pods.
 class WaitingCount {
  public:
-  // Adds to the counts. `leaf`: kUnassigned: without an account. `more`: negative for fewer.
-  // O(depth).
+  // Adds `more`, which may be negative, to the counts. `leaf` is kUnassigned for jobs without an
+  // account. O(depth).
   void jobs(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
     jobs_.add(tree, leaf, more);
   }
-  // The same for gated pods that wait in a cluster.
+  // Does the same for gated pods that wait in a cluster.
   void pods(const AccountTree& tree, ClusterId cluster, AccountId leaf, std::ptrdiff_t more);
 
-  // Of all accounts, and at or below one. kUnassigned: without an account. O(1).
+  // Returns the count of all accounts, or that at or below one; kUnassigned means without an
+  // account. O(1).
   std::size_t jobs() const { return jobs_.all; }
   std::size_t jobs(AccountId account) const { return jobs_.of(account); }
   std::size_t pods(ClusterId cluster) const;
@@ -35,14 +37,14 @@ class WaitingCount {
  private:
   struct Counts {
     std::size_t all = 0;
-    // For look-ups only. No count is 0.
+    // The count of each account, for look-ups only. No count is 0.
     std::unordered_map<AccountId, std::size_t> by_account;
     void add(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more);
     std::size_t of(AccountId account) const;
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   Counts jobs_;
-  // No entry is empty.
+  // The counts of pods of each cluster. No entry is empty.
   std::map<ClusterId, Counts> pods_;
 };
 

@@ -22,7 +22,7 @@ struct EarlyPod {
   std::string pod;
   // The node that it is on, by name.
   std::string node;
-  // The report as it came. Of a PodBound the time is by our clock.
+  // The report as it came. In a PodBound the time is by our clock.
   in::Body said;
 };
 
@@ -34,14 +34,14 @@ class EarlyPods {
   // The number of reports of the cluster.
   std::size_t count(ClusterId cluster) const;
 
-  // Adds a report. It takes the place of an earlier one of the same pod.
+  // Adds a report. It replaces an earlier one of the same pod.
   void add(ClusterId cluster, EarlyPod pod);
   // Does nothing if there is none.
   void drop(ClusterId cluster, const std::string& pod);
-  // Drops all of the cluster.
+  // Drops all reports of the cluster.
   void forget(ClusterId cluster);
 
-  // Asserts that each report is under its pod, and of a cluster that is there.
+  // Asserts that each report is stored under its pod, and that its cluster exists.
   void check(const Clusters& clusters) const;
 
  private:

@@ -41,8 +41,8 @@ class Lists {
   // Records that the cluster's edge or a launcher reported something at `at`, so events up to then
   // are known. An earlier time than the last one changes nothing.
   void heard(ClusterId id, TimeMs at);
-  // Begins a list at `now`. `seen_until_ms`: as in the Cluster. A list that begins again before it
-  // ended forgets what it named, and keeps `heard_before_ms` of the first.
+  // Begins a list at `now`. `seen_until_ms`: as in the Cluster. If a list begins again before it
+  // ended, what it named is forgotten, but `heard_before_ms` stays.
   void begin(ClusterId id, TimeMs now, TimeMs seen_until_ms, std::string known_as);
   // Ends the list in progress. Does nothing if no list is being read.
   void end(ClusterId id);
@@ -50,15 +50,16 @@ class Lists {
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
   void mark(ClusterId id, const std::string& ns);
-  // The pod has moved to a free rank of its job. A mark that was left at that rank goes.
+  // Call it after the pod moved to a free rank of its job. It drops a mark that was left at that
+  // rank.
   void move_mark(JobId job, std::uint32_t from, std::uint32_t rank);
-  // The pods have moved to other ranks of their job: so do their marks. All move at once, so two
-  // pods may change places.
+  // Call it after pods moved to other ranks of their job. All marks move at once, since two pods
+  // may have exchanged ranks.
   void move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves);
-  // Forgets all of a cluster.
+  // Forgets everything about a cluster.
   void forget(ClusterId id);
 
-  // Asserts that each list is of a cluster, and its pods are of that cluster's jobs.
+  // Asserts that each list belongs to a cluster, and its pods to jobs of that cluster.
   void check(const Clusters& clusters) const;
 
  private:

@@ -23,11 +23,11 @@ class NonGpuPods {
   // The sum of the non-GPU pods on the node. O(those on it).
   NodeUse use_of(NodeId node) const;
 
-  // A pod was seen, perhaps again, on this node, which exists.
+  // Records that a pod was seen, perhaps again, on this node, which exists.
   void seen(ClusterId cluster, const std::string& uid, NodeId node, const PodShape& shape);
   // Does nothing if the pod was not seen.
   void gone(ClusterId cluster, const std::string& uid);
-  // The node is gone, and its pods with it.
+  // Drops the pods of a node that is gone.
   void drop_node(NodeId node);
   // Drops the pods of a cluster whose list begins: the list names all again.
   void forget(ClusterId cluster);

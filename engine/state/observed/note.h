@@ -1,6 +1,5 @@
-// Notes: ephemeral changes. Each records in Observed what an input showed and no fact needs to
-// keep. A restart loses them, and they decide nothing by themselves. Every change of the State is a
-// fact.
+// Notes: ephemeral changes. Each records in Observed a report that no fact needs to store. A
+// restart loses them, and they decide nothing by themselves. Every change of the State is a fact.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +56,7 @@ struct PodNoLongerBeforeNode {
   ClusterId cluster;
   std::string pod;
 };
-// A process that starts has no early reports, and does not know when a cluster was last heard.
+// A process that starts has no early reports, and does not know when it last heard of a cluster.
 struct NewsForgotten {
   ClusterId cluster;
 };

@@ -1,14 +1,14 @@
-// What the edges of the clusters reported since this process started, and that no fact records:
-// lists in progress, early reports, non-GPU pods and unmanaged pods.
+// Reports of the clusters' edges since this process started that no fact records: lists in
+// progress, early reports, non-GPU pods and unmanaged pods.
 //
-// It stands beside the State and is no part of it: no checkpoint, digest or forecast has it. After
-// a restart it is empty. Each edge then lists again, which rebuilds it.
+// Observed is not a part of the State: no checkpoint, digest or forecast has it. After a restart it
+// is empty. Each edge then lists again, which rebuilds it.
 //
-// Two things change it. A note (note.h) records what an input showed. A fact makes it forget the
-// clusters and nodes that are gone, and follow pods that move to another rank.
+// Two things change it. A note (note.h) records what an input showed. A fact may remove clusters
+// and nodes that are gone, or move pods to another rank.
 //
-// References into it hold until the next note or fact. Threads: none; the owner of the State owns
-// one beside it.
+// References into it are valid until the next note or fact. Threads: none; the owner of the State
+// owns one beside it.
 #pragma once
 
 #include "engine/state/clusters.h"

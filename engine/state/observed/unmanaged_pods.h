@@ -24,7 +24,7 @@ class UnmanagedPods {
   // The number of pods of all clusters.
   std::size_t size() const { return size_; }
 
-  // A pod was seen, perhaps again: its newest record counts. A new pod beyond
+  // Records that a pod was seen, perhaps again. The newest record counts. A new pod beyond
   // limits::kMaxUnmanagedPods of all clusters is ignored, and its cluster sets
   // UnmanagedPodList::more.
   void seen(ClusterId cluster, const PodRecord& pod);
