@@ -2,17 +2,17 @@
 // a reply. It does no I/O, reads no clock, starts no threads and uses no third-party library.
 //
 // Duties of the caller:
-//  1. Stamp Input::time_ms with a time that never goes backwards.
-//  2. End each batch of inputs with in::Pass. Inputs never schedule by themselves.
-//  3. Make the facts durable before showing replies, effects or views that rest on them.
-//  4. After recovery (evolve() of every stored fact, in order) apply in::Restarted first.
+//  1. Set Input::time_ms to a time that never goes backwards.
+//  2. End each batch of inputs with in::Pass. Other inputs start no jobs.
+//  3. Make the facts durable before you show replies, effects or views that depend on them.
+//  4. After recovery (evolve() of every stored fact, in order), first apply in::Restarted.
 //  5. Send in::Tick no later than next_deadline().
 //
 // Promises: the same state and input give the same outcome, byte for byte. A repeated mutation
-// (request_id) makes no fact. The state is the fold of the facts. check_invariants() holds after
-// each call.
-// Threads: none. One thread owns an engine, for const calls too: they fill caches, which never
-// change an answer. References hold until the next apply() or evolve().
+// (request_id) makes no fact. The state follows from the facts alone. check_invariants() passes
+// after each call.
+// Threads: none. Only one thread at a time may call an engine, for const calls too: they fill
+// caches, which never change an answer. References are valid until the next apply() or evolve().
 // Units: milli-GPU; milli-GPU x ms in GpuTime; ms since 1970-01-01 UTC. Other units are in the
 // names.
 #pragma once
@@ -46,17 +46,17 @@
 
 namespace subak {
 
-// What a copy of the state is for.
+// The purpose of a copy of the state.
 enum class CopyFor : std::uint8_t {
   // For the facts of Engine::checkpoint().
   kCheckpoint,
-  // For those of Engine::forecast_basis().
+  // For the facts of Engine::forecast_basis().
   kForecast,
 };
 
 class Engine {
  public:
-  // Makes an engine without facts, to be filled by evolve() or apply().
+  // Makes an engine without facts. evolve() or apply() then fill it.
   Engine();
   ~Engine();
   Engine(const Engine&) = delete;
@@ -67,8 +67,8 @@ class Engine {
 
   // Decides on an input and applies the facts. It numbers them from seq() + 1.
   ApplyOutcome apply(const Input& input);
-  // Applies one fact that is already decided, without any policy. Facts must arrive in order. Facts
-  // of a checkpoint (seq 0) come first, then set_seq().
+  // Applies one stored fact, and decides nothing. Facts must arrive in order. Facts of a checkpoint
+  // (seq 0) come first, then set_seq().
   void evolve(const Fact& fact);
   // Sets the number of the last fact that the checkpoint includes.
   void set_seq(std::uint64_t seq);
@@ -77,31 +77,34 @@ class Engine {
   // Returns the time of the last input or fact.
   TimeMs now() const;
 
-  // The next time at which a Tick changes something. nullopt: never, unless another input comes.
+  // Returns the next time at which a Tick changes something; nullopt if it changes nothing before
+  // another input comes.
   std::optional<TimeMs> next_deadline() const;
   // True if a change since the last Pass may let a job start.
   bool pass_due() const;
-  // The effects to send now: first of jobs that wait again, then of jobs that start or end, by job
-  // id, then rank.
+  // Returns the effects to send now. Those of jobs that wait again come first, then those of jobs
+  // that start or end, by job id, then rank.
   std::vector<Effect> outstanding(ClusterId cluster) const;
-  // The snapshot for other threads, as of now. It shares the unchanged parts with the previous one.
+  // Returns the snapshot for other threads, as of now. It shares the unchanged parts with the
+  // previous one.
   std::shared_ptr<const View> view() const;
 
-  // Facts that rebuild this state in an empty engine (recovery without history). All have number 0
-  // and the state's time. The second form passes each fact on and stores none. O(state).
+  // Returns facts that rebuild this state in an empty engine (recovery without history). All have
+  // number 0 and the state's time. The second form passes each fact on and stores none. O(state).
   std::vector<Fact> checkpoint() const;
   void checkpoint(const std::function<void(const Fact&)>& each) const;
-  // A digest of the checkpoint's facts: equal states have equal digests. It detects mistakes, not
-  // forgery. O(state).
+  // Returns a digest of the checkpoint's facts: equal states have equal digests. It detects
+  // mistakes, not forgery. O(state).
   std::array<std::uint64_t, 2> digest() const;
-  // Asserts that nothing is above capacity, that tree sums and open holds are right, and that the
-  // residual of the bill is zero. O(state).
+  // Asserts that no amount exceeds capacity, that the sums of the account tree and the holds are
+  // right, and that the residual of the bill is zero. O(state).
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------
-  // An empty name: the only cluster. None: unknown, or there are several.
+  // Returns the cluster of this name; an empty name means the only cluster. Returns none if it is
+  // unknown, or if the name is empty and there are several.
   ClusterId find_cluster(std::string_view name) const;
-  // Empty if the cluster was removed, or never existed.
+  // Returns the name; empty if the cluster was removed, or never existed.
   std::string cluster_name(ClusterId id) const;
   const Policy& policy() const;
   const AccountTree& accounts() const;
@@ -109,13 +112,13 @@ class Engine {
   const Ledger& ledger() const;
   // Returns the node's drain, planned or in force.
   NodeDrain drain_of(NodeId id) const;
-  // None: the job is unknown, or forgotten. `with_pods` fills in JobRow::pods.
+  // Returns the job; nullopt if it is unknown or forgotten. `with_pods` fills in JobRow::pods.
   std::optional<JobRow> job(JobId id, bool with_pods) const;
-  // Jobs with ids after `after`, at most `most`, by id. `state`, `account` (subtree path) and
-  // `user` (name below any account) filter them.
+  // Returns the jobs with ids after `after`, at most `most`, by id. `state`, `account` (subtree
+  // path) and `user` (name below any account) filter them.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
                            std::string_view account, std::string_view user = {}) const;
-  // The whole order as it is now: O(n log n) in the waiting jobs. For a long queue copy it with
+  // Returns the whole order as it is now: O(n log n) in the waiting jobs. For a long queue, call
   // copy_queue() and order the copy on another thread. The copy costs O(n + accounts), nearly all
   // of it one copy of memory.
   QueueSnapshot queue_snapshot() const;
@@ -123,66 +126,70 @@ class Engine {
   // Returns the input of make_forecast() at `t`, which is not before now(). Any thread may use it.
   // O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
-  // A copy in slices, so that other calls need not wait for all of it. begin_copy() fixes the
-  // state, in O(accounts + nodes + ended jobs) and one copy of the ids of jobs and requests, and
-  // drops a copy in progress. For a forecast at `t`, append the facts of the slices to its result,
-  // which has no run times: make_forecast() predicts them.
+  // Begins a copy in slices, so that other calls need not wait for all of it. The copy shows the
+  // state at this call. The call drops a copy in progress. It costs O(accounts + nodes + ended
+  // jobs), and one copy of the ids of jobs and requests. For a forecast at `t`, append the facts of
+  // the slices to the result. The result has no run times: make_forecast() predicts them.
   ForecastBasis begin_copy(CopyFor what, TimeMs t);
-  // Passes on the next slice, about `most` facts. True: the copy is complete. apply() and evolve()
-  // may come between the slices; the copy does not show their changes. Requires a copy in progress.
+  // Passes on the next slice, about `most` facts. Returns true when the copy is complete. apply()
+  // and evolve() may come between the slices; the copy does not show their changes. A copy must be
+  // in progress.
   bool copy_slice(std::size_t most, const std::function<void(Fact&&)>& sink);
-  // The timeline of the fleet from `t` on, which is not before now(): engine/answers/plan.h. O(jobs
-  // + nodes).
+  // Returns the timeline of the fleet (engine/answers/plan.h) from `t` on, which is not before
+  // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
-  // The first `most` jobs in the order in which the next pass would take them. To order n jobs
-  // costs O(n log n), even for a small `most`.
+  // Both return the first `most` jobs in the order in which the next pass would take them. To order
+  // n jobs costs O(n log n), even for a small `most`.
   std::vector<JobRow> queue(std::size_t most) const;
   std::vector<JobId> queue_order(std::size_t most) const;
   // True if the job waits for its turn at or below this account (subtree path; empty: any). O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
-  // Jobs with waiting pods that are not in the order, by id: incomplete or paused jobs, and jobs
-  // with more pods than ranks. At or below `account` (empty: any). O(those jobs).
+  // Returns jobs with waiting pods that are not in the order, by id: incomplete or paused jobs, and
+  // jobs with more pods than ranks. They are at or below `account` (empty: any). O(those jobs).
   std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
-  // Jobs with more pods than ranks, in any state, by id. O(those jobs).
+  // Returns jobs with more pods than ranks, in any state, by id. O(those jobs).
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
-  // Parents first, with Fair Tree's factors.
+  // Returns all accounts, parents first, with Fair Tree's factors.
   std::vector<AccountRow> account_rows(TimeMs t) const;
-  // Explains why a job waits, at `t`. None: the job is unknown. With a `position` in the order the
-  // call does not compute the order.
+  // Explains why a job waits, at `t`. Returns nullopt if the job is unknown. If `position` (in the
+  // order) is given, the call does not compute the order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
-  // The claims for jobs at or below the account, in the order in which they were made. Empty: all.
+  // Returns the claims for jobs at or below the account, in the order in which they were made.
+  // Empty: all.
   std::vector<ClaimRow> claims(std::string_view account) const;
-  // Only the reasons of a job that waits or has more pods than ranks. Empty for other jobs.
-  // `position` in the order; 0: not known. Does not look at the queue: O(nodes).
+  // Returns only the reasons of a job that waits or has more pods than ranks; empty for other jobs.
+  // `position` is that in the order; 0: not known. The call does not read the queue: O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
-  // The main reason why a job waits: the first of reasons() if it comes from its account's rules or
-  // its cluster. Otherwise it says whether there is room for it now. nullopt: the job does not
-  // wait. O(depth) and one search for a placement, where reasons() looks at every node.
+  // Returns the main reason why a job waits; nullopt if it does not wait. It is the first of
+  // reasons() if that comes from the account's rules or the cluster. Otherwise it says whether
+  // there is room for the job now. O(depth) and one search for a placement, while reasons() looks
+  // at every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
-  // The shadow queue, and what the next pass would start, as if every namespace were enforced and
-  // all pods that wait outside Subak were gated. These pods come from `view`, which is of this
-  // engine or of the one whose facts it is fed. Returns rows from `begin` on at or below `account`
-  // (empty: all), at most `most`. nullopt: more than limits::kMaxShadowQueue. O(state) once for
-  // each state and view, then one search for a placement per row.
+  // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
+  // namespace were enforced and all pods that wait outside Subak were gated. These pods come from
+  // `view`: a View of this engine, or of the engine whose facts it is fed. Returns at most `most`
+  // rows from `begin` on, at or below `account` (empty: all); nullopt if there are more than
+  // limits::kMaxShadowQueue. O(state) once for each state and view, then one search for a placement
+  // per row.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
-  // All pods that hold GPUs, by node, job and rank. O(those pods).
+  // Returns all pods that hold GPUs, by node, job and rank. O(those pods).
   std::vector<OpenUsage> open_usage() const;
-  // The bill of every present node, by cluster and name. `t` is not before the last change of any
-  // node. O(nodes + pods that hold GPUs).
+  // Returns the bill of every present node, by cluster and name. `t` is not before the last change
+  // of any node. O(nodes + pods that hold GPUs).
   std::vector<NodeBill> bill(TimeMs t) const;
   // Returns the sum of |residual| over all nodes of bill().
   GpuTime residual(TimeMs t) const;
-  // Nodes of a cluster, by id.
+  // Returns the nodes of a cluster, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
-  // Returns the number of jobs that have not ended, and nodes.
+  // Returns the number of jobs that have not ended plus the number of nodes.
   std::size_t live_size() const;
-  // Returns the number of jobs in the state; of ended ones only those still remembered.
+  // Returns the number of jobs in the state; ended jobs count only while they are remembered.
   std::size_t count(JobState state) const;
-  // How many kinds of pods have cached node filters in the searches of this engine.
+  // Returns how many kinds of pods have cached node filters in the searches of this engine.
   std::size_t filters() const;
-  // Free GPUs of the cluster on reserved nodes. O(reserved nodes).
+  // Returns the free milli-GPU of the cluster on reserved nodes. O(reserved nodes).
   MilliGpu reserved_idle(ClusterId cluster) const;
   Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): call rarely
 

@@ -1,6 +1,6 @@
 // The records that the engine returns: outcomes of inputs, and rows of jobs, accounts, nodes and
-// the queue as reads show them. All are copies that the caller owns. Times are TimeMs of the
-// engine.
+// the queue as reads show them. All are copies that the caller owns. Times are by the engine's
+// clock.
 // Threads: any.
 #pragma once
 
@@ -31,45 +31,47 @@ struct ClusterModes {
   std::vector<NamespaceMode> namespaces;
 };
 
-// The answer to the caller of an input. If the input is refused, `error` is set and the only fact
-// is EditRefused.
+// The answer to the caller of an input. If the engine refuses the input, `error` is set and the
+// only fact is EditRefused.
 struct Reply {
-  // Why the input was refused. None: it was accepted.
+  // Why the input was refused. nullopt: it was accepted.
   std::optional<Error> error;
   // The created or edited job: SubmitJob, CancelJob, HoldJob.
   JobId job;
   // The edited account: SetAccount, DeleteAccount.
   AccountId account;
-  // SetAccount: the account's new revision; with `validate_only` the one it would get. Finalize:
-  // the fact version. AcceptClock: the time of the wall clock.
+  // SetAccount: the account's new revision; with `validate_only` the revision that it would get.
+  // Finalize: the fact version. AcceptClock: the time of the wall clock.
   std::int64_t revision = 0;
-  // The account before and after the edit, for the diff. DeleteAccount sets only the first.
+  // The account before and after the edit, to show what changed. DeleteAccount sets only `before`.
   std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
-  // SetCluster: after the edit; with `validate_only` as it would be. Not of a repeated request.
+  // SetCluster: the modes after the edit; with `validate_only` those that it would set. Not set for
+  // a repeated request.
   std::optional<ClusterModes> modes;
   // Sentences for the caller about a request that was accepted.
   std::vector<std::string> warnings;
-  // The request id is known, and this is the reply of its first use. There are no facts.
+  // True: the request id is known, and this is the reply of its first use. There are no facts.
   bool repeated = false;
 };
 
 // The result of one input. `facts` are in order, and each is already applied to the state.
-// `effects` are the commands that follow from them; send them once the facts are durable.
+// `effects` are the commands that follow from the facts. Send them only after the facts are
+// durable.
 struct ApplyOutcome {
-  // Empty if the input changed nothing, such as a repeated one.
+  // Empty if the input changed nothing, for example because it is a repeated one.
   std::vector<Fact> facts;
-  // One for each job that the input concerned, if the job needs one.
+  // The effect of each job that the input concerned, if the job needs one.
   std::vector<Effect> effects;
-  // Show it to the caller only once the facts are durable.
+  // Show the reply to the caller only after the facts are durable.
   Reply reply;
 };
 
-// The drain of a node: whether it is drained, when a planned drain begins, and when it ends by
+// The drain of a node: whether it is drained, when a planned drain begins, and when a drain ends by
 // itself. 0: no time is set.
 struct NodeDrain {
   bool drained = false;
-  // Both in the engine's time.
+  // Both times are by the engine's clock.
   TimeMs from_ms = 0, until_ms = 0;
 };
 
@@ -77,53 +79,54 @@ struct NodeDrain {
 struct PodRow {
   // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
-  // Both are empty for a pod of an API job. The name is "namespace/name".
+  // The uid, and the name as "namespace/name". Both are empty for a pod of an API job.
   std::string uid, name;
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  // What the pod holds. No node: it holds nothing.
+  // The GPUs that the pod holds. No node: it holds none.
   PodSlot slot;
-  // The start of its next ledger row, so what it holds is not charged from then on.
+  // The start of its next ledger row. Its GPUs are not charged yet from this time on.
   TimeMs since_ms = 0;
 };
 
-// A job as reads show it. A copy, cheap enough for pages of them.
+// A job as reads show it. A copy is cheap enough to make a page of them.
 struct JobRow {
   JobId id;
-  // `account` is a path without the user. Both are empty if the job has no account.
+  // `account` is a path without the user. `account` and `user` are empty if the job has no account.
   std::string name, cluster, account, user;
-  // Its state and origin now.
+  // The job's present state, and its origin.
   JobState state = JobState::kQueued;
   JobOrigin origin = JobOrigin::kApi;
   // Why the job ended, or its current or last attempt.
   Cause cause = Cause::kNone;
-  // Of an incomplete gang: the requests of its pods so far.
+  // The request. For an incomplete gang, it has the pods that were seen so far.
   GangRequest request;
   // How many pods start together. 0: not known.
   std::uint32_t gang_size = 0;
-  // What its pods hold now. If they hold nothing: the least that the request will cost.
+  // The GPUs that its pods hold now. If they hold none: the least that the request will cost.
   MilliGpu milligpu = 0;
   // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
-  // 0: it has no limit.
+  // 0:The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
-  // When it began to wait, when its attempt started, and when it ended. 0: it has not.
+  // When the job began to wait, when its attempt started, and when it ended. 0: this has not
+  // happened.
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
-  // Starting, ending: all pods must be bound by then. Incomplete: the job is done unless a pod
-  // comes by then. Paused: the job is queued again then.
+  // The job's deadline. Starting, ending: all pods must be bound by then. Incomplete: the job is
+  // done unless a pod comes by then. Paused: the job is queued again at that time.
   TimeMs until_ms = 0;
-  // When the cluster refused to end one of its pods; 0: it did not.
+  // When the cluster refused to end one of its pods; 0: it did not refuse.
   TimeMs end_refused_ms = 0;
-  // Its current or last attempt, from 1. 0: none was made.
+  // The number of its current or last attempt, from 1. 0: there was none.
   std::uint32_t attempt = 0;
   // When the GPUs that it holds are expected to be free: by its time limit, else by the policy's
   // default. 0: it holds nothing, or the end is not known.
   TimeMs planned_end_ms = 0;
-  // Of a queued job with reserved nodes: its latest start. 0: it has no reservation, or the start
-  // is not known. A promised start rests on time limits and moves later only for a cause. Any other
-  // start is a guess.
+  // For a queued job with reserved nodes: its latest start. 0: it has no reservation, or the start
+  // is not known. A promised start rests on time limits, and moves later only for a ReserveCause.
+  // Any other start is a guess.
   TimeMs start_ms = 0;
-  // When the present holders are expected to end; never after start_ms.
+  // When the jobs on the reserved nodes are expected to end; never after start_ms.
   TimeMs start_expected_ms = 0;
   // True: a promised start. False: a guess.
   bool start_promised = false;
@@ -132,88 +135,88 @@ struct JobRow {
   std::uint32_t start_moves = 0;
   // How often its attempt ran beyond its planned end.
   std::uint32_t overruns = 0;
-  // The cluster's scheduler refused it: reason Unschedulable.
+  // True: the cluster's scheduler refused it (reason Unschedulable).
   bool refused = false;
-  // Subak asks it to end after its time limit.
+  // True: Subak asks the job to end after its time limit.
   bool limit_enforced = false;
-  // It has a limit that planning does not rely on (state::trusts_limit, docs/design/0061).
+  // True: planning does not rely on the job's time limit (state::trusts_limit, docs/design/0061).
   bool limit_distrusted = false;
-  // Where it holds GPUs, by id, each once.
+  // The nodes where it holds GPUs, by id, each once.
   std::vector<NodeId> nodes;
-  // By rank. Filled only on request.
+  // The pods, by rank. Filled in only on request.
   std::vector<PodRow> pods;
 };
 
 // One account (or user) as `share` and `account tree` show it. Doubles are for display: no decision
-// reads them. Fair Tree's figures are Slurm's.
+// reads them. The figures of Fair Tree are as in Slurm.
 // Source: https://slurm.schedmd.com/fair_tree.html
 struct AccountRow {
   // The root has no parent.
   AccountId id, parent;
-  // As configured last.
+  // The account as configured last.
   AccountSpec spec;
   std::int64_t revision = 0;
-  // Its part of the sum of its siblings' shares; 1 for the root.
+  // The account's part of the sum of its siblings' shares; 1 for the root.
   double norm_shares = 0;
   // Decayed usage.
   double usage_gpu_seconds = 0;
-  // Its part of the parent's decayed usage; 0 if that is 0.
+  // The account's part of its parent's decayed usage; 0 if the parent has none.
   double effective_usage = 0;
   // norm_shares / effective_usage. Infinity without usage, 0 without shares.
   double level_fs = 0;
-  // Fair Tree's factor; none for accounts that are no leaves.
+  // Fair Tree's factor; nullopt for accounts that are no leaves.
   std::optional<double> fairshare;
-  // 2^-(usage / share), both as parts of the whole tree: the classic factor. 0 without shares.
+  // The classic factor: 2^-(usage / share), both as parts of the whole tree. 0 without shares.
   double share_factor = 0;
   // The decayed usage that its quota did not cover.
   double surplus_gpu_seconds = 0;
   // Undecayed usage, exact.
   GpuTime usage_total;
-  // `held` is on its way to a pod, `running` is bound. `queued` is the least cost of waiting jobs
-  // at or below it.
+  // `held` is on hold for pods that are not bound, `running` belongs to bound pods. `queued` is the
+  // least cost of waiting jobs at or below the account.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
   // The part of `held` and `running` that its quota does not cover; 0 for a user without quota.
   MilliGpu borrowed = 0;
-  // Jobs that wait for their turn at or below it.
+  // The number of queued jobs at or below the account.
   std::size_t jobs_queued = 0;
 };
 
-// One step of the walk that ranks a job: the siblings that are compared at one node of the tree.
-// Siblings that hold GPUs but have no job that could start follow behind them.
+// One step of the walk that ranks a job: the siblings that it compares at one node of the tree.
+// Siblings that hold GPUs but have no job that could start follow at the end.
 struct RankStep {
   // The path of the parent; empty for the root.
   std::string node;
   struct Entry {
     // The path of the sibling. For jobs of the node itself: `node` and " (itself)".
     std::string path;
-    // Its part of the whole fleet by shares alone, with or without jobs.
+    // The sibling's part of the whole fleet by shares alone, among all siblings.
     double shares = 0;
-    // Its part of the whole fleet now, among those with jobs.
+    // The sibling's part of the whole fleet now, among the siblings with jobs.
     double target = 0;
     // Decayed usage and surplus.
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
-    // What it holds, and its effective quota.
+    // The GPUs that it holds, and its effective quota.
     MilliGpu alloc = 0, quota = 0;
-    // The cost of its next job, half of which counts beside `alloc`; 0: it has none.
+    // The cost of its next job; half of it counts in addition to `alloc`. 0: it has no next job.
     MilliGpu next = 0;
-    // The explained job is at or below this one.
+    // True: the explained job is at or below this sibling.
     bool on_path = false;
   };
-  // In the order of the walk, the best first.
+  // The siblings in the order of the walk, the best first.
   std::vector<Entry> entries;
 };
 
-// Why a job waits. For a job that does not wait, its state.
+// Why a job waits. For a job that does not wait, only its state.
 struct Explanation {
   JobRow job;
-  // 1 = next; 0: it does not wait.
+  // The position in the queue: 1 is next; 0 means that the job does not wait.
   std::size_t position = 0;
-  // All that apply now, in kReasonOrder. Never empty while the job waits.
+  // All reasons that apply now, in kReasonOrder. Never empty while the job waits.
   std::vector<Reason> reasons;
-  // From the root down to the job's leaf.
+  // The steps from the root down to the job's leaf.
   std::vector<RankStep> ranking;
-  // Of a queued job: the time from which Subak may reserve nodes for it if it does not fit in its
-  // turn. 0: never. `reserved_nodes` are the names of the nodes that are reserved for it now.
+  // For a queued job: the time from which Subak may reserve nodes for the job if it does not fit in
+  // its turn. 0: never. `reserved_nodes` has the names of the nodes that are reserved for it now.
   TimeMs patience_until_ms = 0;
   std::vector<std::string> reserved_nodes;
 };
@@ -222,7 +225,7 @@ struct Explanation {
 // on.
 struct CrowdedJob {
   JobRow job;
-  // Why they have no rank.
+  // Why these pods have no rank.
   Reason reason;
 };
 
@@ -253,40 +256,41 @@ struct ClaimRow {
 // One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`
 // (docs/design/0035).
 struct ShadowRow {
-  // The row's place among all rows, from 0, whatever account was asked for.
+  // The row's index among all rows, from 0, whatever account the caller asked for.
   std::size_t index = 0;
-  // 1 = next; 0: its gang is incomplete, or it has no account.
+  // The position in the queue: 1 is next. 0: the gang is incomplete, or the job has no account.
   std::size_t position = 0;
-  // Its pods wait outside Subak, and job.id is none.
+  // True: the job's pods wait outside Subak, and job.id is none.
   bool pending = false;
   // The job as the next pass would leave it.
   JobRow job;
-  // None: the pass would start it, on job.nodes.
+  // The main reason why the job would wait. nullopt: the pass would start it, on job.nodes.
   std::optional<Reason> waits_for;
 };
 
-// The usage of one pod since its last ledger row. The books do not have it yet.
+// The usage of one pod since its last ledger row. The ledger does not have it yet.
 struct OpenUsage {
-  // The leaf of its job.
+  // The leaf of the pod's job.
   AccountId payer;
-  // What the ledger row will say if the hold is used.
+  // The state that the ledger row will have if the hold is used.
   UsageState state = UsageState::kUsed;
   // The GPU product of the node, as NodeSpec::product names it.
   std::string product;
   // The end of the last row, from which the next one begins.
   TimeMs since_ms = 0;
-  // What the pod holds.
+  // The GPUs that the pod holds.
   MilliGpu milligpu = 0;
 };
 
-// The bill of one node up to now: both books, and the time that neither explains (always zero).
+// The bill of one node up to now: capacity and ledger, and the GPU time that they do not explain
+// (always zero).
 struct NodeBill {
   NodeId node;
   // The node's own integrals up to now.
   NodeBooks capacity;
-  // Ledger rows and open usage of the node.
+  // The sum of the node's ledger rows and open usage.
   GpuTime charged;
-  // capacity.allocated - charged, plus what the parts of the capacity leave open.
+  // capacity.allocated - charged, plus the difference of capacity and the sum of its parts.
   GpuTime residual;
 };
 
@@ -296,7 +300,7 @@ struct Survey {
   struct OfCluster {
     // Never 0.
     ClusterId id;
-    // Held by pods that Subak did not admit.
+    // The milli-GPU held by pods that Subak did not admit.
     MilliGpu foreign = 0;
     // The part of the free GPUs that common pods cannot use: Search::fragmentation over the
     // limits::kSurveyShapes shapes that most waiting or running pods have.
@@ -305,17 +309,17 @@ struct Survey {
     MilliGpu reserved_idle = 0;
     // Free GPUs on NVLink domains that Policy::keep_whole leaves to gangs.
     MilliGpu reserved_domains_idle = 0;
-    // What non-GPU pods use (non_gpu_use() of placement/fleet/views.h).
+    // The resources that non-GPU pods use (non_gpu_use() of placement/fleet/views.h).
     NonGpuUse non_gpu;
   };
-  // By id.
+  // The clusters, by id.
   std::vector<OfCluster> clusters;
-  // The earliest submit time of the jobs that are queued at or below an account. No entry: none is
-  // queued.
+  // For each account, the earliest submit time of the jobs that are queued at or below it. No
+  // entry: no job is queued there.
   std::map<AccountId, TimeMs> oldest_submit;
   // The first limits::kSurveyQueue jobs of the queue, in order.
   std::vector<JobId> head;
-  // How many of the first limits::kSurveyExplained jobs wait for each reason. A job may have
+  // For each reason, how many of the first limits::kSurveyExplained jobs have it. A job may have
   // several reasons.
   std::map<ReasonToken, std::size_t> reasons;
 };

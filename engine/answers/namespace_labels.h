@@ -12,7 +12,7 @@ namespace subak {
 // One namespace of one cluster with its label.
 struct NamespaceLabel {
   std::string ns;
-  // A path. The account need not exist yet.
+  // The path of the account. The account need not exist yet.
   std::string account;
 };
 // The labels of one cluster, by namespace. Views share it until a label changes.

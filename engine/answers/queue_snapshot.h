@@ -1,8 +1,9 @@
 // Snapshots of the queue (`QueueSnapshot`): the order of the whole queue at one instant, and a copy
 // from which any thread can compute it.
 //
-// The position of one job needs the whole order, since allocation grows with each earlier job. So a
-// thread beside the engine computes the order, and readers use the snapshot (docs/design/0025).
+// The position of one job depends on the whole order, since allocation grows with each earlier job.
+// So a thread beside the engine computes the order, and readers use the snapshot
+// (docs/design/0025).
 #pragma once
 
 #include <cstddef>
@@ -21,22 +22,23 @@ namespace derive {
 void copy_queue(const State& s, QueueCopy& into);
 }
 
-// The snapshot of the order. Immutable. 12 bytes a job. Threads: any.
+// The snapshot of the order. It is immutable, and takes 12 bytes for each job.
+// Threads: any.
 class QueueSnapshot {
  public:
-  // An empty queue, before the first fact.
+  // Makes the snapshot of an empty queue, before the first fact.
   QueueSnapshot() = default;
-  // `seq` and `time_ms`: the last fact that it includes and its time. `order`: each job once. O(n
-  // log n).
+  // `seq` and `time_ms` are the last fact that the order includes and its time. `order` has each
+  // job once. O(n log n).
   QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order);
 
   // The last fact that the order includes.
   std::uint64_t seq() const { return seq_; }
-  // The time of that fact: the order is as of then.
+  // The time of that fact. The order is that of this time.
   TimeMs time_ms() const { return time_ms_; }
   // The jobs in order, the next job first, as a pass would take them if all fitted.
   const std::vector<JobId>& order() const { return order_; }
-  // The position of a job, from 1. 0: the job did not wait then. O(log n).
+  // The position of a job, from 1. 0: the job did not wait at that time. O(log n).
   std::size_t position(JobId id) const;
 
  private:
@@ -48,18 +50,19 @@ class QueueSnapshot {
 };
 
 // The inputs of the order at one instant: job classes, account tree and policy. It is an
-// independent copy: the engine goes on while another thread computes the order. Copying into the
-// same object again reuses its memory. Many small pieces, freed together, would slow down the next
-// allocations. Threads: one at a time.
+// independent copy: the engine continues while another thread computes the order. To copy into the
+// same object again reuses its memory. To free many small pieces at once would slow down later
+// allocations.
+// Threads: one at a time.
 class QueueCopy {
  public:
-  // An empty copy; Engine::copy_queue() fills it.
+  // Makes an empty copy; Engine::copy_queue() fills it.
   QueueCopy();
   QueueCopy(QueueCopy&&) noexcept;
   QueueCopy& operator=(QueueCopy&&) noexcept;
   ~QueueCopy();
-  // Computes the snapshot. O(n log n) in the waiting jobs. Requires a filled copy.
-  // Any thread may call it, while no other uses the copy.
+  // Computes the snapshot. O(n log n) in the waiting jobs. The copy must be filled. Any thread may
+  // call it, if no other thread uses the copy.
   QueueSnapshot make() const;
 
  private:

@@ -1,6 +1,7 @@
-// The View: the small, immutable snapshot for other threads. The loop publishes a pointer to one
-// once its batch is durable, so no reader sees data that a crash could undo. It is const
-// throughout. Successive views share the parts that did not change. Threads: any, read-only.
+// The View: the small, immutable snapshot for other threads. The loop publishes a pointer to a View
+// when its batch is durable. So no reader sees data that a crash could undo. A View is const.
+// Successive Views share the parts that did not change.
+// Threads: any, read-only.
 #pragma once
 
 #include <array>
@@ -31,19 +32,21 @@ namespace subak {
 // The account tree for the webhook, for look-ups only. An edit of one account makes a new version
 // that shares the rest.
 struct AccountsView {
-  // One account, or user with rules of its own.
+  // One account, or one user with rules of its own.
   struct Row {
     // Never 0.
     AccountId id;
     // As configured.
     AccountSpec spec;
-    // Of the settings, for edits that name it.
+    // The revision of the settings, for edits that name it.
     std::int64_t revision = 0;
-    // As accounting/quota/entitlement.h reads them: by product. `quota` is the effective one.
+    // Quota and limit by product, as accounting/quota/entitlement.h reads them. `quota` is the
+    // effective one.
     std::vector<ProductDemand> quota, limit;
-    // The most beyond its quota; none: no bound.
+    // The most beyond its quota; nullopt: unlimited.
     std::optional<MilliGpu> borrow;
-    // For accounting/quota/entitlement.h, with no GPUs held. Borrowed from this row.
+    // Returns the rules for accounting/quota/entitlement.h, with no GPUs held. They borrow from
+    // this row.
     Rules rules() const;
   };
   // Live accounts, and users with rules of their own.
@@ -53,19 +56,20 @@ struct AccountsView {
   // Numbers of GPU products. A product that no node or account has named has none.
   std::shared_ptr<const std::map<std::string, ProductId, std::less<>>> products;
 
-  // The account that names this namespace. nullptr: none does.
+  // Returns the account that names this namespace; nullptr if no account does.
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
-  // The live account or user of this path. nullptr: there is none, or it is a user without rules.
+  // Returns the live account or user of this path; nullptr if there is none, or if it is a user
+  // without rules.
   const Row* of_path(std::string_view path) const { return by_path.find(path); }
   // Returns the number of a product; none if no node or account has named it.
   ProductId product(std::string_view name) const;
-  // Returns the name of a product; "" if there is none of this number.
+  // Returns the name of a product; "" if no product has this number.
   std::string_view product_name(ProductId id) const;
   // Returns live accounts without users, parents first. O(accounts).
   std::vector<const Row*> accounts() const;
   // Returns the nearest rule, with its owner, that refuses `amounts` for the account or user of
-  // this path: one that could never allow them, or that accepts nothing new. The rule is of that
-  // account or of one above it. A user without rules has those of its account. None: no rule
+  // this path: a rule that could never allow them, or an account that drains. The rule is of that
+  // account or of one above it. A user without rules has those of its account. nullopt: no rule
   // refuses.
   struct Refusal {
     // The owner of the rule. Valid as long as the view.
@@ -79,12 +83,12 @@ struct AccountsView {
   static bool is_within(std::string_view path, std::string_view ancestor);
 };
 
-// The largest amount of each resource beside GPUs on one GPU node of a cluster. Each is its own
-// maximum.
+// The largest amount of each resource other than GPUs on one GPU node of a cluster. Different nodes
+// may have these maxima.
 struct LargestNode {
-  // 0: some node does not report it, so no maximum is known.
+  // 0:0: some node does not report the resource, so no maximum is known.
   std::int64_t cpu_milli = 0, memory_bytes = 0;
-  // By name, at most limits::kMaxResourceNames. `more`: the rest is left out.
+  // By name, at most limits::kMaxResourceNames. If `more` is set, there are further names.
   std::vector<ResourceCount> extended;
   bool more = false;
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
@@ -94,34 +98,34 @@ struct LargestNode {
 struct ClusterView {
   ClusterId id;
   std::string name;
-  // Of namespaces that `namespaces` does not list.
+  // The mode of namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
   // By name.
   std::vector<NamespaceMode> namespaces;
-  // Its list is complete, so its nodes are known.
+  // True: the cluster's list is complete, so its nodes are known.
   bool synced = false;
-  // Its nodes were imported; no edge reports them.
+  // True: its nodes were imported, and no edge reports them.
   bool owned = false;
   // The newest session; 0: no list ever began.
   std::uint64_t session = 0;
   // Totals of the cluster, by product.
   std::vector<ProductTotals> products;
-  // Configured slices by profile.
+  // The configured MIG slices by profile.
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;
-  // GPUs of the largest node of each of `products`, and of the largest node of all.
+  // The GPUs of the largest node with each of `products`, and of the largest node of all.
   std::vector<std::int64_t> product_node_gpus;
   std::int64_t largest_node_gpus = 0;
-  // The default if the cluster has no GPU node.
+  // The largest amounts on one node; the default if the cluster has no GPU node.
   LargestNode largest_node;
   // Never null.
   std::shared_ptr<const NamespaceLabels> labels;
-  // Pods that wait for a node outside Subak. Not made from facts: a view of an engine that was only
+  // Pods that wait for a node outside Subak. They do not come from facts: an engine that was only
   // fed with facts has none.
   std::shared_ptr<const UnmanagedPodList> unmanaged_pods;
-  // The user name of Subak in the cluster: in::ListBegin::known_as of the newest list. Not made
-  // from facts either.
+  // The user name of Subak in the cluster: in::ListBegin::known_as of the newest list. It does not
+  // come from facts either.
   std::string known_as;
-  // Returns the namespace's own mode, else the cluster's.
+  // Returns the namespace's own mode if it has one, else the cluster's.
   Mode mode_of(std::string_view ns) const;
 };
 
@@ -133,24 +137,24 @@ struct View {
   TimeMs time_ms = 0;
   // A copy of the policy in force.
   Policy policy;
-  // No newer kind of fact is written.
+  // The version of the store: Subak writes no facts of a newer version.
   std::uint32_t fact_version = 1;
   std::shared_ptr<const AccountsView> accounts;
-  // By id.
+  // The clusters, by id.
   std::shared_ptr<const std::vector<ClusterView>> clusters;
-  // How many jobs there are in each state. count() reads it.
+  // How many jobs are in each state. count() reads it.
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};
-  // Pods that have no rank in their gang.
+  // The number of pods that have no rank in their gang.
   std::size_t pods_beyond_gang = 0;
   // How many rows the ledger ever had.
   std::uint64_t ledger_rows = 0;
 
-  // The cluster of this name; empty: the only one. nullptr: unknown.
+  // Returns the cluster of this name; an empty name means the only one. nullptr: there is none.
   const ClusterView* cluster(std::string_view name) const;
-  // The account that names this namespace, else the one that the namespace's label names. nullptr:
-  // there is none.
+  // Returns the account that names this namespace, else the one that the namespace's label names;
+  // nullptr if there is none.
   const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
-  // Ended jobs count only while they are remembered.
+  // Returns the number of jobs in a state. Ended jobs count only while the engine remembers them.
   std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }
 };
 

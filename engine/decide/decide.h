@@ -1,5 +1,5 @@
 // The decisions: one function for each kind of input, and the steps that several of them share.
-// Each sees the state const and changes it only by Decision::emit() and tell().
+// Each sees a const state, and changes it only by Decision::emit() and tell().
 //
 // Errors: Decision::refuse() refuses an input. The refusal is then its only fact.
 // Threads: none.
@@ -20,40 +20,43 @@
 
 namespace subak::decide {
 
-// The cache of a pass, with which the next pass looks only at changes. It is derived: a pass with
-// an empty one makes the same decisions.
+// The cache of a pass, with which the next pass looks only at changes. It decides nothing: with an
+// empty cache a pass makes the same decisions.
 struct PassMemory {
-  // By shape number: the freed_version(shape) of the fleet at which the shape had no placement. A
-  // start only takes GPUs, except that it frees the CPU and memory that were reserved beside them.
-  // The versions of shapes with non-GPU pods count that.
+  // By shape number: the fleet's freed_version(shape) at which the shape had no placement. A start
+  // takes GPUs, so it gives other shapes no room. But it frees the CPU and memory that were
+  // reserved beside these GPUs, and the versions of shapes with non-GPU pods count that.
   struct Blocked {
-    // Of the shape. Another serial: the number belongs to another shape now, and nothing is known.
+    // The serial of the shape. If the number now belongs to a shape with another serial, the entry
+    // is void.
     std::uint64_t serial = 0;
     // The fleet's freed_version(shape) plus 1. 0: not known.
     std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of accounts that stops jobs. It stops a whole job class, named by one of its jobs while
-  // that has the same request. Or it stops all jobs that ask for as much at or below an account.
+  // A rule of accounts that stops jobs. It either stops a job class, which one of its jobs
+  // identifies while that job has the same request. Or it stops all jobs at or below an account
+  // that ask for at least some amount.
   struct BlockedByRule {
-    // One of these two is set.
+    // One of `line` and the account is set.
     JobId line;
-    // Of the job's shape.
+    // The serial of the job's shape.
     std::uint64_t serial = 0;
     AccountId account;
-    // Of an account: jobs that ask for at least this much are stopped.
+    // With an account: the rule stops jobs that ask for at least this much.
     MilliGpu least = 0;
   };
   // Versions of the inputs to a cached result. If one changed, the result is computed again.
   struct Point {
-    // Of the fleet, of the account tree, and of the reserved nodes. 0: it does not matter.
+    // The versions of the fleet, of the account tree, and of the reserved nodes. 0: this input does
+    // not matter.
     std::uint64_t fleet = 0, structure = 0, reserved = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
   // Versions of the inputs to the last search for promised starts. If none changed, the search is
   // skipped.
   struct StartsPoint {
-    // Of the inputs that are named like them; each is compared for equality only.
+    // The version of the input of each name. Versions are only compared for equality.
     std::uint64_t freed = 0, structure = 0, reserved = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
@@ -61,24 +64,24 @@ struct PassMemory {
   };
   // Shapes that had no placement on unreserved nodes.
   BlockedShapes blocked;
-  // Nor on nodes that are reserved for jobs beyond their quota.
+  // Shapes that had no placement on these, nor on nodes reserved for jobs beyond their quota.
   BlockedShapes blocked_for_all;
-  // Nor on nodes that are reserved for any job.
+  // Shapes that had no placement on any node, reserved or not.
   BlockedShapes blocked_for_fill;
-  // Set by a pass that stopped before it asked all jobs. The next pass skips these.
+  // A pass that stopped before it tried all jobs sets this. The next pass skips these jobs.
   std::vector<BlockedByRule> blocked_by_rule;
   Point blocked_by_rule_at;
-  // The version of State::reserved_nodes() for which the blocked shapes hold.
+  // The version of State::reserved_nodes() for which the blocked shapes are valid.
   std::uint64_t reserved_at = 0;
-  // When all reserved nodes were found open.
+  // The versions at which all reserved nodes were open.
   Point open_at;
-  // When no promised start could be earlier.
+  // The versions at which no promised start could be earlier.
   StartsPoint pulled_at;
   // The jobs that claimed in this pass: each does so once.
   std::set<JobId> claimed;
   // Jobs for which no nodes can be reserved, with the serial of their shape.
   std::set<std::pair<JobId, std::uint64_t>> refused;
-  // The inputs for which `refused` holds.
+  // The versions for which `refused` is valid.
   StartsPoint refused_at;
 };
 
@@ -100,7 +103,7 @@ void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
 // leap.cc
 void decide(Decision& d, const in::ClockWrong& i);
-// Records a start so long after the last fact that the clock may be wrong.
+// Records that the service starts so long after the last fact that the clock may be wrong.
 void note_leap(Decision& d);
 // seen.cc
 void decide(Decision& d, const in::SeenUntil& i);
@@ -128,155 +131,157 @@ void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
 // --- steps that several subjects share -----------------------------------------------------------
 
-// The error "there is no such cluster", or that a name is missing.
+// Returns the error that there is no such cluster, or that the name is missing.
 Error no_cluster(const std::string& name);
 // account.cc: checks that there is room for these GPU products. Some of them may be known already.
 std::optional<Error> check_products(const Fleet& fleet, const std::set<std::string_view>& names);
-// node.cc: why the input's session may not report on its cluster. nullopt: it may.
+// node.cc: returns why the input's session may not report on its cluster; nullopt if it may.
 std::optional<Error> check_session(const Decision& d);
 
-// node.cc: removes a node. Pods that hold something there lose it; bound pods end at `at`. The node
-// goes last, with its closing bill.
+// node.cc: removes a node. Pods with holds there lose them; bound pods end at `at`. The last fact
+// removes the node, after its final bill.
 void remove_node(Decision& d, NodeId id, TimeMs at);
 
-// node.cc: releases excess holds on a node that holds more than it has. That happens when a pod was
-// bound there without Subak, or the node shrank. It releases holds that do not fit beside the rest
-// and whose gate is closed, the newest first, until the rest fits. It does nothing while a list is
-// read, since objects that the list does not name may be gone.
+// node.cc: releases holds on a node whose holds exceed its GPUs. That happens when a pod was bound
+// there without Subak, or when the node shrank. It releases holds of pods with a closed gate that
+// do not fit beside the others, the newest first, until the others fit. It does nothing while a
+// list is read, since objects that the list does not name may be gone.
 void evict_overcommit(Decision& d, NodeId node);
 
 // node.cc: begins and ends drains whose time has come.
 void begin_and_end_drains(Decision& d);
 
-// job.cc: the user's node below the account. Created at its first use.
+// job.cc: returns the user's node below the account, and creates it at the first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 
-// life.cc: when an attempt is over, and the next state of its job.
-// Asks the job's pods to end. A job that already ends gets the new cause. `until_ms`: when Subak
-// asks again; 0: at the end of its hold, if it has one.
+// life.cc: the end of attempts, and the next state of their jobs.
+// Asks the job's pods to end. If the job is already ending, it gets the new cause. `until_ms`: when
+// Subak asks again; 0: at the end of its hold, if it has one.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
-// Gives up an attempt that cannot continue. It releases the holds of pods that are not on their way
-// yet: a rank without a launcher's pod, or a pod whose gate is closed. It asks the other pods to
-// end, unless no controller would recreate them: then they stay.
+// Gives up an attempt that cannot continue. It releases the holds of ranks without a launcher's
+// pod, and of pods whose gate is closed. It asks the job's other pods to end. If no controller
+// would recreate those pods, they stay.
 void give_up(Decision& d, JobId id, Cause cause);
-// Ends the hold (the "place") of a pod that is on its way; the pod stays. Its gang's attempt cannot
-// continue.
+// Ends the hold (the "place") of an unbound pod whose gate is open; the pod stays. The attempt of
+// its gang cannot continue.
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
-// Makes an unbound pod of an inferred gang a job of its own, which keeps the hold. None: the pod
-// had not come yet, and its hold is released.
+// Makes an unbound pod of an inferred gang a job of its own, and moves the hold to that job.
+// Returns none if the pod had not come yet; its hold is then released.
 JobId part(Decision& d, JobId id, std::uint32_t rank);
-// Parts all unbound pods and gives up their holds for this cause. Pods on their way are asked to
-// end.
+// Calls part() for all unbound pods, and gives up their holds for this cause. It asks pods with an
+// open gate to end.
 void part_unbound(Decision& d, JobId id, Cause cause);
-// Resizes an inferred gang when it waits again: it does not wait for those of its pods that became
-// jobs of their own.
+// Resizes an inferred gang when it waits again. The gang does not wait for those of its pods that
+// became jobs of their own.
 void leave_out_apart(Decision& d, JobId id);
-// Ends the attempt if no pod of it holds anything or still has to end. The job then waits again or
-// is done.
+// Ends the attempt if no pod of it has a hold or still has to end. The job then waits again or is
+// done.
 void finish_if_over(Decision& d, JobId id);
-// Updates a waiting job of pods: pods behind the ranks take free ranks, and the job is queued
-// exactly if its gang is complete. `cause`: the cause of its end if no pod is left.
+// Updates a waiting job of pods: pods without a rank take free ranks, and the job is queued if and
+// only if its gang is complete. If no pod is left, the job ends with `cause`.
 void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
-// True if the job needs only its turn. In a job of pods all ranks can be placed, agree, and have an
-// account.
+// True if the job only has to wait for its turn. For a job of pods this means that all ranks are
+// present and agree, and that the job has an account.
 bool may_queue(const state::Job& job);
 // Checks that the gang's request stays within bounds with this pod at this rank.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape);
-// shared_bounds.cc: why the account may not have one more waiting job, or one more waiting pod in
-// the cluster. nullopt: it may. `joins`: the pod is of a gang that already waits there.
+// shared_bounds.cc: returns why the account may not have one more waiting job, or one more waiting
+// pod in the cluster; nullopt if it may. `joins`: the pod is of a gang that already waits there.
 std::optional<Error> queue_is_full(const Decision& d, AccountId account);
 std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
                                    AccountId account, bool joins);
 // Checks that the size of the complete gang's request is within bounds.
 std::optional<Error> check_bytes(std::size_t of_gang);
-// Assigns jobs without an account in the namespaces of this account to it.
+// Assigns to this account the jobs without an account in its namespaces.
 void assign_jobs(Decision& d, const AccountSpec& spec);
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
-// Lets jobs wait for their turn that awaited the resume of their account, once none of their
-// accounts drains.
+// Queues the jobs that waited because an account of theirs drained, if none of their accounts
+// drains now.
 void resume_jobs(Decision& d);
 // Removes the labels of the cluster's namespaces that are not among `listed`.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
-// Ends the time of a job's hold. A pod that no controller would recreate keeps its hold and says
-// so.
+// Ends a job's holds whose time is over. A pod that no controller would recreate does not lose its
+// hold; a fact records that its time is over.
 void expire(Decision& d, const state::Job& job);
-// Ends a wait: no pod came in time, or a pause is over.
+// Ends a wait because no pod came in time, or because a pause is over.
 void end_wait(Decision& d, const state::Job& job);
 
-// node_backoff.cc: the node rejected a pod of this shape. Backs the node off for the shape, longer
-// each time.
+// node_backoff.cc: records that the node rejected a pod of this shape. Backs the node off for the
+// shape, longer each time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
-// A pod of this shape of the job runs there: forgets the node's backoffs for the shape. Scheduler
-// refusals of other jobs stay.
+// Call it when a pod of this job and shape runs on the node. Drops the node's backoffs for the
+// shape, except for scheduler refusals of other jobs.
 void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job);
-// Records that the cluster's scheduler cannot bind this pod to the node of its hold. The node is
-// backed off for the job. Once two nodes refused it, the whole job is backed off
+// Records that the cluster's scheduler cannot bind this pod to the node of its hold. It backs off
+// the node for the job. After refusals on two nodes, it backs off the job itself
 // (docs/design/0072). It does nothing if this hold already had a refusal.
 void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words);
-// Forgets all refusals of the job by the scheduler. The job may still be backed off.
+// Drops all refusals of the job by the scheduler. The job itself may still be backed off.
 void forget_refusals(Decision& d, JobId id);
-// True if the scheduler refused the job and no pod of it, present or gone, has asked for this
-// shape.
+// True if the scheduler refused the job, and this shape is new: no pod of the job, present or gone,
+// has asked for it.
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
-// The job's request changed: forgets its refusals and queues it at once.
+// Call it when the job's request changed. Drops its refusals and queues it at once.
 void job_changed(Decision& d, JobId id);
 // Ends the job's backoff and resets its count. Node backoffs stay.
 void retry(Decision& d, JobId id);
-// The node changed and takes pods: retries the jobs that the scheduler refused there or elsewhere
-// in its cluster.
+// Call it when a node that takes pods has changed. Retries the jobs of its cluster that the
+// scheduler refused.
 void forgive_refusals(Decision& d, NodeId node);
-// Ends node backoffs whose time is over, and deletes old records.
+// Ends the node backoffs whose time is over, and deletes old records.
 void end_backoffs(Decision& d);
 // node.cc: removes nodes from their clique after their clique label was missing for
 // limits::kCliqueKeptMs.
 void end_cliques(Decision& d);
 
-// non_gpu_pod.cc: a non-GPU pod is on a node. The node exists.
+// non_gpu_pod.cc: records that a non-GPU pod is on a node, which must exist.
 void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
-// Removes the pod. False: the pod was never seen.
+// Removes the pod. Returns false if the pod was never seen.
 bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed.
 void sum_non_gpu_pods(Decision& d, NodeId node);
 
-// expected.cc: the rank whose hold is for a pod like this one, its own rank before others. None:
-// the pod has to wait.
+// expected.cc: returns a rank whose hold is for a pod like this one, if possible the pod's own
+// rank. nullopt: the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
-// In a waiting gang: the rank that the pod asks for, or the first free one. Otherwise, or if all
-// are taken: a rank behind the gang, where the pod waits for a free rank. The result may exceed the
-// largest allowed rank.
+// Returns the rank for a pod that joins the job. In a waiting gang this is the rank that the pod
+// asks for, or the first free one. Otherwise, or if all are taken, it is a number after the gang's
+// ranks, where the pod waits for a free rank. The result may exceed the largest allowed rank.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
-// fact::PodAdded::order of the pod.
+// Returns fact::PodAdded::order of the pod.
 std::uint32_t order_of(const PodRecord& pod);
-// Orders the ranks of a waiting gang that has all its pods by PodRecord::rank. Pods without one
-// come behind the others, in order of arrival. Expected pods keep their ranks.
+// Call it for a waiting gang that has all its pods. Orders its ranks by PodRecord::rank. Pods
+// without one come behind the others, in order of arrival. The ranks of expected pods do not
+// change.
 void order_ranks(Decision& d, JobId id);
 
-// pod.cc: decides the early reports of pods on a node that was just seen for the first time.
+// pod.cc: decides the reports that pods on this node sent before the node itself was seen.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
 void note_unmanaged(Decision& d);
 
-// seen.cc: true if `below` is `account` or below it.
+// seen.cc: returns true if `below` is `account` or below it.
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);
-// The account of a pod: its label `said` if that is within its namespace's account, else the
-// namespace's account. kUnassigned if no account has the namespace.
+// Returns the account of a pod: that of its label `said` if it is at or below the namespace's
+// account, else the namespace's account. Returns kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
-// The pod that a cluster's edge names. nullopt: there is none, and the input is refused.
+// Returns the pod that a cluster's edge names. If there is none, it refuses the input and returns
+// nullopt.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
-// pod_end.cc: the key of a pod whose node has not been seen: its uid, or "1-42/0/1" of a launcher's
-// pod.
+// pod_end.cc: returns the key of a pod whose node has not been seen: its uid, or "1-42/0/1" for a
+// launcher's pod.
 std::string early_name(const PodRef& ref);
-// pod_end.cc: ends the pod at `at`, by `clock`, or at its last sign of life if that is later.
-// Charges and releases what it held.
+// pod_end.cc: ends the pod at `at`, a time by `clock`, or at its last sign of life if that is
+// later. Charges and releases the GPUs that it held.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
              RowClock clock = RowClock::kService);
 
-// charge.cc: writes the ledger rows for what the pod held since its last row, one for each UTC day.
-// Non-GPU pods cost nothing. `clock`: the clock that gave `to`.
+// charge.cc: writes the ledger rows for the GPUs that the pod held since its last row, one row for
+// each UTC day. Non-GPU pods cost nothing. `clock` is the clock that gave `to`.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock = RowClock::kService);
 // Writes the rows of a bound pod up to its end, or to a midnight. On a node that went silent the
@@ -285,12 +290,12 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
                 RowClock clock = RowClock::kService);
 // Writes the capacity side of the bill for each UTC midnight that has passed.
 void close_days(Decision& d);
-// Charges bound pods up to each midnight whose day is closed: at most limits::kMaxCutRowsPerTurn
-// rows (and one), oldest first in each cluster. Unbound holds are charged later, since their payer
-// is not known yet.
+// Charges bound pods up to each midnight whose day is closed, the oldest first in each cluster. It
+// writes at most limits::kMaxCutRowsPerTurn rows, plus one. Unbound holds are charged later, since
+// their payer is not known yet.
 void close_rows(Decision& d);
 
-// account_warnings.cc: warns of settings of the account that are legal but hardly intended.
+// account_warnings.cc: warns of account settings that are valid but probably a mistake.
 void warn_of(Decision& d, const AccountSpec& spec);
 
 }  // namespace subak::decide

@@ -1,10 +1,10 @@
-// The decision on one input. It shows the state and what was observed as const. It offers the only
-// ways to change them: emit() a fact, or tell() a note, which changes only what was observed. Both
-// apply at once. Ids survive them. References to jobs and clusters survive as far as
+// The decision on one input. It shows the state and the observed reports as const. There are two
+// ways to change them: emit() a fact, or tell() a note, which changes only the observed reports.
+// Both apply at once. Ids stay valid. References to jobs and clusters stay valid as
 // state/jobs/jobs.h and state/clusters.h say; other references do not.
 //
-// The files of decide/ are functions over it, one file a subject: decide(d, input) for each kind of
-// input, and their shared steps (declared in decide.h).
+// The files of decide/ have functions that take a Decision, one file for each subject: decide(d,
+// input) for each kind of input, and the steps that these share (decide.h).
 // Threads: none; it lives while Engine::apply runs.
 #pragma once
 
@@ -24,8 +24,9 @@ namespace subak::decide {
 
 class Decision {
  public:
-  // `call` and `hash`: method and content of the request id, if one counts; else 0.
-  // `find`: the search with its cache, which decides nothing. All four must outlive it.
+  // `call` and `hash`: method and content digest of the request id; 0 if no request id counts.
+  // `find` is the search with its cache, which decides nothing. State, observed reports, search and
+  // input must outlive the decision.
   Decision(State& state, Observed& seen, Search& find, const Input& in, Method call = Method::kNone,
            std::uint64_t hash = 0)
       : s(state),
@@ -38,18 +39,18 @@ class Decision {
         state_(state),
         observed_(seen) {}
 
-  // Adds a fact, which becomes durable with the outcome, and applies it now.
+  // Adds a fact to the outcome, and applies it now.
   void emit(fact::Body body);
-  // Records what the input showed and no fact needs to keep.
+  // Records a report that no fact needs to store.
   void tell(const Note& note) { observed_.apply(note); }
   // Sets whether a pass is due (State::pass_due), which no fact records.
   void set_pass_due(bool due) { state_.set_pass_due(due); }
-  // The shape number of a request, seen before or not. It holds as long as this decision.
+  // Returns the shape number of a request, new or not. It is valid as long as this decision.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
   // Refuses the input, which then changes nothing. A refused edit goes to the audit log under
   // `subject`. Long texts are cut.
   void refuse(Error error, const std::string& subject);
-  // The actor, reason and request id of an edit.
+  // Returns the actor, reason and request id of an edit.
   EditStamp stamp(const std::string& reason) const;
   // Requests an effect for this job. The effect follows from the job's state when the input is
   // decided.
@@ -62,18 +63,18 @@ class Decision {
   const State& s;
   // What edges reported, with the notes of this decision.
   const Observed& observed;
-  // Over s.fleet().
+  // The search in s.fleet().
   Search& search;
   // The input as it came, with its time.
   const Input& input;
-  // As the constructor got them. kNone: no request id counts.
+  // The arguments of the constructor. kNone: no request id counts.
   const Method method;
   const std::uint64_t content;
   // The time of the last fact before this input. 0: there is none.
   const TimeMs before_ms;
-  // What the caller of Engine::apply() gets. Filled step by step.
+  // The outcome that the caller of Engine::apply() gets. The decision fills it step by step.
   ApplyOutcome out;
-  // An earlier input reported this, and its times are by our clock.
+  // True: an earlier input reported this, and its times are by our clock.
   bool retold = false;
 
  private:
@@ -81,7 +82,7 @@ class Decision {
   State& state_;
   // Only for emit() and tell().
   Observed& observed_;
-  // The shapes of shape_of(), which no job uses so far.
+  // The shapes of shape_of(). The decision uses them until a job does.
   std::vector<ShapeUse> shapes_;
   // The jobs of act_on(), in order of the calls.
   std::vector<JobId> acted_;

@@ -1,5 +1,6 @@
 // One walk of a scheduling pass down the account tree, with what it learns of shapes and rules.
-// Private to pass.cc. Threads: as the pass.
+// Private to pass.cc.
+// Threads: those of the pass.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +18,17 @@
 
 namespace subak::decide {
 
-// The version of the fleet for which cached results hold; never 0. For one shape they may hold
-// longer.
+// Returns the version of the fleet for which cached results are valid; never 0. For one shape they
+// may be valid longer.
 std::uint64_t freed_point(const Decision& d);
 std::uint64_t freed_point(const Decision& d, ShapeId shape);
-// True if the shape is known to have no placement. The result is of the snapshot of that version.
+// True if the shape is known to have no placement. The result is about the nodes of `blocked`, at
+// the present version of the fleet.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape);
-// Keeps that the shape has no placement now.
+// Records that the shape has no placement now.
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape);
 
-// The work of one pass. Counts bound it, never the clock.
+// The work that one pass may still do. Counts bound it, never the clock.
 struct Work {
   std::size_t starts = 0, checks = 0;
   bool enough() const {
@@ -35,36 +37,39 @@ struct Work {
 };
 
 // One walk down the account tree. Only shapes that have a placement outside the reserved nodes take
-// part. The order compares accounts by their next jobs, so it must not depend on earlier searches.
+// part. The order compares accounts by their next jobs. So the set of shapes must not depend on
+// earlier searches.
 class PassWalk {
  public:
-  // It searches for placements outside `reserved_nodes`, which must outlive the walk. `blocked`:
-  // its cached results. `reserved`: shapes that take part in any case.
+  // It searches for placements outside `reserved_nodes`, which must outlive the walk. `blocked` has
+  // the cached results for these nodes. `reserved` has shapes that take part in any case.
   PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
            PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {});
 
   std::optional<JobId> next() { return pass_.next(); }
   void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
   void no_place(ShapeId shape);
-  // A start takes GPUs from other shapes, and each shape that is asked in its turn costs a walk
-  // through the order. So when one shape has no placement, the others are tried until one has.
+  // Call it when one shape has no placement. It searches for the other shapes until one has a
+  // placement, and blocks those without. A start takes GPUs from several shapes, and to find each
+  // of them in its turn would cost a walk through the order.
   void block_others(Work& work);
-  // Call it for a job without a placement. True if it would have one on nodes that are drained
-  // before its end, `end_ms`. It is then passed over, and jobs like it with shorter limits may
-  // start there.
+  // Call it for a job without a placement, which would end at `end_ms`. Returns true if it would
+  // have one if nodes that are drained before that time counted. The job is then skipped, and
+  // similar jobs with shorter limits may start there.
   bool skip_if_drained(const state::Job& job, TimeMs end_ms, derive::ReservedUntil& reserved_until);
-  // After a number of jobs the whole shape is passed over.
+  // Skips the job. After limits::kMaxFillLooks jobs of one shape it skips the whole shape.
   void skip_drained(const state::Job& job, TimeMs end_ms);
-  // True if a job like it that ends no later had no placement: it has none either.
+  // True if a job of this shape that ends no later had no placement. Then a job that ends at
+  // `end_ms` has none either.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const;
   std::set<ShapeId> too_late() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
-  // Call it for a job in its turn that has this placement. True if the job came within quota, and
-  // would borrow there: it may use several products, and its quota covers it on others. Then its
-  // job class waits for its turn among those that borrow.
+  // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
+  // within quota, but it would borrow on this product. Its quota covers it only on other products.
+  // Then its job class waits for its turn among those that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
-  // A rule that stops one job of a leaf with a shape stops its whole job class.
+  // Blocks the job class of the job, since a rule that stops one job of a leaf and shape stops all.
   void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
   // True if a rule stops the job on any placement. Records the rule.
   bool block_if_stopped(const state::Job& job);
@@ -75,9 +80,9 @@ class PassWalk {
   std::uint64_t serial_of(JobId id) const {
     return d_.s.fleet().shapes().serial(d_.s.jobs().at(id).shape);
   }
-  // The shapes not known to lack a placement, in an order that depends only on the state. The
-  // others are blocked. If there are more than one pass could start, the newest shapes are asked in
-  // their turn.
+  // Returns the shapes that may have a placement, in an order that depends only on the state. It
+  // blocks the others. If there are more shapes than one pass could start, the newest ones are
+  // tried only in their turn.
   std::vector<ShapeId> unknown_shapes();
   bool has_place(ShapeId shape);
 

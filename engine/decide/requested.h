@@ -1,5 +1,5 @@
-// An input as a request: its caller, method and subject. Also the cache of requests: a repeated
-// request gets its first answer.
+// An input as a request: its caller, method and subject. A request that is repeated gets its first
+// answer again.
 // Threads: none; pure functions except apply().
 #pragma once
 
@@ -17,8 +17,8 @@ bool only_validates(const in::Body& body);
 // The subject of an edit, as the audit log shows it.
 std::string subject_of(const in::Body& body);
 
-// Handles one whole input: time, end of day, request id, bounds, decision. Duties: those of
-// Engine::apply.
+// Handles one complete input: time, end of day, request id, bounds, decision. The caller has the
+// duties of Engine::apply.
 ApplyOutcome apply(State& state, Observed& observed, Search& search, PassMemory& memory,
                    const Input& input);
 

@@ -2,7 +2,8 @@
 // derive/reservations.h finds nodes and times.
 //
 // A promised start moves later only for a cause of ReserveCause: a job there stays longer, a node
-// is lost, or other pods came there. Threads: none.
+// is lost, or other pods came there.
+// Threads: none.
 #pragma once
 
 #include <vector>
@@ -22,10 +23,10 @@ bool has_waited(const Decision& d, const state::Job& job);
 bool may_reserve(const Decision& d, ClusterId cluster);
 
 // Ends the reservations of jobs that a rule of their accounts stops, and those beyond the policy's
-// number. True if it ended any.
+// number. Returns true if it ended any.
 bool give_up_stopped(Decision& d);
-// Chooses again for reservations whose nodes will not be free in time, or have a node that is gone
-// or closed. True if there was one.
+// Chooses nodes again for reservations whose nodes will not be free in time, or of which a node is
+// gone or closed. Returns true if there was one.
 bool mend(Decision& d, PassMemory& memory);
 // The result of reserve().
 enum class Reserving {
@@ -35,19 +36,19 @@ enum class Reserving {
 };
 // Reserves nodes for a job that had no placement in its turn, if it has waited and the limits allow
 // it:
-//   - of a cluster, at most Policy::reserve_jobs; while other accounts' jobs wait, half of them for
-//     one account
-//   - at most one for a job that fits one node: it rarely waits long, and would take the node from
-//     gangs
-//   - at most one whose start is an estimate, since no other job may use its nodes meanwhile
+//   - a cluster has at most Policy::reserve_jobs reservations; one account has at most half of them
+//     while jobs of other accounts wait
+//   - at most one is for a job that fits one node: such a job rarely waits long, and would take the
+//     node from gangs
+//   - at most one has an estimated start, since no other job may use its nodes meanwhile
 Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory);
-// Before the jobs have their turn: replaces an estimate by a promise, or by nodes with less to wait
-// for. These are mostly nodes that were just released.
+// Call it before the jobs have their turn. Replaces an estimate by a promise, or by nodes with less
+// to wait for. These are mostly nodes that were just released.
 void choose_estimates(Decision& d);
-// After the jobs had their turn: moves a promise to other nodes with an earlier start. A promise
-// stays while its nodes stay, even if these will be free sooner. Jobs that end within half of the
-// longer time may still use them. The result holds until something is released, since passing time
-// and new starts only make other nodes worse.
+// Call it after the jobs had their turn. Moves a promise to other nodes with an earlier start. If
+// the nodes stay the same, the promise does not change, even if they will be free sooner. Jobs that
+// end within half of the longer time may still use them. A result without a move is valid until a
+// hold is released, since time and new starts only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement there.
 void cancel_reservation(Decision& d, const state::Reservation& r, bool blocked_by_rule);

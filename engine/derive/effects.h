@@ -1,6 +1,6 @@
 // Effects as a function of the state. A starting job needs its gates opened, and an ending one its
 // pods evicted. For a job that waits again, no earlier command may open a gate. The engine does not
-// remember which effects it sent. Threads: none; pure functions.
+// store which effects it sent. Threads: none; pure functions.
 #pragma once
 
 #include <optional>

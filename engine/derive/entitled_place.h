@@ -18,12 +18,11 @@ namespace subak::derive {
 struct EntitledPlace {
   std::optional<Placement> placement;
   std::optional<Binding> blocked_by_rule;  // the first rule that refused a placement that was found
-  // The only placement is on nodes that are backed off for the job, which its scheduler refused
-  // there.
+  // True: the only placement is on nodes where the cluster's scheduler refused the job.
   bool refused = false;
 };
 
-// What an untyped job does to quota if it starts on a product, best first.
+// What a job without a fixed product does to quota if it starts on a product, best first.
 enum class Borrowing {
   kNone,        // its quota covers it there
   kUnpromised,  // it borrows, and leaves as much idle as quotas by name promise and do not use
@@ -46,7 +45,7 @@ std::optional<Binding> first_rule(const State& s, AccountId leaf,
                                   std::span<const ProductDemand> amounts, Asking asking);
 // True if the queued job would be within quota if it started now, for the least that it can cost.
 bool is_within_quota(const State& s, const state::Job& job);
-// The same for the queued job on these nodes, if they are of one product; nullopt if they are not.
+// The same for the queued job on these nodes; nullopt if they are of several products.
 std::optional<Binding> stopped_on(const State& s, const state::Job& job,
                                   const std::vector<NodeId>& nodes, Asking asking);
 // Returns how far jobs of `leaf` would be entitled to these GPUs by product, as a placement has
@@ -54,7 +53,7 @@ std::optional<Binding> stopped_on(const State& s, const state::Job& job,
 AccountId reach_of(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
 // The same for the least that the queued job can cost.
 AccountId reach_of(const State& s, const state::Job& job);
-// True if that reach is the root: the quotas of `leaf` and of all accounts above it cover them.
+// True if reach_of() is the root: the quotas of `leaf` and of all accounts above it cover the GPUs.
 bool is_within_quota(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
 // The GPUs of the placement, by product.
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);

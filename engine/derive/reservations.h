@@ -2,13 +2,13 @@
 // nodes until then (docs/design/0043).
 //
 // A reservation names whole nodes, and the time at which the last of their holders will have ended
-// by its time limit. A node is in one reservation at most. If some end is only a guess there is no
-// such time: the reservation takes the nodes with the least to wait for, and its start is an
+// by its time limit. A node is in one reservation at most. If some end is only a guess, there is no
+// such time. The reservation then takes the nodes with the least to wait for, and its start is an
 // estimate.
 //
-// Another job may use a reserved node if it surely ends within half of the time until the start.
-// Half, because most jobs end well before their limits: a job that filled all of it would keep the
-// reservation from moving earlier.
+// Another job may use a reserved node if it surely ends within half of the time until the start. It
+// may use only half, because most jobs end well before their limits. A job that used the whole time
+// would prevent an earlier start of the reservation.
 //
 // Threads: none; pure functions, but for the memory of the search, which decides nothing.
 #pragma once
@@ -65,13 +65,13 @@ class FreeFor {
   std::map<std::uint32_t, std::size_t> promised_;
 };
 
-// A start on certain nodes.
+// A start of a job on certain nodes.
 struct Start {
   // Ascending, not empty.
   std::vector<NodeId> nodes;
   // When the last of their holders is expected to end. kNever: not known.
   TimeMs start_ms = 0;
-  // One of these ends is a guess.
+  // True: one of these ends is a guess.
   bool estimated = false;
 };
 // The earliest start of a queued job before `before_ms`, by time limits alone. It uses nodes that

@@ -1,4 +1,5 @@
-// Changes of its request with which a waiting job would start sooner. A forecast tests each change.
+// Finds changes of its request with which a waiting job would start sooner. A forecast tests each
+// change.
 #pragma once
 
 #include <string>
@@ -12,11 +13,11 @@ namespace subak {
 
 // One change, and the forecast start of the job with it.
 struct Alternative {
-  // In words: "prefer:nvlink instead of nvlink".
+  // The change in words: "prefer:nvlink instead of nvlink".
   std::string change;
   // The forecast start with the change.
   TimeMs start_ms = 0;
-  // As Forecast::Start::assumed.
+  // The value of Forecast::Start::assumed.
   bool assumed = false;
 };
 
@@ -31,7 +32,8 @@ struct Alternative {
 //   - the two largest MIG slices that the cluster has, for one whole GPU
 //   - shorter time limits
 // Empty if the job does not wait, or has no request yet. Costs one forecast for each change and one
-// more, each until the job starts. Threads: any.
+// more, each until the job starts.
+// Threads: any.
 std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job);
 
 }  // namespace subak

@@ -1,6 +1,7 @@
 // The stored form of StartCalibration (engine/forecast/start_calibration.h) beside a checkpoint,
-// field by field. It is neither a fact nor state. A program that cannot read it goes on without it
-// and gives wider intervals. Threads: any; plain values.
+// field by field. It is neither a fact nor a part of the state. A program that cannot read it
+// continues without it, and gives wider intervals.
+// Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 
 namespace subak {
 
-// (actual + 10 min) / (forecast + 10 min) of one start.
+// The ratio (actual + 10 min) / (forecast + 10 min) of one start.
 struct RatioRecord {
-  // Above 0.
+  // The ratio; above 0.
   double ratio = 0;
 
   template <class V>
@@ -25,15 +26,15 @@ struct RatioRecord {
 
 // A waiting job and its first start estimate. All times are milliseconds since 1970 UTC.
 struct WaitRecord {
-  // It waits for its first start.
+  // The job. It waits for its first start.
   JobId job;
   // The time of the estimate, and the forecast start.
   TimeMs at_ms = 0, start_ms = 0;
   // The estimated interval, with its most likely start (ExpectedStart).
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
-  // The interval came from past starts, not from the defaults.
+  // True: the interval came from past starts, not from the defaults.
   bool learned = false;
-  // The job has already waited beyond `latest_ms`, and counts as a miss.
+  // True: the job has already waited beyond `latest_ms`, and counts as a miss.
   bool missed = false;
 
   template <class V>
@@ -54,18 +55,19 @@ struct CalibrationRecord {
   static constexpr std::string_view kName = "told_starts";
   // The last fact that it includes.
   std::uint64_t seq = 0;
-  // The target part of the starts that miss their interval.
+  // The part of all starts that should miss their interval.
   double level = 0;
-  // By job, at most limits::kMaxCalibrationStarts.
+  // The open estimates by job, at most limits::kMaxCalibrationStarts.
   std::vector<WaitRecord> waiting;
-  // Oldest first, at most limits::kMaxCalibrationOutcomes.
+  // The outcomes, the oldest first, at most limits::kMaxCalibrationOutcomes.
   std::vector<RatioRecord> ratios;
 
   template <class V>
   void fields(V& v) {
     v(1, "seq", seq);
     v(2, "level", level);
-    // 3 and 4 were ratios with a minute for ten, by how far the forecast looked.
+    // Numbers 3 and 4 had ratios with 1 min instead of 10 min, by how far ahead the forecast
+    // looked.
     v(5, "waiting", waiting);
     v(6, "ratios", ratios);
   }

@@ -1,4 +1,5 @@
-// A dry-run pass: what the next pass would do, on a copy of the state. Threads: none.
+// A dry-run pass does on a copy of the state what the next pass would do.
+// Threads: none.
 #pragma once
 
 #include <optional>
@@ -9,15 +10,15 @@
 
 namespace subak::decide {
 
-// The number of jobs that have not ended, and nodes.
+// Returns the number of jobs that have not ended plus the number of nodes.
 std::size_t live_size(const State& s);
 
-// The jobs that a pass at the state's time would start. nullopt: the state has more jobs and nodes
-// than limits::kMaxDryRunJobs. O(state).
+// Returns the jobs that a pass at the state's time would start; nullopt if the state has more jobs
+// and nodes than limits::kMaxDryRunJobs. O(state).
 std::optional<std::set<JobId>> dry_run_pass(const State& s);
 
-// Makes `copy`, which is empty, equal to the state at the same time as far as decisions depend on
-// it. Request ids and ephemeral changes are left out. O(state).
+// Fills `copy`, which is empty, so that it makes the same decisions as the state at its time. It
+// does not copy request ids and ephemeral changes. O(state).
 void copy_state(const State& s, State& copy);
 
 }  // namespace subak::decide

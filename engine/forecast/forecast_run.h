@@ -1,5 +1,6 @@
-// The forecast simulation: the engine runs on a copy of its state, beside a simulated cluster that
-// carries out each command at once. Threads: none.
+// The forecast simulation: the engine runs on a copy of its state, with a simulated cluster that
+// executes each command at once.
+// Threads: none.
 #pragma once
 
 #include <compare>
@@ -19,16 +20,16 @@
 namespace subak::decide {
 
 // Runs one forecast. At each time the steps are:
-//  1. Jobs whose time has come end, by job id.
-//  2. A tick, if a deadline has come.
-//  3. Passes, until no more jobs start. Each job that starts is bound at the same instant.
-// Jobs with holds at the beginning are bound too. A job that is asked to end has ended. No decision
-// depends on whether bound pods already run.
+//  1. Jobs end whose run time is over, in the order of job ids.
+//  2. A tick follows, if a deadline has come.
+//  3. Passes follow until no more jobs start. Each job that starts is bound at the same instant.
+// Jobs with holds at the beginning are bound too. A job that is asked to end ends at once. No
+// decision depends on whether bound pods already run.
 class ForecastRun {
  public:
-  // Makes the state of the basis, which must outlive the run. Jobs with holds begin at once.
+  // Restores the state of the basis, which must outlive the run. Jobs with holds are bound at once.
   explicit ForecastRun(const ForecastBasis& basis);
-  // Computes the forecast. It is cut short if `go_on` returns false. With `goal` it stops once that
+  // Computes the forecast. It is cut short if `go_on` returns false. With `goal` it stops when that
   // job has started.
   Forecast run(const std::function<bool()>& go_on, JobId goal);
 
@@ -38,46 +39,45 @@ class ForecastRun {
     TimeMs at_ms = 0;
     // The job that ends.
     JobId job;
-    // Another attempt by then: the entry is void.
+    // The attempt of the job. If the job has another attempt by then, the entry is void.
     std::uint32_t attempt = 0;
-    // The start or the run time of the job is assumed, as Forecast::Start says.
+    // True: the start or the run time of the job is assumed, as in Forecast::Start.
     bool assumed = false;
     friend auto operator<=>(const End&, const End&) = default;
   };
-  // Returns when something happens next; nullopt: no later event lets a job start.
+  // Returns the time of the next event; nullopt if no later event lets a job start.
   std::optional<TimeMs> next_time() const;
   // True if a job is queued, or is paused for a time.
   bool somebody_may_start() const;
   // Moves the time to `t`, and does steps 1 to 3.
   void advance(TimeMs t);
-  // Steps 1 and 2.
+  // Does steps 1 and 2.
   void end_what_is_due();
-  // Step 3.
+  // Does step 3.
   void settle();
   // Binds all holds of the job. Returns when the job ends.
   TimeMs begin(const state::Job& job);
-  // True if the start of the job, which starts now or holds its nodes already, rests on an assumed
-  // run time.
+  // True if the start of the job rests on an assumed run time. The job starts now or holds its
+  // nodes already.
   bool rests_on_assumed(const state::Job& job) const;
   // Ends all pods of the job with success.
   void stop(JobId id);
-  // Records the start with its places, unless limits::kForecastPlaces are used up.
+  // Records the start. It records the places too, unless limits::kForecastPlaces are used up.
   void note_start(const state::Job& job, TimeMs end_ms);
-  // Returns the run time by the basis, else the predicted one, else limits::kGuessedRunMs.
+  // Returns the run time of the basis, else the predicted one, else limits::kGuessedRunMs.
   RunTime run_time(JobId id) const;
-  // Takes the jobs that started or were stopped from the facts of the last decisions. Drops the
-  // facts.
+  // Reads from the facts of the last decisions which jobs started or were stopped. Drops the facts.
   void look();
 
-  // Borrowed for the life of the run.
+  // The basis, borrowed for the life of the run.
   const ForecastBasis& basis_;
-  // Used if the basis has no run times.
+  // The predicted run times, used if the basis has none.
   RunTimes predicted_;
   // The copy on which the engine runs.
   State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;
-  // No edge reports, and no input has a caller.
+  // The arguments of decisions in a simulation, where no edge reports and no input has a caller.
   struct Silence {
     Observed observed;
     const Input input;
@@ -91,14 +91,14 @@ class ForecastRun {
   // Jobs that started or were stopped by the facts, and are not simulated yet.
   std::vector<JobId> begun_, stopped_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  // In order of their times.
+  // The starts, in the order of their times.
   std::vector<Forecast::Start> starts_;
   std::vector<Forecast::Place> places_;
   // The ends of jobs whose run times were assumed.
   struct Assumed {
-    // One ended at this instant.
+    // True: one ended at this instant.
     bool now = false;
-    // The nodes where they were.
+    // The nodes where such jobs have ended.
     std::unordered_set<NodeId> ended_on;
   };
   Assumed assumed_;

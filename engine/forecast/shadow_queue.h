@@ -1,6 +1,6 @@
 // Shadow mode (`ShadowQueue`): the queue and the starts of the next pass as if all observed
-// namespaces were enforced. It runs on a copy of the state (docs/design/0035). Threads: none; its
-// owner's.
+// namespaces were enforced. It works on a copy of the state (docs/design/0035).
+// Threads: none; only its owner's thread may call it.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ namespace subak::decide {
 // The shadow queue of one state and view.
 class ShadowQueue {
  public:
-  // Makes one from this state and the View's pods that wait outside Subak, at the later time of
-  // both. It keeps no reference to either. nullptr: together they are more than
-  // limits::kMaxShadowQueue. O(state + pods), and one pass.
+  // Makes a shadow queue from this state and the View's pods that wait outside Subak, at the later
+  // time of both. It refers to neither of them later. Returns nullptr if together they are more
+  // than limits::kMaxShadowQueue. O(state + pods), and one pass.
   static std::unique_ptr<ShadowQueue> make(const State& s, const View& view);
 
-  // The rows from `begin` on at or below `account` (empty: all), at most `most`. Each waiting row
-  // costs one search for a placement.
+  // Returns at most `most` rows from `begin` on, at or below `account` (empty: all). Each row of a
+  // waiting job costs one search for a placement.
   std::vector<ShadowRow> rows(std::string_view account, std::size_t begin, std::size_t most);
 
  private:
@@ -49,18 +49,18 @@ class ShadowQueue {
   bool is_below(JobId id, std::string_view account) const;
   ShadowRow row(std::size_t index);
 
-  // All clusters of it are in enforce.
+  // The copy of the state. All its clusters are in enforce mode.
   State copy_;
-  // Empty but for the pods that it queues.
+  // The observed reports: only the pods that the shadow queue adds.
   Observed observed_;
-  // Searches the fleet of copy_.
+  // The search in the fleet of copy_.
   std::unique_ptr<Search> search_;
   PassMemory memory_;
-  // Jobs that exist only in the copy: ShadowRow::pending.
+  // The jobs that exist only in the copy: ShadowRow::pending.
   std::set<JobId> pending_;
-  // This many of rows_ are in the order; incomplete gangs follow.
+  // How many of rows_ are in the order of the queue. Incomplete gangs follow after them.
   std::size_t in_order_ = 0;
-  // By row, from 0.
+  // The job of each row.
   std::vector<JobId> rows_;
 };
 

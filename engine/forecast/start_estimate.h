@@ -1,6 +1,5 @@
-// Start estimates for people (`StartEstimate`): when a waiting job starts, by its reserved
-// nodes and by the forecast. The API and the messages in a cluster use these. Threads: any; pure
-// functions.
+// Start estimates for people (`StartEstimate`): when a waiting job starts, from its reserved nodes
+// and the forecast. The API and the messages in a cluster use these. Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +14,17 @@ namespace subak {
 
 // The basis of a start estimate.
 enum class EstimateBasis : std::uint8_t {
-  // It starts by `latest`, which moves later only for a cause.
+  // A promise: the job starts by `latest`, which moves later only for a ReserveCause.
   kPromise,
-  // It has reserved nodes, and the end of some of their holders is a guess.
+  // A guess: the job has reserved nodes, but the end of a job on them is a guess.
   kGuess,
-  // Most likely at `expected`.
+  // A forecast: the job starts most likely at `expected`.
   kForecast,
-  // Beyond the forecast: not before `earliest`, and no more is known.
+  // The start is beyond the forecast: not before `earliest`, and no more is known.
   kBeyond,
-  // No estimate yet:
-  // it would rest on assumed run times, and there are too few past starts to learn from
+  // No estimate yet: it would rest on assumed run times, and too few past starts are known.
   kTooFewStarts,
-  // The job is newer than the newest forecast.
+  // No estimate yet: the job is newer than the newest forecast.
   kNoForecast,
 };
 
@@ -35,19 +33,19 @@ constexpr bool is_estimate(EstimateBasis by) { return by < EstimateBasis::kTooFe
 
 // A start estimate and its basis.
 struct StartEstimate {
-  // What the times rest on, or why there are none.
+  // The basis of the times, or why there are none.
   EstimateBasis by = EstimateBasis::kForecast;
-  // All 0 without an estimate.
+  // The times; all are 0 without an estimate.
   ExpectedStart at;
   friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 
-// Says in words what the start rests on, as "what its nodes hold ends by its time limits". Without
-// an estimate it says why there is none.
+// Returns in words the assumption of the estimate, such as "what its nodes hold ends by its time
+// limits". Without an estimate it returns why there is none.
 std::string_view assumption(const StartEstimate& estimate);
 
-// Estimates the start of a job at `now`. nullopt: the job does not wait, or does not start unless
-// something changes.
+// Estimates the start of a job at `now`. Returns nullopt if the job does not wait, or does not
+// start unless something changes.
 std::optional<StartEstimate> start_estimate(const JobRow& row, const ForecastStarts& starts,
                                             TimeMs now);
 

@@ -1,5 +1,5 @@
-// The timeline of the fleet (engine/answers/plan.h, docs/design/0055). Threads: none; pure
-// functions.
+// Computes the timeline of the fleet (engine/answers/plan.h, docs/design/0055).
+// Threads: none; pure functions.
 #pragma once
 
 #include "engine/answers/plan.h"
@@ -9,13 +9,14 @@
 namespace subak::derive {
 
 // Computes the timeline from `t` on, which is not before the state's time. Jobs run as long as
-// run_times() says. A waiting job holds its forecast placement while that is still usable: the job
-// waits, and the node takes pods and has room. A job without a forecast placement holds its
-// reserved nodes instead, from its forecast start, else its promised start, on. O(jobs + nodes).
+// run_times() predicts. A waiting job holds its forecast placement if that is still usable: the job
+// still waits, and the node takes pods and has room. A job without a forecast placement holds its
+// reserved nodes instead. It holds them from its forecast start, else from its promised start.
+// O(jobs + nodes).
 FleetPlan plan(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t);
 
-// The span of a timeline that shows everything known up to `known_ms` from its beginning: a round
-// one, within limits::kLeastPlanMs and limits::kPlanAheadMs.
+// Returns a round span for a timeline that should show the first `known_ms`. It is within
+// limits::kLeastPlanMs and limits::kPlanAheadMs.
 DurationMs plan_span(DurationMs known_ms);
 
 }  // namespace subak::derive

@@ -1,4 +1,5 @@
-// The timeline of one node: which job has which part of it when. Threads: none; pure functions.
+// Computes the timeline of one node: which job has which part of its GPUs at which time.
+// Threads: none; pure functions.
 #pragma once
 
 #include <compare>
@@ -13,11 +14,11 @@ namespace subak::derive {
 
 // Some GPUs of a node for the time [from, to).
 struct PlanPiece {
-  // nullopt: closed. Then there is no job either.
+  // The use of the GPUs. nullopt: the GPUs are closed, and there is no job.
   std::optional<PlanKind> kind;
-  // The job that has them, or that they are reserved for.
+  // The job that has the GPUs, or for which they are reserved.
   JobId job;
-  // The second is excluded.
+  // The time, without `to_ms` itself.
   TimeMs from_ms = 0, to_ms = 0;
   MilliGpu milligpu = 0;
   friend auto operator<=>(const PlanPiece&, const PlanPiece&) = default;
@@ -33,26 +34,28 @@ struct NodeTime {
   };
   // All GPUs of the node, in milli-GPU.
   MilliGpu installed = 0;
-  // The node takes no pods in [from, until). `until` is kNever if the end is not known.
+  // The node takes no pods from `closed_from_ms` to before `closed_until_ms`, which is kNever if
+  // the end is not known.
   TimeMs closed_from_ms = 0;
   TimeMs closed_until_ms = 0;
   // Unhealthy or stranded GPUs, which no job can use.
   MilliGpu lost = 0;
-  // Running jobs, from now on whatever their from_ms.
+  // The running jobs. They count from now on, whatever their from_ms.
   std::vector<Hold> runs;
-  // The earlier from_ms has the GPUs first; at the same time, the earlier entry.
+  // The coming jobs. The one with the earlier from_ms gets the GPUs first. If these are equal, the
+  // earlier entry does.
   std::vector<Hold> coming;
-  // The job that the node is reserved for; none: it is not reserved.
+  // The job for which the node is reserved; none: it is not reserved.
   JobId reserved_for;
-  // Only with `reserved_for`.
+  // The end of the reservation. Only with `reserved_for`.
   TimeMs reserved_until_ms = 0;
   // True if the node takes no pods at `t`.
   bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
 };
 
-// The pieces from `from` to `to`, by kind, job and time. At no time they exceed the installed GPUs,
-// and the rest is free. Running jobs come first, then closed GPUs, then coming jobs, then the
-// reservation.
+// Returns the pieces from `from_ms` to `to_ms`, by kind, job and time. At no time do they exceed
+// the installed GPUs. GPUs in no piece are free. Running jobs come first, then closed GPUs, then
+// coming jobs, then the reservation.
 std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms);
 
 }  // namespace subak::derive

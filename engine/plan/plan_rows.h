@@ -1,4 +1,5 @@
-// Merges domains into the rows of a timeline. Threads: none; pure functions.
+// Merges domains into the rows of a timeline.
+// Threads: none; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +13,24 @@ namespace subak::derive {
 
 // A domain and its pieces by time.
 struct PlanDomain {
-  // Of all its nodes.
+  // The cluster of all its nodes.
   ClusterId cluster;
-  // As in PlanRow. `rack` is empty if there is none.
+  // The same as in PlanRow. `rack` is empty if the domain has none.
   std::string product, kind, name, rack;
-  // How many it has, and their GPUs in milli-GPU.
+  // The number of nodes, and their GPUs in milli-GPU.
   std::size_t nodes = 0;
   MilliGpu installed = 0;
-  // In order. Pieces of one kind, job and time are adjacent.
+  // The pieces in order. Pieces of one kind, job and time are adjacent.
   std::vector<PlanPiece> pieces;
 };
 
-// Adds the rows to `plan`, and how many are left out. Domains that do the same share a row. If
+// Adds the rows to `plan`, and how many are left out. Domains with the same content share a row. If
 // there are still more than PlanAsked::rows, the domains of a rack share one, and then all of a
-// product. `domains` are in display order. The times of `plan` are set.
+// product. `domains` must be in display order, and the times of `plan` must be set.
 void add_rows(const std::vector<PlanDomain>& domains, const PlanAsked& asked, FleetPlan& plan);
 
-// Compares names with numbers by value: "node-9" before "node-10". A total order: equal only if
-// identical.
+// Compares names with numbers by value: "node-9" comes before "node-10". It is a total order, in
+// which only identical names are equal.
 bool is_before(const std::string& a, const std::string& b);
 
 }  // namespace subak::derive
