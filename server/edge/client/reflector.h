@@ -53,8 +53,8 @@ class Reflector {
     // The limit on further pages of lists, of all kinds together.
     RequestPace& pages;
   };
-  // `path`: the path of the collection, "/api/v1/pods". `api` outlives the reflector. A page that is
-  // still requested when the reflector is destroyed is dropped when it comes.
+  // `path`: the path of the collection, "/api/v1/pods". `api` outlives the reflector. If a page is
+  // still requested when the reflector is destroyed, its answer does nothing.
   Reflector(KubeApi& api, std::string path, ReflectorSink sink, Paces paces, MonotonicMs now);
   // Stops the open list or watch, without a further call of the sink.
   ~Reflector() = default;
