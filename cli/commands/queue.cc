@@ -120,7 +120,7 @@ void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   }
   for (const std::string& cluster : answer.partial_clusters()) {
     s.say("not all pods of cluster " + cluster +
-          " are known: no edge watches it, its list is in progress, or too many pods wait");
+          " are known:\nno edge watches it, its list is in progress, or too many pods wait");
   }
 }
 
