@@ -24,17 +24,21 @@ PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--l
 COLUMNS = 100
 
 
-class Commands(unittest.TestCase):
+class Service(unittest.TestCase):
+    """A service of its own for the tests of a class, started with these arguments."""
+
+    arguments = ()
+    serial = 0
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         state = os.path.join(cls.folder.name, "subak.db")
         cls.server = subprocess.Popen(
-            [SUBAKD, "--state", state, *PORTS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [SUBAKD, "--state", state, *PORTS, *cls.arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", cls.server.stdout.readline()))
         cls.environment = {**os.environ, "SUBAK_SERVER": ports["grpc"], "TZ": "CET-1"}
-        cls.serial = 0
 
     @classmethod
     def tearDownClass(cls):
@@ -82,21 +86,23 @@ class Commands(unittest.TestCase):
 
     def cluster(self):
         """A cluster of its own for each test."""
-        Commands.serial += 1
-        name = f"c{Commands.serial}"
+        Service.serial += 1
+        name = f"c{Service.serial}"
         self.ok("cluster", "import", "--cluster", name, "--nodes", "2x8:NVIDIA-H100-80GB-HBM3")
         self.ok("cluster", "mode", name, "enforce", "--reason", "test")
         return name
 
     def account(self):
-        Commands.serial += 1
-        name = f"team{Commands.serial}"
+        Service.serial += 1
+        name = f"team{Service.serial}"
         self.ok("account", "set", name, "--shares", "3", "--reason", "new team")
         return name
 
     def submit(self, cluster, account, *more):
         return self.json("job", "submit", "--cluster", cluster, "--account", account, *more)["jobId"]
 
+
+class Commands(Service):
     def test_status_and_version(self):
         self.cluster()
         out = self.ok("status")
@@ -440,11 +446,36 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.json("usage", "verify")["drift"]["gpuSeconds"], "0")
 
     def test_every_list_in_every_form(self):
-        for command in (["status"], ["account", "tree"], ["share"], ["queue"], ["queue", "--would"], ["plan"], ["job", "list"],
+        for command in (["status"], ["account", "tree"], ["share"], ["queue"], ["queue", "--would"], ["claims"], ["plan"], ["job", "list"],
                         ["cluster", "list"], ["audit"], ["usage", "report"], ["usage", "ledger"]):  # fmt: skip
             self.json(*command)
             for form in ("table", "wide", "yaml", "csv"):
                 self.ok(*command, "--output", form)
+
+
+class Claims(Service):
+    arguments = ("--reclaim", "on", "--reclaim-min-run", "3s")
+
+    def test_a_job_within_quota_gets_what_another_team_borrows(self):
+        cluster, owner, borrower = self.cluster(), self.account(), self.account()
+        self.assertIn("no job claims GPUs", self.ok("claims"))
+        self.fails(4, "claims", "--account", "nobody")
+        self.ok("account", "set", owner, "--quota", "gpu=8", "--reason", "agreed")
+        victims = [self.submit(cluster, borrower, "--gpus", "8") for _ in range(2)]
+        self.ok_with("starting", "job", "get", victims[1])
+        claimant = self.submit(cluster, owner, "--gpus", "8")
+        out = self.ok_with(claimant, "claims")
+        gets = rf"{claimant} +{owner} +NVIDIA-H100-80GB-HBM3=8 +\S+ +\S+"
+        self.assertRegex(out, gets + rf" +({'|'.join(victims)}) +{borrower} +8 +(asked in [123]s|asked now|ending)")
+        claim = self.json("claims", "--account", owner)["claims"][0]
+        self.assertEqual((claim["jobId"], claim["victimCount"], claim["nodeCount"]), (claimant, 1, 1))
+        self.assertEqual(self.json("claims", "--account", borrower)["claims"], [])
+        why = self.ok("why", claimant)
+        self.assertIn("WaitingForPreemptedWorkloads", why)
+        self.assertIn(claim["victims"][0]["jobId"] + " of " + borrower, why)
+        self.ok_with("starting", "job", "get", claimant)
+        self.ok_with("no job claims GPUs", "claims")
+        self.ok_with("queued", "job", "get", claim["victims"][0]["jobId"])
 
 
 def yaml_of(paths):
