@@ -88,7 +88,8 @@ class Service(Listening):
                  "    mode: enforce", f"    kubeconfig: {kubeconfig}"]  # fmt: skip
         if modes:
             lines += ["    namespaces:", *(f"      {name}: {mode}" for name, mode in sorted(modes.items()))]
-        return "\n".join([*lines, "patience: 10s", "halfLife: 1h", "timeLimitGrace: 2s", ""])
+        return "\n".join([*lines, "patience: 10s", "halfLife: 1h", "timeLimitGrace: 2s", "reclaim: on",
+                          "reclaimMinRun: 2s", ""])
 
     def command(self, *args, timeout=60):
         """(exit code, stdout, stderr) of `subak ARGS`."""
