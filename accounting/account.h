@@ -27,7 +27,7 @@ namespace subak {
 
 inline constexpr AccountId kRootAccount{1};
 // Holders and payers that are not nodes of the tree. The platform pays for holds that are released
-// before binding, for lost nodes and the like. A job of a namespace without an account is
+// before binding, for lost nodes and similar losses. A job of a namespace without an account is
 // unassigned.
 inline constexpr AccountId kPlatform{0xffff'fffe};
 inline constexpr AccountId kUnassigned{0xffff'fffd};

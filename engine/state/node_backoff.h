@@ -46,8 +46,8 @@ class NodeBackoff {
   std::vector<RefusedNode> nodes_of(JobId job) const;
   // True if the scheduler refused any job.
   bool any_of_jobs() const { return !by_job_.empty(); }
-  // Nodes where the scheduler refused pods of this shape of any job, while they are backed off for
-  // that. It compares hashes, so it may return too many nodes.
+  // Returns the nodes that are backed off because the scheduler refused pods of this shape there,
+  // of any job. It compares hashes, so it may return too many nodes.
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // All records by node.
   const std::map<NodeId, std::vector<fact::NodeBackedOff>>& all() const { return by_node_; }

@@ -19,8 +19,8 @@ inline bool uses_compute_domain(const Fleet::Impl& fleet, const Hold& hold) {
 std::vector<JobId> computing_in(const Fleet::Impl& fleet, DomainIndex domain,
                                 const std::function<const Load&(NodeIndex)>& load_of);
 // Returns the other gangs with a ComputeDomain in the node's domain, in this snapshot: those that
-// hold GPUs there, and those for which nodes there are reserved. In a snapshot without holds, only
-// holds on nodes that are reserved for other jobs count.
+// hold GPUs there, and those for which nodes there are reserved. In a snapshot without holds, the
+// only holds that count are those on nodes reserved for other jobs.
 std::vector<JobId> computing_beside(const Scene& scene, NodeIndex node, JobId owner);
 // True if a gang of `owner` with a ComputeDomain may not have the node.
 bool is_computed(const Scene& scene, NodeIndex node, JobId owner);

@@ -1,6 +1,6 @@
-// Non-GPU pods that Subak does not queue (`NonGpuPods`): DaemonSets and the like. They are no jobs.
-// Their use of a node counts as one sum (fact::NodeLoad, which the fleet holds). The set of these
-// pods is not part of the state: a list names all of them.
+// Non-GPU pods that Subak does not queue (`NonGpuPods`): those of DaemonSets, for example. They are
+// no jobs. Their use of a node counts as one sum (fact::NodeLoad, which the fleet holds). The set
+// of these pods is not part of the state: a list names all of them.
 //
 // Threads: none; Observed owns it.
 #pragma once

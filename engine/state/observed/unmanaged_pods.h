@@ -1,5 +1,5 @@
-// Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). Not
-// part of the state: no decision depends on them, and a list names all of them again.
+// Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). They
+// are not a part of the state: no decision depends on them, and a list names all of them again.
 //
 // Threads: none; Observed owns it. Any thread may use the result of of().
 #pragma once
