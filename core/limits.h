@@ -291,12 +291,12 @@ inline constexpr DurationMs kHttpReadMs = 10'000;
 inline constexpr DurationMs kHttpAnswerMs = 5'000;  // of the metrics port: then 503
 inline constexpr DurationMs kStopMs = 20'000;       // a stop that takes longer ends the process
 inline constexpr std::size_t kMaxHttpConnections = 4096;
-// Of one address. One more, here or in all, closes the connection whose request has been incomplete
-// for longest. If the service is answering all requests, it closes the new connection.
+// Connections from one address. One more, here or in all, closes the one whose request has been
+// incomplete for longest. If the service is answering all requests, it closes the new connection.
 inline constexpr std::size_t kMaxHttpConnectionsPerPeer = 1024;
 inline constexpr int kWebhookThreads = 2;
-inline constexpr std::size_t kMaxWarnings = 16;    // in one answer: the last one counts the rest
-inline constexpr std::size_t kMaxMistakes = 16;    // reported for one pod: the rest is counted
+inline constexpr std::size_t kMaxWarnings = 16;    // in one answer: the last one counts the others
+inline constexpr std::size_t kMaxMistakes = 16;    // reported for one pod: others are only counted
 inline constexpr std::size_t kMaxTemplates = 256;  // with GPUs, in one owner of pods: then refused
 inline constexpr std::size_t kMaxEchoBytes = 256;  // of a value that a message repeats: then cut
 // The message of one error on the wire. A longer one is cut. A gRPC client accepts trailers of 8
@@ -376,7 +376,7 @@ inline constexpr std::size_t kQueueOrderedAtOnce = 1'000;
 inline constexpr DurationMs kQueueSnapshotMs = 1'000;
 // A longer part of the follower's turn is logged, since reads wait for it.
 inline constexpr DurationMs kSlowTurnMs = 200;
-inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
+inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; others are only counted
 // Reads wait in two lanes, cheap and expensive (`ExpensiveRead`), so that no cheap read waits for
 // an expensive one. A full lane answers RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxCheapReads = 4096;

@@ -80,7 +80,7 @@ class GpuTime {
 struct ProductAmount {
   // A name as in NodeSpec::product, or kAnyProduct.
   std::string product;
-  // In thousandths of a GPU; never negative in a quota or limit.
+  // The amount in thousandths of a GPU; never negative in a quota or limit.
   MilliGpu milligpu = 0;
 
   template <class V>

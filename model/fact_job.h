@@ -464,7 +464,7 @@ struct PodRunning {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  // Both as in PodBound.
+  // Both are as in PodBound.
   TimeMs seen_ms = 0;
   DurationMs behind_ms = 0;
   template <class V>

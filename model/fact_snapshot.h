@@ -17,8 +17,8 @@
 
 namespace subak {
 
-// The stored form of a GpuTime (core/quantity.h): whole GPU-seconds, and the rest in milli-GPU x
-// ms.
+// The stored form of a GpuTime (core/quantity.h): whole GPU-seconds, and the remaining part in
+// milli-GPU x ms.
 struct StoredGpuTime {
   // Whole GPU-seconds, which may be negative in a correction.
   std::int64_t gpu_seconds = 0;

@@ -230,7 +230,7 @@ inline constexpr auto kWishes = wish_table::placed(
     });
 // The number of rows of kWishes.
 inline constexpr std::size_t kWishCount = std::tuple_size_v<decltype(kWishes)>;
-// As Last it means: all wishes from First on.
+// The value of Last that means all wishes from First on.
 inline constexpr int kLastWishNumber = std::numeric_limits<int>::max();
 
 // Calls f(row) for each row, in the order of kWishes.

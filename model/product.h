@@ -1,4 +1,4 @@
-// Reads from a GPU product's name the card, whether NVLink joins its GPUs, and the form in which
+// Reads a GPU product's name: which card it is, whether NVLink joins its GPUs, and in which form
 // the node offers its GPUs. Names are those of NVIDIA's feature discovery (label
 // nvidia.com/gpu.product), such as "NVIDIA-H100-80GB-HBM3". The suffix "-MIG-1g.10gb" says that
 // every card is cut into slices of this profile (MIG strategy single). The suffix "-SHARED" says

@@ -154,9 +154,9 @@ struct PodShape {
   std::string profile;
   // The GPU products that the pod may have. Empty: any.
   std::vector<std::string> products;
-  // In thousandths of a CPU.
+  // The requested CPU in thousandths.
   std::int64_t cpu_milli = 0;
-  // In bytes.
+  // The requested memory in bytes.
   std::int64_t memory_bytes = 0;
   // Extended resources that are not GPUs.
   std::vector<ResourceCount> extended;

@@ -30,7 +30,7 @@ namespace subak {
 struct ShareRow {
   // The name of the account, unique among accounts.
   std::string account;
-  // Empty for an account.
+  // The name of the user; empty for an account.
   std::string user;
   // The account above. Of a user's row: its account, or empty.
   std::string parent;

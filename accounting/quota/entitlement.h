@@ -86,7 +86,7 @@ struct Binding {
 struct Rules {
   // The account, for Binding::subject.
   AccountId subject;
-  // By product. `quota` is the effective one.
+  // Quota and limit by product. `quota` is the effective one.
   std::span<const ProductDemand> quota, limit;
   // nullopt: unlimited.
   std::optional<MilliGpu> borrow;

@@ -298,7 +298,7 @@ struct NodeBill {
 // them.
 struct Survey {
   struct OfCluster {
-    // Never 0.
+    // The cluster; never 0.
     ClusterId id;
     // The milli-GPU held by pods that Subak did not admit.
     MilliGpu foreign = 0;

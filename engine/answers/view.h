@@ -30,13 +30,13 @@
 namespace subak {
 
 // The account tree for the webhook, for look-ups only. An edit of one account makes a new version
-// that shares the rest.
+// that shares all others.
 struct AccountsView {
   // One account, or one user with rules of its own.
   struct Row {
-    // Never 0.
+    // The id of the account; never 0.
     AccountId id;
-    // As configured.
+    // The settings as configured.
     AccountSpec spec;
     // The revision of the settings, for edits that name it.
     std::int64_t revision = 0;
@@ -100,7 +100,7 @@ struct ClusterView {
   std::string name;
   // The mode of namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
-  // By name.
+  // The namespaces with a mode of their own, by name.
   std::vector<NamespaceMode> namespaces;
   // True: the cluster's list is complete, so its nodes are known.
   bool synced = false;
@@ -117,7 +117,7 @@ struct ClusterView {
   std::int64_t largest_node_gpus = 0;
   // The largest amounts on one node; the default if the cluster has no GPU node.
   LargestNode largest_node;
-  // Never null.
+  // The accounts named by labels of namespaces; never null.
   std::shared_ptr<const NamespaceLabels> labels;
   // Pods that wait for a node outside Subak. They do not come from facts: an engine that was only
   // fed with facts has none.

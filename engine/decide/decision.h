@@ -78,9 +78,9 @@ class Decision {
   bool retold = false;
 
  private:
-  // Only for emit(), set_pass_due() and shape_of().
+  // The state, only for emit(), set_pass_due() and shape_of().
   State& state_;
-  // Only for emit() and tell().
+  // The observed reports, only for emit() and tell().
   Observed& observed_;
   // The shapes of shape_of(). The decision uses them until a job does.
   std::vector<ShapeUse> shapes_;

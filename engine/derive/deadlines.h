@@ -21,8 +21,8 @@ struct DueRow {
   // When it is written: limits::kDayOpenMs after that midnight.
   TimeMs due_ms = 0;
 };
-// The next row of this cluster. nullopt: no pod is bound, or the cluster's list is not complete.
-// Pods that went meanwhile are not known then. O(log pods).
+// The next row of this cluster. nullopt: no pod is bound, or the cluster's list is not complete. In
+// the second case it is not known which pods have gone. O(log pods).
 std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 
 // The first hold that ends, in clusters whose list is complete.

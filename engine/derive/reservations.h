@@ -61,7 +61,8 @@ class FreeFor {
   const JobId job_;
   // Policy::clique_gangs. 0: the job uses no ComputeDomain.
   const std::size_t most_;
-  // By NVLink domain: other jobs with a ComputeDomain that have reserved nodes there.
+  // For each NVLink domain, the number of other jobs with a ComputeDomain that have reserved nodes
+  // there.
   std::map<std::uint32_t, std::size_t> promised_;
 };
 

@@ -51,7 +51,7 @@ class Nodes {
  public:
   using ByName = std::map<std::pair<ClusterId, std::string>, NodeId>;
 
-  // None: no node of the cluster has this name.
+  // Returns the node; none if no node of the cluster has this name.
   NodeId find(ClusterId cluster, std::string_view name) const;
   // The present nodes, by cluster and name.
   const ByName& all() const { return by_name_; }

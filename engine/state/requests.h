@@ -42,7 +42,7 @@ struct RequestKey {
 // The requests of one actor.
 class ActorRequests {
  public:
-  // nullptr: unknown. Valid until the next change.
+  // Returns the reply; nullptr if the request is unknown. Valid until the next change.
   const RememberedRequest* find(const RequestKey& key) const;
   // Adds a request. Times never decrease. Returns true if the key was not known.
   bool add(const RequestKey& key, const RememberedRequest& request);
@@ -89,7 +89,7 @@ class ActorRequests {
 // The requests of all actors.
 class RequestLog {
  public:
-  // nullptr: unknown or forgotten. Valid until the next add().
+  // Returns the reply; nullptr if the request is unknown or forgotten. Valid until the next add().
   const RememberedRequest* find(const RequestKey& key) const;
   // Adds a request. Times of one actor never decrease. A known key gets the new reply, and its
   // position stays. Forgets requests that are too old or too many; that costs O(actors).
@@ -125,10 +125,10 @@ class RequestLog {
   // Forgets the oldest request of the actor with the most.
   void forget_of_largest();
 
-  // By actor; none is empty.
+  // The requests of each actor; none is empty.
   std::map<std::string, ActorRequests, std::less<>> actors_;
   std::size_t size_ = 0;
-  // No request is older.
+  // No request is older than this.
   TimeMs oldest_ms_ = 0;
 };
 

@@ -70,7 +70,7 @@ class FleetView {
 
   const Fleet* fleet_;
   const ReservedNodes* reserved_ = nullptr;
-  // nullptr: no difference from the live fleet.
+  // The differences from the live fleet; nullptr if there are none.
   std::shared_ptr<const Overlay> overlay_;
   bool nothing_held_ = false, all_open_ = false;
   std::uint64_t fleet_version_ = 0, reserved_version_ = 0;

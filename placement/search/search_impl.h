@@ -43,7 +43,7 @@ struct Search::Impl {
   const bool by_state;
   // The filters, by the fields of pods that they read. Each has a user.
   std::map<std::string, std::unique_ptr<Filter>> filters;
-  // By ShapeId::value.
+  // The cached results, by ShapeId::value.
   std::vector<Sought> sought;
   // The memory of the attempt that runs.
   Workspace memory;

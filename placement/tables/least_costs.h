@@ -50,7 +50,7 @@ class LeastCosts {
   std::optional<MilliGpu> least_slice(const PodShape& pod) const;
   MilliGpu least_replica(const PodShape& pod, ClusterId cluster) const;
 
-  // By cluster and base product. No entry is empty.
+  // The shared nodes by cluster and base product. No entry is empty.
   std::map<std::pair<ClusterId, std::string>, Ways> shared_;
   // The cheapest cost of each profile, above 0.
   std::map<std::string, MilliGpu, std::less<>> slices_;

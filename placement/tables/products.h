@@ -54,7 +54,7 @@ class Products {
   }
 
  private:
-  // By ProductId::value.
+  // The names, by ProductId::value.
   std::vector<std::string> names_;
   std::map<std::string, ProductId, std::less<>> by_name_;
 };

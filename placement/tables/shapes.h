@@ -144,7 +144,7 @@ class ShapeTable {
   ShapeId find(std::uint64_t hash, ClusterId cluster, const GangRequest& request) const;
   ShapeId new_number();
 
-  // By ShapeId::value; entry 0 is not used.
+  // The shapes by ShapeId::value; entry 0 is not used.
   std::vector<Owned<Shape>> shapes_;
   // The numbers by hash, only for look-up: no code iterates over them.
   std::unordered_multimap<std::uint64_t, ShapeId> by_content_;

@@ -60,7 +60,7 @@ class GangAttempt {
   // The trial, for reading, undoing and sorting. Place pods only with place() below, since
   // Trial::place() does not ask whether the node is eligible.
   Trial& trial() { return trial_; }
-  // For the steps that need lists as long as the fleet.
+  // The workspace, for steps that need lists as long as the fleet.
   Workspace& memory() { return memory_; }
   // The room that the gang's own pods on trial leave on the node.
   const Room& room(NodeIndex i) const { return trial_.room(i); }

@@ -256,7 +256,7 @@ struct Patch {
     // The value of Filter::held in the snapshot, if the filter is drained.
     MilliGpu held = 0;
   };
-  // Ascending.
+  // The nodes that differ, ascending.
   std::vector<Node> nodes;
   // All domains with one of these nodes, ascending by index.
   std::vector<Filter::Domain> domains;

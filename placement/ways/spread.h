@@ -24,8 +24,8 @@ bool spread_drained(GangAttempt& a, const Bounds& bounds, const Run& run);
 std::optional<bool> spread_alike(GangAttempt& a, const Bounds& bounds, const Run& run);
 
 // Places the run on nodes of `caps`. It takes complete domains and nodes from the largest down, and
-// puts the rest where it fits tightest. The nodes of `caps` must have room for the whole run. The
-// function sorts `caps`.
+// puts the remaining pods where they fit tightest. The nodes of `caps` must have room for the whole
+// run. The function sorts `caps`.
 bool spread_caps(GangAttempt& a, const Bounds& bounds, const Run& run, std::vector<Cap>& caps,
                  Caps sure = Caps::kExact);
 // Places pods of `left` on the domain's nodes, until none is left or the nodes are used. It drops

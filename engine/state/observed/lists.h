@@ -33,7 +33,8 @@ struct ListMarks {
 // The lists of all clusters. A cluster has one list in progress at most.
 class Lists {
  public:
-  // nullptr: no list is being read. Valid until the list begins again or ends.
+  // Returns the list in progress; nullptr if no list is being read. Valid until the list begins
+  // again or ends.
   const ListMarks* find(ClusterId id) const;
   // The user name that the API server knows for the edge of the newest list. Empty: not known.
   const std::string& known_as(ClusterId id) const;
