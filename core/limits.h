@@ -90,8 +90,8 @@ inline constexpr std::size_t kDoneJobsKept = 10'000;
 // for the next pass, which is due at once.
 inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
-// A search for a promised start looks at this many begin times of the cluster's planned drains, the
-// first ones. After the last of them, nodes with a later drain count as drained too.
+// A search for a promised start looks for starts before each of the first so many planned drains of
+// the cluster. For a start after these, a node with any planned drain counts as drained.
 inline constexpr std::size_t kMaxDrainTimes = 8;
 // Rounds of one pass: a reservation that moves, or whose job starts, lets other jobs try again.
 inline constexpr std::size_t kMaxPassRounds = 32;

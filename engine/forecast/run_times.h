@@ -16,8 +16,8 @@ std::vector<EndedRun> ended_runs(const State& s);
 // For a job with a time limit the prediction is the part of its limit that the last two runs of its
 // template used on average. For a job without a time limit it is their mean run time. If there are
 // no such runs, it uses the last two of the same account, user and request. If there are none of
-// these either, it uses the job's limit, then the policy's default if an operator has set one. Else
-// it is assumed (RunTime).
+// these either, it uses the job's limit, then the policy's default if it differs from Subak's own
+// default. Else it is assumed (RunTime).
 // The prediction is never longer than a trusted limit (state::trusts_limit). If the job has already
 // run that long, the prediction is doubled until it is longer, at most up to the end of an enforced
 // limit. A job that is ending is predicted to end in limits::kEndingMs. O(jobs).
