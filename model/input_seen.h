@@ -241,8 +241,7 @@ struct PodBound {
 };
 // The first container of a pod started. A pod that has only a hold is then bound too, to the node
 // of its hold. For a pod that waits or already runs, the input changes nothing. Refused as
-// kNotFound for an
-// unknown pod.
+// kNotFound for an unknown pod.
 struct PodRunning {
   static constexpr std::string_view kName = "pod_running";
   std::string cluster;

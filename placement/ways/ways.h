@@ -39,8 +39,8 @@ bool greedily(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32
 bool segment(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 // balanced.cc: places the gang in even parts in as few NVLink domains as possible.
 bool balanced(GangAttempt& a, const Bounds& bounds, const Runs& all);
-// thorough.cc: places a gang of several shapes pod by pod. If a pod does not fit, it goes back
-// and moves an earlier pod.
+// thorough.cc: places a gang of several shapes pod by pod. If a pod does not fit, it goes back and
+// moves an earlier pod.
 bool thoroughly(GangAttempt& a, const Bounds& bounds, const Runs& all);
 
 // For a segment with topology kNode, segment() calls on_one_node(). With kNvlink it calls these
