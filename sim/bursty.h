@@ -1,5 +1,6 @@
 // The bursty toy: gangs of nine tenths of the fleet among many short jobs. A policy either reserves
-// nodes for the gangs and pays with idle GPUs, or lets the gangs wait long. Threads: none.
+// nodes for the gangs, which leaves GPUs idle, or lets the gangs wait long.
+// Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +14,21 @@
 
 namespace subak::sim {
 
-// The policies to compare, and the world. The same options give the same results.
+// The policies to compare, and the simulated load. The same options give the same results.
 struct BurstyOptions {
   std::vector<OrderPolicy> policies{OrderPolicy::kTargetShare, OrderPolicy::kExact,
                                     OrderPolicy::kUsageTick, OrderPolicy::kDrf};
   // The window that is simulated and measured.
   DurationMs length_ms = 2 * kDayMs;
-  // Of the random run times and arrivals.
+  // The seed of the random run times and arrivals.
   std::uint64_t seed = 1;
-  // Called after each policy with the part that is done, 0 to 1. May be empty.
+  // The toy calls it after each policy with the part that is done, 0 to 1. It may be empty.
   std::function<void(double done)> progress;
 };
 
-// Returns 320 GPUs in nodes of 8 and two teams with equal shares. One has jobs of one GPU,
-// exponential around 5 minutes, that load the fleet by 0.7. The other submits a gang of 36 whole
-// nodes for half an hour every 6 hours, the first after one.
+// Returns 320 GPUs in nodes of 8 and two teams with equal shares. One team has jobs of one GPU with
+// exponential run times of 5 minutes on average, which load the fleet by 0.7. The other submits a
+// gang of 36 whole nodes for half an hour every 6 hours. Its first gang comes after one hour.
 Workload bursty_workload(const BurstyOptions& options);
 // Returns one result for each policy.
 std::vector<SimResult> run_bursty(const BurstyOptions& options);

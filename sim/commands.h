@@ -1,6 +1,6 @@
-// The offline commands, `subak sim run|compare|share|toy`, without a command-line library. Plain
-// options go in, text to streams and an exit code come out (0 done, 1 refused, 2 usage, 4 file not
-// found). cli/commands/sim.cc names the flags.
+// The offline commands, `subak sim run|compare|share|toy`, without a command-line library. The
+// functions take plain options, write text to streams, and return an exit code (0 done, 1 refused,
+// 2 usage, 4 file not found). cli/commands/sim.cc names the flags.
 // Errors: two lines on `err`, the problem and the remedy.
 // Threads: none.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace subak::sim {
 
-// Values as written on the command line; empty means not given.
+// The values as written on the command line; empty means not given.
 struct SimOptions {
   // --trace T.csv[.gz]: the jobs (sim/read/trace.h).
   std::string trace;
@@ -43,17 +43,17 @@ struct SimOptions {
   bool limits = false;
   // --short-limits: the percentage of limits that are too short.
   std::uint64_t short_limits = 0;
-  // --eta N: about so many jobs get a start estimate at submission; 0: none.
+  // --eta N: about N jobs get a start estimate at submission; 0: none.
   std::uint64_t eta = 200;
   // --run-times predicted|limits|exact: the source for start estimates (sim/report/eta.h).
   std::string run_times = "predicted";
-  // --seed S: for all that is drawn at random.
+  // --seed S: the seed of all random numbers.
   std::uint64_t seed = 1;
   // --charge-end yes|no: Policy::tick_charge_end, only for usage-tick.
   std::string charge_end = "yes";
   // --output table|json.
   std::string output = "table";
-  // --plot DIR: writes charts there, and makes the directory if it is missing.
+  // --plot DIR: writes charts into DIR, and makes the directory if it is missing.
   std::string plot;
   // Shows a progress bar on `err`.
   bool progress = false;
@@ -71,18 +71,18 @@ struct ShareOptions {
 
 // The table of the toy world (sim/toy.h).
 struct ToyCommandOptions {
-  // --days: how long is measured, after the warm-up.
+  // --days: the length of the measurement, after the warm-up.
   double days = 5;
-  // --warm-up-days: how long runs before the measurement.
+  // --warm-up-days: the length of the warm-up before the measurement.
   double warm_up_days = 7;
-  // --seed.
+  // --seed: the seed of the random run times.
   std::uint64_t seed = 1;
   // Shows a progress bar on `err`.
   bool progress = false;
 };
 
-// Both take several policies; they differ only in the form of the output. `compare` prints one
-// column per policy.
+// Both accept several policies, and differ only in the form of the output. `compare` prints one
+// column for each policy.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

@@ -1,5 +1,5 @@
-// Replays a workload through a port. The order of inputs is part of the contract, since two
-// implementations behind a port must make the same facts:
+// Replays a workload through a port. The order of inputs is part of the contract, since all
+// implementations of a port must make the same facts:
 //
 //   set-up   at A: cluster "sim" in enforce, its nodes, the policy, one account per team below
 //            the root
@@ -31,11 +31,11 @@ namespace subak::sim {
 // The only cluster of a simulation.
 inline constexpr char kClusterName[] = "sim";
 
-// Receives every step as it happens, by index into Workload::jobs.
+// Receives every step as it happens. `job` is an index into Workload::jobs.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // The job got this id, and waits.
+  // The engine gave the job this id, and the job waits.
   virtual void submitted(std::uint32_t job, JobId id, TimeMs t) = 0;
   // All pods of the job run, on the nodes that `pods` name.
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
@@ -45,34 +45,35 @@ class Observer {
   virtual void settled(TimeMs /*t*/) {}
 };
 
-// Replays one workload once. Deterministic: the same workload and policy send the same inputs.
+// Replays one workload once. It is deterministic: for the same workload and policy it sends the
+// same inputs.
 class Driver {
  public:
-  // All three must outlive the driver.
+  // Workload, port and observer must outlive the driver.
   Driver(const Workload& workload, Port& port, Observer& observer);
   // Sends the set-up. Errors: those of the port.
   std::optional<Error> set_up(const Policy& policy);
-  // Runs to the end. `progress`, if not empty, is called from time to time with the part of jobs
+  // Runs to the end. It calls `progress`, if not empty, from time to time with the part of jobs
   // that have ended.
   void run(const std::function<void(double)>& progress = nullptr);
 
   // The time of the present step, or of the last one.
   TimeMs now() const { return now_; }
-  // Jobs that have run to their end, warm ones included.
+  // The number of jobs that have run to their end, with the warm ones.
   std::size_t finished() const { return finished_; }
-  // Jobs that the port refused although the fleet could hold them.
+  // The number of jobs that the port refused although the fleet could hold them.
   std::size_t refused() const { return refused_; }
 
  private:
-  // kDone: also a job that the port refused, or that the fleet cannot hold.
+  // kDone is also the state of a job that the port refused, or that the fleet cannot hold.
   enum class State : std::uint8_t { kNew, kQueued, kRunning, kDone };
-  // What the driver knows of a job of the workload.
+  // The driver's record of a job of the workload.
   struct Live {
-    // As the engine gave it; none before the submission.
+    // The id that the engine gave; none before the submission.
     JobId id;
     State state = State::kNew;
   };
-  // When a running job ends, and its index.
+  // The end of a running job, and the job's index.
   using End = std::pair<TimeMs, std::uint32_t>;
   // Submits one job, unless the fleet cannot hold it.
   void submit(std::uint32_t job);
@@ -87,13 +88,13 @@ class Driver {
   const Workload& workload_;
   Port& port_;
   Observer& observer_;
-  // By index of the job in the workload.
+  // The records by the job's index in the workload.
   std::vector<Live> live_;
-  // The job of each JobId::sequence().
+  // The index of the job of each JobId::sequence().
   std::vector<std::uint32_t> by_sequence_;
-  // Of the running jobs, the earliest first.
+  // The ends of the running jobs, the earliest first.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  // The next job to submit.
+  // The index of the next job to submit.
   std::uint32_t next_ = 0;
   TimeMs now_ = 0;
   std::size_t finished_ = 0, refused_ = 0;

@@ -1,4 +1,5 @@
-// The port to a bare engine in this process: no runtime, no store, no clock. Threads: none.
+// The port to an engine in this process, without runtime, store and clock.
+// Threads: none.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@ namespace subak::sim {
 // Gives each input to the engine at once, and collects the effects for pass().
 class EnginePort : public Port {
  public:
-  // Receives every input with its outcome, ticks and passes included, before the next input is
+  // Receives every input, also ticks and passes, with its outcome, before the next input is
   // applied.
   using Observer = std::function<void(const Input&, const ApplyOutcome&)>;
   // The engine must outlive the port. `observer` may be empty.
@@ -25,10 +26,10 @@ class EnginePort : public Port {
  private:
   // Applies one input and stores its effects.
   Reply apply(TimeMs t, in::Body body);
-  // Not owned.
+  // The engine, which the port does not own.
   Engine& engine_;
   Observer observer_;
-  // Effects since the last pass(), in the order of the decisions.
+  // The effects since the last pass(), in the order of the decisions.
   std::vector<Effect> effects_;
 };
 

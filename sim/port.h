@@ -1,6 +1,6 @@
-// The interface between the driver of a simulation and the engine: a bare engine (engine_port.h),
-// or a real service with a clock that the test sets. The driver decides everything else, so the
-// same trace makes the same facts through both.
+// The interface between the driver of a simulation and the engine. Behind it is an engine alone
+// (engine_port.h), or a real service with a clock that the test sets. The driver decides everything
+// else, so the same trace makes the same facts through both.
 // Threads: none.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace subak::sim {
 class Port {
  public:
   virtual ~Port() = default;
-  // Sends one input at `t`, which never goes backwards. Never an in::Tick or in::Pass.
+  // Sends one input at `t`, which never goes backwards. The input is never an in::Tick or in::Pass.
   virtual Reply send(TimeMs t, in::Body body) = 0;
   // Ends the batch: runs passes until none is due. Returns the effects since the last call, in the
   // order of the decisions.
   virtual std::vector<Effect> pass(TimeMs t) = 0;
-  // The clock has reached a deadline: sends an in::Tick.
+  // Sends an in::Tick. Call it when the clock has reached a deadline.
   virtual void tick(TimeMs t) = 0;
-  // Returns the next deadline; nullopt: none in this state.
+  // Returns the next deadline; nullopt if there is none in this state.
   virtual std::optional<TimeMs> next_deadline() const = 0;
 };
 

@@ -16,8 +16,8 @@ namespace subak::sim {
 
 // Prints one result as an object; several as {"results": [...]}.
 void print_json(const std::vector<SimResult>& results, bool several, std::ostream& out);
-// Prints one line about the fleet and the window, then figures by policy, then (for one policy) its
-// teams.
+// Prints one line about the fleet and the window, then the figures of each policy. For a single
+// policy it also prints the teams.
 void print_table(const Workload& workload, const std::vector<SimResult>& results,
                  std::ostream& out);
 // Prints the results of the bursty toy: waits of both kinds, and the GPUs reserved idle for the
@@ -26,14 +26,15 @@ void print_bursty(const std::vector<SimResult>& results, std::ostream& out);
 // Prints the table of the toy world, one line for each toy.
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out);
 
-// plot.cc: SVG files. Per policy there is share-<policy>.svg (parts of the fleet by team over time,
-// with their entitlement) and load-<policy>.svg (utilisation and queue). waits.svg has the waits of
-// jobs, one curve per policy.
+// plot.cc: the SVG files. Each policy has share-<policy>.svg (parts of the fleet by team over time,
+// with the teams' entitlement) and load-<policy>.svg (utilisation and queue). waits.svg has the
+// waits of jobs, one curve for each policy.
 std::string share_plot(const Workload& workload, const SimResult& result);
 std::string load_plot(const Workload& workload, const SimResult& result);
 std::string waits_plot(const std::vector<SimResult>& results);
 
-// Writes all of them into a directory, made if missing. Errors: it cannot be written.
+// Writes all these files into a directory, and makes it if it is missing. Errors: a file or the
+// directory cannot be written.
 std::optional<Error> write_plots(const Workload& workload, const std::vector<SimResult>& results,
                                  const std::string& directory);
 

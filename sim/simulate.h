@@ -1,4 +1,5 @@
-// One replay of a workload under one policy on a fresh engine, measured. Threads: none.
+// Replays a workload once under one policy on a new engine, and measures the result.
+// Threads: none.
 #pragma once
 
 #include <functional>
@@ -12,12 +13,12 @@
 
 namespace subak::sim {
 
-// What a replay reports beside its result.
+// What a replay reports or does beside its result.
 struct SimulateOptions {
-  // Called now and then with the part that is done, 0 to 1. May be empty.
-  // The part is of all jobs, warm ones included.
+  // The replay calls it now and then with the part that is done, 0 to 1. It may be empty.
+  // The part counts all jobs, with the warm ones.
   std::function<void(double)> progress;
-  // Gets every input with its outcome. May be empty.
+  // Gets every input with its outcome. It may be empty.
   EnginePort::Observer observer;
   // Which jobs get a start estimate at submission.
   EtaOptions eta;
@@ -25,9 +26,9 @@ struct SimulateOptions {
   bool check_invariants = false;
 };
 
-// Runs the replay. Errors: those of the engine at set-up. `wall_s` covers the replay from the empty
-// engine to the last end, with the statistics made on the way. It excludes reading the trace and
-// the start estimates.
+// Runs the replay. Errors: those of the engine at set-up. SimResult::wall_s covers the replay from
+// the empty engine to the last end, with the statistics during the replay. It excludes reading the
+// trace and the start estimates.
 Result<SimResult> simulate(const Workload& workload, const Policy& policy,
                            const SimulateOptions& options = {});
 

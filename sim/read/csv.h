@@ -1,5 +1,5 @@
 // CSV files from outside, plain or gzip: a header line that names the columns, then one row per
-// line. Quoted fields are understood; a quoted field does not span lines. Every mistake is an Error
+// line. Fields may be quoted, but a quoted field must end on its line. Every mistake is an Error
 // whose field is "file:line: column".
 // Threads: none.
 #pragma once
@@ -19,7 +19,8 @@ namespace subak::sim {
 // Reads one file, row by row. Memory: one line.
 class CsvReader {
  public:
-  // Opens the file and reads the header. Errors: cannot be read, empty, a column named twice.
+  // Opens the file and reads the header. Errors: the file cannot be read, is empty, or names a
+  // column twice.
   static Result<std::unique_ptr<CsvReader>> open(const std::string& path);
   ~CsvReader();
   CsvReader(const CsvReader&) = delete;
@@ -27,14 +28,14 @@ class CsvReader {
 
   // Returns the names in the header, in order.
   const std::vector<std::string>& columns() const { return columns_; }
-  // Returns the index of the column; nullopt if the file has none of this name.
+  // Returns the index of the column; nullopt if the file has no column of this name.
   std::optional<std::size_t> column(std::string_view name) const;
-  // As column(), with an Error that lists the columns of the file.
+  // The same, but for a missing column it returns an Error that lists the columns of the file.
   Result<std::size_t> need(std::string_view name) const;
 
-  // Reads the next row (blank lines are skipped). False at the end of the file. Errors: a line that
-  // is too long, quotes that do not close, another number of fields than the header has, a damaged
-  // file.
+  // Reads the next row, and skips blank lines. Returns false at the end of the file. Errors: a line
+  // that is too long, quotes that do not close, a number of fields that differs from the header, a
+  // damaged file.
   Result<bool> next();
   // Returns a field of the current row; empty for a column that the file lacks.
   std::string_view field(std::optional<std::size_t> column) const;
@@ -43,11 +44,11 @@ class CsvReader {
   // Returns the number of the current line, from 1.
   std::size_t line() const { return line_; }
 
-  // Return typed fields of the current row; an empty field is an Error too.
+  // These return typed fields of the current row; an empty field is an Error too.
   Result<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most) const;
-  // Reads seconds with decimals, as ms. Decimals below a millisecond are cut.
+  // Reads seconds with decimals, as ms. It cuts decimals below a millisecond.
   Result<DurationMs> seconds(std::size_t column) const;
-  // Reads GPUs with up to three decimals, as parse_milligpu().
+  // Reads GPUs with up to three decimals, like parse_milligpu().
   Result<MilliGpu> milligpu(std::size_t column) const;
 
  private:
@@ -58,16 +59,16 @@ class CsvReader {
   Result<bool> read_line();
   // Splits text_ into fields_.
   std::optional<Error> split();
-  // For errors.
+  // The path, for errors.
   std::string path_;
   std::unique_ptr<File> file_;
-  // The present line.
+  // The current line.
   std::string text_;
-  // Of the present row, without quotes.
+  // The fields of the current row, without quotes.
   std::vector<std::string> fields_;
-  // As in the header.
+  // The names in the header.
   std::vector<std::string> columns_;
-  // The number of the present line; 0: none was read.
+  // The number of the current line; 0: no line was read yet.
   std::size_t line_ = 0;
 };
 

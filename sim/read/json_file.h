@@ -9,12 +9,12 @@
 
 namespace subak::sim {
 
-// Returns all bytes of the file. Errors name the path: it cannot be opened (kNotFound), or has more
-// than `most_bytes` (kInvalid).
+// Returns all bytes of the file. Errors name the path. kNotFound: the file cannot be opened.
+// kInvalid: it has more than `most_bytes`.
 Result<std::string> read_json_text(const std::string& path, std::size_t most_bytes);
 
-// Returns the one value in the file. Errors as above, and kInvalid if it is not `want`, such as "a
-// fairness case".
+// Returns the one value in the file. Errors are those of read_json_text(), and kInvalid if the file
+// has no JSON value. The error then says that the file should be `want`, such as "a fairness case".
 Result<boost::json::value> read_json_file(const std::string& path, std::size_t most_bytes,
                                           const std::string& want);
 

@@ -15,11 +15,11 @@ namespace subak::sim {
 // A tree with shares and usage.
 struct ShareCase {
   std::vector<ShareRow> rows;
-  // FairShareDampeningFactor of the classic formula; 1: none.
+  // FairShareDampeningFactor of the classic formula; 1: no dampening.
   double dampening = 1;
 };
 
-// Errors name the file and the field.
+// Reads the case. Errors name the file and the field.
 Result<ShareCase> read_share_case(const std::string& path);
 
 }  // namespace subak::sim

@@ -1,6 +1,6 @@
 // Reads a trace of jobs and its small tables from outside files. A trace is a CSV whose header
-// names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods, state;
-// sorted or not. A fleet has node, gpus and optionally gpu_type, cpus, memory_mib.
+// names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods, state.
+// Its rows may be in any order. A fleet has node, gpus and optionally gpu_type, cpus, memory_mib.
 // Threads: pure functions.
 #pragma once
 
@@ -16,26 +16,25 @@
 
 namespace subak::sim {
 
-// One row of a trace, times from the start of the trace.
+// One row of a trace. Times count from the start of the trace.
 struct TraceJob {
   // The job_id of the row.
   std::string id;
   DurationMs submit_ms = 0;
-  // From its start to its end, at least 1.
+  // The time from its start to its end, at least 1.
   DurationMs duration_ms = 0;
   // The GPUs of the complete job, above 0.
   MilliGpu milligpu = 0;
   // The allowed products ("A|B" in the file); empty = any.
   std::vector<std::string> products;
-  // "none" where the source has none.
-  // As in the file.
+  // Team and user as in the file; "none" if the file has none.
   std::string team;
   std::string user;
-  // 0 = as few pods as fit the nodes.
+  // The number of pods. 0: as few pods as fit the nodes.
   std::uint32_t gang_pods = 0;
 };
 
-// Returns the rows in order of submission; rows of one instant stay in the order of the file.
+// Returns the rows in order of submission; rows of the same time stay in the order of the file.
 Result<std::vector<TraceJob>> read_trace(const std::string& path);
 
 // Reads a fleet: a CSV file as above, the output of `kubectl get nodes -o json` (a name that ends
@@ -43,13 +42,14 @@ Result<std::vector<TraceJob>> read_trace(const std::string& path);
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
 
 // Returns the nodes of a replay from kubectl's output (kube/node/node.h): their working whole GPUs,
-// and no taints, since pods of a trace tolerate none. It leaves out nodes without whole GPUs, with
-// shared ones, and nodes that take no work now (cordoned, not ready, not fit). Errors: as
-// read_kube_nodes(), or no node is left; the field names the node.
+// and no taints, since pods of a trace tolerate none. It leaves out nodes without whole GPUs, nodes
+// with shared GPUs, and nodes that take no work now (cordoned, not ready, not fit). Errors: those
+// of read_kube_nodes(), or that no node is left. The field names the node.
 Result<std::vector<NodeSpec>> nodes_to_replay(std::string_view json);
 
-// Reads `team,share` or `team,gpus`: a team and a number with up to three decimals, in thousandths.
-// Either the column is named `value_column` (or its plural), or the file has two columns.
+// Reads `team,share` or `team,gpus`: a team and a number with up to three decimals. Returns the
+// numbers in thousandths. The column of the numbers is named `value_column` (or its plural), unless
+// the file has only two columns.
 Result<std::vector<std::pair<std::string, std::int64_t>>> read_team_table(
     const std::string& path, std::string_view value_column);
 

@@ -1,5 +1,5 @@
 // The input of a simulation: the jobs of a trace window made ready for a fleet, its teams with
-// shares and quotas, and the fleet. Made once, replayed under any number of policies.
+// shares and quotas, and the fleet. It is made once, and replayed under any number of policies.
 // Threads: pure functions.
 #pragma once
 
@@ -27,10 +27,10 @@ struct Team {
   std::string name;
   // The path of its account, directly below the root.
   std::string account;
-  // 1 for each team, unless weights are given. Then whole numbers in the proportions of the
-  // weights; a team without a weight has that of 1.
+  // The team's shares: 1 for each team, unless weights are given. Then they are whole numbers in
+  // the proportions of the weights. A team without a weight has weight 1.
   std::int64_t shares = 1;
-  // In milli-GPU of any product; 0: none.
+  // The quota in milli-GPU of any product; 0: none.
   MilliGpu quota = 0;
 };
 
@@ -38,57 +38,57 @@ struct Team {
 struct SimJob {
   // The job_id of its row.
   std::string name;
-  // Empty: none.
+  // The user. Empty: none.
   std::string user;
   // An index into Workload::teams.
   std::uint32_t team = 0;
-  // Engine time. Of a warm job: when the window opens.
+  // The submit time by the engine's clock. For a warm job: the begin of the window.
   TimeMs submit_ms = 0;
-  // How long it runs from its start. For a warm job: what is left at `submit_ms`.
+  // The run time from its start. For a warm job: the run time that is left at `submit_ms`.
   DurationMs duration_ms = 0;
   // The GPUs of the complete gang.
   MilliGpu milligpu = 0;
   // An index into Workload::requests.
   std::uint32_t request = 0;
-  // 0: the policy's default.
+  // 0:The time limit. 0: the policy's default.
   DurationMs time_limit_ms = 0;
-  // It ran already when the window opened, and is not in the statistics.
+  // True: the job ran already at the begin of the window, and is not in the statistics.
   bool warm = false;
-  // The empty fleet could hold it.
+  // True: the empty fleet could hold the job.
   bool placeable = true;
 };
 
-// Everything that a replay needs beside the policy.
+// Everything that a replay needs, except the policy.
 struct Workload {
   std::vector<NodeSpec> nodes;
-  // By account.
+  // The teams, by account.
   std::vector<Team> teams;
   // The distinct requests, in order of first use.
   std::vector<GangRequest> requests;
-  // Warm jobs first (oldest first), then by submit time.
+  // The jobs: warm ones first (the oldest first), then the others by submit time.
   std::vector<SimJob> jobs;
   // The window [from, to) as engine times.
   TimeMs from_ms = 0, to_ms = 0;
-  // All GPUs of `nodes`.
+  // The milli-GPU of all `nodes`.
   MilliGpu capacity = 0;
 };
 
-// How a trace becomes a workload.
+// The options for making a workload from a trace.
 struct WorkloadOptions {
   // The window in days of the trace. Without `to_day` it ends when the last job of the trace has
   // ended.
   std::optional<double> from_day, to_day;
-  // Submissions come X times as fast: submit times, counted from the window's start, and the
-  // window's length are divided by X. Durations stay.
+  // A factor by which submissions come faster. It divides submit times, counted from the window's
+  // start, and the window's length. Durations stay.
   double load = 1;
-  // Above 0: spreads the rows over so many teams, by `seed`.
+  // If above 0: spreads the rows over so many teams at random.
   std::uint32_t random_teams = 0;
-  // Gives each job a time limit, by `seed`.
+  // True: gives each job a random time limit.
   bool limits = false;
   // With `limits`: the percentage of kinds of jobs whose limits are too short. A kind is a team, a
   // user and a number of GPUs.
   std::uint64_t short_limits = 0;
-  // Of the random teams and limits.
+  // The seed of the random teams and limits.
   std::uint64_t seed = 1;
   // Shares by team, in thousandths.
   std::vector<std::pair<std::string, std::int64_t>> weights;
@@ -96,13 +96,13 @@ struct WorkloadOptions {
   std::vector<std::pair<std::string, std::int64_t>> quotas;
 };
 
-// Makes the workload. Errors: weights or quotas of which none is of a team of the window, a window
-// without jobs, and one that ends before it begins. Weights and quotas of other teams are ignored.
+// Makes the workload. Errors: no team of the window is in the given weights or quotas, the window
+// has no jobs, or it ends before it begins. Weights and quotas of other teams are ignored.
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
                                const WorkloadOptions& options);
 
 // The gang of a trace row on this fleet: `gang_pods` equal pods, or as few pods as fit the nodes
-// (the last one may be smaller). `placeable` says whether the empty fleet could hold it.
+// (the last pod may be smaller). `placeable` says whether the empty fleet could hold the gang.
 struct PlannedGang {
   GangRequest request;
   bool placeable = false;

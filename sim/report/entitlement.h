@@ -1,5 +1,6 @@
-// Divides the total received by the entitlement of each account: quota first, then max-min by
-// shares, none above its demand. Pure arithmetic in doubles (amounts are GPU-time of one window).
+// Computes which part of the received total each account is entitled to: quota first, then max-min
+// by shares, never above its demand. It is pure arithmetic in doubles (amounts are GPU-time of one
+// window).
 // Threads: none.
 #pragma once
 
@@ -10,11 +11,11 @@ namespace subak::sim {
 
 // What one account may claim of the total, in the unit of the total.
 struct Claim {
-  // Queued and running GPUs over the window.
+  // The queued and running GPUs, summed over the window.
   double demand = 0;
   // Its quota times the length of the window.
   double quota = 0;
-  // 0: it gets only what no other account wants.
+  // 0:The account's shares. 0: it gets only what no other account wants.
   double shares = 0;
 };
 

@@ -1,5 +1,6 @@
-// Estimates the start of jobs at submission, as the service would, and compares the real start
-// (docs/design/0053). It runs a forecast for each time at which such jobs come, so it is slow.
+// Estimates the start of jobs at submission, as the service would, and compares the estimate with
+// the real start (docs/design/0053). It runs a forecast for each time at which such jobs come, so
+// it is slow.
 // Threads: none.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace subak::sim {
 
 // The source of run times for a start estimate.
 enum class RunTimeSource : std::uint8_t {
-  // As the service predicts them (engine/forecast/run_times.h).
+  // The run times that the service predicts (engine/forecast/run_times.h).
   kPredicted,
   // Each job runs until its time limit.
   kLimits,
@@ -39,20 +40,21 @@ namespace subak::sim {
 
 // Which jobs get an estimate, and from which run times.
 struct EtaOptions {
-  // About so many jobs of the window, evenly spread; 0: none.
+  // About how many jobs of the window get an estimate, evenly spread; 0: none.
   std::size_t told = 0;
-  // Where the run times of the forecast come from.
+  // The source of the run times in the forecast.
   RunTimeSource source = RunTimeSource::kPredicted;
 };
 
-// Follows one replay, as an Observer of its driver does. Workload and engine must outlive it. Use
-// it only with EtaOptions::told above 0.
+// Follows one replay, like an Observer of its driver. Workload and engine must outlive it. Use it
+// only if EtaOptions::told is above 0.
 class EtaJudge {
  public:
   EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);
   // Chooses the job if it is one of those that get an estimate.
   void submitted(std::uint32_t job, JobId id);
-  // Compares the start with the estimate. A start within a minute is not in the result.
+  // Compares the start with the estimate. A start within a minute of the submission is not in the
+  // result.
   void started(std::uint32_t job, TimeMs t);
   // Estimates the starts of the chosen jobs that still wait, with one forecast.
   void settled(TimeMs t);
@@ -62,14 +64,15 @@ class EtaJudge {
  private:
   // One start: the wait, the errors of both estimates, and the width of the interval.
   struct Come {
-    // All in seconds. `error_s`: of the corrected estimate, `uncorrected_s`: of the raw forecast.
+    // All are in seconds. `error_s` is the error of the corrected estimate, `uncorrected_s` that of
+    // the raw forecast.
     double wait_s = 0, error_s = 0, uncorrected_s = 0, width_s = 0;
-    // It started within the interval.
+    // True: the job started within the interval.
     bool in = false;
   };
   // Replaces the run times of the basis, unless the source is kPredicted.
   void use_other_times(ForecastBasis& basis) const;
-  // Not owned, as the engine.
+  // Workload and engine, which the judge does not own.
   const Workload& workload_;
   const Engine& engine_;
   EtaOptions options_;
@@ -82,13 +85,13 @@ class EtaJudge {
   // A job with an estimate: its id and the start by the forecast.
   struct ToldJob {
     JobId id;
-    // The start as the forecast said.
+    // The start that the forecast gave.
     TimeMs start_ms = 0;
   };
   std::unordered_map<std::uint32_t, ToldJob> told_jobs_;
-  // It learns from the starts of this replay alone.
+  // The calibration. It learns only from the starts of this replay.
   StartCalibration calibration_;
-  // In the order of the starts.
+  // The starts, in their order.
   std::vector<Come> come_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace subak::sim {
 
-// Over the jobs that got a start estimate (`told`) and waited more than a minute.
+// The figures of the jobs that got a start estimate and waited more than a minute.
 struct EtaResult {
   // The number of these jobs; 0: all other figures are 0.
   std::size_t jobs = 0;
@@ -13,9 +13,9 @@ struct EtaResult {
   double median_error_s = 0;
   // The same for the raw forecast.
   double median_uncorrected_s = 0;
-  // Parts of 1 whose error is at most a minute, and ten minutes.
+  // The parts of the jobs, from 0 to 1, whose error is at most a minute, and at most ten minutes.
   double within_1m = 0, within_10m = 0;
-  // The part that started within the estimated interval; nine tenths is the aim.
+  // The part of the jobs that started within the estimated interval. It should be nine tenths.
   double coverage_90 = 0;
   // The median width of that interval.
   double median_width_s = 0;

@@ -1,8 +1,8 @@
-// FGD's fragmentation F over free GPUs, followed exactly through time: only changed nodes are
-// counted again. For a node n and a typical pod shape m, the loss is the part of n's free GPUs that
-// m could not use. It is all of them if n cannot run m, else the GPUs with less free than m needs
-// of each. F_n is the mean over the shapes by popularity. The result is the time mean of sum F_n /
-// sum free.
+// Computes FGD's fragmentation F of free GPUs exactly over time, and counts only changed nodes
+// again. For a node n and a typical pod shape m, the loss is the part of n's free GPUs that m could
+// not use. If n cannot run m, the loss is all of them. Else it is the GPUs with less free than m
+// needs of each. F_n is the mean over the shapes by popularity. The result is the time mean of sum
+// F_n / sum free.
 // Source: Weng et al., Beware of Fragmentation, USENIX ATC 2023,
 // https://www.usenix.org/conference/atc23/presentation/weng
 // Threads: none.
@@ -22,24 +22,24 @@ namespace subak::sim {
 // The fragmentation of one fleet from `from` on. Times of the calls never go backwards.
 class Fragmentation {
  public:
-  // `requests[i]` was requested `counts[i]` times; every pod of a gang counts. Integrates over
+  // `requests[i]` was requested `counts[i]` times; every pod of a gang counts. The integral covers
   // [from, to).
   Fragmentation(const std::vector<NodeSpec>& nodes, const std::vector<GangRequest>& requests,
                 const std::vector<std::uint64_t>& counts, TimeMs from, TimeMs to);
-  // Records that a pod took GPUs of a node (`taken` > 0 per GPU of the mask) or released them (<
-  // 0). Unknown nodes are ignored.
+  // Records that a pod took GPUs of a node or released them. `taken` is the amount on each GPU of
+  // the mask: positive if taken, negative if released. Unknown nodes are ignored.
   void change(const std::string& node, std::uint64_t gpu_mask, MilliGpu taken, TimeMs t);
-  // Returns F / free now, 0 to 1; 0 when nothing is free.
+  // Returns F / free now, from 0 to 1; 0 if no GPU is free.
   double now() const;
-  // Returns the mean up to `to`, over the time in which anything was free.
+  // Returns the mean up to `to`, over the time in which some GPU was free.
   double time_mean(TimeMs to);
 
  private:
-  // A typical pod. Equal ones are one.
+  // A typical pod. Equal pods share one entry.
   struct Shape {
-    // Whole GPUs; 0: a part of one.
+    // The number of whole GPUs; 0: a part of one GPU.
     std::int64_t gpus = 0;
-    // What it needs of each GPU.
+    // The milli-GPU that it needs of each GPU.
     MilliGpu per_gpu = 0;
     // Its part of all requested pods, 0 to 1.
     double popularity = 0;
@@ -49,7 +49,7 @@ class Fragmentation {
   // The present state of a node.
   struct Node {
     std::string product;
-    // What is free of each GPU, by its index.
+    // The free milli-GPU of each GPU, by index.
     std::vector<MilliGpu> free;
     // The loss of this node, in milli-GPU: the mean over the shapes.
     double f = 0;
@@ -68,10 +68,10 @@ class Fragmentation {
   std::vector<Node> nodes_;
   // The index in `nodes_`. For look-ups only: its order is arbitrary.
   std::unordered_map<std::string, std::size_t> by_name_;
-  // Of all nodes, in milli-GPU: the loss, and what is free.
+  // The loss and the free amount of all nodes, in milli-GPU.
   double f_ = 0;
   MilliGpu free_ = 0;
-  // The integral of F / free over the time in which anything was free, and that time in ms.
+  // The integral of F / free over the time in which some GPU was free, and that time in ms.
   double integral_ = 0, observed_ms_ = 0;
 };
 

@@ -11,22 +11,22 @@
 
 namespace subak::sim {
 
-// Writes one value to a stream. The caller makes sure that brackets and keys match.
+// Writes one value to a stream. The caller must make sure that brackets and keys match.
 class JsonOut {
  public:
   explicit JsonOut(std::ostream& out) : out_(out) {}
   // Begins an object or a list: '{' or '['.
   JsonOut& open(char bracket);
-  // Ends it: '}' or ']'.
+  // Ends the object or list: '}' or ']'.
   JsonOut& close(char bracket);
   // Writes the name of the next value of an object.
   JsonOut& key(std::string_view name);
-  // Each writes one value. Texts are quoted and escaped.
+  // Each of these writes one value. Texts are quoted and escaped.
   JsonOut& value(std::string_view text);
   JsonOut& value(const char* text) { return value(std::string_view(text)); }
-  // Writes nine digits, or null unless the number is finite.
+  // Writes nine digits; null if the number is not finite.
   JsonOut& value(double number);
-  // As value(), with as many digits as are needed to read the number back.
+  // Like value(), but with as many digits as are needed to read back the same number.
   JsonOut& exact(double number);
   JsonOut& value(std::int64_t number);
   JsonOut& value(std::size_t number) { return value(static_cast<std::int64_t>(number)); }
@@ -43,12 +43,12 @@ class JsonOut {
   void begin_value();
   // Writes a line end and the indent.
   void new_line();
-  // `digits`: significant digits; 0: as exact().
+  // `digits` is the number of significant digits; 0 means as many as in exact().
   JsonOut& put(double number, int digits);
   std::ostream& out_;
-  // For each open bracket: something was written in it.
+  // For each open bracket, whether a value was written in it.
   std::vector<bool> has_items_;
-  // The next value follows its name on the same line.
+  // True: the next value follows its name on the same line.
   bool after_key_ = false;
 };
 

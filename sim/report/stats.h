@@ -5,12 +5,12 @@
 //   jain           mean over windows of Jain's index of received / entitled, over accounts with
 //                  demand
 //   reserved_idle  integral of the free GPUs on nodes that were reserved for jobs (patience)
-//   kept_beside    the most of these that other waiting jobs could have used: jobs without reserved
-//                  nodes, by their sizes alone; a job larger than the idle GPUs counts 0
+//   kept_beside    the most of reserved_idle that other waiting jobs could have used: jobs without
+//                  reserved nodes, by their sizes alone; a job larger than the idle GPUs counts 0
 //   max_deviation  largest |received - entitled| / (capacity x window)
-// Windows are whole hours, days and weeks from A on. A window that does not end by B is left out
-// (without a whole one there is no figure). Waits, sizes and slowdown cover jobs submitted in [A,
-// B). Jobs still queued at B wait on, with no new job behind them.
+// Windows are whole hours, days and weeks from A on. A window that does not end by B is left out.
+// If there is no complete window, there is no figure. Waits, sizes and slowdown cover jobs
+// submitted in [A, B). Jobs that are queued at B still wait, and no new job comes after them.
 // Threads: none.
 #pragma once
 
@@ -28,9 +28,9 @@ namespace subak::sim {
 
 // The distribution of one figure over jobs.
 struct Spread {
-  // The jobs that it is over.
+  // The number of jobs in the distribution.
   std::size_t jobs = 0;
-  // All 0 without jobs. Percentiles are of the nearest rank.
+  // All are 0 if there are no jobs. Percentiles use the nearest rank.
   double mean = 0, p50 = 0, p90 = 0, p99 = 0;
 };
 // Computes the distribution. O(n log n).
@@ -38,10 +38,10 @@ Spread spread(std::vector<double> values);
 
 // The classes of job size, by GPUs: "1", "2-4", "5-8", "9-16", "17-64", "65+".
 inline constexpr std::array<const char*, 6> kSizeClasses{"1", "2-4", "5-8", "9-16", "17-64", "65+"};
-// Returns the index in kSizeClasses; a part of a GPU is in the first class.
+// Returns the index in kSizeClasses. A job of a part of a GPU is in the first class.
 std::size_t size_class(MilliGpu milligpu);
 
-// A figure for windows of each length; none: the window [A, B) has no complete one.
+// A figure for windows of each length; nullopt: [A, B) has no complete window of this length.
 struct ByWindow {
   std::optional<double> hour, day, week;
 };
@@ -49,14 +49,14 @@ struct ByWindow {
 // The figures of one team.
 struct TeamResult {
   std::string team;
-  // As in the workload.
+  // The shares, as in the workload.
   std::int64_t shares = 0;
   MilliGpu quota = 0;
-  // Its jobs in the statistics.
+  // The number of its jobs in the statistics.
   std::size_t jobs = 0;
   // `entitled_gpu_h` treats [A, B) as one window.
   double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;
-  // The mean wait of those that started, in seconds.
+  // The mean wait of its jobs that started, in seconds.
   double wait_mean_s = 0;
 };
 
@@ -64,46 +64,45 @@ struct TeamResult {
 struct SimResult {
   // The name of the order policy.
   std::string policy;
-  // Jobs submitted in the window; those that ran to their end; those that the fleet or the port
-  // refused.
+  // The numbers of jobs submitted in the window, of those that ran to their end, and of those that
+  // the fleet or the port refused.
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
-  // Jobs that ran at A; they are not among `jobs`.
+  // The number of jobs that ran at A. They are not among `jobs`.
   std::size_t warm = 0;
-  // From submission to start.
+  // The wait from submission to start.
   Spread wait_s;
   std::array<Spread, kSizeClasses.size()> wait_by_size;
   // max(1, (wait + run) / max(run, 10 s)), the bounded slowdown of Feitelson and others.
   Spread bounded_slowdown;
   // received / capacity over [A, B).
   double utilisation = 0;
-  // By the definitions above.
+  // The figures by the definitions above.
   ByWindow jain, max_deviation;
-  // The time mean, see sim/report/fragmentation.h.
+  // The time mean of fragmentation, see sim/report/fragmentation.h.
   double fragmentation = 0;
-  // None: no job got a start estimate.
+  // The quality of start estimates. nullopt: no job got a start estimate.
   std::optional<EtaResult> eta;
   // GPU-hours over [A, B): see reserved_idle and kept_beside above.
   double reserved_idle_gpu_h = 0;
   double kept_beside_gpu_h = 0;
-  // How long the replay took in seconds; and simulated seconds for each of them.
+  // The duration of the replay in seconds, and the simulated seconds for each of these.
   double wall_s = 0, sim_speedup = 0;
-  // In the order of the workload.
+  // The teams, in the order of the workload.
   std::vector<TeamResult> teams;
-  // For plots: per team and hour, and every wait.
-  // The series are mean GPUs; the waits are sorted.
+  // For plots: the mean GPUs of each team in each hour.
   std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;
-  // Of the jobs that started, in seconds.
+  // The waits of the jobs that started, in seconds, sorted.
   std::vector<double> waits_s;
 };
 
-// The start and end of one job; start < 0: it never started.
+// The start and end of one job. If start < 0, the job never started.
 struct JobFate {
   TimeMs start_ms = -1;
   TimeMs end_ms = -1;
 };
 
-// Computes everything except wall clock, speed and fragmentation. `fates` is by job of the
-// workload.
+// Computes everything except wall clock, speed and fragmentation. `fates` has one entry for each
+// job of the workload.
 SimResult make_result(const Workload& workload, const Timeline& timeline,
                       const std::vector<JobFate>& fates);
 

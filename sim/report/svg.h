@@ -1,4 +1,5 @@
-// SVG charts: a canvas of primitives, and a frame with axes that maps data to it. Threads: none.
+// SVG charts: a canvas for simple shapes, and a frame with axes that maps data to the canvas.
+// Threads: none.
 #pragma once
 
 #include <string>
@@ -16,12 +17,13 @@ struct Point {
 // One drawing. Calls append to it, so later shapes are in front. Texts are escaped.
 class Svg {
  public:
-  // An empty white canvas of this size in pixels.
+  // Makes an empty white canvas of this size in pixels.
   Svg(double width, double height);
-  // With a style sheet `css` for the classes of groups, and for `ground`, the whole area.
+  // Makes one with a style sheet `css` for the classes of groups, and for class `ground`, the whole
+  // area.
   Svg(double width, double height, std::string_view css);
-  // Begins a group: everything until close() has this class, and shows `title` under the pointer.
-  // Its fills and colours may be kInherit.
+  // Begins a group: all shapes until close() have this class, and show `title` when the pointer is
+  // over them. Their fills and colours may be kInherit.
   void open(std::string_view css_class, std::string_view title = "");
   // Ends the group that was begun last.
   void close();
@@ -34,16 +36,17 @@ class Svg {
             bool dashed = false);
   // Fills the closed outline.
   void area(const std::vector<Point>& outline, std::string_view fill);
-  // `anchor`: start, middle or end.
+  // Draws a text. `anchor` is start, middle or end.
   void text(Point at, std::string_view text, double size, std::string_view anchor = "start",
             std::string_view colour = "#333333", bool bold = false);
   // Returns the complete file.
   std::string finish() const;
 
  private:
-  // Appends the attribute of these points.
+  // Appends these points as an attribute.
   void points(const std::vector<Point>& list);
-  // Appends text with XML escapes. Takes any bytes; printable() replaces those that are no text.
+  // Appends text with XML escapes. It accepts any bytes; printable() replaces those that are no
+  // text.
   void characters(std::string_view text);
   // All shapes so far.
   std::string body_;
@@ -52,11 +55,12 @@ class Svg {
 
 // One tick: position and label.
 struct Tick {
-  // In the unit of the data.
+  // The position, in the unit of the data.
   double at = 0;
   std::string label;
 };
-// Round steps (1, 2 or 5 times a power of ten), about `most` of them; labels with `suffix`.
+// Returns about `most` ticks at round steps (1, 2 or 5 times a power of ten). Their labels end with
+// `suffix`.
 std::vector<Tick> linear_ticks(double from, double to, int most, std::string_view suffix = "");
 
 // The rectangle of a chart on the canvas, and the data that it spans.
@@ -68,16 +72,17 @@ struct Frame {
   Point map(double x, double y) const {
     return {left + (x - x0) / (x1 - x0) * width, top + height - (y - y0) / (y1 - y0) * height};
   }
-  // Grid lines, tick labels and axis titles.
+  // Draws grid lines, tick labels and axis titles.
   void draw(Svg& svg, const std::vector<Tick>& x_ticks, const std::vector<Tick>& y_ticks,
             std::string_view x_title, std::string_view y_title) const;
 };
 
-// Distinct colours, also for most colour-blind eyes; the last one (grey) is for "all others".
+// The number of colours. Most colour-blind people can distinguish them too. The last one (grey) is
+// for "all others".
 inline constexpr std::size_t kColours = 12;
 std::string_view colour(std::size_t i);
 inline constexpr std::string_view kGrey = "#b8b8b8";
-// The colour of the group's class.
+// Means the colour of the group's class.
 inline constexpr std::string_view kInherit = "inherit";
 
 }  // namespace subak::sim

@@ -1,5 +1,5 @@
-// Running and queued GPUs of each team, as exact integrals per hour of the window [A, B), from
-// changes in order of time. All figures per window are sums of these.
+// Computes the running and queued GPUs of each team as exact integrals for each hour of the window
+// [A, B). Changes come in the order of time. All figures of a window are sums of these integrals.
 // Threads: none.
 #pragma once
 
@@ -11,9 +11,8 @@
 
 namespace subak::sim {
 
-// Milli-GPU x ms of one team in one hour; a double holds the integer exactly (2^53 is a million
-// GPUs for three months).
-// The integrals of one team in one hour.
+// The integrals of one team in one hour, in milli-GPU x ms. A double holds the integer exactly
+// (2^53 is a million GPUs for three months).
 struct HourCell {
   double running = 0;
   double queued = 0;
@@ -24,18 +23,18 @@ class Timeline {
  public:
   // All teams begin at 0. The window [from, to) must not be empty.
   Timeline(std::size_t teams, TimeMs from, TimeMs to);
-  // From `t` on, the team's running and queued amounts change by these differences. Times never go
-  // backwards per team. Changes outside [from, to) affect the levels only.
+  // Changes the team's running and queued amounts by these differences from `t` on. For one team,
+  // times never go backwards. Changes outside [from, to) affect only the levels.
   void change(std::uint32_t team, TimeMs t, MilliGpu running, MilliGpu queued);
-  // Closes all integrals at `to`. Call once, after the last change.
+  // Closes all integrals at `to`. Call it once, after the last change.
   void finish();
 
   // The number of hours; the last one may be shorter.
   std::size_t hours() const { return hours_; }
   std::size_t teams() const { return levels_.size(); }
-  // In ms: an hour, or less for the last one.
+  // Returns the length in ms: an hour, or less for the last one.
   DurationMs hour_length(std::size_t hour) const;
-  // Returns the integrals of one hour. Complete after finish().
+  // Returns the integrals of one hour. They are complete after finish().
   const HourCell& cell(std::size_t hour, std::uint32_t team) const {
     return cells_[hour * levels_.size() + team];
   }
@@ -52,11 +51,11 @@ class Timeline {
   // Adds the amounts up to `t` to the cells.
   void advance(std::uint32_t team, TimeMs t);
   TimeMs from_, to_;
-  // In the window, an incomplete last one included.
+  // The number of hours of the window, with an incomplete last one.
   std::size_t hours_;
-  // By team.
+  // The levels, by team.
   std::vector<Level> levels_;
-  // Hour by hour, each with all teams.
+  // The cells, hour by hour, each with all teams.
   std::vector<HourCell> cells_;
 };
 
