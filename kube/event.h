@@ -1,5 +1,5 @@
-// Bodies of events.k8s.io/v1 Events, which show people in the cluster what Subak did. An event that
-// happens again stays one object and counts.
+// Writes bodies of events.k8s.io/v1 Events, which show people in the cluster what Subak did. An
+// event that happens again stays one object, whose count rises.
 // Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (also for
 // the bounds on the fields).
 // Threads: pure functions.
@@ -22,18 +22,19 @@ struct ObjectRef {
 struct KubeEvent {
   // The name of the event itself, unique in its namespace.
   std::string_view name;
-  // The event's subject. Its namespace is also the event's, "default" if it has none.
+  // The event's subject. The event is in the namespace of the subject, or in "default" if the
+  // subject has none.
   ObjectRef regarding;
-  // One word for what happened, "Queued", and one for what was done, "Queue". Both are cut at 128
-  // bytes, the bound of the API.
+  // One word for what happened, such as "Queued", and one for what was done, such as "Queue". Both
+  // are cut at 128 bytes, the limit of the API.
   std::string_view reason;
   std::string_view action;
   // A sentence for people, cut at 1,024 bytes with a note of the cut.
   std::string_view note;
-  // True if the matter will not improve by itself: type Warning, else Normal.
+  // True: the event has type Warning, since the problem will not go away by itself. False: Normal.
   bool warning = false;
-  // The Subak process that reports it.
-  // Its name, such as the pod's. Empty is not allowed by the API.
+  // The name of the Subak process that reports the event, such as the name of its pod. The API
+  // refuses an empty name.
   std::string_view instance;
   // When it happened, by Subak's clock.
   TimeMs at_ms = 0;

@@ -1,9 +1,9 @@
 // Reads outside JSON on simdjson's DOM, and writes texts into Subak's JSON. member() reads an
-// object from its start, so use it for a fixed number of names: then work is linear in the text.
-// Use Members to look up outside names. A member of the wrong type reads as absent: the API server
-// has validated its objects against their schema. Values point into the parser's document and die
-// with its next parse.
-// Threads: any; a document belongs to one thread.
+// object from its start. Use it for a fixed number of names, so that the work is linear in the
+// text. Use Members to look up names from outside. A member of the wrong type counts as absent,
+// since the API server has validated its objects against their schema. Values point into the
+// parser's document and are valid until its next parse.
+// Threads: any, but each document belongs to one thread.
 #pragma once
 
 #include <simdjson.h>
@@ -31,12 +31,12 @@ namespace json {
 // A view into the document of a Parser. Copy it freely; it owns nothing.
 using Value = simdjson::dom::element;
 
-// Parses one text after the other. It keeps its memory, about 10 bytes for each byte of the longest
-// text. Memory of a text over kKeptBytes is freed with the next small one.
+// Parses one text after the other. It reuses its memory, about 10 bytes for each byte of the
+// longest text. After a text over kKeptBytes, the next small text frees that memory.
 class Parser {
  public:
-  // Returns the root of `text`, valid until the next text. `padded`: simdjson::SIMDJSON_PADDING
-  // readable bytes follow the text, so it is parsed without a copy.
+  // Returns the root of `text`, valid until the next text. `padded` says that
+  // simdjson::SIMDJSON_PADDING readable bytes follow the text. It is then parsed without a copy.
   simdjson::simdjson_result<Value> parse(std::string_view text, bool padded = false);
 
  private:
@@ -45,7 +45,8 @@ class Parser {
   std::unique_ptr<simdjson::dom::parser> parser_;
 };
 
-// Calls f(key, value) for each member, in the order of the text. No call if `v` is not an object.
+// Calls f(key, value) for each member, in the order of the text. If `v` is not an object, it makes
+// no call.
 template <class F>
 void each_member(Value v, F&& f) {
   simdjson::dom::object object;
@@ -53,7 +54,7 @@ void each_member(Value v, F&& f) {
   for (const auto& [key, value] : object) f(key, value);
 }
 
-// Calls f(index, value) for each item. No call if `v` is not an array.
+// Calls f(index, value) for each item. If `v` is not an array, it makes no call.
 template <class F>
 void each_item(Value v, F&& f) {
   simdjson::dom::array array;
@@ -100,17 +101,17 @@ inline bool boolean(Value v, std::string_view key) {
   return found && boolean(*found);
 }
 
-// Returns the number; `otherwise` for anything that is no integer of 63 bits and sign.
+// Returns the number; `otherwise` if `v` is no integer, or does not fit 63 bits and a sign.
 inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
   std::int64_t i = 0;
   return v.get(i) == simdjson::SUCCESS ? i : otherwise;
 }
 
-// The members of an object, sorted by name. Null counts as absent. Of two members with one name the
-// first counts.
+// The members of an object, sorted by name. A member with the value null counts as absent. If two
+// members have the same name, the first counts.
 class Members {
  public:
-  // Without an object, or for a value of another type, there are no members. O(n log n).
+  // If there is no object, or the value has another type, there are no members. O(n log n).
   explicit Members(std::optional<Value> object) {
     if (!object) return;
     each_member(*object, [&](std::string_view key, Value value) {
@@ -121,7 +122,7 @@ class Members {
     std::stable_sort(sorted_.begin(), sorted_.end(), by_name);
     sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), same), sorted_.end());
   }
-  // O(log n). nullopt if there is no member of this name.
+  // Returns the value; nullopt if there is no member of this name. O(log n).
   std::optional<Value> find(std::string_view name) const {
     const auto it = std::lower_bound(sorted_.begin(), sorted_.end(), name,
                                      [](const auto& m, auto n) { return m.first < n; });
@@ -136,7 +137,7 @@ class Members {
   std::vector<std::pair<std::string_view, Value>> sorted_;
 };
 
-// False for null, and for every other type.
+// True for an object. False for null and every other type.
 inline bool is_object(Value v) { return v.is_object(); }
 
 }  // namespace json

@@ -1,4 +1,4 @@
-// Reads the user name that the API server sees for Subak: its answer to a SelfSubjectReview
+// Reads the user name by which the API server knows Subak, from its answer to a SelfSubjectReview
 // (k8s.io/api authentication/v1, Kubernetes 1.28 and later).
 // Threads: a pure function.
 #pragma once

@@ -1,6 +1,6 @@
 // Reads the objects that make pods: Job, JobSet, LeaderWorkerSet, StatefulSet, Deployment and
-// ReplicaSet. They say long before the pods exist how many there will be, and which of them start
-// together. Reading decides nothing. Sources of the field names:
+// ReplicaSet. These objects say before the pods exist how many pods there will be, and which of
+// them start together. The reader decides nothing. Sources of the field names:
 //   Job                      k8s.io/api batch/v1
 //   StatefulSet, Deployment  k8s.io/api apps/v1
 //   JobSet                   sigs.k8s.io/jobset api/jobset/v1alpha2
@@ -39,13 +39,13 @@ struct EnumText<OwnerKind> {
 
 // Which pods of an owner start together.
 enum class Together : std::uint8_t {
-  // Each pod by itself: they come and go, or start one after the other.
+  // Each pod by itself: pods come and go, or start one after the other.
   kNone,
   // All pods are one gang.
   kAll,
-  // Of a JobSet whose jobs run one after the other: each job is a gang.
+  // Each job of a JobSet whose jobs run one after the other is a gang.
   kEachJob,
-  // Of a LeaderWorkerSet: a leader with its workers is a gang.
+  // Each leader of a LeaderWorkerSet with its workers is a gang.
   kEachReplica,
 };
 template <>
@@ -55,64 +55,65 @@ struct EnumText<Together> {
 
 // Pods that are made from one template.
 struct OwnerRole {
-  // The name of the replicated job, "leader" or "worker". Empty if the owner has one template.
+  // The name of the replicated job, or "leader" or "worker". Empty if the owner has one template.
   std::string name;
-  // Jobs of that name, or replicas of the set.
+  // How many jobs of that name, or replicas of the set, there are.
   std::uint32_t copies = 1;
-  // Pods of each copy that run at once.
+  // How many pods of each copy run at once.
   std::uint32_t pods = 1;
   // The request of each pod.
   PodShape shape;
-  // The gang size that its template states; 0: none.
+  // The gang size that the template states; 0: it states none.
   std::uint32_t stated = 0;
-  // Job's backoffLimitPerIndex is set: each index fails and restarts by itself.
+  // True: the Job's backoffLimitPerIndex is set, so each index fails and restarts by itself.
   bool independent = false;
-  // Why a pod of this template can never start as written. None: it can.
+  // Why a pod of this template can never start as written. nullopt: it can start.
   std::optional<Error> wrong;
 };
 
 // One owner as read from the API server.
 struct OwnerRecord {
   OwnerKind kind = OwnerKind::kJob;
-  // From its metadata. The version is the API server's, for writes that must not race.
+  // From its metadata. resource_version lets a write fail if the object has changed.
   std::string ns, name, uid, resource_version;
-  // The uid of its own controller: of a job, its JobSet. Empty: none.
+  // The uid of its own controller; for a job that is its JobSet. Empty: it has none.
   std::string parent;
   // How its pods form gangs.
   Together together = Together::kNone;
-  // Its roles start one after the other.
+  // True: its roles start one after the other.
   bool in_order = false;
-  // The workers are made when the leader is ready, so Subak reserves for all then.
+  // True: the workers are created only when the leader is ready. So Subak holds GPUs for all when
+  // the leader starts.
   bool leader_first = false;
-  // For a JobSet with exclusive topology: the first pod of each of its jobs is made, the others
-  // once the first one has a node.
+  // True for a JobSet with exclusive topology: the first pod of each of its jobs is created first,
+  // and the others when that pod has a node.
   bool first_of_each_job = false;
-  // The gang is only inferred, or a lost pod is replaced alone: the other pods continue.
+  // True: the gang is only inferred, or a lost pod is replaced alone. The other pods continue.
   bool replaced_alone = false;
-  // One for each template of pods. Empty if it makes none.
+  // One role for each template of pods. Empty if the owner creates no pods.
   std::vector<OwnerRole> roles;
-  // spec.suspend; none: its kind has no such field.
+  // spec.suspend; nullopt: its kind has no such field.
   std::optional<bool> suspended;
-  // It makes no pods any more: it has ended, or its successPolicy or a failure decides that it
-  // will. Its own controller ends pods that still run.
+  // True: it creates no further pods. It has ended, or its successPolicy or a failure decides that
+  // it will. Its own controller ends pods that still run.
   bool ended = false;
-  // It is being deleted, and its pods will be.
+  // True: it is being deleted, and its pods will be too.
   bool deleted = false;
-  // Of a job: the allowed pod failures, the failures so far, and the completions so far.
+  // For a job: the allowed pod failures, the failures so far, and the completions so far.
   std::int64_t backoff_limit = 6, failed = 0, succeeded = 0;
-  // Of an Indexed Job that sets them: the allowed failures of one index, and the indexes that may
-  // fail for good; nullopt: not set. `failed_indexes`: those that have failed.
+  // For an Indexed Job that sets them: the allowed failures of one index, and the number of indexes
+  // that may fail for good; nullopt: not set. `failed_indexes` counts those that have failed.
   std::optional<std::int64_t> backoff_limit_per_index, max_failed_indexes;
   std::int64_t failed_indexes = 0;
-  // It has a successPolicy: some of its indexes may be enough.
+  // True: it has a successPolicy, so the success of some indexes may be enough.
   bool success_policy = false;
   // The completions of an Indexed Job; 0: it has no indexes.
   std::uint32_t indexes = 0;
-  // activeDeadlineSeconds is set. It counts even while its pods wait for a gate.
+  // True: activeDeadlineSeconds is set. That time runs even while the pods wait for a gate.
   bool has_deadline = false;
 
-  // Returns the number of pods in the gang of this role's pods, without those that have no GPUs:
-  // from its template, else computed. 1: they are alone. At most limits::kMaxPodsPerJob.
+  // Returns the number of GPU pods in the gang of this role's pods. It comes from the template, or
+  // else is computed. 1: each pod is alone. The result is at most limits::kMaxPodsPerJob.
   std::uint32_t gang_size(std::size_t role) const;
 };
 
@@ -120,8 +121,9 @@ struct OwnerRecord {
 // continue.
 bool restarts_single_job(std::string_view action);
 
-// Reads an owner. kNotFound: none of the kinds above. kInvalid: no uid or name, or more pods in a
-// gang or templates than the service accepts. `extra` as in read_pod().
+// Reads an owner. kNotFound: the object is of none of the kinds above. kInvalid: it has no uid or
+// name, or more templates or pods in a gang than the service accepts. `extra` is that of
+// read_pod().
 Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra);
 // The same for an item of a list, which does not name its kind.
 Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra);

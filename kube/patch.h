@@ -1,5 +1,5 @@
-// RFC 6902 patches as text. It never adds under a missing parent: a webhook patch that does not
-// apply fails the user's request even with failurePolicy Ignore.
+// Writes RFC 6902 patches as text. A caller must never add a member to a missing parent: a webhook
+// patch that does not apply fails the user's request, even with failurePolicy Ignore.
 // Threads: one PatchWriter per thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace subak {
 
-// Escapes a key: "/" -> "~1", "~" -> "~0" (RFC 6901).
+// Escapes a key: "/" becomes "~1", and "~" becomes "~0" (RFC 6901).
 std::string pointer_token(std::string_view key);
 
 // Collects operations in order. The API server applies all of them or none.
@@ -24,8 +24,8 @@ class PatchWriter {
   void remove(std::string_view pointer);
   // Adds a text, which it quotes and escapes.
   void add_text(std::string_view pointer, std::string_view text);
-  // Adds all pairs to the map at `pointer`: one operation if the map does not exist, else one for
-  // each pair.
+  // Adds all pairs to the map at `pointer`. It adds one operation if the map does not exist, else
+  // one for each pair.
   void add_members(std::string_view pointer, bool map_exists,
                    const std::vector<std::pair<std::string_view, std::string>>& pairs);
   bool empty() const { return out_.empty(); }
@@ -33,7 +33,7 @@ class PatchWriter {
   std::string finish() &&;
 
  private:
-  // `json`: the value; empty for none.
+  // `json` is the value; it is empty if there is none.
   void operation(std::string_view op, std::string_view pointer, std::string_view json);
 
   std::string out_;

@@ -1,4 +1,4 @@
-// Reads Kubernetes' resource quantities ("500m", "1.5Gi", "2e3", "8"), exactly, as integers.
+// Reads Kubernetes' resource quantities ("500m", "1.5Gi", "2e3", "8") exactly, as integers.
 // Source: the grammar in k8s.io/apimachinery pkg/api/resource/quantity.go (package documentation).
 // Threads: pure functions.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace subak {
 
-// An amount in billionths of its unit (Kubernetes keeps no more), at most 2^63-1 units in size.
-// Finer amounts are rounded away from zero; larger ones become the largest.
+// An amount in billionths of its unit, at most 2^63-1 units. As in Kubernetes, a finer amount is
+// rounded away from zero, and a larger one becomes the largest.
 struct KubeQuantity {
   __extension__ typedef __int128 Nano;
   // Billionths of the unit.

@@ -1,5 +1,5 @@
-// The position of a pod among the members of its gang, from its labels and annotations. Ranks order
-// a gang: neighbours in rank order communicate most, so the search places them next to each other.
+// Reads the position of a pod among the members of its gang from its labels and annotations.
+// Neighbours in rank order communicate most, so the search places them next to each other.
 // Sources:
 //   subak.gpu/rank                                 Subak's own, before all others
 //   leaderworkerset.sigs.k8s.io/worker-index       LeaderWorkerSet: the leader is 0
@@ -24,18 +24,18 @@
 
 namespace subak {
 
-// Returns a number that grows in rank order, not always without gaps. -1: its labels do not say.
+// Returns a number that grows in rank order, perhaps with gaps. -1: the pod's labels do not say.
 std::int32_t rank_of(const Pod& pod);
 
-// Returns the rank of a pod in a gang that Subak's label makes of several groups: by group, then by
-// rank.
+// Returns the rank of a pod in a gang that Subak's label makes of several groups. It orders by
+// group, then by rank.
 std::int32_t rank_among(std::string_view group, std::int32_t rank);
 
-// The ranks of the pods of one replicated job of a JobSet: job by job, `pods` each.
+// The ranks of the pods of one replicated job of a JobSet: job by job, with `pods` ranks each.
 struct RoleRanks {
   // The name of the replicated job.
   std::string role;
-  // The rank of its first pod, and the pods of each of its jobs.
+  // The rank of its first pod, and the number of pods of each of its jobs.
   std::uint32_t first = 0, pods = 1;
   friend bool operator==(const RoleRanks&, const RoleRanks&) = default;
 };

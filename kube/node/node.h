@@ -3,7 +3,8 @@
 // The fields, by their Kubernetes or NVIDIA name:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints
 //   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
-//     heartbeat and its last transition. No conditions at all (a file written by hand): ready.
+//     heartbeat and its last transition. A node without conditions (a file written by hand) counts
+//     as ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
 //   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label is an
 //     empty name: the node is in no group at that level.
@@ -56,14 +57,14 @@
 
 namespace subak {
 
-// Returns the types of node conditions that say, when True, that GPU work would fail.
+// Returns the types of node conditions that, if True, mean that GPU work would fail.
 // Sources: NVIDIA's NVSentinel; Kubernetes' node-problem-detector (its kernel monitor).
 std::vector<std::string> default_fatal_conditions();
 
-// What an operator configures about the reading of nodes.
+// The operator's configuration for reading nodes.
 struct KubeNodeOptions {
-  // Labels that name the groups of a node, nearest first: its rack, its block. At most
-  // limits::kTopologyLevels; further ones are ignored.
+  // Labels that name the groups of a node, nearest first: its rack, its block. Labels beyond
+  // limits::kTopologyLevels are ignored.
   std::vector<std::string> topology_labels;
   // Resources that count as whole GPUs beside NVIDIA's (`gpuKinds`). Empty: none.
   ExtraGpuResources extra_gpus;
@@ -71,13 +72,14 @@ struct KubeNodeOptions {
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };
 
-// Reads one node. Errors: no name, a quantity that is none, more GPUs than limits::kMaxGpusPerNode
-// that no other statement contradicts.
+// Reads one node. Errors: the node has no name, a quantity cannot be read, or the node has more
+// GPUs than limits::kMaxGpusPerNode and no other statement contradicts that.
 Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
 
 // Reads a NodeList, a List of Nodes, one Node, or several of these one after the other (JSON
-// lines). Returns nodes in the order of the text. Never throws. Errors: those of one node, not
-// JSON, not nodes, a name twice, more than limits::kMaxNodes; the field names the position.
+// lines). Returns nodes in the order of the text. It never throws. Errors: those of one node, text
+// that is not JSON, objects that are not nodes, a name that comes twice, and more than
+// limits::kMaxNodes. The field names the position.
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
                                               const KubeNodeOptions& options = {});
 

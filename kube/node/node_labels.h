@@ -1,5 +1,6 @@
-// Reads numbers in labels of a node, and quotes a label or a resource. A part of
-// kube/node/node_gpus.h. Threads: pure functions.
+// Reads numbers in labels of a node, and formats a label or a resource for messages. It is a part
+// of kube/node/node_gpus.h.
+// Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,12 @@
 
 namespace subak {
 
-// Reads a number of digits alone that fits 63 bits; nullopt for other text.
+// Reads a number that has only digits and fits 63 bits. Returns nullopt for other text.
 std::optional<std::int64_t> label_number(std::string_view value);
 
-// "nvidia.com/gpu.count=8".
+// Returns a text such as "nvidia.com/gpu.count=8".
 std::string label_text(std::string_view key, std::string_view value);
-// "nvidia.com/gpu 8".
+// Returns a text such as "nvidia.com/gpu 8".
 std::string resource_text(std::string_view name, std::int64_t count);
 
 }  // namespace subak
