@@ -76,6 +76,14 @@ void end_claims(Decision& d) {
   }
 }
 
+void end_claims_on(Decision& d, NodeId node) {
+  const std::vector<state::Claim> made = d.s.claims().all();
+  for (const state::Claim& claim : made) {
+    if (std::binary_search(claim.nodes.begin(), claim.nodes.end(), node))
+      end_claim(d, claim.job, ClaimCause::kPlace);
+  }
+}
+
 void ask_victims(Decision& d) {
   const std::vector<state::Claim> made = d.s.claims().all();
   for (const state::Claim& claim : made) {

@@ -11,6 +11,9 @@ namespace subak::decide {
 bool may_reclaim(const Decision& d);
 // Ends claims whose claimant or slots are no longer as they were.
 void end_claims(Decision& d);
+// Ends the claims on a node that changes or is removed, before it does: what they claim there is
+// not the same any more. Also outside a pass.
+void end_claims_on(Decision& d, NodeId node);
 // Asks the victims whose minimum run is over to end.
 void ask_victims(Decision& d);
 // Makes claims, in the order, for jobs that found no placement in their turn. At most

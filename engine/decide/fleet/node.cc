@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/names.h"
+#include "engine/decide/claims.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/said_time.h"
 #include "engine/state/snapshot.h"
@@ -134,6 +135,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   const bool fresh = !id;
   if (fresh) id = NodeId(d.s.nodes().last().value + 1);
   const std::string name = spec.name;
+  end_claims_on(d, id);
   say(d, id, cluster.id, std::move(spec), drain, edit);
   must(d.s.nodes().find(cluster.id, name) == id, "a node is found by its name");
   sum_non_gpu_pods(d, id);
@@ -220,6 +222,7 @@ void end_cliques(Decision& d) {
     spec.former_clique = std::exchange(spec.clique, "");
     spec.clique_lost_ms = 0;
     must(!spec.former_clique.empty(), "a node that left a clique had one");
+    end_claims_on(d, id);
     say(d, id, d.s.fleet().cluster_of(id), std::move(spec), drain_of(d, id));
   }
 }
@@ -231,6 +234,7 @@ void remove_node(Decision& d, NodeId id, TimeMs at) {
     lose_node(d, place, id, at, cause);
   }
   must(d.s.allocations().on(id).empty(), "nothing is held on a node that is removed");
+  end_claims_on(d, id);
   d.emit(state::billed(d.s, id, d.s.now()));
   d.emit(fact::NodeRemoved{id});
   must(d.s.fleet().node(id) == nullptr, "a removed node is gone");
