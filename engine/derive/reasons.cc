@@ -357,14 +357,18 @@ bool starts_beside_reserved(const State& s, const Places& places, const state::J
   return places.starts_next(job.id).value_or(false);
 }
 
-}  // namespace
-
-namespace {
+// Why a claimant waits. nullopt: the job claims nothing.
+std::optional<Reason> claimant_waits(const State& s, const Places& places, const state::Job& job) {
+  const state::Claim* const claim = s.claims().of(job.id);
+  if (claim == nullptr) return std::nullopt;
+  const auto next = places.starts_next ? places.starts_next(job.id) : std::nullopt;
+  return next.value_or(false) ? starts_next() : reason_of_claim(s, *claim);
+}
 
 std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const state::Job& job,
                                     std::size_t position) {
   std::vector<Reason> out;
-  if (const state::Claim* claim = s.claims().of(job.id)) return {reason_of_claim(s, *claim)};
+  if (auto claimant = claimant_waits(s, places, job)) return {*std::move(claimant)};
   if (starts_beside_reserved(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
@@ -412,7 +416,7 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
   if (!job.waits()) return beyond_gang(job);
-  if (const state::Claim* claim = s.claims().of(job.id)) return reason_of_claim(s, *claim);
+  if (auto claimant = claimant_waits(s, places, job)) return *std::move(claimant);
   if (starts_beside_reserved(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;
