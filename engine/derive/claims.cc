@@ -12,6 +12,7 @@
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
+#include "placement/fleet/queries.h"
 
 namespace subak::derive {
 namespace {
@@ -414,7 +415,7 @@ bool can_be_preempted(const state::Job& job) {
 
 std::optional<ClaimFound> find_claim(const State& s, Search& search, const state::Job& job) {
   must(job.state == JobState::kQueued && job.shape, "a claimant is queued");
-  if (s.fleet().request(job.shape).terms.spare > 0) return std::nullopt;  // see the header
+  if (needs_replacements(s.fleet(), job.shape)) return std::nullopt;
   if (state::least_milligpu(s.fleet(), job) == 0) return std::nullopt;
   const ProductId only = state::only_product(s.fleet(), s.fleet().request(job.shape));
   for (ProductId::rep p = 1; p <= s.fleet().products().size(); ++p) {

@@ -28,9 +28,8 @@ struct ClaimFound {
   std::vector<fact::Claimed::Victim> victims;
 };
 // Finds a claim for a queued job that finds no placement in its turn. nullopt: its accounts have a
-// right to nothing that others borrow, or ending all of that would not help. A gang that must leave
-// nodes to spare in its clique claims nothing: a claim does not hold these nodes for it until it
-// starts.
+// right to nothing that others borrow, or ending all of that would not help. A gang that needs
+// free nodes for replacements claims nothing: a claim does not hold these nodes until it starts.
 //
 // Who gives: jobs of accounts beyond their quota, below the account up to which the claimant is
 // entitled (reach_of()), that can be preempted. Every account between such a job and the first one

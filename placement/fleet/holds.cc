@@ -242,6 +242,10 @@ GpuMask kept_by_others(const Fleet::Impl& impl, const NodeState& n, const NodeCl
 
 }  // namespace
 
+bool needs_replacements(const Fleet& fleet, ShapeId shape) {
+  return fleet.request(shape).terms.spare > 0;
+}
+
 ClaimState claim_state(const Fleet& fleet, JobId claimant, std::span<const NodeId> nodes) {
   ClaimState state = ClaimState::kFree;
   for (const NodeId id : nodes) {

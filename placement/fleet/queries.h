@@ -34,6 +34,9 @@ enum class ClaimState {
   // They will not: a node is closed or gone, or another holds what is claimed.
   kLost,
 };
+// True if a gang of this shape needs free nodes in its clique for replacements. Claims do not hold
+// such nodes.
+bool needs_replacements(const Fleet& fleet, ShapeId shape);
 // `nodes`: all nodes with a part of the claim.
 ClaimState claim_state(const Fleet& fleet, JobId claimant, std::span<const NodeId> nodes);
 
