@@ -260,7 +260,8 @@ class Case:
         return self.until(happened, "single job in Subak")
 
     def why(self, job_id):
-        return self.service.subak("why", job_id)
+        """The answer on one line: the command wraps it."""
+        return " ".join(self.service.subak("why", job_id).split())
 
     def refused(self, make, *words):
         """What `make` is refused with; all words stand in it."""

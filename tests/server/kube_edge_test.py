@@ -157,7 +157,8 @@ class Enforce(Edge):
         until(lambda: "mig.config.state is pending" in self.subak("cluster", "nodes", "--output", "wide"), "a node that is not fit")
         self.api.make_pod("p", 8)
         until(lambda: self.jobs("queued") == 1, "a job that waits")
-        self.assertIn("1 are not fit (n1: nvidia.com/mig.config.state is pending)", self.subak("why", "1-1"))
+        said = " ".join(self.subak("why", "1-1").split())  # its lines are wrapped
+        self.assertIn("1 are not fit (n1: nvidia.com/mig.config.state is pending)", said)
         self.assertEqual(self.api.gates("p"), [GATE])
         state("success")
         self.released("p")
@@ -274,7 +275,7 @@ class Enforce(Edge):
         until(lambda: [w for w in self.api.writes() if "eviction" in w["path"]], "asked to go")
         self.api.make_pod("b", 4, ownerReferences=owner)
         until(lambda: self.jobs("queued") + self.jobs("incomplete") == 1, "waiting again")
-        self.assertIn("n1: no volume", self.subak("why", known["id"]))
+        self.assertIn("n1: no volume", " ".join(self.subak("why", known["id"]).split()))
         self.released("b")
         (again,) = json.loads(self.subak("job", "list", "--output", "json"))["jobs"]
         self.assertEqual((again["id"], again["submitTime"]), (known["id"], known["submitTime"]))
