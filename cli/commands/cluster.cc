@@ -141,19 +141,6 @@ Table node_table(const v1::ListNodesResponse& answer) {
   return table;
 }
 
-// Prints lines of at most kTableColumns columns, which break between words. A longer word stays
-// whole.
-void say_wrapped(Session& s, std::string_view text, const std::string& indent) {
-  const std::size_t most = kTableColumns - indent.size();
-  while (!text.empty()) {
-    std::size_t end = text.size();
-    if (end > most) end = text.rfind(' ', most);
-    if (end == std::string_view::npos || end == 0) end = std::min(text.find(' ', 1), text.size());
-    s.say(indent + printable(text.substr(0, end)));
-    text.remove_prefix(std::min(text.size(), end + 1));
-  }
-}
-
 // Prints the reasons why nodes take nothing new. They are too long for a cell of the table.
 void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
   for (const v1::Node& n : answer.nodes()) {
@@ -163,7 +150,7 @@ void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
     while (!rest.empty()) {
       const std::string_view one = rest.substr(0, rest.find(", "));
       rest.remove_prefix(std::min(rest.size(), one.size() + 2));
-      say_wrapped(s, one, "  ");
+      s.say("  " + wrapped(printable(one), 2, "  "));
     }
   }
 }

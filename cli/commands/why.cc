@@ -1,5 +1,4 @@
 // subak why: prints all reasons why a job waits, and why it has its position in the queue.
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -117,28 +116,6 @@ std::string quantity_text(const v1::WaitReason& r) {
   return " (needs " + std::to_string(r.need()) + ", has " + std::to_string(r.have()) + ")";
 }
 
-// Returns the text with line breaks, so that no line after the first `used` columns is wider than a
-// table. Further lines are indented.
-std::string wrapped(const std::string& text, std::size_t used) {
-  constexpr std::string_view kIndent = "\n    ";
-  std::string out;
-  std::size_t column = used;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at + 1), text.size());
-    const std::string word = text.substr(at, end - at);
-    const std::size_t width = display_width(word);
-    if (column + width > kTableColumns && word[0] == ' ') {
-      out += std::string(kIndent) + word.substr(1);
-      column = kIndent.size() - 1 + width - 1;
-    } else {
-      out += word;
-      column += width;
-    }
-    at = end;
-  }
-  return out;
-}
-
 void print_reasons(Session& s, const v1::Explanation& e) {
   if (e.reasons().empty()) return;
   s.out() << "\nit waits because of\n";
@@ -146,7 +123,7 @@ void print_reasons(Session& s, const v1::Explanation& e) {
     const std::string subject = r.subject().empty() ? "" : " " + printable(r.subject());
     s.out() << "  " << s.paint(Colour::kYellow, printable(r.token())) << subject;
     const std::size_t used = 2 + display_width(r.token()) + display_width(subject);
-    s.out() << (r.detail().empty() ? quantity_text(r) : wrapped(": " + printable(r.detail()), used))
+    s.out() << (r.detail().empty() ? quantity_text(r) : wrapped(": " + printable(r.detail()), used, "    "))
             << '\n';
     if (r.blockers().empty()) continue;
     s.out() << "    in the way:";

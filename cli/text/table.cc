@@ -183,4 +183,22 @@ void Table::print_csv(std::ostream& out) const {
   }
 }
 
+std::string wrapped(std::string_view text, std::size_t used, std::string_view indent) {
+  std::string out;
+  std::size_t column = used;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at + 1), text.size());
+    std::string_view word = text.substr(at, end - at);
+    if (column + display_width(word) > kTableColumns && word[0] == ' ') {
+      out.append("\n").append(indent);
+      word.remove_prefix(1);
+      column = indent.size();
+    }
+    out += word;
+    column += display_width(word);
+    at = end;
+  }
+  return out;
+}
+
 }  // namespace subak::cli

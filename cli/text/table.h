@@ -65,5 +65,8 @@ class Table {
 std::size_t display_width(std::string_view text);
 // Returns at most `width` columns of the text. A text that it cuts ends in "…".
 std::string cut_to(std::string_view text, std::size_t width);
+// Returns the text in lines of at most kTableColumns columns, which break between words. A longer
+// word stays whole. The first line begins after `used` columns, the others with `indent`.
+std::string wrapped(std::string_view text, std::size_t used, std::string_view indent);
 
 }  // namespace subak::cli
