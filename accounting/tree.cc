@@ -351,4 +351,9 @@ void AccountTree::check_invariants() const {
   quota_sums_.check(nodes_);
 }
 
+bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
+  while (below && below != account) below = tree.node(below).parent;
+  return below == account;
+}
+
 }  // namespace subak

@@ -191,4 +191,7 @@ class AccountTree {
   MilliGpu claimed_ = 0;  // by all accounts
 };
 
+// Returns true if `below` is `account` or below it. O(depth).
+bool is_below(const AccountTree& tree, AccountId below, AccountId account);
+
 }  // namespace subak

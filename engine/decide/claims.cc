@@ -29,8 +29,8 @@ void end_claim(Decision& d, JobId job, ClaimCause cause) {
 // longer be asked.
 bool some_victim_stays(const Decision& d, const state::Claim& claim) {
   return std::any_of(claim.victims.begin(), claim.victims.end(), [&](const auto& victim) {
-    const state::Job* const job = d.s.jobs().find(victim.job);
-    if (job == nullptr || job->attempt != victim.attempt || !job->in_attempt()) return false;
+    const state::Job* const job = state::still_there(d.s.jobs(), victim);
+    if (job == nullptr) return false;
     if (job->state != JobState::kEnding) return !derive::can_be_preempted(*job);
     return job->stop == Cause::kPreempted && job->until_ms == 0;
   });

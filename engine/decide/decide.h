@@ -262,10 +262,9 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
 void note_unmanaged(Decision& d);
 
-// seen.cc: returns true if `below` is `account` or below it.
-bool is_below(const AccountTree& tree, AccountId below, AccountId account);
-// Returns the account of a pod: that of its label `said` if it is at or below the namespace's
-// account, else the namespace's account. Returns kUnassigned if no account has the namespace.
+// seen.cc: returns the account of a pod: that of its label `said` if it is at or below the
+// namespace's account, else the namespace's account. Returns kUnassigned if no account has the
+// namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
 // Returns the pod that a cluster's edge names. If there is none, it refuses the input and returns

@@ -9,26 +9,18 @@
 #include "core/text.h"
 #include "engine/answers/view.h"
 #include "engine/derive/claims.h"
+#include "engine/derive/rows.h"
 
 namespace subak::derive {
 namespace {
 
 // What a victim still holds; 0: its attempt is over.
 MilliGpu held_by(const State& s, const state::Claim::Victim& victim) {
-  const state::Job* const job = s.jobs().find(victim.job);
-  if (job == nullptr || job->attempt != victim.attempt || !job->in_attempt()) return 0;
+  const state::Job* const job = state::still_there(s.jobs(), victim);
+  if (job == nullptr) return 0;
   MilliGpu sum = 0;
   for (const state::Pod& pod : job->pods) sum += pod.holds_slot() ? pod.slot.milligpu : 0;
   return sum;
-}
-
-// The account and the user of a leaf.
-std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf) {
-  if (leaf == kUnassigned) return {};
-  const AccountSpec& spec = s.tree().node(leaf).spec;
-  const auto slash = spec.user ? spec.path.rfind('/') : std::string::npos;
-  if (slash == std::string::npos) return {spec.path, ""};
-  return {spec.path.substr(0, slash), spec.path.substr(slash + 1)};
 }
 
 ClaimRow row_of(const State& s, const state::Claim& claim) {
@@ -49,7 +41,7 @@ ClaimRow row_of(const State& s, const state::Claim& claim) {
     const state::Job* const job = s.jobs().find(victim.job);
     if (job == nullptr) continue;
     std::tie(out.account, out.user) = payer_of(s, job->leaf);
-    out.ending = job->attempt == victim.attempt && job->state == JobState::kEnding;
+    out.ending = state::still_there(s.jobs(), victim) != nullptr && job->state == JobState::kEnding;
   }
   row.made_ms = claim.made_ms;
   return row;

@@ -17,11 +17,6 @@
 namespace subak::derive {
 namespace {
 
-bool is_at_or_below(const AccountTree& tree, AccountId below, AccountId account) {
-  while (below && below != account) below = tree.node(below).parent;
-  return below == account;
-}
-
 // A job that may give back what it holds of one product.
 struct Giver {
   const state::Job* job = nullptr;
@@ -62,8 +57,7 @@ class Givers {
   Givers(const State& s, const state::Job& claimant, AccountId reach, ProductId product)
       : s_(s), claimant_(claimant), reach_(reach), product_(product), without_(s.tree()) {
     collect();
-    const AccountNode& root = s.tree().node(kRootAccount);
-    must(root.id == kRootAccount, "the tree has a root");
+    must(is_common(reach), "a claimant is below the account up to which it is entitled");
     if (reach == kRootAccount && s.tree().quota_sums().named(product) != nullptr) {
       const NamedQuota& named = *s.tree().quota_sums().named(product);
       taken_by_any_ = named.of_any() + named.promised() - totals_of(s.fleet(), product).installed;
@@ -102,7 +96,7 @@ class Givers {
           const bool stays = job->stop == Cause::kPreempted && job->until_ms == 0;
           if (!stays) ending_.push_back(job), remove_job(s_, *job, without_);
         } else if (job->leaf != kUnassigned && can_be_preempted(*job) &&
-                   is_at_or_below(s_.tree(), job->leaf, reach_)) {
+                   is_below(s_.tree(), job->leaf, reach_)) {
           add(job);
         }
       }
@@ -120,7 +114,7 @@ class Givers {
   }
 
   // True if the account is on the claimant's own path: both have it in common.
-  bool is_common(AccountId id) const { return is_at_or_below(s_.tree(), claimant_.leaf, id); }
+  bool is_common(AccountId id) const { return is_below(s_.tree(), claimant_.leaf, id); }
 
   // How much jobs of the account may give; kOfNoQuota: it has no quota, so those above decide.
   static constexpr MilliGpu kOfNoQuota = -1;
@@ -325,14 +319,12 @@ Needed pruned(const State& s, IfGone& if_gone, Placement placement, std::vector<
 // The jobs of the claim: those that give, and of those that end anyway the ones whose GPUs or
 // whose part of a limit it needs.
 std::vector<const state::Job*> victims_of(const State& s, const state::Job& claimant,
-                                          const Needed& needed,
-                                          const std::vector<const state::Job*>& ending) {
+                                          const Needed& needed) {
   const std::vector<NodeId> nodes = nodes_of(needed.placement);
   std::vector<const state::Job*> victims;
   WithoutHoldings without(s.tree());
   for (const state::Job* const job : needed.gone) {
-    const bool ends = std::find(ending.begin(), ending.end(), job) != ending.end();
-    if (ends && !is_on(*job, nodes)) continue;
+    if (job->state == JobState::kEnding && !is_on(*job, nodes)) continue;
     victims.push_back(job);
     remove_job(s, *job, without);
   }
@@ -342,10 +334,9 @@ std::vector<const state::Job*> victims_of(const State& s, const state::Job& clai
   return by_rule ? needed.gone : victims;
 }
 
-ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& needed,
-                    const std::vector<const state::Job*>& ending) {
+ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& needed) {
   ClaimFound found{needed.placement.slots, {}};
-  for (const state::Job* const job : victims_of(s, claimant, needed, ending)) {
+  for (const state::Job* const job : victims_of(s, claimant, needed)) {
     const bool ends = job->state == JobState::kEnding;
     const TimeMs ask_ms = ends ? s.now() : job->run().started_ms + s.policy().reclaim_min_run_ms;
     found.victims.push_back({job->id, job->attempt, ask_ms});
@@ -396,7 +387,7 @@ std::optional<ClaimFound> find_on(const State& s, Search& search, const state::J
   const Needed needed =
       pruned(s, if_gone, *std::move(placement),
              {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough)}, ending);
-  ClaimFound found = claim_of(s, job, needed, ending);
+  ClaimFound found = claim_of(s, job, needed);
   if (found.victims.empty()) return std::nullopt;  // it waits for something else
   return found;
 }
@@ -453,9 +444,8 @@ bool is_entitled(const State& s, const state::Claim& claim) {
 }
 
 bool may_ask(const State& s, const state::Claim::Victim& victim, TimeMs now) {
-  const state::Job* const job = s.jobs().find(victim.job);
-  return job != nullptr && job->attempt == victim.attempt && victim.ask_ms <= now &&
-         (job->state == JobState::kStarting || job->state == JobState::kRunning) &&
+  const state::Job* const job = state::still_there(s.jobs(), victim);
+  return job != nullptr && victim.ask_ms <= now && job->state != JobState::kEnding &&
          can_be_preempted(*job) && !job->runs_on();
 }
 

@@ -50,17 +50,20 @@ std::vector<OpenUsage> open_usage(const State& s) {
   return out;
 }
 
+std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf) {
+  if (leaf == kUnassigned) return {};
+  const AccountSpec& spec = s.tree().node(leaf).spec;
+  const auto slash = spec.user ? spec.path.rfind('/') : std::string::npos;
+  if (slash == std::string::npos) return {spec.path, ""};
+  return {spec.path.substr(0, slash), spec.path.substr(slash + 1)};
+}
+
 JobRow row(const State& s, const state::Job& job, bool with_pods) {
   JobRow row;
   row.id = job.id;
   row.name = job.name;
   row.cluster = s.clusters().name_of(job.id.cluster());
-  if (job.leaf != kUnassigned) {
-    const AccountSpec& spec = s.tree().node(job.leaf).spec;
-    const auto slash = spec.user ? spec.path.rfind('/') : std::string::npos;
-    row.account = spec.path.substr(0, slash);
-    if (slash != std::string::npos) row.user = spec.path.substr(slash + 1);
-  }
+  std::tie(row.account, row.user) = payer_of(s, job.leaf);
   row.state = job.state;
   row.origin = job.origin;
   row.cause = job.cause;

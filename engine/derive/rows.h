@@ -4,13 +4,19 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/answers/answers.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {
+
+// Returns the account and the user that pay for the jobs of a leaf of the tree. The user is empty
+// if the jobs are the account's own; both are empty for kUnassigned.
+std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf);
 
 // Returns one job as reads show it, with its pods only if requested. O(its pods).
 JobRow row(const State& s, const state::Job& job, bool with_pods);

@@ -172,9 +172,7 @@ void State::on(const fact::Claimed& f) {
   } else {
     std::set<JobId> ended;
     for (const fact::Claimed::Victim& victim : f.victims) {
-      const state::Job* const known = jobs_.find(victim.job);
-      if (known == nullptr || !known->in_attempt() || known->attempt != victim.attempt)
-        ended.insert(victim.job);
+      if (state::still_there(jobs_, victim) == nullptr) ended.insert(victim.job);
     }
     claims_.make(f, job, std::move(ended));
   }

@@ -4,12 +4,18 @@
 
 #include "accounting/amounts.h"
 #include "core/must.h"
+#include "engine/state/jobs/jobs.h"
 
 namespace subak::state {
 
 fact::Claimed Claim::as_fact() const {
   must(!slots.empty(), "a claim has slots");
   return {job, slots, victims, made_ms, ClaimCause::kMade};
+}
+
+const Job* still_there(const Jobs& jobs, const Claim::Victim& victim) {
+  const Job* const job = jobs.find(victim.job);
+  return job != nullptr && job->attempt == victim.attempt && job->in_attempt() ? job : nullptr;
 }
 
 const Claim* Claims::of(JobId claimant) const {

@@ -37,6 +37,9 @@ struct Claim {
   std::vector<ProductDemand> amounts;
   fact::Claimed as_fact() const;
 };
+class Jobs;
+// Returns the job while it is in the attempt that it ends for the claim. nullptr: it has ended.
+const Job* still_there(const Jobs& jobs, const Claim::Victim& victim);
 
 class Claims {
  public:

@@ -25,11 +25,6 @@ AccountId namespace_account(const State& s, ClusterId id, const std::string& ns)
 
 }  // namespace
 
-bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
-  while (below && below != account) below = tree.node(below).parent;
-  return below == account;
-}
-
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said) {
   const AccountId of_ns = namespace_account(d.s, cluster, ns);
