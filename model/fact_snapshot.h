@@ -10,7 +10,6 @@
 
 #include "accounting/ledger.h"
 #include "core/ids.h"
-#include "core/must.h"
 #include "core/quantity.h"
 #include "model/fact_job.h"
 #include "model/input.h"
