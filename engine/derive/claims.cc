@@ -264,14 +264,6 @@ bool is_on(const state::Job& job, const std::vector<NodeId>& nodes) {
   });
 }
 
-std::vector<NodeId> nodes_of(const Placement& placement) {
-  std::vector<NodeId> nodes;
-  for (const PodSlot& slot : placement.slots) nodes.push_back(slot.node);
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  return nodes;
-}
-
 // What the job has run for, times what it holds.
 MilliGpu loss_of(const State& s, const Giver& giver) {
   return giver.milligpu * std::max<DurationMs>(0, s.now() - giver.job->run().started_ms) /
@@ -294,7 +286,7 @@ Needed pruned(const State& s, IfGone& if_gone, Placement placement, std::vector<
   };
   // Nearly all that are not needed are elsewhere.
   std::vector<Giver> here;
-  const std::vector<NodeId> nodes = nodes_of(placement);
+  const std::vector<NodeId> nodes = state::nodes_of(placement.slots);
   std::copy_if(givers.begin(), givers.end(), std::back_inserter(here),
                [&](const Giver& giver) { return is_on(*giver.job, nodes); });
   if (auto found = if_gone(all_of(here))) {
@@ -320,7 +312,7 @@ Needed pruned(const State& s, IfGone& if_gone, Placement placement, std::vector<
 // whose part of a limit it needs.
 std::vector<const state::Job*> victims_of(const State& s, const state::Job& claimant,
                                           const Needed& needed) {
-  const std::vector<NodeId> nodes = nodes_of(needed.placement);
+  const std::vector<NodeId> nodes = state::nodes_of(needed.placement.slots);
   std::vector<const state::Job*> victims;
   WithoutHoldings without(s.tree());
   for (const state::Job* const job : needed.gone) {

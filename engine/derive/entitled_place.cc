@@ -1,7 +1,6 @@
 #include "engine/derive/entitled_place.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/must.h"
 
@@ -64,12 +63,7 @@ bool is_within_quota(const State& s, AccountId leaf, std::span<const ProductDema
 }
 
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement) {
-  std::map<ProductId, MilliGpu> sums;
-  for (const PodSlot& slot : placement.slots) {
-    must(s.fleet().node(slot.node) != nullptr, "a placement is on nodes of the fleet");
-    if (slot.milligpu > 0) sums[s.fleet().product_of(slot.node)] += slot.milligpu;
-  }
-  return {sums.begin(), sums.end()};
+  return state::amounts_of(s.fleet(), placement.slots);
 }
 
 namespace {

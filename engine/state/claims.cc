@@ -4,6 +4,7 @@
 
 #include "accounting/amounts.h"
 #include "core/must.h"
+#include "engine/state/jobs/job_request.h"
 #include "engine/state/jobs/jobs.h"
 
 namespace subak::state {
@@ -32,15 +33,8 @@ const Claim* Claims::by(JobId victim) const {
 void Claims::make(const fact::Claimed& f, const Job& job, std::set<JobId> ended) {
   must(of(f.job) == nullptr && job.id == f.job, "a job has one claim");
   must(!f.slots.empty() && job.shape, "a claim has slots for a complete request");
-  Claim claim{f.job, f.slots, f.victims, f.made_ms, {}, job.leaf, {}};
-  std::map<ProductId, MilliGpu> amounts;
-  for (const PodSlot& slot : claim.slots) {
-    claim.nodes.push_back(slot.node);
-    if (slot.milligpu > 0) amounts[fleet_.product_of(slot.node)] += slot.milligpu;
-  }
-  std::sort(claim.nodes.begin(), claim.nodes.end());
-  claim.nodes.erase(std::unique(claim.nodes.begin(), claim.nodes.end()), claim.nodes.end());
-  claim.amounts.assign(amounts.begin(), amounts.end());
+  Claim claim{f.job,     f.slots,           f.victims,
+              f.made_ms, nodes_of(f.slots), job.leaf,  amounts_of(fleet_, f.slots)};
   for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, amount);
   for (const Claim::Victim& victim : claim.victims) {
     must(by_victim_.emplace(victim.job, claim.job).second, "a job ends for one claim");

@@ -1,5 +1,7 @@
 #include "engine/state/jobs/job_request.h"
 
+#include <algorithm>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -89,6 +91,23 @@ ProductId only_product(const Fleet& fleet, const GangRequest& request) {
 bool uses_compute_domain(const Fleet& fleet, const Job& job) {
   if (job.shape) return fleet.request(job.shape).terms.compute_domain;
   return job.asked != nullptr && job.asked->terms.compute_domain;
+}
+
+std::vector<NodeId> nodes_of(std::span<const PodSlot> slots) {
+  std::vector<NodeId> nodes;
+  for (const PodSlot& slot : slots) nodes.push_back(slot.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+std::vector<ProductDemand> amounts_of(const Fleet& fleet, std::span<const PodSlot> slots) {
+  std::map<ProductId, MilliGpu> sums;
+  for (const PodSlot& slot : slots) {
+    must(fleet.node(slot.node) != nullptr, "a placement is on nodes of the fleet");
+    if (slot.milligpu > 0) sums[fleet.product_of(slot.node)] += slot.milligpu;
+  }
+  return {sums.begin(), sums.end()};
 }
 
 GangRequest single_pod(const PodShape& shape, bool compute_domain) {

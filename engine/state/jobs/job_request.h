@@ -7,7 +7,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
+#include "accounting/amounts.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "engine/state/jobs/job.h"
@@ -31,6 +34,10 @@ MilliGpu least_milligpu(const Fleet& fleet, const Job& job);
 ProductId only_product(const Fleet& fleet, const GangRequest& request);
 // True if the job uses a ComputeDomain.
 bool uses_compute_domain(const Fleet& fleet, const Job& job);
+// The nodes of the slots, ascending, each once.
+std::vector<NodeId> nodes_of(std::span<const PodSlot> slots);
+// The GPUs of the slots by product, ascending, each above 0. The nodes must be in the fleet.
+std::vector<ProductDemand> amounts_of(const Fleet& fleet, std::span<const PodSlot> slots);
 // The request of a single pod.
 GangRequest single_pod(const PodShape& shape, bool compute_domain = false);
 // The pod of a request of a single pod. The shape must be in use.
