@@ -261,8 +261,8 @@ struct alignas(64) AccountNode {
   alignas(64) AccountMeters meters;
   // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  // The part of `holdings` that is only claimed: it counts for every rule and for the order, and no
-  // meter runs. By product, each amount above 0; part of what is held.
+  // The part of `holdings` that claims reserve, by product; each amount is above 0. It counts for
+  // every rule and for the order of the queue, but adds nothing to the account's usage.
   std::vector<std::pair<ProductId, MilliGpu>> claimed;
   // `borrow` and `lend` of the spec, parsed once for each edit.
   Lending lending;

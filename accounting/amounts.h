@@ -50,8 +50,9 @@ inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product)
 using ProductDemand = std::pair<ProductId, MilliGpu>;
 
 // Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
-// product covers GPUs of that product. The quota of any product covers what is then left. `demand`
-// has each product once. This is the only code that computes what is within a quota.
+// product covers GPUs of that product. The quota of kOfAny covers GPUs of any product that are not
+// covered yet. `demand` has each product once. This is the only code that computes what is within
+// a quota.
 inline MilliGpu uncovered(std::span<const ProductDemand> quota,
                           std::span<const ProductLevel> levels,
                           std::span<const ProductDemand> demand) {

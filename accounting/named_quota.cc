@@ -48,7 +48,7 @@ void NamedQuota::refresh(const Nodes& nodes, AccountId id) {
     above.by_name_below += by_name;
     must(above.promised_below >= 0 && above.by_name_below >= 0, "no sum of quotas is negative");
   }
-  must(promised_ >= by_name_ && by_name_ >= 0, "accounts hold by name at most what is promised");
+  must(promised_ >= by_name_ && by_name_ >= 0, "promised GPUs include those held by name");
   must(of_any_ >= 0, "no sum of quotas is negative");
 }
 

@@ -6,8 +6,8 @@
 // A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree fills the bound if
 // none of its children is heavy. It may be a team with all its users and sub-accounts, or a
 // department of many small teams. No account at or below such a subtree may use the reserve.
-// Another account may use the reserve while it has less than an eighth of what is left of it, or
-// less than kFewest.
+// Any other account may use the reserve while its count is below an eighth of the free reserve, or
+// below kFewest.
 //
 // Units: counts.
 // Threads: pure functions.
@@ -35,7 +35,7 @@ struct SharedBound {
   static constexpr std::size_t kFewest = 16;
   // A subtree with at least 1/kHeavyPart of `most` is heavy.
   static constexpr std::size_t kHeavyPart = 16;
-  // An account has few if it has less than 1/kFewPart of what is left of the reserve.
+  // An account has few if its count is below 1/kFewPart of the free reserve.
   static constexpr std::size_t kFewPart = 8;
   // Returns the count from which a subtree is heavy; at least 1.
   std::size_t heavy() const { return std::max<std::size_t>(most / kHeavyPart, 1); }
