@@ -86,7 +86,7 @@ struct Sibling {
 // The sort key of a sibling. The smaller one comes first: by band, then `first`, then `second`,
 // then the id. It is a total order.
 struct OrderKey {
-  // 0:Band 0: within quota. Band 1: by the rule. Band 2: the sibling has shares 0.
+  // Band 0: within quota. Band 1: by the rule. Band 2: the sibling has shares 0.
   int band = 1;
   // The key of the rule: a smaller one comes earlier.
   double first = 0;

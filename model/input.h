@@ -126,7 +126,7 @@ struct DrainNode {
   std::string reason;
   // When the drain begins. 0, or a past time: now.
   TimeMs from_ms = 0;
-  // 0:When the drain ends. 0: when a person ends it.
+  // When the drain ends. 0: when a person ends it.
   TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -243,7 +243,7 @@ struct SubmitJob {
   GangRequest request;
   // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
-  // 0:The time after which the job should end. 0: no time limit.
+  // The time after which the job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
   // The job begins as kPaused, and a person must release it.
   bool held = false;

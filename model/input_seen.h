@@ -46,7 +46,7 @@ struct PodRecord {
   GangTerms terms = {};
   // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
-  // 0:The time after which the pod's job should end. 0: no time limit.
+  // The time after which the pod's job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
   // True: the pod has Subak's scheduling gate.
   bool gated = false;

@@ -174,7 +174,7 @@ struct NodeSpec {
 
 // Where one pod of a gang is: its node, its GPUs there, and its cost.
 struct PodSlot {
-  // 0:The node; 0: the pod has no slot.
+  // The node; 0: the pod has no slot.
   NodeId node;
   // The indexes of the pod's GPUs on the node, as bits. 0 for MIG slices and pods without GPUs.
   std::uint64_t gpu_mask = 0;

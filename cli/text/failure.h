@@ -9,9 +9,9 @@
 
 namespace subak::cli {
 
-// Exit codes. A failure without a code of its own also ends with kExitRefused. The command has done
-// what was asked for.
+// Exit codes. The command has done what was asked for.
 inline constexpr int kExitDone = 0;
+// The service refused, or the failure has no exit code of its own.
 inline constexpr int kExitRefused = 1;
 // A wrong command line, or a file that cannot be used.
 inline constexpr int kExitUsage = 2;

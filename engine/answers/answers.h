@@ -107,7 +107,7 @@ struct JobRow {
   MilliGpu milligpu = 0;
   // A higher number comes first among the jobs of one leaf.
   std::int32_t priority = 0;
-  // 0:The time limit; 0: the job has none.
+  // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
   // When the job began to wait, when its attempt started, and when it ended. 0: this has not
   // happened.

@@ -20,7 +20,7 @@ struct PlanAsked {
   ClusterId cluster;
   // Shows only the domain, rack or node of this name; empty: all.
   std::string domain;
-  // 0:The end of the timeline. 0: when nine of ten jobs have ended, at most limits::kPlanAheadMs
+  // The end of the timeline. 0: when nine of ten jobs have ended, at most limits::kPlanAheadMs
   // ahead.
   TimeMs until_ms = 0;
   // The largest numbers, each at least 1: of rows, of columns, of lanes of each kind in a row, and

@@ -24,7 +24,7 @@ RowClock clock_of(const Decision& d, TimeMs said);
 struct Sign {
   // The time by our clock. 0: at the time of the fact.
   TimeMs seen_ms = 0;
-  // 0:How far the reporter's clock is behind. 0: it is not behind, or a better source is known.
+  // How far the reporter's clock is behind. 0: it is not behind, or a better source is known.
   DurationMs behind_ms = 0;
 };
 

@@ -43,7 +43,7 @@ struct EndedRun {
   std::shared_ptr<const GangRequest> asked;
   // The time from the start of its last attempt to its end.
   DurationMs ran_ms = 0;
-  // 0:The time limit; 0: the job had none.
+  // The time limit; 0: the job had none.
   DurationMs limit_ms = 0;
 };
 

@@ -50,7 +50,7 @@ struct SimJob {
   MilliGpu milligpu = 0;
   // An index into Workload::requests.
   std::uint32_t request = 0;
-  // 0:The time limit. 0: the policy's default.
+  // The time limit. 0: the policy's default.
   DurationMs time_limit_ms = 0;
   // True: the job ran already at the begin of the window, and is not in the statistics.
   bool warm = false;

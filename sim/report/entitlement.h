@@ -15,7 +15,7 @@ struct Claim {
   double demand = 0;
   // Its quota times the length of the window.
   double quota = 0;
-  // 0:The account's shares. 0: it gets only what no other account wants.
+  // The account's shares. 0: it gets only what no other account wants.
   double shares = 0;
 };
 
