@@ -42,7 +42,7 @@ class Server {
     close(out[1]);
     stdin_ = in[1];
     std::string line;
-    for (char c = 0; read(out[0], &c, 1) == 1 && c != '\n';) line += c;
+    for (char c = 0; ::read(out[0], &c, 1) == 1 && c != '\n';) line += c;
     close(out[0]);
     port_ = line.substr(line.find('=') + 1);
   }

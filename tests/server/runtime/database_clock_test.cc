@@ -9,12 +9,12 @@
 namespace subak {
 namespace {
 
-constexpr TimeMs kNow = 1'700'000'000'000;
+constexpr TimeMs kDatabaseNow = 1'700'000'000'000;
 
 // The machine's clocks, which are wrong by an hour, and the database's, which is right.
 class Machine final : public Clock {
  public:
-  TimeMs wall_ms() const override { return kNow + boot + kHourMs; }
+  TimeMs wall_ms() const override { return kDatabaseNow + boot + kHourMs; }
   std::int64_t monotonic_us() const override { return 7; }
   std::int64_t boot_ms() const override { return boot; }
   std::int64_t boot = 5000;
@@ -22,12 +22,12 @@ class Machine final : public Clock {
 
 class DatabaseClockTest : public testing::Test {
  protected:
-  TimeMs right() const { return kNow + machine_.boot; }
+  TimeMs right() const { return kDatabaseNow + machine_.boot; }
   // The database is read in the middle of the way, `off_ms` from what is right.
   void sample(DurationMs way_ms, DurationMs off_ms = 0) {
     const std::int64_t began_ms = machine_.boot;
     machine_.boot += way_ms;
-    clock_.take({kNow + began_ms + way_ms / 2 + off_ms, began_ms, machine_.boot});
+    clock_.take({kDatabaseNow + began_ms + way_ms / 2 + off_ms, began_ms, machine_.boot});
   }
   std::uint64_t steps() const { return clock_.status()->steps; }
 
