@@ -102,9 +102,9 @@ inline constexpr std::size_t kMaxFillLooks = 1000;
 // 1/kReserveGainPart of its wait when it was made. Each move is a fact with all its nodes.
 inline constexpr DurationMs kReserveGainMs = kMinuteMs;
 inline constexpr DurationMs kReserveGainPart = 64;
-// Claims at one time, and those looked for in one pass. The time in which a victim has to be gone.
+// Claims at one time, and those looked for in one pass. A victim has this long after its grace.
 inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSteps = 64;
-inline constexpr DurationMs kClaimPatienceMs = 2 * kMinuteMs;
+inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;
 // Jobs of one cluster with reserved nodes at the same time. A policy with more is refused.
 inline constexpr std::uint32_t kMaxReserveJobs = 64;
 

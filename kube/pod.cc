@@ -77,12 +77,17 @@ std::int32_t to_int32(std::int64_t value) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, Limits::min(), Limits::max()));
 }
 
+DurationMs grace(std::int64_t seconds) {
+  return std::clamp<std::int64_t>(seconds, 0, limits::kMaxTimeLimitMs / kSecondMs) * kSecondMs;
+}
+
 void read_spec(json::Value spec, Pod& pod) {
   json::each_member(spec, [&](Text key, json::Value value) {
     if (key == "nodeName") pod.node_name = json::text(value);
     if (key == "schedulerName") pod.scheduler_name = json::text(value);
     if (key == "runtimeClassName") pod.runtime_class = json::text(value);
     if (key == "priority") pod.kube_priority = to_int32(json::integer(value));
+    if (key == "terminationGracePeriodSeconds") pod.grace_ms = grace(json::integer(value));
     if (key == "volumes") read_host_paths(value, pod);
     if (key == "schedulingGroup") pod.scheduling_group = json::text(value, "podGroupName");
     if (key == "workloadRef") pod.scheduling_group = json::text(value, "name");

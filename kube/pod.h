@@ -194,6 +194,8 @@ struct Pod {
   DurationMs time_limit_ms = 0;
   // The priority from Subak's key, else from spec.priority.
   std::int32_t priority = 0;
+  // spec.terminationGracePeriodSeconds. 0: the spec does not say, or says 0.
+  DurationMs grace_ms = 0;
   // Each mistake makes the pod impossible as written. At most kMaxMistakes are stored; others are
   // only counted.
   std::vector<Error> mistakes;

@@ -115,7 +115,8 @@ class KeyReader {
   }
 
   void read_wish(const PodKey& key, const Wish<bool>& wish, bool& value) {
-    value = yes(key, wish.key);
+    const bool is_yes = yes(key, wish.key);
+    value = wish.opposite.empty() ? is_yes : key.value == "false";
   }
 
   void read_wish(const PodKey& key, const Wish<std::uint32_t>& wish, std::uint32_t& value) {

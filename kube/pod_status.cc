@@ -119,6 +119,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.terms = pod.terms;
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
+  r.grace_ms = pod.grace_ms;
   r.gated = pod.gated();
   // For a pod alone it matters while the pod waits for its turn.
   if (r.gang.empty() && r.gated) {

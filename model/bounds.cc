@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <variant>
@@ -20,11 +21,8 @@ constexpr auto kTerms = static_cast<std::int64_t>(limits::kMaxSelectorTerms);
 constexpr auto kProducts = static_cast<std::int64_t>(limits::kMaxProductsPerAccount);
 constexpr auto kNodeGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
 constexpr auto kPods = std::int64_t{limits::kMaxPodsPerJob};
-constexpr std::int64_t kSlicesPerGpu = 7;
-constexpr std::int64_t kMaxPort = 65'535;
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535;
+constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
 // All but the wishes of gangs. Where the least is kLeast, another rule refuses smaller values and
 // says which values are allowed.
@@ -62,6 +60,7 @@ constexpr std::array kOwnRows{
     Row{"gpus", "", 0, kNodeGpus},
     Row{"gpus", "shape", 0, limits::kMaxGpusPerPod},
     Row{"gpus_per_domain", "", 0, kNodeGpus},
+    Row{"grace_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"groups", "", 0, kPods},
     Row{"half_life_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"hold_ms", "", kLeast, limits::kMaxTimeLimitMs},
@@ -108,6 +107,7 @@ constexpr std::array kOwnRows{
     Row{"rank", "", -1, kPods - 1},
     Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // a rank only gives an order
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
+    Row{"reclaim_max_grace_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"reclaim_min_run_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"replaces", "", 0, kName},
     Row{"replicas", "", 0, kMilliPerGpu},

@@ -21,29 +21,6 @@
 
 namespace subak {
 
-// The author, reason and request of an edit. Every edit has it, so that the audit log follows from
-// the facts.
-struct EditStamp {
-  // The caller as the edge knows it ("token:ci", "loopback").
-  std::string actor;
-  // Free text of the caller, or of Subak for edits of its own.
-  std::string reason;
-  std::string request_id;
-  // The call and the digest of its content (core/content_hash.h). Both are set only with a request
-  // id.
-  Method method = Method::kNone;
-  std::uint64_t content = 0;
-  template <class V>
-  void fields(V& v) {
-    v(1, "actor", actor);
-    v(2, "reason", reason);
-    v(3, "request_id", request_id);
-    v(4, "method", method);
-    v(5, "content", content);
-  }
-  friend bool operator==(const EditStamp&, const EditStamp&) = default;
-};
-
 namespace fact {
 
 // A job exists. Its state is kQueued, kPaused, or kIncomplete if PodAdded facts follow. kForeign
@@ -77,6 +54,7 @@ struct JobCreated {
   bool awaits_resume = false;
   // For a gang: PodRecord::replaced_alone. For a single pod: its gang started without the pod.
   bool replaced_alone = false;
+  DurationMs grace_ms = 0;  // of an API job: in::SubmitJob::grace_ms
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -96,6 +74,7 @@ struct JobCreated {
     v(15, "user", user);
     v(16, "awaits_resume", awaits_resume);
     v(17, "replaced_alone", replaced_alone);
+    v(18, "grace_ms", grace_ms);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };
@@ -123,6 +102,7 @@ struct PodAdded {
   TimeMs until_ms = 0;
   // 1 + PodRecord::rank, the pod's own order in its gang; 0: not known.
   std::uint32_t order = 0;
+  DurationMs grace_ms = 0;  // PodRecord::grace_ms
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -138,6 +118,7 @@ struct PodAdded {
     v(11, "gate", gate);
     v(12, "until_ms", until_ms);
     v(13, "order", order);
+    v(14, "grace_ms", grace_ms);
   }
 };
 

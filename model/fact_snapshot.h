@@ -180,6 +180,7 @@ struct JobSnapshot {
     std::uint32_t order = 0;  // as in PodAdded
     // True: SchedulerRefused was written for its current hold.
     bool refused = false;
+    DurationMs grace_ms = 0;  // as in PodAdded
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -195,6 +196,7 @@ struct JobSnapshot {
       v(11, "behind_ms", behind_ms);
       v(12, "order", order);
       v(13, "refused", refused);
+      v(14, "grace_ms", grace_ms);
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };

@@ -82,6 +82,8 @@ struct GangTerms {
   // one ComputeDomain. DomainRules bounds the number of such gangs in an NVLink domain of several
   // nodes.
   bool compute_domain = false;
+  // Subak never ends the gang so that another job gets its GPUs (docs/design/0084).
+  bool not_preemptible = false;
 
   // GangRequest::fields() calls this to visit the wishes as its fields.
   template <class V>
@@ -114,6 +116,9 @@ struct Wish {
   // The key of pods. Empty: the wish has no key and flag of its own. (`prefer` is a part of the
   // topology's key.)
   std::string_view key = {};
+  // For a bool whose key says the opposite ("true": no wish): the flag, such as "not-preemptible".
+  // Empty: the flag is made from the key.
+  std::string_view opposite = {};
   // The wish's durable number in a GangRequest.
   FieldNumber in_request = 0;
   // The wish's durable number in a PodRecord. Sorted by either number, the rows have the same order
@@ -139,7 +144,9 @@ struct Wish {
   std::size_t place = 0;
 
   // The flag without "--", such as "mixed-products".
-  constexpr std::string_view flag() const { return key.substr(names::kPrefix.size()); }
+  constexpr std::string_view flag() const {
+    return opposite.empty() ? key.substr(names::kPrefix.size()) : opposite;
+  }
   // The name for a column of a table.
   constexpr std::string_view short_name() const { return brief.empty() ? flag() : brief; }
 };
@@ -227,6 +234,16 @@ inline constexpr auto kWishes = wish_table::placed(
         .in_pod = 30,
         .help = "its pods use a ComputeDomain; few such jobs share an NVLink domain",
         .says = ", with a ComputeDomain",
+    },
+    Wish<bool>{
+        .member = &GangTerms::not_preemptible,
+        .field = "not_preemptible",
+        .key = "subak.gpu/preemptible",
+        .opposite = "not-preemptible",
+        .in_request = 9,
+        .in_pod = 35,
+        .help = "never end the job for another one; it then borrows only what no quota promises",
+        .says = ", not preemptible",
     });
 // The number of rows of kWishes.
 inline constexpr std::size_t kWishCount = std::tuple_size_v<decltype(kWishes)>;

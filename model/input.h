@@ -248,6 +248,8 @@ struct SubmitJob {
   // The job begins as kPaused, and a person must release it.
   bool held = false;
   bool validate_only = false;
+  // How long its pods may take to end after they were asked. 0: not known.
+  DurationMs grace_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -259,6 +261,7 @@ struct SubmitJob {
     v(7, "time_limit_ms", time_limit_ms);
     v(8, "held", held);
     v(9, "validate_only", validate_only);
+    v(10, "grace_ms", grace_ms);
   }
 };
 

@@ -83,6 +83,9 @@ struct PodRecord {
   // True: `gang_size` is the present size of the pod's owner. It may change, and the newest report
   // counts.
   bool size_of_owner = false;
+  // How long the pod may take to end after it was asked (terminationGracePeriodSeconds). 0: not
+  // known.
+  DurationMs grace_ms = 0;
   // The numbers that are missing here belong to wishes (model/gang_terms.h).
   template <class V>
   void fields(V& v) {
@@ -114,7 +117,9 @@ struct PodRecord {
     v(31, "running_at_ms", running_at_ms);
     v(32, "replaced_alone", replaced_alone);
     v(33, "size_of_owner", size_of_owner);
-    terms.pod_fields<34, kLastWishNumber>(v);
+    terms.pod_fields<34, 35>(v);
+    v(36, "grace_ms", grace_ms);
+    terms.pod_fields<37, kLastWishNumber>(v);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

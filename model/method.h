@@ -1,10 +1,12 @@
-// The calls that change something, as facts name them beside a request id. A request id is unique
-// for one caller and method, so the same id may be used with two methods.
+// The calls that change something, as facts name them beside a request id, and who asked for an
+// edit. A request id is unique for one caller and method, so the same id may be used with two
+// methods.
 // Threads: plain values.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/text.h"
@@ -40,4 +42,28 @@ struct EnumText<Method> {
       "set_policy", "set_account", "delete_account", "submit_job",   "cancel_job",
       "hold_job",   "release_job", "finalize",       "accept_clock", "delete_cluster"};
 };
+
+// The author, reason and request of an edit. Every edit has it, so that the audit log follows from
+// the facts.
+struct EditStamp {
+  // The caller as the edge knows it ("token:ci", "loopback").
+  std::string actor;
+  // Free text of the caller, or of Subak for edits of its own.
+  std::string reason;
+  std::string request_id;
+  // The call and the digest of its content (core/content_hash.h). Both are set only with a request
+  // id.
+  Method method = Method::kNone;
+  std::uint64_t content = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "actor", actor);
+    v(2, "reason", reason);
+    v(3, "request_id", request_id);
+    v(4, "method", method);
+    v(5, "content", content);
+  }
+  friend bool operator==(const EditStamp&, const EditStamp&) = default;
+};
+
 }  // namespace subak

@@ -82,6 +82,9 @@ struct Policy {
   bool reclaim = false;
   // A job is asked to give GPUs back only after its attempt has run for this long.
   DurationMs reclaim_min_run_ms = 10 * kMinuteMs;
+  // A job that gives GPUs back should be gone a minute after its pods' grace period. A longer grace
+  // period than this counts as this one, and its job gives GPUs last.
+  DurationMs reclaim_max_grace_ms = 10 * kMinuteMs;
   // System namespaces beside kSystemNamespaces. Subak leaves them alone, and the platform pays for
   // their pods unless an account names the namespace. A * at the end matches any text.
   std::vector<std::string> system_namespaces;
@@ -104,6 +107,7 @@ struct Policy {
     v(15, "memory_per_gpu_bytes", memory_per_gpu_bytes);
     v(16, "reclaim", reclaim);
     v(17, "reclaim_min_run_ms", reclaim_min_run_ms);
+    v(18, "reclaim_max_grace_ms", reclaim_max_grace_ms);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

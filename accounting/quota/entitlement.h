@@ -10,6 +10,7 @@
 //   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. It is counted
 //           by product (accounting/amounts.h): a quota of one product does not cover another one
 //   lend    fewer GPUs would stay idle than the unused quota that accounts do not lend; unlent()
+//   promise a job that cannot be preempted would borrow GPUs that a quota promises; promises.h
 //
 // A demand whose product is not known yet (ProductId none) is checked only against limits over all
 // products, and against quota of all products + borrow. So a rule that binds such a demand binds it
@@ -55,13 +56,14 @@ enum class Asking {
 };
 
 // The rules of the list at the top of this file.
-enum class BindingKind { kHold, kDrain, kLimit, kBorrow, kLend };
+enum class BindingKind { kHold, kDrain, kLimit, kBorrow, kLend, kPromise };
 
 // One rule that binds a demand, with its figures.
 struct Binding {
   // Which rule binds.
   BindingKind kind = BindingKind::kLimit;
-  // The account that has the rule. For lend: one of the accounts that do not lend.
+  // The account that has the rule. For lend: one of the accounts that do not lend. For promise: the
+  // account that is promised most.
   AccountId subject;
   // The product of the rule. None: the rule is over all products.
   ProductId product;

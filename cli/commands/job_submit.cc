@@ -195,6 +195,10 @@ void put_names(const SubmitFlags& flags, v1::JobSpec& spec) {
     *spec.mutable_time_limit() = to_duration(
         value_or_usage(parse_duration(flags.time_limit, "--time-limit"), "write 4h, 90m or 2d12h"));
   }
+  if (!flags.grace.empty()) {
+    *spec.mutable_grace() =
+        to_duration(value_or_usage(parse_duration(flags.grace, "--grace"), "write 30s or 5m"));
+  }
   if (spec.account().empty()) {
     throw usage_failure("--account: missing, want the account of the job",
                         "account tree shows the accounts");
@@ -254,6 +258,8 @@ void add_gang_options(Command& c, SubmitFlags& f) {
            "the longest run time: 4h, 2d12h; Subak ends the job then only if its account has "
            "--time-limits enforced",
            "DURATION");
+  c.option("--grace", f.grace,
+           "how long its pods may take to end after Subak asked them; default: 30s", "DURATION");
 }
 
 }  // namespace

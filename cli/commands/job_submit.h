@@ -66,7 +66,7 @@ class WishFlags {
 // The flags of `job submit` as the user wrote them. Empty and 0: not given.
 struct SubmitFlags {
   // time_limit: a duration, "4h".
-  std::string account, user, name, cluster, time_limit;
+  std::string account, user, name, cluster, time_limit, grace;
   // The GPUs of all pods together: "16", "0.5", "PRODUCT=16".
   std::string gpus;
   std::int64_t pods = 0;

@@ -109,6 +109,8 @@ struct JobRow {
   std::int32_t priority = 0;
   // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
+  // in::SubmitJob::grace_ms.
+  DurationMs grace_ms = 0;
   // When the job began to wait, when its attempt started, and when it ended. 0: this has not
   // happened.
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;

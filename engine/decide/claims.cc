@@ -9,6 +9,7 @@
 #include "engine/decide/decide.h"
 #include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/reservations.h"
 #include "placement/fleet/queries.h"
 #include "queue/ready.h"
@@ -31,7 +32,7 @@ bool some_victim_stays(const Decision& d, const state::Claim& claim) {
   return std::any_of(claim.victims.begin(), claim.victims.end(), [&](const auto& victim) {
     const state::Job* const job = state::still_there(d.s.jobs(), victim);
     if (job == nullptr) return false;
-    if (job->state != JobState::kEnding) return !derive::can_be_preempted(*job);
+    if (job->state != JobState::kEnding) return !derive::can_be_preempted(d.s, *job);
     return job->stop == Cause::kPreempted && job->until_ms == 0;
   });
 }
@@ -54,19 +55,18 @@ bool is_synced(const Decision& d, JobId job) { return d.s.clusters().at(job.clus
 // Asks a job to give back what it holds. It waits again under its id.
 void preempt(Decision& d, JobId id) {
   const state::Job& job = d.s.jobs().at(id);
-  must(derive::can_be_preempted(job), "only a job whose pods are recreated is preempted");
+  must(derive::can_be_preempted(d.s, job), "only a job whose pods are recreated is preempted");
   if (job.state == JobState::kStarting) give_up(d, id, Cause::kPreempted);
   if (job.in_attempt() && job.state != JobState::kEnding) {
-    ask_stop(d, job, Cause::kPreempted, {}, d.s.now() + limits::kClaimPatienceMs);
+    const DurationMs grace_ms = std::min(derive::grace_of(job), d.s.policy().reclaim_max_grace_ms);
+    ask_stop(d, job, Cause::kPreempted, {}, d.s.now() + grace_ms + limits::kClaimPatienceMs);
   }
   must(!job.in_attempt() || job.state == JobState::kEnding, "a victim ends");
 }
 
 }  // namespace
 
-bool may_reclaim(const Decision& d) {
-  return d.s.policy().reclaim && d.s.policy().order == OrderPolicy::kTargetShare;
-}
+bool may_reclaim(const Decision& d) { return derive::reclaims(d.s); }
 
 void end_claims(Decision& d) {
   const std::vector<state::Claim> made = d.s.claims().all();

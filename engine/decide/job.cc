@@ -134,6 +134,7 @@ void decide(Decision& d, const in::SubmitJob& i) {
   job.gang_size = i.request.pods();
   job.priority = i.priority;
   job.time_limit_ms = i.time_limit_ms;
+  job.grace_ms = i.grace_ms;
   job.edit = d.stamp("");
   const JobId id = job.id;
   must(job.gang_size > 0 && job.leaf, "a submitted job has pods and a payer");

@@ -8,8 +8,8 @@
 #include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
-#include "engine/derive/claims.h"
 #include "engine/derive/effects.h"
+#include "engine/derive/preemption/preemptible.h"
 
 namespace subak::decide {
 namespace {
@@ -272,7 +272,7 @@ void give_up(Decision& d, JobId id, Cause cause) {
   }
   const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
   const bool there = job.pods_holding() > 0 || lets_wait(job);
-  if (goes_on && there && derive::can_be_preempted(job)) ask_stop(d, job, cause, {});
+  if (goes_on && there && derive::may_be_ended(job)) ask_stop(d, job, cause, {});
   finish_if_over(d, id);
 }
 

@@ -172,7 +172,9 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pas
     walk.started(id, leaf);
     return true;
   }
-  if (found.blocked_by_rule) {
+  if (found.blocked_by_rule && found.blocked_by_rule->kind == BindingKind::kPromise) {
+    walk.block_by_promise(job);
+  } else if (found.blocked_by_rule) {
     walk.block_line_by_rule(id);
   } else if (found.refused || has_own()) {
     walk.skip_job(id);  // others like it may have a placement that it has not, or get nodes too
@@ -236,8 +238,8 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
   const bool known = memory.reserved_at == d.s.reserved_nodes().version();
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
-    if (derive::stopped(d.s, job, Asking::kAmounts)) {
-      walk.block_line(*next);
+    if (const auto stopped = derive::stopped(d.s, job, Asking::kAmounts)) {
+      stopped->kind == BindingKind::kPromise ? walk.block_job(*next) : walk.block_line(*next);
       continue;
     }
     const bool has_own =

@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/derive/preemption/preemptible.h"
 
 namespace subak::decide {
 
@@ -111,8 +112,16 @@ bool PassWalk::wait_to_borrow(const state::Job& job, const Placement& placement)
 }
 
 bool PassWalk::block_if_stopped(const state::Job& job) {
+  if (promised_away_.contains({job.leaf, job.shape}) && derive::is_fixed(d_.s, job)) {
+    pass_.block_job(job.id);
+    return true;
+  }
   const auto binding = derive::stopped(d_.s, job, Asking::kAmounts);
   if (!binding) return false;
+  if (binding->kind == BindingKind::kPromise) {
+    block_by_promise(job);
+    return true;
+  }
   // `lend` binds others than its own account.
   if (binding->any_product && binding->kind != BindingKind::kLend) {
     block_by_rule({JobId(), 0, binding->subject, binding->need});

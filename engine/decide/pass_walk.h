@@ -71,6 +71,12 @@ class PassWalk {
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
   // Blocks the job class of the job, since a rule that stops one job of a leaf and shape stops all.
   void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
+  // Blocks this job: it cannot be preempted, and would borrow what a quota promises. Other jobs of
+  // its job class may be preemptible.
+  void block_by_promise(const state::Job& job) {
+    promised_away_.emplace(job.leaf, job.shape);
+    pass_.block_job(job.id);
+  }
   // True if a rule stops the job on any placement. Records the rule.
   bool block_if_stopped(const state::Job& job);
 
@@ -97,7 +103,8 @@ class PassWalk {
     std::size_t jobs = 0;  // the number of jobs
   };
   std::map<ShapeId, TooLate> too_late_;
-  std::set<std::pair<AccountId, ShapeId>> borrowing_;  // job classes, as of wait_to_borrow()
+  std::set<std::pair<AccountId, ShapeId>> borrowing_;      // job classes, as of wait_to_borrow()
+  std::set<std::pair<AccountId, ShapeId>> promised_away_;  // and as of block_by_promise()
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };

@@ -10,6 +10,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
 #include "placement/fleet/queries.h"
@@ -24,9 +25,10 @@ struct Giver {
 };
 
 // The order within an account: the first gives first.
-bool gives_before(const Giver& a, const Giver& b) {
-  const auto key = [](const Giver& g) {
-    return std::tuple(g.job->priority, -g.job->run().started_ms, g.job->id);
+bool gives_before(const Policy& policy, const Giver& a, const Giver& b) {
+  const auto key = [&](const Giver& g) {
+    const bool slow = grace_of(*g.job) > policy.reclaim_max_grace_ms;
+    return std::tuple(slow, g.job->priority, -g.job->run().started_ms, g.job->id);
   };
   return key(a) < key(b);
 }
@@ -95,13 +97,16 @@ class Givers {
         if (job->state == JobState::kEnding) {
           const bool stays = job->stop == Cause::kPreempted && job->until_ms == 0;
           if (!stays) ending_.push_back(job), remove_job(s_, *job, without_);
-        } else if (job->leaf != kUnassigned && can_be_preempted(*job) &&
+        } else if (job->leaf != kUnassigned && can_be_preempted(s_, *job) &&
                    is_below(s_.tree(), job->leaf, reach_)) {
           add(job);
         }
       }
     }
-    for (auto& [leaf, jobs] : jobs_) std::sort(jobs.begin(), jobs.end(), gives_before);
+    for (auto& [leaf, jobs] : jobs_) {
+      std::sort(jobs.begin(), jobs.end(),
+                [&](const Giver& a, const Giver& b) { return gives_before(s_.policy(), a, b); });
+    }
   }
 
   void add(const state::Job* job) {
@@ -386,16 +391,6 @@ std::optional<ClaimFound> find_on(const State& s, Search& search, const state::J
 
 }  // namespace
 
-bool can_be_preempted(const state::Job& job) {
-  if (job.origin == JobOrigin::kApi) return true;
-  if (job.origin != JobOrigin::kPods) return false;
-  must(job.ranks() <= job.pods.size(), "each rank has a pod");
-  const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
-  return std::all_of(job.pods.begin(), end, [](const state::Pod& p) {
-    return !p.is_live() || p.controlled || is_closed(p.gate);
-  });
-}
-
 std::optional<ClaimFound> find_claim(const State& s, Search& search, const state::Job& job) {
   must(job.state == JobState::kQueued && job.shape, "a claimant is queued");
   if (needs_replacements(s.fleet(), job.shape)) return std::nullopt;
@@ -438,7 +433,7 @@ bool is_entitled(const State& s, const state::Claim& claim) {
 bool may_ask(const State& s, const state::Claim::Victim& victim, TimeMs now) {
   const state::Job* const job = state::still_there(s.jobs(), victim);
   return job != nullptr && victim.ask_ms <= now && job->state != JobState::kEnding &&
-         can_be_preempted(*job) && !job->runs_on();
+         can_be_preempted(s, *job) && !job->runs_on();
 }
 
 bool any_asked(const State& s, const state::Claim& claim) {

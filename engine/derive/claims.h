@@ -16,10 +16,6 @@
 
 namespace subak::derive {
 
-// True if a job that is asked to end loses no more than its run: a launcher or a controller
-// recreates its pods. A pod without a controller, and a job that Subak did not start, never is.
-bool can_be_preempted(const state::Job& job);
-
 // What a claim would be.
 struct ClaimFound {
   // By rank.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/must.h"
+#include "engine/derive/preemption/preemptible.h"
 
 namespace subak::derive {
 namespace {
@@ -22,10 +23,34 @@ std::optional<Binding> first_rule(const State& s, AccountId leaf,
                 [&](ProductId product) { return totals_of(s.fleet(), product).idle; });
 }
 
+namespace {
+
+// The first promise that the job would break. Within the quotas of its accounts it breaks none.
+std::optional<Binding> broken_promise(const State& s, const state::Job& job,
+                                      std::span<const ProductDemand> amounts) {
+  if (!reclaims(s) || s.tree().node(kRootAccount).quota_total == 0) return std::nullopt;
+  if (!is_fixed(s, job) || is_within_quota(s, job.leaf, amounts)) return std::nullopt;
+  const bool is_typed = std::all_of(amounts.begin(), amounts.end(),
+                                    [](const ProductDemand& demand) { return bool(demand.first); });
+  if (!is_typed) return std::nullopt;  // its placement decides
+  return fixed_holdings(s).first_broken({job.leaf, amounts}, [&](ProductId product) {
+    return totals_of(s.fleet(), product).installed;
+  });
+}
+
+}  // namespace
+
+std::optional<Binding> first_rule(const State& s, const state::Job& job,
+                                  std::span<const ProductDemand> amounts, Asking asking) {
+  must(job.leaf != kUnassigned, "a queued job has an account");
+  if (auto binding = first_rule(s, job.leaf, amounts, asking)) return binding;
+  return broken_promise(s, job, amounts);
+}
+
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking) {
   must(job.leaf != kUnassigned, "a queued job has an account");
   const ProductDemand least = least_demand(s, job);
-  return first_rule(s, job.leaf, {&least, 1}, asking);
+  return first_rule(s, job, {&least, 1}, asking);
 }
 
 std::optional<Binding> stopped_on(const State& s, const state::Job& job,
@@ -36,7 +61,7 @@ std::optional<Binding> stopped_on(const State& s, const state::Job& job,
                                [&](NodeId node) { return s.fleet().product_of(node) == product; });
   if (!one) return std::nullopt;
   const ProductDemand least{product, state::least_milligpu(s.fleet(), job)};
-  return first_rule(s, job.leaf, {&least, 1}, asking);
+  return first_rule(s, job, {&least, 1}, asking);
 }
 
 AccountId reach_of(const State& s, const state::Job& job) {
@@ -101,7 +126,7 @@ EntitledPlace find_borrowing(const State& s, Search& search, const FleetView& fl
   std::vector<ProductId> blocked_products;
   while (found.placement) {
     const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
-    const auto binding = first_rule(s, job.leaf, amounts, Asking::kAmounts);
+    const auto binding = first_rule(s, job, amounts, Asking::kAmounts);
     if (!binding && borrows_at_most(s, job, amounts, most)) {
       return {std::move(found.placement), std::nullopt};
     }

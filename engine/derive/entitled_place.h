@@ -43,6 +43,10 @@ std::optional<Binding> stopped(const State& s, const state::Job& job, Asking ask
 // accounts (kStart or kAmounts), or the `lend` of others.
 std::optional<Binding> first_rule(const State& s, AccountId leaf,
                                   std::span<const ProductDemand> amounts, Asking asking);
+// The same for this job. A job that cannot be preempted may also not borrow what quotas promise,
+// if the policy reclaims (accounting/quota/promises.h). That rule costs O(holds).
+std::optional<Binding> first_rule(const State& s, const state::Job& job,
+                                  std::span<const ProductDemand> amounts, Asking asking);
 // True if the queued job would be within quota if it started now, for the least that it can cost.
 bool is_within_quota(const State& s, const state::Job& job);
 // The same for the queued job on these nodes; nullopt if they are of several products.

@@ -37,21 +37,29 @@ std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
   return product ? gpus + " of " + std::string(s.fleet().products().name(product)) : gpus;
 }
 
+// GPUs that are there, and that the job may not borrow.
+Reason promised(const State& s, const Binding& b, const std::string& path) {
+  const std::string needs = "the job needs " + format_milligpu(b.need);
+  std::string detail = gpus_of(s, b.used, b.product) + " are idle; accounts such as " + path +
+                       " do not lend " + format_milligpu(b.most) + " of their quota; " + needs;
+  if (b.kind == BindingKind::kPromise) {
+    detail = "it cannot be preempted and may borrow " + gpus_of(s, b.have, b.product) + "; " +
+             needs + "; the rest is promised to accounts such as " + path +
+             "; pods with a controller may borrow more";
+  }
+  Reason r = reason(ReasonToken::kWaitingForQuota, path, std::move(detail));
+  r.need = b.need;
+  r.have = b.have;
+  return r;
+}
+
 Reason reason_of(const State& s, const Binding& b) {
   must(b.have >= 0 && b.need >= b.have, "a rule that stops a job leaves less than it needs");
   const std::string path = shown_path(s.tree().node(b.subject));
   if (b.kind == BindingKind::kHold) {
     return reason(ReasonToken::kOnHold, path, "account " + path + " is held");
   }
-  if (b.kind == BindingKind::kLend) {
-    Reason r = reason(ReasonToken::kWaitingForQuota, path,
-                      gpus_of(s, b.used, b.product) + " are idle; accounts such as " + path +
-                          " do not lend " + format_milligpu(b.most) +
-                          " of their quota; the job needs " + format_milligpu(b.need));
-    r.need = b.need;
-    r.have = b.have;
-    return r;
-  }
+  if (b.kind == BindingKind::kLend || b.kind == BindingKind::kPromise) return promised(s, b, path);
   Reason r = reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota, path,
                     "account " + path + (b.kind == BindingKind::kBorrow ? " borrows " : " holds ") +
                         format_milligpu(b.used) + " of " +
@@ -100,8 +108,9 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
   for (const Binding& b : bindings(s.tree(), {job.leaf, {&demand, 1}}, Asking::kStart)) {
     out.push_back(reason_of(s, b));
   }
-  const auto first = first_rule(s, job.leaf, {&demand, 1}, Asking::kStart);
-  if (first && first->kind == BindingKind::kLend) out.push_back(reason_of(s, *first));
+  const auto first = first_rule(s, job, {&demand, 1}, Asking::kStart);
+  if (first && (first->kind == BindingKind::kLend || first->kind == BindingKind::kPromise))
+    out.push_back(reason_of(s, *first));
 }
 
 // Adds the rule that refuses the placement that the job would get.

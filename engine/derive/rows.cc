@@ -71,6 +71,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.gang_size = job.gang_size;
   row.priority = job.priority;
   row.time_limit_ms = job.time_limit_ms;
+  row.grace_ms = job.grace_ms;
   row.submit_ms = job.submit_ms;
   const state::Run& run = job.run();
   row.started_ms = run.started_ms;

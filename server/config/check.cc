@@ -145,6 +145,7 @@ Policy Config::policy_over(const Policy& stored) const {
   if (reserve_jobs) policy.reserve_jobs = *reserve_jobs;
   if (reclaim) policy.reclaim = *reclaim;
   if (reclaim_min_run_ms) policy.reclaim_min_run_ms = *reclaim_min_run_ms;
+  if (reclaim_max_grace_ms) policy.reclaim_max_grace_ms = *reclaim_max_grace_ms;
   if (keep_whole) policy.keep_whole = *keep_whole;
   if (clique_gangs) policy.clique_gangs = *clique_gangs;
   if (cpu_per_gpu_milli) policy.cpu_per_gpu_milli = *cpu_per_gpu_milli;

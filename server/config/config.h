@@ -121,7 +121,7 @@ struct Config {
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
   std::optional<std::uint32_t> reserve_jobs;
   std::optional<bool> reclaim;
-  std::optional<DurationMs> reclaim_min_run_ms;
+  std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms;
   std::optional<std::uint32_t> keep_whole;
   std::optional<std::uint32_t> clique_gangs;
   std::optional<std::int64_t> cpu_per_gpu_milli, memory_per_gpu_bytes;

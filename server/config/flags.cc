@@ -40,6 +40,7 @@ std::string default_of(const Setting& setting) {
       {"reserveJobs", std::to_string(policy.reserve_jobs)},
       {"reclaim", policy.reclaim ? "on" : "off"},
       {"reclaimMinRun", format_duration(policy.reclaim_min_run_ms)},
+      {"reclaimMaxGrace", format_duration(policy.reclaim_max_grace_ms)},
       {"keepWhole", std::to_string(policy.keep_whole)},
       {"cliqueGangs", std::to_string(policy.clique_gangs)},
       {"cpuPerGpu", std::to_string(policy.cpu_per_gpu_milli)},

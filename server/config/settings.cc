@@ -376,6 +376,9 @@ constexpr std::array kSettings{
     Setting{"reclaimMinRun", "--reclaim-min-run", "DURATION",
             "how long a job runs before it may be asked to give GPUs back", false, false,
             set_duration<&Config::reclaim_min_run_ms, Range{0, 365 * kDayMs}>},
+    Setting{"reclaimMaxGrace", "--reclaim-max-grace", "DURATION",
+            "the longest grace period that a claim waits for; a longer one counts as this one",
+            false, false, set_duration<&Config::reclaim_max_grace_ms, Range{0, kDayMs}>},
     Setting{"keepWhole", "--keep-whole", "N",
             "how many empty NVLink domains of each cluster and product to leave to gangs that need "
             "one; 0 is none",

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
@@ -80,6 +81,9 @@ void Oracle::judge_drain(const fact::JobCreated& f) {
 
 void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
   if (options_.judge_order) judge_order(j);
+  if (options_.judge_order &&
+      OracleQuota(*this).breaks_promise(j, node(f.slots[0].node)->spec.product))
+    wrong(name(f.id) + " cannot be preempted, and borrows what is promised");
   judge_place(j, f);
   judge_kept(j, f);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {

@@ -140,7 +140,8 @@ bool Oracle::allowed(const Job& j, const std::string& product) const {
     const MilliGpu then = uncovered(a->id, with);
     if (then > most && then != uncovered(a->id, held(a->id, {}))) return false;
   }
-  return OracleQuota(*this).leaves_unlent(j, product);
+  const OracleQuota quota(*this);
+  return quota.leaves_unlent(j, product) && !quota.breaks_promise(j, product);
 }
 
 // True if only placement and limits could keep it from starting.

@@ -1,6 +1,7 @@
 #include "tests/oracle/oracle_quota.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/decimal.h"
@@ -95,6 +96,76 @@ bool OracleQuota::leaves_unlent(const Oracle::Job& j, const std::string& product
   return true;
 }
 
+ProductAmounts OracleQuota::fixed(AccountId id, bool own, AccountId leaf,
+                                  const ProductAmount& more) const {
+  std::map<std::string, MilliGpu> sums;
+  const auto counts = [&](AccountId of) {
+    if (of == kUnassigned) return id == kRootAccount;
+    return own ? of == id : o_.below(of, id);
+  };
+  for (const Oracle::Slot& s : o_.slots_) {
+    const auto j = std::find_if(o_.jobs_.begin(), o_.jobs_.end(),
+                                [&](const Oracle::Job& other) { return other.id == s.job; });
+    const auto n = std::find_if(o_.nodes_.begin(), o_.nodes_.end(),
+                                [&](const Oracle::Node& node) { return node.id == s.at.node; });
+    if (o_.is_fixed(*j) && counts(j->leaf)) sums[n->spec.product] += s.at.milligpu;
+  }
+  if (leaf && counts(leaf)) sums[more.product] += more.milligpu;
+  ProductAmounts out;
+  for (const auto& [product, milligpu] : sums) out.push_back({product, milligpu});
+  return out;
+}
+
+MilliGpu OracleQuota::needs_below(AccountId id, const std::string& product, AccountId leaf,
+                                  const ProductAmount& more) const {
+  MilliGpu sum = 0;
+  for (const ProductAmount& f : fixed(id, true, leaf, more)) {
+    if (product == kAnyProduct || f.product == product) sum += f.milligpu;
+  }
+  for (const Oracle::Account& child : o_.accounts_) {
+    if (child.live && child.parent == id) sum += need(child.id, product, leaf, more);
+  }
+  return sum;
+}
+
+MilliGpu OracleQuota::need(AccountId id, const std::string& product, AccountId leaf,
+                           const ProductAmount& more) const {
+  const Oracle::Account& a = *o_.account(id);
+  if (a.spec.quota.empty()) return needs_below(id, product, leaf, more);
+  const ProductAmounts holds = fixed(id, false, leaf, more);
+  if (product == kAnyProduct) return o_.quota(id) + o_.uncovered(id, holds);
+  return std::max(amount(a.spec.quota, product), amount(holds, product));
+}
+
+bool OracleQuota::breaks_promise(const Oracle::Job& j, const std::string& product) const {
+  if (!o_.policy_.reclaim || o_.policy_.order != OrderPolicy::kTargetShare) return false;
+  if (!o_.is_fixed(j) || o_.quota(kRootAccount) == 0 || is_covered(j, product)) return false;
+  const ProductAmount more{product, cost(j.request)};
+  for (const Oracle::Account* a = o_.account(j.leaf); a; a = o_.account(a->parent)) {
+    const bool root = a->id == kRootAccount;
+    const bool promises =
+        std::any_of(o_.accounts_.begin(), o_.accounts_.end(),
+                    [&](const Oracle::Account& c) { return c.live && c.parent == a->id; });
+    if (!promises || (!root && a->spec.quota.empty())) continue;
+    for (const std::string& of : {std::string(kAnyProduct), product}) {
+      const bool by_name = of != kAnyProduct;
+      if (by_name && named(kRootAccount, of) == 0) continue;
+      if (by_name && !root && amount(a->spec.quota, kAnyProduct) > 0) continue;
+      MilliGpu bound = by_name ? amount(a->spec.quota, of) : o_.quota(a->id);
+      if (root) {
+        bound = 0;
+        for (const Oracle::Node& n : o_.nodes_) {
+          if (n.there && (!by_name || n.spec.product == of)) bound += n.spec.gpus * kMilliPerGpu;
+        }
+      }
+      const MilliGpu before = needs_below(a->id, of, AccountId(), {});
+      const MilliGpu then = needs_below(a->id, of, j.leaf, more);
+      if (then > bound && then > before) return true;
+    }
+  }
+  return false;
+}
+
 bool OracleQuota::takes_named(const Oracle::Job& j, const std::string& product) const {
   MilliGpu installed = 0, promised = 0, before = 0, then = 0;
   for (const Oracle::Node& n : o_.nodes_) {
@@ -119,16 +190,20 @@ bool OracleQuota::covered_somewhere(const Oracle::Job& j) const {
   std::set<std::string> products;
   for (const Oracle::Node& n : o_.nodes_) products.insert(n.spec.product);
   return std::any_of(products.begin(), products.end(), [&](const std::string& product) {
-    if (!o_.fits(j, product) || !o_.allowed(j, product) || takes_named(j, product)) return false;
-    bool below_speaks = true;  // until an account with quota is met
-    for (const Oracle::Account* a = o_.account(j.leaf); a->parent; a = o_.account(a->parent)) {
-      if (o_.quota(a->id) == 0) continue;
-      if (below_speaks && a->spec.quota.empty()) return false;
-      below_speaks = false;
-      if (o_.uncovered(a->id, o_.held(a->id, {product, cost(j.request)})) > 0) return false;
-    }
-    return !below_speaks;
+    return o_.fits(j, product) && o_.allowed(j, product) && is_covered(j, product);
   });
+}
+
+bool OracleQuota::is_covered(const Oracle::Job& j, const std::string& product) const {
+  if (takes_named(j, product)) return false;
+  bool below_speaks = true;  // until an account with quota is met
+  for (const Oracle::Account* a = o_.account(j.leaf); a->parent; a = o_.account(a->parent)) {
+    if (o_.quota(a->id) == 0) continue;
+    if (below_speaks && a->spec.quota.empty()) return false;
+    below_speaks = false;
+    if (o_.uncovered(a->id, o_.held(a->id, {product, cost(j.request)})) > 0) return false;
+  }
+  return !below_speaks;
 }
 
 bool OracleQuota::names_products() const {

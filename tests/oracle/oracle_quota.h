@@ -22,11 +22,23 @@ class OracleQuota {
   bool takes_named(const Oracle::Job& j, const std::string& product) const;
   // True if it fits on a product where quota covers it on its whole path.
   bool covered_somewhere(const Oracle::Job& j) const;
+  // True if quota covers it on its whole path, on this product.
+  bool is_covered(const Oracle::Job& j, const std::string& product) const;
   // True if as much stays idle as others do not lend, unless the job only uses what is idle for it,
   // or takes no more than is missing already.
   bool leaves_unlent(const Oracle::Job& j, const std::string& product) const;
+  // True if the job cannot be preempted, borrows, and would break a promise of quota by that.
+  bool breaks_promise(const Oracle::Job& j, const std::string& product) const;
 
  private:
+  // What jobs hold at or below the account that cannot be preempted. `own`: only of the account's
+  // own jobs. With `more` as if `leaf` held it too.
+  ProductAmounts fixed(AccountId id, bool own, AccountId leaf, const ProductAmount& more) const;
+  // What the account needs so that its promise can be met whoever is preempted.
+  MilliGpu need(AccountId id, const std::string& product, AccountId leaf,
+                const ProductAmount& more) const;
+  MilliGpu needs_below(AccountId id, const std::string& product, AccountId leaf,
+                       const ProductAmount& more) const;
   // What is promised by name at or below the account, and the part of it that is held. `more`: with
   // that much more in the hands of `leaf`.
   MilliGpu named(AccountId id, const std::string& product) const;

@@ -88,6 +88,7 @@ in::Body RandomWorld::new_pod() {
   if (rng_.percent(50)) seen.pod.owner = "owner-" + name;
   seen.pod.shape = shape();
   seen.pod.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
+  seen.pod.terms.not_preemptible = serial_ % 7 == 0;
   if (!options_.plain && !seen.pod.gang.empty()) {
     seen.pod.replaced_alone = serial_ % 3 == 0;
     seen.pod.size_of_owner = serial_ % 2 == 0;
@@ -202,6 +203,7 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.uid = "uid-" + std::to_string(serial_);
   seen.pod.shape = rng_.percent(30) ? non_gpu_shape() : shape();
   seen.pod.terms.compute_domain = serial_ % 4 == 0;
+  seen.pod.terms.not_preemptible = serial_ % 7 == 0;
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
   seen.pod.running = rng_.percent(70);
   seen.pod.gated = rng_.percent(10);

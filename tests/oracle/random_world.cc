@@ -239,6 +239,7 @@ in::Body RandomWorld::submit() {
     if (linked && rng_.percent(30)) job.request.terms.spare = 1;
   }
   job.request.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
+  job.request.terms.not_preemptible = serial_ % 7 == 0;
   const bool led = options_.beside ? rng_.percent(40) : !options_.plain && rng_.percent(20);
   if (led) add_launcher(job.request);
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);

@@ -123,6 +123,7 @@ std::optional<v1::PodRecord> record_of(const json& stored) {
   out.set_size_unknown(in.gang_size == 0);
   out.set_priority(in.priority);
   out.set_time_limit_ms(in.time_limit_ms);
+  out.set_grace_ms(in.grace_ms);
   out.set_gated(in.gated);
   out.set_controlled(in.controlled);
   out.set_other_manager(in.other_manager);

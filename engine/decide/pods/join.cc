@@ -166,6 +166,7 @@ fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t 
   added.dispute = dispute_of(d, job, pod, account);
   added.gate = gate_of(pod);
   added.order = order_of(pod);
+  added.grace_ms = pod.grace_ms;
   return added;
 }
 

@@ -50,6 +50,7 @@ JobId part(Decision& d, JobId id, std::uint32_t rank) {
   added.controlled = pod.controlled;
   added.gate = pod.gate;
   added.order = pod.order;
+  added.grace_ms = pod.grace_ms;
   const PodSlot slot = pod.slot;
   fact::JobCreated created = job_apart(d, gang);
   const JobId alone = created.id;

@@ -39,6 +39,8 @@ struct Pod {
   bool refused = false;
   // fact::PodAdded::order.
   std::uint32_t order = 0;
+  // How long the pod may take to end after it was asked. 0: not known.
+  DurationMs grace_ms = 0;
   // The slot that it holds. Empty if it holds none.
   PodSlot slot;
   // The start of the interval of its next ledger row.
@@ -154,6 +156,8 @@ struct Job {
   TimeMs until_ms = 0;
   // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
+  // in::SubmitJob::grace_ms.
+  DurationMs grace_ms = 0;
   // "namespace/gang" of a job made of pods.
   std::string name;
   // The pods, by rank. Empty for an API job that never started. Pods behind the ranks of a gang

@@ -88,9 +88,21 @@ ProductId only_product(const Fleet& fleet, const GangRequest& request) {
   return only == nullptr ? ProductId() : fleet.products().find(*only);
 }
 
+namespace {
+
+bool has_wish(const Fleet& fleet, const Job& job, bool GangTerms::*wish) {
+  if (job.shape) return fleet.request(job.shape).terms.*wish;
+  return job.asked != nullptr && job.asked->terms.*wish;
+}
+
+}  // namespace
+
 bool uses_compute_domain(const Fleet& fleet, const Job& job) {
-  if (job.shape) return fleet.request(job.shape).terms.compute_domain;
-  return job.asked != nullptr && job.asked->terms.compute_domain;
+  return has_wish(fleet, job, &GangTerms::compute_domain);
+}
+
+bool is_not_preemptible(const Fleet& fleet, const Job& job) {
+  return has_wish(fleet, job, &GangTerms::not_preemptible);
 }
 
 std::vector<NodeId> nodes_of(std::span<const PodSlot> slots) {

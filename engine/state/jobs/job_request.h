@@ -34,6 +34,8 @@ MilliGpu least_milligpu(const Fleet& fleet, const Job& job);
 ProductId only_product(const Fleet& fleet, const GangRequest& request);
 // True if the job uses a ComputeDomain.
 bool uses_compute_domain(const Fleet& fleet, const Job& job);
+// True if Subak may not end the job for another one (GangTerms::not_preemptible).
+bool is_not_preemptible(const Fleet& fleet, const Job& job);
 // The nodes of the slots, ascending, each once.
 std::vector<NodeId> nodes_of(std::span<const PodSlot> slots);
 // The GPUs of the slots by product, ascending, each above 0. The nodes must be in the fleet.

@@ -24,6 +24,7 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   k.job.gang_size = job.gang_size;
   k.job.priority = job.priority;
   k.job.time_limit_ms = job.time_limit_ms;
+  k.job.grace_ms = job.grace_ms;
   k.job.gang = job.gang;
   if (job.pod_origin) {
     k.job.owner = job.pod_origin->owner;
@@ -65,6 +66,7 @@ fact::JobSnapshot::Pod pod_record_of(const Fleet& fleet, const Job& job, std::ui
   p.dispute = pod.dispute;
   p.gate = pod.gate;
   p.order = pod.order;
+  p.grace_ms = pod.grace_ms;
   p.slot = pod.slot;
   p.since_ms = pod.since_ms;
   if (pod.is_bound()) {

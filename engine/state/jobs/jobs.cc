@@ -49,6 +49,7 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   job.priority = f.priority;
   job.gang_size = f.gang_size;
   job.time_limit_ms = f.time_limit_ms;
+  job.grace_ms = f.grace_ms;
   job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
   job.gang = f.gang;
   if (job.from_pods()) {
@@ -79,6 +80,7 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.name = f.name;
   pod.controlled = f.controlled;
   pod.order = f.order;
+  pod.grace_ms = f.grace_ms;
   pod.dispute = f.dispute;
   pod.gate = f.gate;
   pod.shape = std::move(shape);
@@ -99,6 +101,7 @@ void Jobs::fill_place(const fact::PodAdded& f) {
   pod.name = f.name;
   pod.controlled = f.controlled;
   pod.order = f.order;
+  pod.grace_ms = f.grace_ms;
   pod.gate = f.gate;
   pods_.put(f.uid, {f.job, f.rank});
   must(f.until_ms >= job.until_ms, "a hold is not made shorter");
@@ -274,6 +277,7 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   job.gang_size = f.job.gang_size;
   job.priority = f.job.priority;
   job.time_limit_ms = f.job.time_limit_ms;
+  job.grace_ms = f.job.grace_ms;
   job.gang = f.job.gang;
   job.submit_ms = f.submit_ms;
   job.attempt = f.attempt;
@@ -311,6 +315,7 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Po
   pod.dispute = kept.dispute;
   pod.gate = kept.gate;
   pod.order = kept.order;
+  pod.grace_ms = kept.grace_ms;
   pod.refused = kept.refused;
   pod.state = kept.state;
   pod.since_ms = kept.since_ms;

@@ -53,6 +53,7 @@ in::SubmitJob get(Check& check, const v1::JobSpec& in) {
   if (in.has_time_limit()) {
     out.time_limit_ms = check.duration("time_limit", in.time_limit(), limits::kMaxTimeLimitMs);
   }
+  if (in.has_grace()) out.grace_ms = check.duration("grace", in.grace(), limits::kMaxTimeLimitMs);
   out.held = in.held();
   check.take(bounds::check(out.request, "request"));
   return out;
@@ -72,6 +73,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   put(row.request, spec->mutable_request());
   spec->set_priority(row.priority);
   if (row.time_limit_ms != 0) put_duration(row.time_limit_ms, spec->mutable_time_limit());
+  if (row.grace_ms != 0) put_duration(row.grace_ms, spec->mutable_grace());
   spec->set_held(row.state == JobState::kPaused && row.until_ms == 0);
   out->set_state(to_proto(row.state));
   out->set_origin(static_cast<v1::JobOrigin>(static_cast<int>(row.origin) + 1));

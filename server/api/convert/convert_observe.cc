@@ -32,6 +32,7 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->priority = in.priority();
   out->time_limit_ms =
       check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);
+  out->grace_ms = check.number("grace_ms", in.grace_ms(), 0, limits::kMaxTimeLimitMs);
   out->gated = in.gated();
   out->controlled = in.controlled();
   out->other_manager = in.other_manager();

@@ -1,0 +1,71 @@
+#include "engine/derive/preemption/preemptible.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "core/must.h"
+#include "engine/state/jobs/job_request.h"
+
+namespace subak::derive {
+
+namespace {
+
+// True if `ends` holds for each live pod with a rank in the gang.
+template <class Ends>
+bool all_pods(const state::Job& job, const Ends& ends) {
+  must(job.ranks() <= job.pods.size(), "each rank has a pod");
+  const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
+  return std::all_of(job.pods.begin(), end,
+                     [&](const state::Pod& pod) { return !pod.is_live() || ends(pod); });
+}
+
+}  // namespace
+
+bool may_be_ended(const state::Job& job) {
+  if (job.origin == JobOrigin::kApi) return true;
+  return job.origin == JobOrigin::kPods &&
+         all_pods(job, [](const state::Pod& pod) { return pod.controlled || is_closed(pod.gate); });
+}
+
+bool can_be_preempted(const State& s, const state::Job& job) {
+  return may_be_ended(job) && !state::is_not_preemptible(s.fleet(), job);
+}
+
+bool is_fixed(const State& s, const state::Job& job) {
+  if (!job.is_ours() || state::is_not_preemptible(s.fleet(), job)) return true;
+  return job.origin == JobOrigin::kPods &&
+         !all_pods(job, [](const state::Pod& pod) { return pod.controlled; });
+}
+
+bool reclaims(const State& s) {
+  return s.policy().reclaim && s.policy().order == OrderPolicy::kTargetShare;
+}
+
+FixedHoldings fixed_holdings(const State& s) {
+  FixedHoldings fixed(s.tree());
+  for (const auto& [id, cluster] : s.clusters().all()) {
+    std::set<JobId> seen;
+    for (const NodeId node : s.fleet().nodes(id)) {
+      for (const state::Job* const job : s.allocations().jobs_on(node)) {
+        if (!seen.insert(job->id).second || !is_fixed(s, *job)) continue;
+        for (const state::Pod& pod : job->pods) {
+          if (!pod.holds_slot()) continue;
+          fixed.add(job->leaf, s.fleet().product_of(pod.slot.node), pod.slot.milligpu);
+        }
+      }
+    }
+  }
+  return fixed;
+}
+
+DurationMs grace_of(const state::Job& job) {
+  constexpr DurationMs kUsual = 30 * kSecondMs;
+  DurationMs longest = job.grace_ms;
+  for (const state::Pod& pod : job.pods) {
+    if (pod.is_live()) longest = std::max(longest, pod.grace_ms);
+  }
+  return longest == 0 ? kUsual : longest;
+}
+
+}  // namespace subak::derive

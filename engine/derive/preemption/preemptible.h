@@ -1,0 +1,29 @@
+// Which jobs Subak may end so that others get their GPUs, and what the other jobs hold
+// (docs/design/0084).
+//
+// Threads: any; pure functions.
+#pragma once
+
+#include "accounting/quota/promises.h"
+#include "core/quantity.h"
+#include "engine/state/state.h"
+
+namespace subak::derive {
+
+// True if a job that is asked to end loses no more than its run: a launcher or a controller
+// recreates its pods, or their gates are still closed. False for a job that Subak did not start.
+bool may_be_ended(const state::Job& job);
+// True if Subak may end the job so that another one gets its GPUs: may_be_ended(), and it is not
+// marked as not preemptible.
+bool can_be_preempted(const State& s, const state::Job& job);
+// True if the job cannot be preempted once its pods run: it is marked so, Subak did not start it, or
+// some pod has no controller.
+bool is_fixed(const State& s, const state::Job& job);
+// True if the policy lets jobs within quota reclaim GPUs.
+bool reclaims(const State& s);
+// What fixed jobs hold (is_fixed()). O(holds).
+FixedHoldings fixed_holdings(const State& s);
+// The longest grace period of the job's live pods. Kubernetes' 30 seconds where it is not known.
+DurationMs grace_of(const state::Job& job);
+
+}  // namespace subak::derive
