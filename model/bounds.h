@@ -1,8 +1,8 @@
 // Bounds of everything that may enter a fact. One table has a bound for every text, list and number
 // of every input, by the name of its field. A few rules look at several fields.
-// Every entry point checks here: the webhook before it gates a pod, the API before a request waits
-// in the mailbox, and the engine last. Every accepted input can be stored and read again, since the
-// sum of the bounds is far below limits::kMaxFactBytes.
+// Every entry point checks these bounds: the webhook before it gates a pod, the API before a
+// request waits in the mailbox, and the engine last. Every accepted input can be stored and read
+// again, because the sum of the bounds is far below limits::kMaxFactBytes.
 //
 // Only sizes and ranges are checked here. engine/decide decides whether an account exists or a gang
 // may grow.
@@ -24,26 +24,28 @@
 namespace subak::bounds {
 
 // One bound: the most bytes of a text, the most items of a list, or the range of a number. `within`
-// is the field that contains the record. It is set only where two fields have the same name.
+// is the field that contains the record of this field. It is set only where two fields have the
+// same name.
 struct Row {
   std::string_view field;
   std::string_view within;
   std::int64_t least = 0;
   std::int64_t most = 0;
 };
-// Returns the bound of a field; nullptr if it has none. A test checks that each field has one.
+// Returns the bound of a field; nullptr if the field has none. A test checks that each field has a
+// bound.
 const Row* row_of(std::string_view field, std::string_view within);
 
-// Checks actor, request id and all fields of the body.
+// Checks the actor, the request id and all fields of the body.
 std::optional<Error> check(const Input& input);
 std::optional<Error> check(const in::Body& body);
 // Checks a pod that an edge or the webhook has read. Its uid and name may still be empty.
 std::optional<Error> check(const PodRecord& pod);
 std::optional<Error> check(const NodeSpec& node);
-// Checks a request. Errors have `path` before the name of the field.
+// Checks a request. Errors name the field as `path`, a dot and the name of the field.
 std::optional<Error> check(const GangRequest& request, std::string_view path);
 
-// Returns at most `most` bytes of a text. It cuts between characters, and a text that was cut ends
+// Returns at most `most` bytes of a text. It cuts only between characters. A text that was cut ends
 // with "...".
 std::string cut(std::string_view text, std::size_t most);
 

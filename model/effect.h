@@ -1,7 +1,8 @@
-// Effects: commands to an edge that follow from facts. Effects are a function of the state: after a
-// crash the edge asks Engine::outstanding, so no effect is lost. Each is delivered at least once.
-// To apply one twice is harmless, since each names its attempt.
-// Threads: plain values.
+// Effects: commands to an edge that follow from facts. The state alone determines the effects:
+// after a crash the edge asks Engine::outstanding for them, so no effect is lost. The edge gets
+// each effect at least once. It may carry out an effect twice without harm, because each effect
+// names its attempt.
+// Threads: one at a time; plain values.
 #pragma once
 
 #include <array>
@@ -20,12 +21,13 @@ namespace subak {
 
 // What the edge must do with the pods of an effect.
 enum class EffectKind : std::uint8_t {
-  // Lets these pods go to these nodes. For an API job, the launcher starts these ranks there.
+  // Opens the gates of these pods, so that they go to their nodes. For an API job, the launcher
+  // starts these ranks on their nodes.
   kOpenGate,
   // Ends these pods.
   kEvict,
-  // The gates of Effect::keep_closed stay closed. A job of pods that waits again has only this
-  // effect.
+  // Only says that the gates of the pods in Effect::keep_closed stay closed. A job of pods that
+  // waits again has no other effect.
   kKeepClosed,
 };
 template <>
@@ -40,17 +42,16 @@ struct EffectPod {
   // Uid and "namespace/name" of the pod; both are empty for API jobs.
   std::string uid;
   std::string name;
-  // The name of the node in its cluster.
-  // Empty if the pod has no hold now, and in Effect::keep_closed.
+  // The name of the node in its cluster. It is empty if the pod has no hold now, and for pods in
+  // Effect::keep_closed.
   std::string node;
   // The form in which the pod asked for GPUs.
   GpuKind kind = GpuKind::kNone;
-  // How many whole GPUs, replicas or slices, by `kind`.
+  // The number of whole GPUs, replicas or slices; `kind` says which.
   std::int64_t gpus = 0;
   // The MIG profile, for kMig only.
   std::string profile;
-  // The same as in PodSlot.
-  // Both are 0 if the pod has no hold now.
+  // The pod's slot, as in PodSlot. Both are 0 if the pod has no hold now.
   std::uint64_t gpu_mask = 0;
   MilliGpu milligpu = 0;
   template <class V>
@@ -72,27 +73,27 @@ struct EffectPod {
 struct Effect {
   // What the edge does with `pods`.
   EffectKind kind = EffectKind::kOpenGate;
-  // The cluster of the job. Its edge has to act.
+  // The cluster of the job. The edge of this cluster has to act.
   ClusterId cluster;
   // The job; never 0. A job has at most one effect at a time.
   JobId job;
-  // The job's current or last attempt, from 1; 0: none has started yet.
+  // The job's current or last attempt, from 1. 0: no attempt has started yet.
   std::uint32_t attempt = 0;
   // When the hold is released. Only for kOpenGate.
   TimeMs until_ms = 0;
   // Why the pods must end. Only for kEvict.
   Cause cause = Cause::kNone;
-  // The pods, by rank. For kOpenGate only pods with a hold that are not bound yet. Empty for
-  // kKeepClosed.
+  // The pods, by rank. For kOpenGate: only pods with a hold that are not bound yet. For
+  // kKeepClosed: empty.
   std::vector<EffectPod> pods;
-  // The cluster's current session; 0 if no edge follows the cluster. An edge of an older session
+  // The cluster's current session; 0 if no edge reports the cluster. An edge of an older session
   // does not act.
   std::uint64_t session = 0;
   // Pods, by rank, with uid and name, whose holds were released while their gates were closed. An
   // earlier command to open a gate may still be in flight, from this process or a former leader. So
-  // the edge writes to each of these pods. Until the write is acknowledged it opens no gate for the
-  // released hold. A command in flight then names an older version of the pod and has no effect
-  // (docs/design/0070).
+  // the edge writes to each of these pods. After that write, a command in flight names an older
+  // version of the pod, so the API server rejects it. Until the API server has acknowledged the
+  // write, the edge opens no gate for GPUs of the released hold (docs/design/0070).
   std::vector<EffectPod> keep_closed;
   template <class V>
   void fields(V& v) {

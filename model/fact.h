@@ -1,13 +1,14 @@
 // Facts are the durable decisions and observations of the engine. They are numbered from 1 without
 // gaps, versioned and append-only. The state follows from the facts alone. Engine::apply makes
-// them. Engine::evolve applies them, also at recovery and in the follower. The store writes them as
-// protobuf: proto/subak/fact/v1/fact.proto has the same field numbers, and a test compares them.
+// facts. Engine::evolve applies facts to the state, also at recovery and in the follower. The store
+// writes facts as protobuf: proto/subak/fact/v1/fact.proto has the same field numbers, and a test
+// compares them.
 //
-// Evolution: kinds, fields and values of enums are only added, each with its first version
-// (kKindsOfVersion, in_version<N>, values_of_version). A program writes them only after `admin
-// finalize` to that version. A program does not start on a store of a version that it does not
-// know. The position in fact::Body is the durable kind number minus 1: append only
-// (docs/design/0002, 0030).
+// Evolution: kinds, fields and enum values are only added, never changed. Each addition has a first
+// version (kKindsOfVersion, in_version<N>, values_of_version). A program writes an addition only
+// after `admin finalize` to that version. A program does not start on a store of a version that it
+// does not know. The position of a kind in fact::Body is its durable kind number minus 1, so new
+// kinds go to the end (docs/design/0002, 0030).
 #pragma once
 
 #include <array>
@@ -52,13 +53,13 @@ struct EnumText<ReserveCause> {
 
 namespace fact {
 
-// Creates a cluster or replaces the settings of the one with this name. JobAdopted facts after this
-// one adopt running pods of namespaces that are now enforced.
+// Creates a cluster, or replaces the settings of the cluster with this name. JobAdopted facts after
+// this fact adopt the running pods of namespaces that are now enforced.
 struct ClusterSet {
   static constexpr std::string_view kName = "cluster_set";
   // Never 0. A new cluster gets an id that no earlier cluster had.
   ClusterId id;
-  // A DNS label. No two clusters have the same one.
+  // A DNS label. No two clusters have the same name.
   std::string name;
   // The mode of all namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
@@ -75,13 +76,13 @@ struct ClusterSet {
   }
 };
 
-// Says whether a cluster's list is complete, whether its fleet is owned (imported) or watched, and
-// by which session. While a cluster is not synced, its events since `since_ms` are not known. The
-// deadlines of its holds do not expire until it is synced again.
+// Says whether a cluster's list is complete, whether its nodes are owned (imported) or watched, and
+// which session watches them. While a cluster is not synced, Subak does not know its events since
+// `since_ms`. So the deadlines of its holds do not expire until the cluster is synced again.
 struct ClusterSynced {
   static constexpr std::string_view kName = "cluster_synced";
   ClusterId id;
-  // False: an edge must list the cluster, or its list is not complete yet.
+  // False: an edge must list the cluster, or the edge's list is not complete yet.
   bool synced = false;
   // True: the nodes were imported, and no edge reports them.
   bool owned = false;
@@ -99,8 +100,8 @@ struct ClusterSynced {
   }
 };
 
-// Sets a node, as Subak counts it from now on, with its installed GPUs. It replaces all that
-// earlier facts said of the node.
+// Sets a node and its installed GPUs, as they count from now on. The fact replaces all that earlier
+// facts said about the node.
 struct NodeSet {
   static constexpr std::string_view kName = "node_set";
   // Never 0, and never used for another node.
@@ -111,7 +112,7 @@ struct NodeSet {
   bool drained = false;
   // The import or drain that caused the fact; empty if a watch reported the node.
   EditStamp edit;
-  // When a planned drain begins and when a drain ends. 0: not planned; no end is set.
+  // When a planned drain begins (0: no drain is planned), and when a drain ends (0: no end is set).
   TimeMs drain_from_ms = 0;
   TimeMs drain_until_ms = 0;
   // Since when the node is known. Set in checkpoints only.
@@ -129,7 +130,7 @@ struct NodeSet {
   }
 };
 
-// The node is gone, and its backoffs with it. All holds on it have ended before.
+// The node is gone, and its backoffs end with it. All holds on the node have already ended.
 struct NodeRemoved {
   static constexpr std::string_view kName = "node_removed";
   NodeId id;
@@ -139,7 +140,7 @@ struct NodeRemoved {
   }
 };
 
-// Replaces the whole policy. A change of the half-life comes only while all meters are empty.
+// Replaces the whole policy. The half-life changes only while all usage meters are empty.
 struct PolicySet {
   static constexpr std::string_view kName = "policy_set";
   Policy policy;
@@ -152,7 +153,7 @@ struct PolicySet {
 };
 
 // Creates an account or replaces its settings. The first settings of an account add it below its
-// parent, which its path names.
+// parent. The account's path names the parent.
 struct AccountSet {
   static constexpr std::string_view kName = "account_set";
   // Never 0. The engine assigns it with the first settings of the account.
@@ -219,9 +220,9 @@ struct Charged {
   }
 };
 
-// Reserves nodes for this queued job. The job starts there by `start_ms` at the latest, when all
-// jobs on these nodes have ended. The fact replaces the job's earlier reservation. No nodes: the
-// reservation ends.
+// Reserves nodes for this queued job. By `start_ms` all jobs on these nodes are expected to have
+// ended, and the job starts there at the latest. The fact replaces the job's earlier reservation. A
+// fact without nodes ends the reservation.
 struct Reserved {
   static constexpr std::string_view kName = "reserved";
   struct Kept {
@@ -235,9 +236,9 @@ struct Reserved {
   JobId job;
   // Ascending. A node is in one reservation at most.
   std::vector<Kept> nodes;
-  // limits::kMaxTimeMs: the end of a job on its nodes is not known.
+  // limits::kMaxTimeMs: the end of some job on these nodes is not known.
   TimeMs start_ms = 0;
-  // The start rests on a guessed end of a job without a trusted time limit.
+  // True: the start depends on the guessed end of a job without a trusted time limit.
   bool estimated = false;
   ReserveCause cause = ReserveCause::kMade;
   // When the job got the first of its consecutive reservations.
@@ -257,9 +258,9 @@ struct Reserved {
   friend bool operator==(const Reserved&, const Reserved&) = default;
 };
 
-// The capacity side of one node's bill up to `as_of_ms`. It is written at each UTC midnight, and in
-// checkpoints. It always holds: installed + overcommitted = allocated + idle + stranded + unusable
-// (NodeBooks).
+// The capacity side of one node's bill up to `as_of_ms`. The engine writes it at each UTC midnight,
+// and in checkpoints. In each fact, installed + overcommitted = allocated + idle + stranded +
+// unusable (NodeBooks).
 struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
   NodeId node;
@@ -279,8 +280,8 @@ struct NodeBilled {
   }
 };
 
-// The store holds facts of `version` from here on. Programs that know only older versions refuse
-// it.
+// From here on, the store may have facts of `version`. Programs that know only older versions
+// refuse the store.
 struct Finalized {
   static constexpr std::string_view kName = "finalized";
   std::uint32_t version = 0;
@@ -292,7 +293,7 @@ struct Finalized {
   }
 };
 
-// An operator accepted the wall clock. The engine's time continues at `after_ms`.
+// An operator accepted the time of the wall clock. The engine's time continues at `after_ms`.
 struct ClockAccepted {
   static constexpr std::string_view kName = "clock_accepted";
   // The engine's time before the edit.
@@ -308,7 +309,7 @@ struct ClockAccepted {
   }
 };
 
-// A cluster is removed. Its id is never reused, since job ids and ledger rows contain it.
+// A cluster is removed. Its id is never reused, because job ids and ledger rows contain the id.
 struct ClusterRemoved {
   static constexpr std::string_view kName = "cluster_removed";
   ClusterId id;
@@ -320,11 +321,13 @@ struct ClusterRemoved {
   }
 };
 
-// Node backoff: a node rejected pods of this shape `times` in a row. With `barred` (backed off),
-// the node is not tried for such pods before `until_ms` has come. Without it, only the count is
-// stored, also until then. If `times` is 0, the record is deleted.
-// If `job` is set, the cluster's scheduler refused pods of that job there. The reason may be the
-// job's own, so other jobs with pods of this shape only try the node last (docs/design/0072).
+// Node backoff: a node rejected pods of this shape `times` times in a row. If `barred` is set, the
+// node is backed off: the engine does not try it for such pods before the time `until_ms` comes.
+// Else the fact only stores the count until that time. If `times` is 0, the fact deletes the
+// record.
+// If `job` is set, the cluster's scheduler refused to bind pods of that job to the node. The cause
+// may lie in the job itself. So other jobs with pods of this shape may still use the node, but only
+// as the last choice (docs/design/0072).
 struct NodeBackedOff {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
@@ -345,7 +348,7 @@ struct NodeBackedOff {
   }
 };
 
-// The sum of what non-GPU pods take of a node. These pods are no jobs.
+// The sum of the resources that non-GPU pods use on a node. These pods are not jobs.
 struct NodeLoad {
   static constexpr std::string_view kName = "node_load";
   NodeId node;
@@ -357,8 +360,8 @@ struct NodeLoad {
   }
 };
 
-// Which cluster this is (in::ListBegin::uid; empty: not known), and the time up to which its edges
-// have reported all events (0: never yet).
+// The identity of a cluster (in::ListBegin::uid; empty: not known), and the time up to which its
+// edges have reported all events (0: they have not yet).
 struct ClusterSeen {
   static constexpr std::string_view kName = "cluster_seen";
   ClusterId id;
@@ -373,7 +376,7 @@ struct ClusterSeen {
   }
 };
 
-// A namespace names this account by its label. Empty: the namespace no longer names one.
+// The label of a namespace names this account. Empty: the namespace no longer names an account.
 struct NamespaceLabelled {
   static constexpr std::string_view kName = "namespace_labelled";
   ClusterId cluster;
@@ -387,8 +390,8 @@ struct NamespaceLabelled {
   }
 };
 
-// The size of a waiting gang changed: its owner was edited, or some of its pods are done or became
-// jobs of their own. Pods beyond the new size wait without a rank.
+// The size of a waiting gang changed, because its owner was edited, or because some of its pods are
+// done or became jobs of their own. Pods beyond the new size wait without a rank.
 struct GangResized {
   static constexpr std::string_view kName = "gang_resized";
   JobId id;
@@ -401,16 +404,18 @@ struct GangResized {
   }
 };
 
-// Time leapt from `from_ms` to `to_ms` because at a start the clock was far ahead of the last fact.
-// The rows over that time are remembered until the clock has been right for limits::kClockProofMs.
-// If it proves wrong, they are refunded (docs/design/0078). If both are 0, the leap is settled. A
-// checkpoint has one more of these facts for each remembered row: it has the row of the fact with
-// number `charged`.
+// Time leapt from `from_ms` to `to_ms`, because at a start of the service the clock was far ahead
+// of the last fact. The engine remembers the ledger rows over that time until the clock has been
+// right for limits::kClockProofMs. If the clock proves wrong, the engine refunds these rows
+// (docs/design/0078). If `from_ms` and `to_ms` are both 0, the leap is settled.
+// For each remembered row, a checkpoint has one more fact of this kind. `row` is then the row that
+// the fact with number `charged` wrote.
 struct TimeLeapt {
   static constexpr std::string_view kName = "time_leapt";
   TimeMs from_ms = 0;
   TimeMs to_ms = 0;
-  // Both are set in checkpoints only. 0: the fact is about the leap itself, and `row` is empty.
+  // `charged` and `row` are set in checkpoints only. If `charged` is 0, the fact is about the leap
+  // itself, and `row` is empty.
   std::uint64_t charged = 0;
   LedgerRow row;
   template <class V>
@@ -432,8 +437,8 @@ using Kinds = std::variant<
     PodGated, GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
     JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized, Claimed>;
 
-// One fact of any kind, used like a variant. bodies.cc defines copy, move and destruction: compiled
-// inline in every file, they took a quarter of a clean build.
+// One fact of any kind, used like a variant. bodies.cc defines copy, move and destruction, because
+// inline code for them in every file took a quarter of the time of a clean build.
 struct Body : Kinds {
   using Alternatives = Kinds;
   using Kinds::Kinds;
@@ -448,29 +453,30 @@ struct Body : Kinds {
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and has kinds,
-// fields and values of its version only. A Finalized fact raises its version. tests/golden/format
-// also lists the contents of each version, and a test there finds additions without a version.
+// fields and values of its version only. A Finalized fact raises the store's version.
+// tests/golden/format also lists the contents of each version, and a test there finds additions
+// that have no version.
 inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{49};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());
 
-// Returns kFactVersion: the program writes it once a store is finalized to it. The function has an
-// object file of its own, so that a test can link a later version in its place: tests/takeover
-// plays rolling upgrades that way. Threads: any.
+// Returns kFactVersion, the newest version to which a store can be finalized. The function has an
+// object file of its own, so that a test can link a function with a later version instead.
+// tests/takeover plays rolling upgrades that way. Threads: any.
 std::uint32_t known_fact_version();
 
-// One fact with its place in the log. `seq` counts all facts of a store from 1; it is 0 in
-// checkpoints. `time_ms` is the engine's time of the decision and never goes backwards.
+// One fact with its place in the log. `seq` counts all facts of a store from 1, and is 0 in
+// checkpoints. `time_ms` is the engine's time of the decision, and never goes backwards.
 struct Fact {
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;
   fact::Body body;
 };
 
-// Converts to and from the text form "#12 @1000 job_created id=1-1 ...", one canonical line. Equal
-// facts have equal bytes. fact_from_text() reads fields in any order. Its error is kInvalid and
-// names the field.
+// Convert a fact to and from its text form, one canonical line: "#12 @1000 job_created id=1-1 ...".
+// Equal facts have equal text. fact_from_text() reads fields in any order. Its error is kInvalid
+// and names the field.
 std::string fact_to_text(const Fact& fact);
 Result<Fact> fact_from_text(std::string_view line);
 

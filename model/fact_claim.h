@@ -29,17 +29,18 @@ struct EnumText<ClaimCause> {
 
 namespace fact {
 
-// GPUs are claimed for a queued job within quota. Jobs beyond theirs, the victims, hold them and
-// will be asked to end. Without slots: the claim ends, for a cause. A claim also ends, without such
-// a fact, when its job starts or leaves the queue, and when the request of its job changes.
+// GPUs are claimed for a queued job within quota. The victims, jobs beyond their quota, hold these
+// GPUs now and will be asked to end. A fact without slots ends the claim; `cause` says why. A claim
+// also ends, without such a fact, when its job starts or leaves the queue, and when the job's
+// request changes.
 struct Claimed {
   static constexpr std::string_view kName = "claimed";
   // A job that ends for the claim. It is a victim of no other claim.
   struct Victim {
     JobId job;
-    // It is asked in this attempt alone.
+    // The attempt of the victim that may be asked to end. Later attempts are not asked.
     std::uint32_t attempt = 0;
-    // When it may be asked: after its minimum run.
+    // The time from which the victim may be asked to end: the end of its minimum run.
     TimeMs ask_ms = 0;
     template <class V>
     void fields(V& v) {
@@ -50,11 +51,11 @@ struct Claimed {
     friend bool operator==(const Victim&, const Victim&) = default;
   };
   JobId job;
-  // What the job will take, by rank.
+  // The slots that the claiming job will take, by rank.
   std::vector<PodSlot> slots;
   // Ascending by job.
   std::vector<Victim> victims;
-  // When it was made.
+  // When the claim was made.
   TimeMs made_ms = 0;
   ClaimCause cause = ClaimCause::kMade;
   template <class V>

@@ -1,10 +1,9 @@
 // Facts about jobs and their pods. Part of model/fact.h: include that header instead.
 //
 // Common fields. `id` or `job` names the job, which must exist. `rank` is the index of a pod in its
-// job, from 0: the ranks of the gang, then the pods that wait behind them. `attempt` counts the
-// starts of a job from 1; 0 is before the first. `until_ms` and other times are the engine's clock,
-// 0 where no time applies. `edit` says who asked for the fact; it is empty if Subak decided by
-// itself.
+// job, from 0: first the ranks of the gang, then the pods that wait for a rank. `attempt` counts
+// the starts of a job from 1; 0 is before the first start. Times such as `until_ms` are the
+// engine's, 0 where no time applies. `edit` says who asked for the fact; empty: Subak itself.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +22,24 @@ namespace subak {
 
 namespace fact {
 
-// A job exists. Its state is kQueued, kPaused, or kIncomplete if PodAdded facts follow. kForeign
-// and kAdopted jobs start in kRunning, and PodAdded binds their pods.
+// A new job exists. Its state is kQueued or kPaused, or kIncomplete if PodAdded facts follow.
+// Foreign and adopted jobs start in the state kRunning, and PodAdded facts bind their pods.
 struct JobCreated {
   static constexpr std::string_view kName = "job_created";
   JobId id;
   JobOrigin origin = JobOrigin::kApi;
   JobState state = JobState::kIncomplete;
-  // The user's node if the job has a user, else the account. kUnassigned if it has no account yet.
+  // The user's account below the job's account if the job has a user, else the job's account.
+  // kUnassigned if the job has no account yet.
   AccountId leaf;
   // Free text of an API job, or "namespace/gang" of a job of pods.
   std::string name;
-  // The complete request of an API job. For a job of pods it has only the wishes of the gang: the
-  // shapes come with the pods.
+  // The complete request of an API job. For a job of pods it has only what the whole gang asks for;
+  // the shapes come with the pods.
   GangRequest request;
   // The number of pods that start together, from 1.
   std::uint32_t gang_size = 0;
-  // A higher number comes first among the jobs of one leaf.
+  // Among the jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;  // 0: none
   EditStamp edit;
@@ -52,7 +52,7 @@ struct JobCreated {
   // For a job of pods: its account was draining when the job came. The job is queued only after a
   // JobAssigned fact clears this.
   bool awaits_resume = false;
-  // For a gang: PodRecord::replaced_alone. For a single pod: its gang started without the pod.
+  // For a gang: PodRecord::replaced_alone. For a single pod: true if its gang started without it.
   bool replaced_alone = false;
   DurationMs grace_ms = 0;  // of an API job: in::SubmitJob::grace_ms
   template <class V>
@@ -80,8 +80,8 @@ struct JobCreated {
 };
 
 // One pod joins a job: at a rank of its gang, or behind the ranks, where it waits for a free rank.
-// If `bound` is set, the pod is already on `slot` (foreign, adopted). If the rank has a hold for an
-// expected pod (PodsExpected, AttemptStarted), the pod takes that hold.
+// If `bound` is set, the pod already runs on `slot`, because its job is foreign or adopted. If the
+// rank has a hold for an expected pod (PodsExpected, AttemptStarted), the pod takes that hold.
 struct PodAdded {
   static constexpr std::string_view kName = "pod_added";
   JobId job;
@@ -92,13 +92,13 @@ struct PodAdded {
   // True: the pod has a controller that would replace it.
   bool controlled = false;
   bool bound = false;
-  // Where the pod is, and since when. Only with `bound`.
+  // Where the pod is, and since when. Both are set only with `bound`.
   PodSlot slot;
   TimeMs bound_at_ms = 0;
   // If the pod contradicts its gang: both values, as text for people. Empty: the pod agrees.
   std::string dispute;
   PodGate gate = PodGate::kOpen;
-  // The new end of its attempt's hold, if the pod takes a hold. Else 0.
+  // If the pod takes a hold: the new end of the attempt's hold. Else 0.
   TimeMs until_ms = 0;
   // 1 + PodRecord::rank, the pod's own order in its gang; 0: not known.
   std::uint32_t order = 0;
@@ -123,7 +123,8 @@ struct PodAdded {
 };
 
 // Expected pods of a waiting gang, at the ranks from `first` on. Their owner creates them only when
-// the pods before them run. Until then they count as present, and an attempt holds GPUs for them.
+// the pods before them run. Until then these pods count as present, and attempts hold GPUs for
+// them.
 struct PodsExpected {
   static constexpr std::string_view kName = "pods_expected";
   JobId job;
@@ -195,8 +196,8 @@ struct PodSeated {
   }
 };
 
-// The gates of an unbound pod changed. If the pod has a hold, Subak opened its own gate. If it
-// waits, another party removed the gate, or Subak's patch arrived after the hold ended.
+// The gates of an unbound pod changed. If the pod has a hold, Subak opened its own gate. If the pod
+// waits, another party removed Subak's gate, or Subak's patch arrived after the end of the hold.
 struct PodGated {
   static constexpr std::string_view kName = "pod_gated";
   JobId job;
@@ -222,9 +223,10 @@ struct GangEmptied {
   }
 };
 
-// A job without an account gets this one. The job then waits for its turn, or the account pays for
-// its running pods from now on. Earlier facts charge its usage until now. For a job with
-// `awaits_resume`, the fact says that its account no longer drains.
+// A job without an account gets the account `leaf`. A waiting job then waits for its turn. For a
+// running job, the account pays from now on, and earlier facts charge the usage until now. If the
+// job's account drains, `awaits_resume` is true. A later fact with `awaits_resume` false says that
+// the account no longer drains.
 struct JobAssigned {
   static constexpr std::string_view kName = "job_assigned";
   JobId id;
@@ -238,15 +240,14 @@ struct JobAssigned {
   }
 };
 
-// A job without an attempt changes to another waiting state or to done, by the table of
-// model/job.h.
+// A job without an attempt changes to another waiting state, or to done, as model/job.h allows.
 struct JobMoved {
   static constexpr std::string_view kName = "job_moved";
   JobId id;
   JobState to = JobState::kIncomplete;
   Cause cause = Cause::kNone;  // of kDone
   EditStamp edit;
-  // The state before; set only with an edit, for the audit log.
+  // The state before this fact. It is set only with an edit, for the audit log.
   JobState from = JobState::kIncomplete;
   // For kPaused: the time at which Subak queues the job again; 0: only a person can queue it.
   TimeMs until_ms = 0;
@@ -271,7 +272,7 @@ struct JobAdopted {
   }
 };
 
-// The complete gang has a placement: a hold begins for each rank. A queued job becomes kStarting.
+// The whole gang has a placement, so a hold begins for each rank. A queued job becomes kStarting.
 struct AttemptStarted {
   static constexpr std::string_view kName = "attempt_started";
   JobId id;
@@ -288,8 +289,8 @@ struct AttemptStarted {
   }
 };
 
-// The time of a hold is over. Its unbound pods still hold their GPUs, because a release of any hold
-// would lose the pod.
+// The deadline of an attempt's hold has passed, and the attempt continues. A hold stays if its pod
+// may already be on the way to the node.
 struct DeadlinePassed {
   static constexpr std::string_view kName = "deadline_passed";
   JobId id;
@@ -301,14 +302,14 @@ struct DeadlinePassed {
   }
 };
 
-// The job's pods are asked to end: it becomes kEnding.
+// The job's pods are asked to end, and the job becomes kEnding.
 struct StopAsked {
   static constexpr std::string_view kName = "stop_asked";
   JobId id;
   std::uint32_t attempt = 0;
   Cause cause = Cause::kNone;
   EditStamp by;  // empty: Subak itself
-  // Unbound pods have their holds until then. 0: there are no such pods, or there is no limit.
+  // Unbound pods have their holds until this time. 0: there are no such pods, or there is no limit.
   TimeMs until_ms = 0;
   JobState from = JobState::kIncomplete;  // the state before, for the audit log
   template <class V>
@@ -322,8 +323,8 @@ struct StopAsked {
   }
 };
 
-// The job still holds GPUs beyond its planned end, for the `times`-th time in this attempt. Its
-// planned end moves later.
+// The job still holds GPUs at its planned end, for the `times`-th time in this attempt. So its
+// planned end moves to a later time.
 struct JobOverran {
   static constexpr std::string_view kName = "job_overran";
   JobId id;
@@ -338,7 +339,7 @@ struct JobOverran {
 };
 
 // The job is ending, and its cluster refuses to end one of its pods. The job still holds its GPUs.
-// The fact is written once, until a pod of the job goes.
+// The engine writes the fact once, and again only after a pod of the job has gone.
 struct EndRefused {
   static constexpr std::string_view kName = "end_refused";
   JobId id;
@@ -351,7 +352,7 @@ struct EndRefused {
 };
 
 // The cluster's scheduler cannot bind this pod to the node of its hold. A NodeBackedOff fact (node
-// backoff) beside this one names the node.
+// backoff) next to this fact names the node.
 struct SchedulerRefused {
   static constexpr std::string_view kName = "scheduler_refused";
   JobId id;
@@ -370,7 +371,7 @@ struct SchedulerRefused {
   }
 };
 
-// The job or the nodes changed, so earlier refusals of the scheduler no longer count.
+// The job or the nodes changed, so the scheduler's earlier refusals no longer count.
 struct RefusalsForgotten {
   static constexpr std::string_view kName = "refusals_forgotten";
   JobId id;
@@ -414,19 +415,19 @@ struct PlaceLost {
   }
 };
 
-// The pod is bound to `slot` since `at_ms`. That is the slot of its hold, unless another party
-// bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod ran before its
-// node was known, and counted on the slot of its hold.
+// The pod is bound to `slot` since `at_ms`. `slot` is the slot of the pod's hold, unless another
+// party bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod ran
+// before Subak knew its node, and until now counted on the slot of its hold.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
   PodSlot slot;
-  // When the pod certainly existed, by our clock; 0: at the fact's time.
+  // A time, by our clock, at which the pod certainly existed. 0: the fact's time.
   TimeMs seen_ms = 0;
-  // How far this report shows the reporter's clock to be behind ours. 0: not behind, or a better
-  // source is known (docs/design/0078).
+  // How far the reporter's clock is behind ours, as this report shows. 0: it is not behind, or a
+  // better source is known (docs/design/0078).
   DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -445,7 +446,7 @@ struct PodRunning {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  // Both are as in PodBound.
+  // `seen_ms` and `behind_ms` are as in PodBound.
   TimeMs seen_ms = 0;
   DurationMs behind_ms = 0;
   template <class V>
@@ -458,13 +459,14 @@ struct PodRunning {
   }
 };
 
-// The pod is gone. Its slot is free since `at_ms`.
+// The pod is gone. Its slot has been free since `at_ms`.
 struct PodGone {
   static constexpr std::string_view kName = "pod_gone";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  // Why the pod ended. A cause other than kNone and kFinished becomes the job's, if it has none.
+  // Why the pod ended. If the job has no cause yet, a cause other than kNone and kFinished becomes
+  // its cause.
   Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {

@@ -43,16 +43,15 @@ struct EnumText<Method> {
       "hold_job",   "release_job", "finalize",       "accept_clock", "delete_cluster"};
 };
 
-// The author, reason and request of an edit. Every edit has it, so that the audit log follows from
-// the facts.
+// The author, reason and request of an edit. Every edit has a stamp, so that the facts contain the
+// audit log.
 struct EditStamp {
   // The caller as the edge knows it ("token:ci", "loopback").
   std::string actor;
-  // Free text of the caller, or of Subak for edits of its own.
+  // Free text by the caller. If Subak makes the edit by itself, it is a text by Subak.
   std::string reason;
   std::string request_id;
-  // The call and the digest of its content (core/content_hash.h). Both are set only with a request
-  // id.
+  // The call and the digest of its content (core/content_hash.h); set only with a request id.
   Method method = Method::kNone;
   std::uint64_t content = 0;
   template <class V>
@@ -65,5 +64,4 @@ struct EditStamp {
   }
   friend bool operator==(const EditStamp&, const EditStamp&) = default;
 };
-
 }  // namespace subak

@@ -19,9 +19,9 @@ namespace subak {
 
 class Explainer {
  public:
-  // Requires that the filters of the shape are up to date and that find() has just failed. `drain`
-  // has the nodes for which the gang would wait (Search::drain_set()). Jobs that hold GPUs there
-  // are in the way.
+  // Requires that the filters of the shape are up to date and that find() has just failed. `drain`:
+  // the nodes whose holds must end before the gang can start (Search::drain_set()). The jobs that
+  // hold GPUs on these nodes are in the way.
   Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
             JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
   // Returns every reason, in the order of kReasonOrder. Call it once per Explainer.
@@ -36,20 +36,20 @@ class Explainer {
     std::optional<MilliGpu> least_per_pod;
     // The milli-GPU that all these pods need, at the cost of the cheapest matching node.
     MilliGpu need = 0;
-    // The milli-GPU that are free for this job. If all must be of one product: of the product with
-    // most.
+    // The milli-GPU that are free for this job. If all pods must have one product, this counts only
+    // the product with the most free milli-GPU.
     MilliGpu free = 0;
     // The number of slices that are free for this job.
     std::int64_t slices_free = 0;
-    // Free milli-GPU that this job cannot use. `tainted`: it does not tolerate the taints.
-    // `closed`: the nodes are not ready, cordoned or drained. `kept`: they are reserved for other
-    // jobs.
+    // Free milli-GPU that this job cannot use. `tainted`: the job does not tolerate the nodes'
+    // taints. `closed`: the nodes are not ready, cordoned or drained. `kept`: the nodes are
+    // reserved for other jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
-    // Free milli-GPU on nodes that a gang reserves for its replacements.
+    // Free milli-GPU on nodes that a gang reserves to replace its broken nodes.
     MilliGpu spare = 0;
-    // Free milli-GPU in NVLink domains that are left to gangs.
+    // Free milli-GPU in NVLink domains that are left to gangs (DomainRules::keep_whole).
     MilliGpu left = 0;
-    // The domains of `left`.
+    // The domains with the milli-GPU of `left`.
     std::set<DomainIndex> left_on;
     // If the gang uses a ComputeDomain: free milli-GPU in domains where other gangs use one.
     MilliGpu computed = 0;
@@ -63,8 +63,8 @@ class Explainer {
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
-  // Reports the resources other than GPUs that the pod asks for and that no matching node has even
-  // when empty. Returns false if there are none.
+  // Reports each resource, other than GPUs, of which the pod asks for more than any matching node
+  // has, even if empty. Returns false if there is no such resource.
   bool too_large(const Demand& d);
   void conditions(const Demand& d);
   void reserved();
@@ -85,13 +85,13 @@ class Explainer {
   void together();
   void node_resources();
   void lacking(const std::string& resource);
-  // Reports the extended resources of some pod that nodes with free GPUs lack.
+  // Reports the extended resources that some pod asks for and that nodes with free GPUs lack.
   void lacking_extended();
   bool works(Ignore ignore) const;
   bool works_in(const Scene& scene, Ignore ignore) const;
   bool works_anywhere() const;
-  // Returns the most milli-GPU within one area of the topology; f(node) is the amount that counts
-  // for a node.
+  // Adds up f(node) for each area of the topology, and returns the largest of these sums. f(node)
+  // is the milli-GPU that count for the node.
   template <class F>
   MilliGpu most_together(F&& f) const {
     std::vector<MilliGpu> sums;  // by place
@@ -125,8 +125,7 @@ class Explainer {
       if (matches(d, i)) fn(i);
     }
   }
-  // Whether a node matches does not depend on holds. So the filter's answer is valid in every
-  // snapshot.
+  // Holds do not decide whether a node matches. So the filter's answer is valid in every snapshot.
   bool matches(const Demand& d, NodeIndex i) const {
     return d.filter->matches[i] && linked_enough(d, i);
   }
@@ -159,8 +158,8 @@ class Explainer {
   }
   // Returns the free milli-GPU on the node for these pods, whatever else the node lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
-  // Returns free_for(). If the topology needs one NVLink domain inside the node, it returns that of
-  // the best one.
+  // Returns free_for(). If the pod needs one NVLink domain inside the node, returns the free
+  // milli-GPU of the best such domain instead.
   MilliGpu free_together(const PodShape& pod, NodeIndex i) const;
 
   Search::Impl& memory_;

@@ -1,14 +1,15 @@
-// The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. It
-// makes no decisions, and it keeps the capacity side of the bill. A search for a placement reads a
-// snapshot of it (placement/fleet/fleet_view.h, placement/search/search.h). Questions that need no
-// more than a const Fleet& are in queries.h and views.h. One fleet holds all
-// clusters; a request names its cluster.
+// The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. The
+// fleet makes no decisions. It counts the capacity side of the bill (NodeBooks). A search for a
+// placement reads a snapshot of the fleet (placement/fleet/fleet_view.h,
+// placement/search/search.h). Functions that need only a const Fleet& are in queries.h and views.h.
+// One fleet holds all clusters; a request names its cluster.
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. The caller has checked the input. A wrong call (the release of a slot
 // that is not held, time that goes backwards) is a bug in this program and is asserted.
-// Threads: none. The engine owns it on the loop thread; the follower's engine owns another. const
-// methods have no hidden changes: threads may read a fleet while no thread changes it.
+// Threads: one at a time changes a fleet. The engine owns a fleet on the loop thread; the
+// follower's engine owns another fleet. const methods have no hidden changes: several threads may
+// read a fleet while no thread changes it.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +32,17 @@ namespace subak {
 
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; a metric)
-// stranded: memory units outside every configured slice, and 1000 mod R of a GPU shared R ways.
+// stranded: memory units outside every configured slice. A GPU that R pods share also strands 1000
+// mod R milli-GPU.
 //
-// unusable: free beyond the healthy GPUs, or on a node that is cordoned, drained or not ready.
+// unusable: free capacity of unhealthy GPUs, or of a node that is cordoned, drained or not ready.
 //
 // overcommitted: holds beyond the capacity of the node. The node shrank or is gone, or pods
-// overcommit it. This time is charged, but no capacity backs it. Idle and unusable are 0 then.
+// overcommit it. The held GPU time is charged, but no capacity backs it. Meanwhile idle and
+// unusable are 0.
 //
-// No figure is below zero, with one exception: in books stored before `overcommitted` existed,
-// `unusable` is negative by that excess.
+// No figure is below zero, with one exception. In books stored before `overcommitted` existed, the
+// holds beyond capacity make `unusable` negative.
 struct NodeBooks {
   // Exact integrals; the list above explains them.
   GpuTime installed, allocated, idle, stranded, unusable, overcommitted;
@@ -48,9 +51,10 @@ struct NodeBooks {
 
 // An operator's rules for NVLink domains of several nodes (docs/design/0063, 0066).
 struct DomainRules {
-  // The number of empty domains of each cluster and product that only gangs which need several
-  // nodes of one domain may use. The choice depends only on the nodes and their holds: the domains
-  // with the most working GPUs, then those whose first node has the highest id. 0: none.
+  // The number of empty domains, for each cluster and product, that are left to gangs: only gangs
+  // that need several nodes of one domain may use them. The choice depends only on the nodes and
+  // their holds. Domains with the most working GPUs come first, then those whose first node has the
+  // highest id. 0: none.
   std::uint32_t keep_whole = 0;
   // The most gangs with GangRequest::compute_domain that have placements in one domain; 0: any
   // number.
@@ -68,14 +72,16 @@ class Fleet {
 
   // --- nodes -------------------------------------------------------------------------------------
   // Adds the node or replaces its description. Slots held on it stay held. A node may shrink below
-  // its holds: then free is 0, never negative, and over_allocated() is true. `now` closes the
-  // node's integrals first, and must not be before their last time. `drained` is Subak's own cordon
-  // (cluster drain). GPUs beyond limits::kMaxGpusPerNode are ignored. O(nodes of its clique).
+  // its holds. Then its free amount is 0, never negative, and over_allocated() is true. Before the
+  // change, the call brings the node's integrals up to `now`, which must not be before their last
+  // time. `drained` is Subak's own cordon (cluster drain). GPUs beyond limits::kMaxGpusPerNode are
+  // ignored. O(nodes of its clique).
   void set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool drained, TimeMs now);
   // Marks the node as gone: it is no longer installed. Its slots must still be released. Does
   // nothing if the node was never seen or is gone already.
   void remove_node(NodeId id, TimeMs now);
-  // Returns nullptr if never seen or removed. Valid until the node is set or removed.
+  // Returns nullptr if the node was never seen, or was removed. The pointer is valid until the node
+  // is set or removed.
   const NodeSpec* node(NodeId id) const;
   // None if the node was never seen.
   ClusterId cluster_of(NodeId id) const;
@@ -85,7 +91,8 @@ class Fleet {
   bool takes_pods(NodeId id) const;
   // Returns the present nodes, by id. O(all nodes).
   std::vector<NodeId> nodes(ClusterId cluster) const;
-  // Stays after the removal of the node, for the ledger.
+  // Returns the node's product, even after the removal of the node, because the ledger still needs
+  // it.
   ProductId product_of(NodeId id) const;
 
   // GPU products by number. The fleet interns the product of each node.
@@ -97,81 +104,87 @@ class Fleet {
   ShapeUse use(ClusterId cluster, const GangRequest& request);
   // The shapes in use: numbers, serials, hashes.
   const ShapeTable& shapes() const;
-  // Returns the shape's request. The shape must be in use; the reference is valid while it is.
+  // Returns the shape's request. The shape must be in use. The reference is valid while the shape
+  // is in use.
   const GangRequest& request(ShapeId shape) const;
   // The same, for callers that need the request after the shape is gone.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   // Returns the cluster of the shape's request.
   ClusterId cluster_of(ShapeId shape) const;
-  // What requests can cost at least, over the products and nodes that the fleet has seen. The order
-  // and limits use it before a placement is known.
+  // The least that requests can cost, over the products and nodes that the fleet has seen. The
+  // order and limits use this cost before a placement is known.
   const LeastCosts& costs() const;
   // The same for one shape: costs().of_gang().
   MilliGpu least_milligpu(ShapeId shape) const;
 
   // --- hold and release --------------------------------------------------------------------------
-  // Holds or releases exactly what slot `rank` of `shape` occupies. If a slot's mask has fewer GPUs
-  // than its cost, it also holds as many of the node's free GPUs as are missing. Foreign pods are
-  // held the same way and may overcommit. Reasons name `owner` as a blocker.
+  // take() holds, and give() releases, exactly what slot `rank` of `shape` occupies. If a slot's
+  // mask has fewer GPUs than its cost, the slot also holds the missing number of the node's free
+  // GPUs. Foreign pods hold slots in the same way and may overcommit the node. Reasons name `owner`
+  // as a blocker.
   //
   // Late reports: take() and give() accept a time before the node's last change, but not before it
   // was first set. The node's books are then corrected as if the report had been on time.
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
 
-  // Sets what is claimed on the node; replaces what was claimed before. The claimants' requests are
-  // in use. No search gives out what a claim sets aside, not even to its claimant: claim_state()
-  // (placement/fleet/queries.h) says when the claimant may take its slots, once the claim is gone.
+  // Sets the claims on the node, and replaces its former claims. The shapes of the claimants must
+  // be in use. No search gives out what a claim sets aside, not even to its claimant. claim_state()
+  // (placement/fleet/queries.h) says when the claimant can take its slots; the caller then drops
+  // the claim first.
   void set_claims(NodeId id, std::vector<NodeClaim> claims);
 
-  // Sets the usage of non-GPU pods on the node that have no hold and are not in the bill. Replaces
-  // the last value; dropped when the node goes. The node must be present.
+  // Sets the usage of the node's non-GPU pods that have no hold and are not in the bill. The call
+  // replaces the last value. The fleet drops the value when the node goes. The node must be
+  // present.
   void set_others(NodeId id, const NodeUse& use);
-  // The node must have been seen.
+  // Returns that usage. The node must have been seen.
   const NodeUse& others(NodeId id) const;
 
-  // From now on, non-GPU pods leave this much on a node for each GPU that is free, wholly or in
-  // part (docs/design/0064). Does not apply to the empty fleet, which says what could ever fit.
-  // O(nodes) if the value changed.
+  // From now on, non-GPU pods leave this CPU and memory on a node for each GPU that is free, wholly
+  // or in part (docs/design/0064). The rule does not apply to the empty fleet, which shows what
+  // could ever fit. O(nodes) if the value changed.
   void set_gpu_headroom(const GpuHeadroom& each);
   const GpuHeadroom& gpu_headroom() const;
 
   // --- rules about NVLink domains ----------------------------------------------------------------
-  // Sets the rules from now on; current holds stay. O(nodes) if the rules change.
+  // Sets the rules that apply from now on. Current holds stay. O(nodes) if the rules change.
   void set_domain_rules(const DomainRules& rules);
 
   // --- nodes that rejected a pod (node back-off) -------------------------------------------------
-  // Backs off: no search puts pods of this shape on the node until end_backoff(). Pods are compared
-  // in every field. Both calls may be repeated.
+  // After back_off(), no search puts pods of this shape on the node until end_backoff(). Two pods
+  // have the same shape if all fields are equal. Both calls may be repeated.
   void back_off(NodeId id, const PodShape& pod);
   void end_backoff(NodeId id, const PodShape& pod);
   bool is_backed_off(NodeId id, const PodShape& pod) const;
-  // Increases after every release or node change after which a shape may fit that did not fit
-  // before. With a shape: while this version is unchanged, a failed search for the shape would fail
-  // again.
+  // The version increases with every release or node change that may make room for a shape that did
+  // not fit before. With a shape: while its version is unchanged, a failed search for the shape
+  // would fail again.
   std::uint64_t freed_version() const;
   std::uint64_t freed_version(ShapeId shape) const;
 
-  // Differs after every change of a node's description, and when one comes or goes.
+  // Differs after every change of a node's description, and when a node comes or goes.
   std::uint64_t description_version() const;
   // Differs after every change of a node or of a hold. A snapshot uses it to tell whether it is
   // stale.
   std::uint64_t version() const;
 
   // --- books and views ---------------------------------------------------------------------------
-  // Returns the integrals up to `now`, which must not be before the node's last change. Zeros if
-  // never seen.
+  // Returns the integrals up to `now`, which must not be before the node's last change. Returns
+  // zeros if the node was never seen.
   NodeBooks books(NodeId id, TimeMs now) const;
-  // Continues integrals from a checkpoint; the node must be set right after, at the same `as_of`.
+  // Continues the integrals from a checkpoint. Right after this call, the caller must set the node,
+  // at the time `as_of`.
   void restore_books(NodeId id, const NodeBooks& books, TimeMs as_of);
-  // Returns the levels as of the node's last change; zeros if it was never seen.
+  // Returns the node's levels since its last change; zeros if it was never seen.
   NodeLevels levels(NodeId id) const;
-  // By cluster, then product.
+  // Returns one row for each cluster and product, by cluster, then product.
   std::vector<ProductTotals> totals() const;
   // Differs after every change of totals(), and of largest_node_gpus() (placement/fleet/views.h).
   std::uint64_t totals_version() const;
 
-  // Asserts every identity above. Tests and simulation call it after each input.
+  // Asserts that the figures and tables of the fleet agree. Tests and simulation call it after each
+  // input.
   void check_invariants() const;
 
   struct Impl;  // placement/fleet/fleet_impl.h, for this folder alone
@@ -181,8 +194,8 @@ class Fleet {
   Owned<Impl> impl_;
 };
 
-// Returns the sum of the totals of one product in all clusters; none: of all products. O(rows of
-// Fleet::totals()).
+// Returns the sum of one product's totals in all clusters. Without a product, returns the sum of
+// all products. O(rows of Fleet::totals()).
 NodeLevels totals_of(const Fleet& fleet, ProductId product);
 
 }  // namespace subak

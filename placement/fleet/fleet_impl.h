@@ -25,11 +25,12 @@ namespace subak {
 // The claims on one node.
 struct NodeClaims {
   std::vector<NodeClaim> all;
-  // The clique that those of exclusive gangs reserve; kNoArea: none. The node counts it once.
+  // The clique that the claims of exclusive gangs reserve; kNoArea: none. The node counts it once,
+  // even with several such claims.
   DomainIndex domain = kNoArea;
 };
 
-// All that the fleet stores of one node, also of a node that is gone. Only the methods of
+// All that the fleet stores about one node, even after the node is gone. Only the methods of
 // Fleet::Impl write it.
 struct NodeState {
   // False: the node was removed. Holds on it must still be released.
@@ -37,32 +38,32 @@ struct NodeState {
   // Subak's own cordon.
   bool drained = false;
   ClusterId cluster;
-  // As it was set last.
+  // The description that was set last.
   NodeSpec spec;
-  // The number of its product; kAnyProduct's without GPUs.
+  // The number of its product. A node without GPUs has the number of kAnyProduct.
   ProductId product;
-  // Its clique, or a domain of its own.
+  // The node's clique. A node without a clique has a domain of its own.
   DomainIndex domain = kNoArea;
   // The clique whose label the node has lost. kNoArea: none.
   DomainIndex former = kNoArea;
   // The node's own domain, for the time when it is in no clique. kNoArea: not made yet.
   DomainIndex own_domain = kNoArea;
-  // The groups that the node stands in, for each level of the fleet, nearest first. `own_groups`
-  // are its own groups, for levels where it names none.
+  // `groups`: the group that contains the node, for each level of the fleet, nearest first.
+  // `own_groups`: the groups of this node alone, for levels at which it names no group.
   std::array<std::uint32_t, limits::kTopologyLevels> groups{}, own_groups{};
   // Its row in Fleet::Impl::totals; 0: none.
   std::uint32_t totals = 0;
 
   // The holds on the node.
   Load load;
-  // What is claimed there for queued jobs.
+  // What is claimed on the node for queued jobs.
   NodeClaims claims;
   // The stranded amount of its configuration, in milli-GPU (NodeBooks).
   MilliGpu stranded = 0;
 
   // The room that is free now.
   Room room;
-  // The room without holds: all that works now.
+  // The room without holds. It counts all that works now.
   Room works;
   // The room without holds if all GPUs were healthy too.
   Room empty;
@@ -72,16 +73,16 @@ struct NodeState {
   NodeLevels levels;
   NodeBooks books;
   TimeMs as_of = 0;
-  // as_of is set.
+  // True: as_of is set.
   bool dated = false;
-  // The position in the change log of the last change of its description.
+  // The last change of the node's description, as a position in the change log.
   std::uint64_t static_position = 0;
 
-  // True: NVLink may join its GPUs to others.
+  // True: NVLink may join the node's GPUs to other GPUs.
   bool linked = true;
-  // True: it is reserved for the replacements of a gang in its clique.
+  // True: a gang in its clique reserves this node to replace a broken one.
   bool spare = false;
-  // True: it has several domains inside, and no clique joins them.
+  // True: the node has several NVLink domains inside, and no clique joins them.
   bool split = false;
 
   // The domain that its NVLink wires join, whatever its label says now.
@@ -102,14 +103,14 @@ inline Room left_if_nothing_held(const NodeState& n, const GpuHeadroom& headroom
   return left_on(n.spec, n.empty, load, 0, headroom, nullptr);
 }
 
-// True if the gang needs more GPUs together than the node has, and so an NVLink domain of several
-// nodes.
+// True if the gang needs more GPUs together than the node has. Such a gang needs an NVLink domain
+// of several nodes.
 inline bool needs_several(const Shape& shape, const NodeState& node) {
   return shape.together > node.spec.gpus * kMilliPerGpu;
 }
 
-// Changes go through the methods below, which update all tables together. Each table has an
-// invariant of its own and a check() for it. Searches and explanations read the members.
+// All changes go through the methods below, which update all tables together. Each table has its
+// own invariant and a check() for it. Searches and explanations read the members.
 struct Fleet::Impl {
   // By NodeId::value. Null: the id is of no node that was seen.
   std::vector<Owned<NodeState>> nodes;
@@ -137,17 +138,18 @@ struct Fleet::Impl {
   // nullptr if the node was never seen.
   NodeState* find(NodeId id);
   const NodeState* find(NodeId id) const;
-  // Returns the node, a new one if it was never seen.
+  // Returns the node. Makes a new record if the node was never seen.
   NodeState& ensure(NodeId id);
   // Brings the node's integrals up to `now`.
   void accrue(NodeState& node, TimeMs now);
-  // Recomputes what is left on the node after any change of it, and writes it to the log.
+  // Recomputes the room that is left on the node after any change of the node, and writes the node
+  // to the change log.
   void refresh(NodeId id);
   // Writes the node to the change log. wired_changed() writes all nodes wired to the domain.
   void changed(NodeIndex node);
   void wired_changed(DomainIndex domain);
-  // nodes.cc: after a change of a node that is or was wired to the domain, updates all that depends
-  // on its nodes.
+  // nodes.cc: updates all that depends on the nodes of the domain. Call it after a change of a node
+  // that is or was wired to the domain.
   void nodes_changed(DomainIndex domain);
   void move_to_groups(NodeId id, bool present);
   // Counts the node in, or out of, what depends on its description: totals, costs, topology.
@@ -156,25 +158,25 @@ struct Fleet::Impl {
   // replacement_nodes.cc: chooses again which nodes of the clique are reserved for replacements.
   void choose_replacements(DomainIndex domain);
   // whole_domains.cc. survey() computes the domain's figures again from its nodes. note_held()
-  // follows a change of the holds on a node. leave_to_gangs() chooses the domains of a kind that
-  // are left to gangs.
+  // updates the figures after a change of the holds on a node. leave_to_gangs() chooses which
+  // domains of a kind are left to gangs.
   void survey(DomainIndex domain);
   void note_held(const NodeState& node, MilliGpu change);
   void leave_to_gangs(WholeDomains::Kind kind);
-  // compute_domains.cc: call it after a change of the holds of gangs with a ComputeDomain on the
-  // node.
+  // compute_domains.cc: updates the gangs with a ComputeDomain in the node's domain. Call it after
+  // the holds of such gangs on the node change.
   void note_computing(const NodeState& node);
 
   const Shape& shape(ShapeId id) const { return shapes[id]; }
-  // Returns the node's room with this load, which a snapshot may have, beside what is claimed
-  // there. `kept`, `unhealthy_free`: as fill_left().
+  // Writes into `room` what is left on the node by this load and by the claims on the node. The
+  // load may be that of a snapshot. `kept`, `unhealthy_free`: as for fill_left().
   void fill_room(const NodeState& node, const Load& load, GpuMask kept, MilliGpu* unhealthy_free,
                  Room& room) const;
   // The shapes of pods, for with_claims().
   PodShapeOf pod_shapes() const;
 
-  // ways/exclusive.cc: returns how far an nvlink-exclusive gang's domain reaches, seen from one of
-  // its nodes.
+  // ways/exclusive.cc: returns how far the domain of an nvlink-exclusive gang reaches from the
+  // node: a part of the node, the node, or its clique.
   enum class Level : std::uint8_t { kInner, kNode, kClique };
   Level exclusive_level(const Shape& shape, std::uint32_t rank, const NodeState& node) const;
   // What a hold of an nvlink-exclusive gang reserves for the gang: GPUs of its node, or a whole
@@ -191,10 +193,11 @@ struct Fleet::Impl {
 
 // Returns the milli-GPU levels of a node; books.cc.
 NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
-// Replaces the levels `was` by `is` over the time `span`, in integrals that already contain `was`.
+// Corrects integrals that contain the levels `was` for the time `span`. Afterwards they contain the
+// levels `is` for that time.
 void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span);
 
-// What non-GPU pods take of a node: pods with a hold and pods without.
+// What non-GPU pods use of a node. Pods with and without a hold count.
 struct NodeNonGpuUse {
   // Units: pods, thousandths of a CPU, bytes.
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;

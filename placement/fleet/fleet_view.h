@@ -1,13 +1,13 @@
 // A snapshot of the fleet (class `FleetView`) in which a search looks: the live fleet, or the fleet
-// after hypothetical releases. A snapshot never changes; without() makes another one from it. A
-// question to a snapshot changes neither the snapshot nor the fleet. A snapshot without some
-// allocations gives exactly the answers of a fleet in which they were released.
+// after hypothetical releases. A snapshot never changes; without() makes another snapshot from it.
+// A search changes neither the snapshot nor the fleet. A snapshot without some allocations gives
+// exactly the answers of a fleet in which they were released.
 //
-// Lifetime: a snapshot borrows the fleet and the reserved nodes. Both must outlive the snapshot. It
-// is valid until one of them changes: a search asserts that its snapshot is not stale. A snapshot
-// does not borrow the snapshot from which it was made. Use a snapshot at once and drop it. A
-// snapshot of the live fleet costs a few pointers. A snapshot without some allocations costs a copy
-// of the holds on their nodes (a few KiB each).
+// Lifetime: a snapshot borrows the fleet and the reserved nodes. Both must outlive the snapshot.
+// The snapshot is valid until the fleet or the reserved nodes change: a search asserts that its
+// snapshot is not stale. A snapshot does not borrow the snapshot from which it was made. Use a
+// snapshot at once and drop it. A snapshot of the live fleet costs a few pointers. A snapshot
+// without some allocations costs a copy of the holds on their nodes (a few KiB each).
 // Threads: as the fleet. Threads that only read one fleet may each have snapshots of it.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace subak {
 
-// A slot that is held. It has the arguments of Fleet::take().
+// A slot that is held. The fields are the arguments of Fleet::take().
 struct Allocation {
   // The request of the job, and the pod's index in it.
   ShapeId shape;
@@ -45,20 +45,21 @@ class FleetView {
   FleetView(const Fleet& fleet, ReservedNodes&& reserved) = delete;  // it would not outlive this
 
   // Returns a snapshot without holds and reservations in which every node is open and healthy. It
-  // shows what could ever fit. Best fit does not matter in it; a search takes the first placement
-  // that it finds.
+  // shows what could ever fit. Best fit does not matter in the empty fleet, so a search takes the
+  // first placement that it finds.
   static FleetView empty(const Fleet& fleet);
 
   // Returns this snapshot after the release of the allocations, in any order. GPUs and cliques that
-  // these allocations reserved (an exclusive domain) become free too. The fleet releases no slot,
-  // and the bill does not change.
-  // Errors: kNotFound for an allocation that is not held in this snapshot, or named twice.
-  // kExhausted if more than limits::kMaxFleetViewNodes nodes would differ from the live fleet.
+  // these allocations reserved (an exclusive domain) become free too. The fleet itself releases no
+  // slot, and the bill does not change.
+  // Errors: kNotFound if an allocation is not held in this snapshot, or is named twice; kExhausted
+  // if more than limits::kMaxFleetViewNodes nodes would differ from the live fleet.
   Result<FleetView> without(std::span<const Allocation> gone) const;
 
   // Returns this snapshot without holds. Closed and broken nodes, reservations, domains left to
-  // gangs and the usage of pods without a hold (Fleet::set_others) stay. Best fit in the result
-  // chooses the nodes with the least held in this snapshot, since a job would wait for that.
+  // gangs and the usage of pods without a hold (Fleet::set_others) stay. In the result, best fit
+  // chooses the nodes with the fewest GPUs held in this snapshot, because a job would wait until
+  // these GPUs are free.
   FleetView drained() const;
 
   // True if neither the fleet nor the reserved nodes have changed since the snapshot was made.

@@ -1,7 +1,8 @@
 // The GPU state of a node: its free GPUs and slices, as far as they decide which pods fit. Nodes
-// with equal state are alike for every pod, except for CPU, memory, labels and topology. It does
-// not matter which GPU of a domain is which, so a fleet has far fewer states than nodes. The fleet
-// stores each state once, counts its nodes, and drops it with its last node. Private to placement.
+// with equal GPU state are alike for every pod, except for CPU, memory, labels and topology. The
+// numbers of the GPUs inside a domain do not matter, so a fleet has far fewer states than nodes.
+// The fleet stores each state once, counts its nodes, and drops it with its last node. Private to
+// placement.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,13 @@ using StateIndex = std::uint32_t;  // 0: none
 struct GpuState {
   // A node record with only the fields that say which GPUs the node has.
   NodeSpec spec;
-  // The free GPUs and slices. In each domain inside the node, the GPUs with most free come first.
+  // The free GPUs and slices. In each domain inside the node, the GPUs with the most free milli-GPU
+  // come first.
   Room room;
   // The free milli-GPU on its GPUs, without slices.
   MilliGpu free = 0;
   ProductId product;
-  // This and the next field are as in NodeState.
+  // `linked` and `split` are as in NodeState.
   bool linked = true;
   bool split = false;
   // True: some GPUs or slices of the node are held.
@@ -47,11 +49,11 @@ class GpuStates {
   // Returns how many states have nodes.
   std::size_t known() const { return by_content_.size(); }
 
-  // Returns the number of the node's state and counts one more node that uses it.
-  // Reads the node's GPUs, slices, product and NVLink. Of each domain inside the node it sorts the
-  // GPUs, so that nodes which differ only in their numbering share a state.
+  // Returns the number of the node's state, and counts one more node that uses the state. Reads the
+  // node's GPUs, slices, product and NVLink. In each domain inside the node it sorts the GPUs, so
+  // that nodes which differ only in the numbers of their GPUs share a state.
   StateIndex use(const NodeState& node);
-  // Counts one node less. For 0 it does nothing.
+  // Counts one node less that uses the state. For 0 it does nothing.
   void drop(StateIndex i);
 
  private:
@@ -61,7 +63,8 @@ class GpuStates {
     std::uint64_t uses = 0, serial = 0;
   };
   std::vector<Entry> entries_{1};
-  // It serves for look-up only: no code iterates over it.
+  // The number of each state, by its content. The map serves for look-up only: no code iterates
+  // over it.
   std::unordered_map<std::string, StateIndex> by_content_;
   std::vector<StateIndex> unused_;
   std::uint64_t last_serial_ = 0;

@@ -23,7 +23,8 @@ namespace subak {
 struct NodeState;
 
 // The sort key of an NVLink domain of several nodes. Domains are left to gangs in this order
-// (DomainRules::keep_whole). Small gangs take domains with low ids first.
+// (DomainRules::keep_whole). Among equal domains, those with high ids come first, because small
+// gangs take domains with low ids first.
 struct WholeKey {
   // The number of GPUs on its open nodes; 0 if fewer than two nodes are open.
   std::int64_t working = 0;
@@ -44,7 +45,7 @@ struct DomainFigures {
   ProductId product;
   // Its key in WholeDomains.
   WholeKey whole;
-  // The gangs there that use a ComputeDomain; ascending.
+  // The gangs in the domain that use a ComputeDomain; ascending.
   std::vector<JobId> computing;
 };
 
@@ -57,18 +58,18 @@ struct Group : DomainFigures {
   std::string name;
   // The nodes, ascending.
   std::vector<NodeIndex> members;
-  // For a clique: the nodes that have lost its label; ascending.
+  // For a clique: the nodes that have lost the clique's label; ascending.
   std::vector<NodeIndex> strays;
   // The number of exclusive holds on the whole group.
   std::uint32_t kept = 0;
   // For a rack or block: the group of the next level that contains it.
   std::uint32_t parent = kNoArea;
-  // True: some gang there reserves nodes for replacements.
+  // True: some gang in the group reserves nodes for replacements.
   bool reserves_replacements = false;
-  // True: DomainRules::keep_whole leaves it to gangs.
+  // True: DomainRules::keep_whole leaves the domain to gangs.
   bool left = false;
 
-  // True if some gang reserves all or a part of the group beyond the gang's own holds.
+  // True if some gang reserves more of the group than it holds.
   bool keeps() const { return kept > 0 || reserves_replacements; }
   // Calls fn(NodeIndex) for each node that is wired to the group: its members and its strays.
   template <class F>
@@ -78,8 +79,8 @@ struct Group : DomainFigures {
   }
 };
 
-// All NVLink domains. A present node is in exactly one: its clique, or a domain of its own. A
-// domain never loses its number, so some domains have no nodes.
+// All NVLink domains. A present node is in exactly one domain: its clique, or a domain of its own.
+// A domain never loses its number, even when its last node goes, so some domains have no nodes.
 class Domains {
  public:
   Domains() { groups_.emplace_back(); }
@@ -95,29 +96,30 @@ class Domains {
   // True if no domain is reserved by exclusive holds or has nodes reserved for replacements.
   bool none_keeps() const { return keeping_ == 0; }
 
-  // Puts the node into the domain that its description names. If it has lost the label of a clique,
-  // it becomes a stray of that clique. Sets the node's `domain`, `former` and `own_domain`. It must
-  // be in no domain.
+  // Puts the node into the domain that its description names. A node that has lost the label of a
+  // clique becomes a stray of that clique. Sets the node's `domain`, `former` and `own_domain`.
+  // Before the call, the node must be in no domain.
   void join(NodeIndex i, NodeState& node);
   // Takes the node out of its domain and out of the strays.
   void leave(NodeIndex i, NodeState& node);
   // Counts one present node with this description more (`sign` 1) or less (-1).
   void count(const NodeSpec& spec, std::int64_t sign);
 
-  // Counts one exclusive hold on the whole domain more, or less. Returns how many it has now.
+  // Counts one more exclusive hold on the whole domain, or one less. Returns how many such holds
+  // the domain has now.
   std::uint32_t hold_whole(DomainIndex d, bool more);
   // Sets whether gangs in the domain reserve nodes for replacements.
   void set_reserves_replacements(DomainIndex d, bool reserves);
   void set_figures(DomainIndex d, DomainFigures figures);
   void set_computing(DomainIndex d, std::vector<JobId> gangs);
-  // Adds to the milli-GPU held there. Returns true if the domain became empty, or if it was empty
-  // and no longer is.
+  // Adds `change` to the milli-GPU held in the domain. Returns true if the domain became empty, or
+  // if it was empty and no longer is.
   bool add_held(DomainIndex d, MilliGpu change);
-  // Sets whether the domain is left to gangs. A domain that is left must be empty and work
-  // (asserted).
+  // Sets whether the domain is left to gangs. A domain that is left to gangs must be empty, and its
+  // nodes must work (asserted).
   void set_left(DomainIndex d, bool left);
 
-  // Aborts unless members are in order and the counts are those of the domains.
+  // Aborts unless the members of each domain are in order and the counts agree with the domains.
   void check() const;
 
  private:
@@ -132,11 +134,11 @@ class Domains {
   std::size_t keeping_ = 0;
 };
 
-// Racks, blocks and the levels above. A group of a level has the nodes that name it and are in the
-// same group of the next level. So each group is inside one group of the next level, whatever
-// labels say. A node that names no group at a level takes its group of the level below as one. At
-// the lowest level it takes its clique, or else a group of its own. Each present node is in one
-// group of each level.
+// Racks, blocks and the levels above. A group contains nodes that name it and that are in the same
+// group of the next level. So each group is inside one group of the next level, whatever the labels
+// say. If a node names no group at a level, its group of the level below counts as its group there.
+// At the lowest level, the clique of such a node counts, or else a group of its own. Each present
+// node is in one group of each level.
 class TopologyLevels {
  public:
   // Cluster, parent, the level to which the name belongs, name.
@@ -160,12 +162,14 @@ class TopologyLevels {
 
   // Counts one present node with this description more (`sign` 1) or less (-1).
   void count(const NodeSpec& spec, std::int64_t sign);
-  // Takes the node out of its groups and, if it is present, puts it into those that it names.
+  // Takes the node out of its groups. If the node is present, puts it into the groups that it
+  // names.
   void move(NodeIndex i, NodeState& node, bool present);
   // Sets the number of levels, and moves all present nodes. O(nodes) if the number changes.
   void set_depth(std::size_t depth, std::vector<Owned<NodeState>>& nodes);
 
-  // Aborts unless the node is in one group of each level, and each of these groups is in the next.
+  // Aborts unless the node is in one group of each level, and each of these groups is inside the
+  // group of the next level.
   void check(NodeIndex i, const NodeState& node) const;
 
  private:
@@ -174,7 +178,7 @@ class TopologyLevels {
     std::vector<Owned<Group>> groups;
     std::map<Key, std::uint32_t> by_name;
   };
-  // The levels, of which the first depth_ are used.
+  // The levels. Only the first depth_ levels are used.
   std::array<Level, limits::kTopologyLevels> levels_;
   std::size_t depth_ = 1;
   std::size_t named_ = 0;

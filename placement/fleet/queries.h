@@ -18,39 +18,40 @@ namespace subak {
 // Returns the cost of slot `rank` of the request on `node`; 0 if the node was never seen. The
 // request must have the rank.
 MilliGpu slot_milligpu(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
-// Returns the slot of a pod that already runs on `node`. It never fails. It uses free GPUs as far
-// as there are any, with those that an exclusive gang reserves. Fleet::take() of it may overcommit.
+// Returns the slot of a pod that already runs on `node`. It never fails. The slot has free GPUs as
+// far as there are any, even those that an exclusive gang reserves. Fleet::take() of the slot may
+// overcommit the node.
 PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
-// True if the holds on the node are more than it has. False if it was never seen.
+// True if the holds exceed what the node has. False if the node was never seen.
 bool over_allocated(const Fleet& fleet, NodeId node);
 
 // --- claims --------------------------------------------------------------------------------------
 // Whether a claimant can take the slots that are claimed for it (Fleet::set_claims).
 enum class ClaimState {
-  // All are free, now.
+  // All these slots are free now.
   kFree,
-  // They will be, once the victims have ended.
+  // The slots become free once the victims have ended.
   kWaits,
-  // They will not: a node is closed or gone, or another holds what is claimed.
+  // The slots do not become free: a node is closed or gone, or another job holds what is claimed.
   kLost,
 };
-// True if a gang of this shape needs free nodes in its clique for replacements. Claims do not hold
-// such nodes.
+// True if a gang of this shape needs free nodes in its clique for replacements. Claims do not set
+// such nodes aside.
 bool needs_replacements(const Fleet& fleet, ShapeId shape);
-// `nodes`: all nodes with a part of the claim.
+// Returns the state of this claimant's claim. `nodes`: all nodes with a part of the claim.
 ClaimState claim_state(const Fleet& fleet, JobId claimant, std::span<const NodeId> nodes);
 
 // --- NVLink domains ------------------------------------------------------------------------------
-// Returns the number of the NVLink domain that the node is wired to; a node by itself is one too.
-// 0: the node is not present.
+// Returns the number of the NVLink domain to which the node is wired. A node without a clique is a
+// domain by itself. 0: the node is not present.
 std::uint32_t wired_domain(const Fleet& fleet, NodeId node);
 // Returns the gangs that use a ComputeDomain and have GPUs in the node's domain. Ascending.
 std::vector<JobId> computing_beside(const Fleet& fleet, NodeId node);
-// Returns the gangs that reserve the node, or would reserve it once it holds nothing. These are
-// gangs with exclusive use of its domain, and gangs that leave nodes of it for replacements.
-// Ascending. O(holds in the domain) if there are any.
+// Returns the gangs that reserve the node, or would reserve it once nothing is held on it. These
+// are gangs with exclusive use of the node's domain, and gangs that reserve nodes of the domain for
+// replacements. Ascending. O(holds in the domain) if there are any.
 std::vector<JobId> keepers(const Fleet& fleet, NodeId node);
-// Returns the idle milli-GPU on domains that DomainRules leave to gangs. O(their nodes).
+// Returns the idle milli-GPU in domains that DomainRules leave to gangs. O(nodes of these domains).
 MilliGpu reserved_domains_milligpu(const Fleet& fleet, ClusterId cluster);
 
 }  // namespace subak

@@ -1,5 +1,5 @@
-// The nodes of a clique that gangs with GangRequest::spare reserve for their replacements. The
-// result depends only on the holds in the clique, so the fleet stores nothing for it. Private to
+// The nodes of a clique that gangs with GangRequest::spare reserve to replace broken nodes. The
+// choice depends only on the holds in the clique, so the fleet stores no choice. Private to
 // placement.
 #pragma once
 
@@ -16,21 +16,21 @@ bool gang_reserves_replacements(const Fleet::Impl& fleet, const Hold& hold);
 
 // The reserved nodes of one clique.
 struct ReplacementNodes {
-  // True: a gang reserves nodes there.
+  // True: a gang reserves nodes in the clique.
   bool wanted = false;
   // The reserved nodes, ascending. There are fewer than wanted if too few are free.
   std::vector<NodeIndex> nodes;
 };
 // Returns the spare nodes of the domain. Each gang, in the order of ids, gets as many as it asked
-// for. Its spare nodes have no GPU pod and could serve one of the gang's pods. Working nodes come
-// first, then those with the highest ids. `load_of` returns the load of a node.
+// for. A spare node has no GPU pod and could run one of the gang's pods. Working nodes come first,
+// then nodes with the highest ids. `load_of` returns the load of a node.
 ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex domain,
                                       const std::function<const Load&(NodeIndex)>& load_of);
 
-// Returns the nodes that a gang on these slots could leave to spare if nothing were held. In each
-// clique it chooses as many as the gang asks for, those with the least held GPUs. The nodes work
-// and are reserved for no other job. If a clique has too few such nodes, it returns fewer.
-// Ascending.
+// Returns the nodes, ascending, that a gang on these slots could reserve as spares if no node had
+// holds. In each clique it chooses as many as the gang asks for, those with the fewest held GPUs.
+// The nodes work, and none is reserved for another job. If a clique has too few such nodes, it
+// returns fewer.
 std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const Shape& shape,
                                                      const std::vector<PodSlot>& slots);
 

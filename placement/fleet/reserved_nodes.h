@@ -1,8 +1,9 @@
-// Nodes that are reserved for jobs. A search in a snapshot with reserved nodes
-// places only their owner on them. The caller decides which nodes are reserved for which job, and
-// stores this. The fleet does not know of reservations.
+// Nodes that are reserved for jobs. A search in a snapshot with reserved nodes places only the pods
+// of their job on them. The caller decides which nodes are reserved for which job, and stores the
+// reservations. The fleet does not know of reservations.
 //
-// A plain value. Threads: none. A snapshot borrows it: see placement/fleet/fleet_view.h.
+// ReservedNodes is a plain value. Threads: one at a time. A snapshot borrows the value: see
+// placement/fleet/fleet_view.h.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,9 @@ namespace subak {
 
 class ReservedNodes {
  public:
-  // Reserves the nodes for the job `owner`. If a node is reserved already, its owner stays. The
-  // nodes need not exist. `uses_compute_domain`: the job will use a ComputeDomain there. Other
-  // gangs must leave it room for that (DomainRules::clique_gangs).
+  // Reserves the nodes for the job `owner`. If a node is already reserved, its job stays. The nodes
+  // need not exist. `uses_compute_domain`: the job will use a ComputeDomain on the nodes. Then this
+  // job counts among the gangs that DomainRules::clique_gangs allows in the domain.
   void reserve(std::span<const NodeId> nodes, JobId owner, bool uses_compute_domain = false);
   // Ends all reservations.
   void clear();
@@ -37,12 +38,12 @@ class ReservedNodes {
   std::uint64_t version() const { return version_; }
 
  private:
-  // The owner of each node, by NodeId::value.
+  // The job for which each node is reserved, by NodeId::value.
   std::vector<JobId> owners_;
-  // Whether the owner of each node will use a ComputeDomain there. It ends at the highest such
-  // node.
+  // Whether that job will use a ComputeDomain on the node, by NodeId::value. The vector ends at the
+  // highest node with true.
   std::vector<bool> uses_compute_domain_;
-  // The nodes that have an owner.
+  // The nodes that are reserved.
   std::vector<NodeId> nodes_;
   std::uint64_t version_ = 0;
 };

@@ -14,7 +14,7 @@
 
 namespace subak {
 
-// The differences of a snapshot (class `FleetView`) from the live fleet: nodes without some of
+// The differences between a snapshot (class `FleetView`) and the live fleet: nodes without some of
 // their holds, and cliques that a gang no longer reserves. A search reads all else from the fleet.
 struct Overlay {
   struct Node {
@@ -46,7 +46,7 @@ struct Overlay {
   }
 };
 
-// Returns the overlay after the release of the holds in `gone` too. Each must be held in the
+// Returns the overlay `before` with the holds in `gone` released too. Each hold must be held in the
 // snapshot of `before` (nullptr: in the live fleet). Errors: those of `FleetView::without()`.
 Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
                                                  std::span<const Allocation> gone);
@@ -69,7 +69,7 @@ struct Scene {
   const Overlay* overlay;
   // True: no node has holds.
   bool nothing_held;
-  // True: the search may use every node that matches, whatever its condition.
+  // True: the search may use every node that matches, even a closed or broken one.
   bool all_open;
   // True: every job may use the domains that are left to gangs.
   bool broken_into = false;
@@ -84,12 +84,12 @@ struct Scene {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).room : other->room;
   }
-  // The holds of the node. With nothing_held these are the holds for which a job would wait.
+  // The holds of the node. With nothing_held these are the holds that a job would wait for.
   const Load& load(NodeIndex i) const {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).load : other->load;
   }
-  // True if its NVLink domain is left to gangs that need several nodes of one
+  // True if the node's NVLink domain is left to gangs that need several nodes of one domain
   // (DomainRules::keep_whole).
   bool in_reserved_domain(NodeIndex i) const {
     const DomainIndex home = node(i).home();
@@ -97,7 +97,7 @@ struct Scene {
     if (overlay != nullptr) return overlay->is_left(home);
     return fleet.domains[home]->left;
   }
-  // True if domains are left to gangs at all, in this snapshot and for this search.
+  // True if the rule keep_whole leaves domains to gangs in this snapshot and for this search.
   bool rules_hold() const {
     return fleet.whole.rules().keep_whole > 0 && !broken_into && !is_empty();
   }
@@ -119,7 +119,7 @@ struct Scene {
   // True for the empty fleet: any placement will do, and the search caches no results for it.
   bool is_empty() const { return nothing_held && all_open; }
   // True for the live fleet, with or without reservations. Results cached for the live fleet are
-  // valid for it too.
+  // valid for such a scene too.
   bool as_it_is() const { return !nothing_held && overlay == nullptr; }
   // Returns this scene without reservations.
   Scene without_reservations() const {
@@ -127,7 +127,7 @@ struct Scene {
     s.reserved = nullptr;
     return s;
   }
-  // Returns this scene without reservations and without domains left to gangs.
+  // Returns this scene without reservations, in which every job may use the domains left to gangs.
   Scene for_all() const {
     Scene s = without_reservations();
     s.broken_into = true;

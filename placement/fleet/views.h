@@ -19,7 +19,8 @@ struct DomainRow {
   ClusterId cluster;
   // "half-node", "node" or "clique".
   std::string kind;
-  // For a node its name, for a half of a node the name with "/0" or "/1", for a clique its id.
+  // For a node: its name. For a half of a node: the node's name with "/0" or "/1". For a clique:
+  // its id.
   std::string name;
   // The present nodes of the domain.
   std::vector<NodeId> nodes;
@@ -40,18 +41,20 @@ struct MigRow {
 // Returns the slices of all nodes, in the order of nodes. O(nodes).
 std::vector<MigRow> mig_rows(const Fleet& fleet, ClusterId cluster);
 
-// Returns the largest amount of one GPU kind that a single empty node could hold, in GPUs, for
-// static checks. An empty product or kAnyProduct means any product. O(nodes).
+// Returns the largest amount of this GPU product that a single empty node could hold, in GPUs.
+// Static checks use it. An empty product or kAnyProduct means any product. O(nodes).
 std::int64_t largest_node_gpus(const Fleet& fleet, ClusterId cluster, std::string_view product);
 
-// Non-GPU pods on nodes with GPUs, of jobs and of all others. A free GPU is short if it lacks CPU
-// or memory that it would have without these pods. It should have the amount reserved for each free
-// GPU. If none is reserved, it should have half of the node's CPU and memory per GPU. A node is
-// broken if some of its free GPUs are short. A domain is broken if one of its nodes is.
+// What non-GPU pods, of jobs and of all others, use on nodes with GPUs. A free GPU is short if
+// these pods take CPU or memory that the GPU should have. A free GPU should have the amount that is
+// reserved for each free GPU. If no amount is reserved, it should have half of the node's CPU and
+// memory per GPU. A node is broken if some of its free GPUs are short. A domain is broken if one of
+// its nodes is broken.
 struct NonGpuUse {
   // The sums of these pods on all nodes with GPUs: pods, thousandths of a CPU, bytes.
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
-  // The next figures are of nodes that take pods: the broken nodes and the broken domains.
+  // The numbers of broken nodes and of broken domains. These and the next figures count only nodes
+  // that take pods.
   std::int64_t broken_nodes = 0, broken_domains = 0;
   // The GPUs that are free on broken nodes, wholly or in part.
   std::int64_t broken_free_gpus = 0;
@@ -59,19 +62,19 @@ struct NonGpuUse {
   std::int64_t short_gpus = 0;
   // Non-GPU pods on broken nodes.
   std::int64_t broken_pods = 0;
-  // Whether some short GPUs lack CPU, and whether some lack memory.
+  // Whether some short GPUs lack CPU, and whether some short GPUs lack memory.
   bool short_of_cpu = false, short_of_memory = false;
   // The domain with most short GPUs: a clique's name, or a node's. Empty: there is none.
   std::string largest;
   // The short GPUs of that domain.
   std::int64_t largest_short_gpus = 0;
 };
-// Returns the resources that non-GPU pods take of nodes with GPUs, and the effect. O(nodes and
-// their holds).
+// Returns the resources that non-GPU pods use on nodes with GPUs, and the GPUs that are short.
+// O(nodes and their holds).
 NonGpuUse non_gpu_use(const Fleet& fleet, ClusterId cluster);
 
-// Describes groups of a cluster whose nodes contradict each other, by level and name; at most
-// `most` of them:
+// Describes the groups of a cluster whose nodes contradict each other, by level and name. Returns
+// at most `most` descriptions, of these kinds:
 //   - a rack or block whose nodes name different groups of the next level: it counts as several
 //     groups, one in each
 //   - a clique whose nodes are in several racks: it stays one NVLink domain

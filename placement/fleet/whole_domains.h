@@ -1,5 +1,6 @@
-// The NVLink domains of several nodes that DomainRules::keep_whole leaves to gangs. The choice
-// depends only on the nodes and on their holds. Private to placement. Threads: as the fleet.
+// Chooses the NVLink domains that DomainRules::keep_whole leaves to gangs: only gangs that need
+// several nodes of one domain may use them. The choice depends only on the nodes and their holds.
+// Private to placement. Threads: as the fleet.
 #pragma once
 
 #include <map>
@@ -12,9 +13,9 @@
 
 namespace subak {
 
-// The choice for each kind of domain: one cluster and product. It has the empty domains that a gang
-// could use. The first keep_whole of these are left to gangs (Group::left). If keep_whole is 0, it
-// has no domains.
+// The choice for each kind of domain. A kind is a cluster and a product. For each kind, the class
+// has the empty domains that a gang could use, in an order. The first keep_whole of these domains
+// are left to gangs (Group::left). If keep_whole is 0, the class has no domains.
 class WholeDomains {
  public:
   // The cluster and the product of a domain.
@@ -23,18 +24,19 @@ class WholeDomains {
 
   // The rules in force.
   const DomainRules& rules() const { return rules_; }
-  // Drops all domains, and the caller must add them again. Returns those that were left to gangs.
+  // Sets the rules and drops all domains. The caller must add the domains again. Returns those that
+  // were left to gangs.
   std::vector<DomainIndex> set_rules(const DomainRules& rules, Domains& domains);
 
-  // add() says that the domain is empty, and remove() that it no longer is. The domain must have
+  // Call add() when the domain is empty, and remove() when it no longer is. The domain must have
   // several open nodes.
   void add(const Group& group);
   void remove(const Group& group) { kinds_[kind_of(group)].empty.erase(group.whole); }
   // True if the kind is known. make() makes it known, without domains.
   bool has(Kind kind) const { return kinds_.contains(kind); }
   void make(Kind kind) { kinds_.try_emplace(kind); }
-  // Chooses again for the kind, after changes of its domains. Returns the domains that were or are
-  // left to gangs; none if the choice is the same.
+  // Chooses again for the kind, after changes of its domains. Returns the domains that were left to
+  // gangs before or are now. Returns none if the choice is the same.
   std::vector<DomainIndex> choose(Kind kind, Domains& domains);
 
   // Returns the domains left to gangs in the cluster, by product.
@@ -44,7 +46,7 @@ class WholeDomains {
   std::vector<DomainIndex> left_if_empty(const std::vector<DomainIndex>& emptied,
                                          const Domains& domains) const;
 
-  // Aborts unless Group::left and the empty domains are those of `domains`.
+  // Aborts unless Group::left and the empty domains agree with `domains`.
   void check(const Domains& domains) const;
 
  private:

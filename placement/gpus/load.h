@@ -1,5 +1,5 @@
-// The holds on one node and the room that they leave. A load is a value. Each live node has one,
-// and each node that a snapshot shows differently has another one. Private to placement.
+// The holds on one node and the room that they leave. A load is a value. Each node of the live
+// fleet has one. Each node that differs in a snapshot has another one there. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Hold {
   PodSlot slot;
   // For an nvlink-exclusive gang: GPUs of this node that are reserved for the gang.
   GpuMask kept = 0;
-  // For such a gang: the clique that is reserved for it as a whole. kNoArea: none.
+  // For such a gang: the clique that is reserved as a whole for the gang. kNoArea: none.
   DomainIndex kept_domain = kNoArea;
 };
 
@@ -48,8 +48,8 @@ struct MigUse {
 struct Load {
   // The holds, in no order.
   std::vector<Hold> holds;
-  // The held milli-GPU of each GPU. If the node lost GPUs, it has more entries than the node has
-  // GPUs.
+  // The held milli-GPU of each GPU. If the node lost GPUs, the vector has more entries than the
+  // node has GPUs.
   std::vector<std::int32_t> gpu_used;
   // The held slices by profile, in no order.
   std::vector<MigUse> mig_used;
@@ -80,11 +80,12 @@ struct Load {
 };
 
 // Returns the room that the load leaves on a node whose empty room is `empty`. No pod gets GPUs in
-// `kept`; with kAllGpus no pod gets slices either. `headroom` is reserved from non-GPU pods.
-// `unhealthy_free`, if not nullptr, receives the milli-GPU that are free on unhealthy GPUs.
+// `kept`. If `kept` is kAllGpus, no pod gets slices either. `headroom` is CPU and memory that
+// non-GPU pods must leave free. `unhealthy_free`, if not nullptr, receives the milli-GPU that are
+// free on unhealthy GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
              const GpuHeadroom& headroom, MilliGpu* unhealthy_free);
-// Writes the same into `room`, and reuses its memory.
+// Writes the same room into `room`, and reuses the memory of `room`.
 void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
                const GpuHeadroom& headroom, MilliGpu* unhealthy_free, Room& room);
 

@@ -5,11 +5,11 @@
 //   - a card has at most one slice with the extra engines ("+me", "+me.all")
 // It ignores the other engines that a profile takes.
 //
-// A card divides into halves, and these again into halves (on one kind of card into quarters). Each
-// profile takes one such part completely. The check assigns parts from the largest size down. Of
-// each size it first assigns the weakest parts: a stronger part can hold all that a weaker part of
-// the same size can hold. Slices with the extra engines need a card each, and the check tries all
-// ways to choose their cards.
+// A card divides into halves, and each half into halves again (on one kind of card into quarters).
+// Each profile takes one such part completely. The check assigns parts from the largest size down.
+// Among parts of one size it assigns the weakest first, because a stronger part can hold all that a
+// weaker part can hold. Each slice with the extra engines needs a card of its own, and the check
+// tries all ways to choose these cards.
 // Threads: pure functions.
 #pragma once
 
@@ -28,15 +28,17 @@ enum class MigCut {
   kFits,
   // They cannot all exist at the same time.
   kTooMany,
-  // The product, or the profile of some slices, is in no table. The known slices fit.
+  // The product, or the profile of some slices, is in no table. All slices with a known profile
+  // fit.
   kUnknown,
 };
 
 // Returns whether `cards` GPUs of the product can be cut into these slices.
 MigCut mig_cut(std::string_view product, const std::vector<MigSlices>& slices, std::int64_t cards);
 
-// Returns the fewest cards from which the slices can be cut. Slices that are in no table count as
-// seven on each card. A result above limits::kMaxGpusPerNode means at least so many cards.
+// Returns the fewest cards from which the slices can be cut. If a profile is in no table, each card
+// counts for seven of its slices. A result above limits::kMaxGpusPerNode means at least so many
+// cards.
 std::int64_t mig_least_cards(std::string_view product, const std::vector<MigSlices>& slices);
 
 // Formats the slices: "1g.10gb=14 3g.40gb=4".

@@ -1,5 +1,5 @@
-// GPUs of one node that are claimed for a queued job: promised to it, and held by others until they
-// end. Private to placement, but for struct NodeClaim.
+// GPUs of one node that are claimed for a queued job: they are promised to this job, but other jobs
+// hold them until those jobs end. Private to placement, except struct NodeClaim.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace subak {
 
 struct Load;
 
-// The part of one job's claim that is on one node. What the victims of the claim still hold there
-// counts once; what they have given back is set aside for the claimant.
+// The part of one job's claim that is on one node. GPUs that the victims of the claim still hold
+// there count once, as held. GPUs that the victims have given back are set aside for the claimant.
 struct NodeClaim {
   // One pod of the claimant: its index in the request, and the slot that it will take.
   struct Slot {
@@ -28,7 +28,7 @@ struct NodeClaim {
   ShapeId shape;
   // Ascending by rank; all on this node.
   std::vector<Slot> slots;
-  // The jobs that end for it; ascending. Each is a victim of one claim.
+  // The jobs that end for this claim; ascending. Each job is a victim of one claim only.
   std::vector<JobId> victims;
   friend bool operator==(const NodeClaim&, const NodeClaim&) = default;
 };
@@ -36,9 +36,9 @@ struct NodeClaim {
 // Returns the shape of the pod at this rank of a request.
 using PodShapeOf = std::function<const PodShape&(ShapeId, std::uint32_t)>;
 
-// Returns the load as it counts for all jobs but the claimants: with that part of each claim added
-// which its victims do not hold any more. `leave_out`: a claimant whose claim does not count.
-// O(holds x victims).
+// Returns the load as it counts for all jobs but the claimants. It adds the part of each claim that
+// the victims no longer hold. `leave_out`: a claimant whose claim does not count. O(holds x
+// victims).
 Load with_claims(const Load& load, std::span<const NodeClaim> claims, JobId leave_out,
                  const PodShapeOf& shape_of);
 // Returns the load without the holds of these jobs; ascending.

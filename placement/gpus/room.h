@@ -1,6 +1,6 @@
-// The room of one node: what is free there, in the form that fit checks need, and the arithmetic on
-// it. The same functions serve for the live node, for the empty node, and for a copy that a search
-// fills. So only this code decides what fits. Private to placement.
+// The room of one node: what is free on the node, in the form that fit checks need, and the
+// functions that compute with it. The same functions serve for the live node, for the empty node,
+// and for a copy that a search fills. So this code alone decides what fits. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@ namespace subak {
 using GpuMask = std::uint64_t;
 inline constexpr GpuMask kAllGpus = ~GpuMask{0};
 
-// The amount of a resource that the node does not declare. It never rules out the node.
+// The amount of a resource that the node does not declare. Such a resource never rules out the
+// node.
 inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
 
-// Constraints that an explanation ignores, to find the one that is in the way.
+// Constraints that an explanation ignores, to find the constraint that is in the way.
 struct Ignore {
   bool cpu = false, memory = false, pods = false, extended = false, ports = false;
-  // The resources that are reserved beside free GPUs.
+  // The CPU and memory that are reserved for free GPUs (Room::headroom).
   bool headroom = false;
 };
 // Ignores all constraints except GPUs.
 inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true};
 
-// What is free on one node. It does not refer to the node.
+// What is free on one node. A room does not refer to its node.
 struct Room {
   // The GPUs that a pod may get: healthy, not cut into slices, and not reserved for one gang.
   GpuMask usable = 0;
@@ -47,7 +48,7 @@ struct Room {
   std::int64_t pods = kUnlimited;
   // The ports that are taken.
   std::vector<HostPort> ports;
-  // The CPU and memory that is reserved from non-GPU pods for each free GPU (free_gpus()).
+  // The CPU and memory that non-GPU pods must leave for each free GPU (free_gpus()).
   GpuHeadroom headroom;
   // The number of GPUs that are free and reserved for one gang.
   std::int64_t free_and_kept = 0;
@@ -64,10 +65,10 @@ MilliGpu gpu_capacity(const NodeSpec& node);
 // Returns the cost of one replica: floor(1000 / R) when a GPU is shared R ways.
 MilliGpu replica_milligpu(const NodeSpec& node);
 
-// Returns the number of NVLink domains inside the node: 1, or gpus / gpus_per_domain. It is also 1
-// if NVLink joins none of the GPUs.
+// Returns the number of NVLink domains inside the node: 1, or gpus / gpus_per_domain. The number is
+// also 1 if NVLink joins none of the GPUs.
 std::int64_t inner_domains(const NodeSpec& node);
-// Returns the GPUs of the domain `index`, from 0.
+// Returns the GPUs of the inner domain `index`; the first has index 0.
 GpuMask inner_domain_mask(const NodeSpec& node, std::int64_t index);
 
 // Returns the room of the node without holds and with all GPUs healthy.
@@ -76,36 +77,37 @@ Room empty_room(const NodeSpec& node);
 // Returns the cost of one pod of this shape on this node.
 MilliGpu pod_milligpu(const NodeSpec& node, const PodShape& pod);
 // Returns the milli-GPU that `slot` takes from the i-th GPU of its mask (0 = lowest). The parts are
-// equal, except that the lower GPUs give what is left by the division.
+// equal, except that the lower GPUs also give the remainder of the division.
 MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus);
 
 // Returns how many pods of this shape fit beside each other on the GPUs of `allowed`, `limit` at
-// most. The result is exact, except for pods that need several replicas: it counts those as if they
-// were placed one after the other.
+// most. The result is exact, except for pods that need several replicas: the count then places
+// these pods one after the other, and may be too low.
 std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShape& pod,
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore = {});
-// Returns the number of working GPUs that are free at least in part, with those reserved for a
-// gang. Of cut GPUs it counts at most one for each free slice, since the node does not report which
-// card has which slice.
+// Returns the number of working GPUs that are free at least in part. GPUs that are reserved for a
+// gang count too. Of cut GPUs it counts at most one for each free slice, because the node does not
+// report which card has which slice.
 std::int64_t free_gpus(const NodeSpec& node, const Room& room);
-// Returns the CPU and memory that are reserved in the room for its free GPUs; 0 if the node
-// declares none.
+// Returns the CPU and memory that are reserved for the free GPUs of the room. A resource that the
+// node does not declare is 0.
 GpuHeadroom headroom_of(const NodeSpec& node, const Room& room);
-// True if the pod takes nothing of headroom_of(). Only non-GPU pods could.
+// True if the pod takes nothing of headroom_of(). The result is always true for pods with GPUs.
 bool leaves_headroom(const NodeSpec& node, const Room& room, const PodShape& pod,
                      const Ignore& ignore = {});
 // True if at least one pod of this shape fits.
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,
           const Ignore& ignore = {});
-// Returns the GPUs that one pod would get, if it fits. It prefers GPUs such that other GPUs and
-// inner domains stay free as a whole.
+// Returns the GPUs that one pod would get, if it fits. It chooses GPUs so that other GPUs and inner
+// domains stay wholly free.
 std::optional<PodSlot> choose(NodeId id, const NodeSpec& node, const Room& room,
                               const PodShape& pod, GpuMask allowed, const Ignore& ignore = {});
 // Returns the free milli-GPU on the one GPU that a fraction or a single replica would get. Best fit
-// sorts by it.
+// sorts nodes by this amount.
 MilliGpu tightest_gpu(const NodeSpec& node, const Room& room, const PodShape& pod);
 
-// consume() takes from the room a slot that choose() returned. release() puts it back.
+// consume() takes from the room a slot that choose() returned. release() gives the slot back to the
+// room.
 void consume(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot& slot);
 void release(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot& slot);
 

@@ -4,28 +4,29 @@
 //   - the nodes that each kind of pod may use, in best-fit order
 //   - the searches that failed, with their positions in the change log
 //   - memory for the rooms of a trial
-// Each query first catches up with the fleet's change log. The caller owns the Search, which only
-// reads the fleet. Several searches may use one fleet. All give the same answers, since no answer
-// depends on earlier queries.
+// Each query first brings the caches up to date from the fleet's change log. The caller owns the
+// Search. A Search only reads the fleet, and several searches may use one fleet. They all give the
+// same answers, because no answer depends on earlier queries.
 //
-// Lifetime: the fleet must outlive it.
+// Lifetime: the fleet must outlive the Search.
 // Threads: a Search belongs to one thread. Searches of several threads may read one fleet while no
 // thread changes it.
 // Errors: find() returns nothing if a gang does not fit; explain() then returns every reason.
-// Order: if two placements are equally good, the lower NodeId wins, so decisions are reproducible.
+// Order: if two placements are equally good, the one with the lower NodeId wins. So decisions are
+// reproducible.
 //
 // Rules for the nodes of one gang (docs/design/0027), in every snapshot:
-//   NVLink     kNvlink and kNvlinkExclusive (not as a wish), and segments of kAny: inside one half
-//              of a split node, one node, or one clique; only on products with NVLink
-//   fragments  a gang of several pods goes to nodes with holds if all of it fits there; else it
-//              uses as few other nodes as possible, and fills those
-//   products   one product for all GPUs of the gang, unless its pods name products that exclude
-//              each other; gangs that may mix them get one if one is enough
-//   balanced   in even parts, each in its own NVLink domain, and as few parts as possible;
-//              the larger parts have the lower ranks
-//   spare      leaves as many whole nodes of its clique free as it asks for; no other job gets them
-//              while the gang is there
-//   back-off   never a node that rejected this kind of pod (Fleet::back_off)
+//   NVLink required kNvlink, required kNvlinkExclusive, and segments of kAny go inside one half of
+//              a split node, one node, or one clique; only on products with NVLink
+//   fragments a gang of several pods goes to nodes with holds if all its pods fit there; else it
+//              uses as few nodes without holds as possible, and fills them
+//   products one product for all GPUs of the gang, unless its pods name products that exclude each
+//              other. A gang that may mix products gets one product if one is enough
+//   balanced the gang is divided into even parts, each in its own NVLink domain, and into as few
+//   parts as possible; the larger parts have the lower ranks
+//   spare a gang leaves as many whole nodes of its clique free as it asks for; no other job gets
+//              these nodes while the gang is in the clique
+//   back-off a gang never gets a node that rejected this kind of pod (Fleet::back_off)
 #pragma once
 
 #include <memory>
@@ -48,8 +49,8 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// How a search judges nodes that are alike: once for all of them, or each by itself. The answers
-// are the same. kJudgedEach is slow; tests compare kJudgedOnce with it.
+// How a search judges nodes that are alike: once for all of them, or each node by itself. The
+// answers are the same. kJudgedEach is slow, and serves tests that compare it with kJudgedOnce.
 enum class AlikeNodes { kJudgedOnce, kJudgedEach };
 
 class Search {
@@ -64,51 +65,53 @@ class Search {
 
   // Returns the best placement for the complete gang, in rank order, each pod on exactly one node.
   // nullopt if none was found.
-  //   - best fit keeps domains whole: first the clique (or lone node) with the least free GPUs that
-  //     still fits, then its node with the least free, then the lowest id
+  //   - best fit leaves large domains whole. It chooses the clique (or single node) with the fewest
+  //     free GPUs in which the pods fit. Inside the clique it chooses the node with the fewest free
+  //     GPUs, then the lowest id
   //   - pods that use part of a GPU go to the tightest GPU
   //   - pods without GPUs go to nodes without GPUs, then to the fullest nodes
   // It honours selectors, affinity, taints, host ports, CPU, memory, pod slots, extended resources,
-  // topology and segments. Topology is about GPUs: except for kNode, pods without GPU may be
-  // anywhere. It skips nodes that the snapshot reserves for a job other than `owner`.
+  // topology and segments. Topology is about GPUs: except with kNode, pods without GPUs may be on
+  // any node. It skips nodes that the snapshot reserves for a job other than `owner`.
   //
   // The search is exact for one pod and for gangs of one shape: nullopt means that there is no
   // placement. It places gangs of several shapes shape by shape. If that fails, it places them pod
   // by pod, within limits::kPlaceTries, which is exact for small gangs. If a pod needs several
   // replicas of shared GPUs, the search picks them one after the other, and may miss a placement.
   //
-  // A failing call on the live fleet is cheap: it reads summaries first, and after a failure it
-  // looks only at nodes that changed since.
+  // A call that fails on the live fleet is cheap. It reads summaries first, and after a failure the
+  // next call looks only at nodes that have changed since.
   //
-  // kNvlinkExclusive takes the smallest domain that could hold the pods when empty and that no pod
-  // uses. It reserves the domain until all its slots are released; with `prefer` it reserves
-  // nothing.
-  // `without`: GPU products that it must not use, whatever its request says.
+  // kNvlinkExclusive takes the smallest domain that no pod uses and that could hold the gang's
+  // pods. The gang reserves the domain until all the gang's slots are released. With `prefer` it
+  // reserves nothing.
+  // `without`: GPU products that the gang must not use, whatever its request says.
   std::optional<Placement> find(const FleetView& fleet_view, ShapeId shape, JobId owner = JobId(),
                                 std::span<const ProductId> without = {});
-  // Returns every reason why find() fails, structural ones first; empty if it would succeed.
-  // Asserts that the snapshot is neither empty() nor drained().
+  // Returns every reason why find() fails, structural reasons first. Returns none if find() would
+  // succeed. Asserts that the snapshot is neither empty() nor drained().
   std::vector<Reason> explain(const FleetView& fleet_view, ShapeId shape, JobId owner = JobId());
   // True if the fleet could hold the gang without any holds and with every node open and healthy.
-  // Ignores nodes that rejected its pods. Cached until a node's description changes.
+  // It uses nodes even if they rejected the gang's pods. The result is cached until a node's
+  // description changes.
   bool fits_empty_fleet(ShapeId shape);
   // Returns the GPUs of the largest node of all clusters. The result is cached in the same way.
   std::int64_t largest_node_gpus();
   // Returns the nodes, ascending, of the placement that the gang would get after the release of all
   // holds (FleetView::drained()). It prefers nodes with the least held GPUs. It uses only nodes
-  // that could serve the gang now: open nodes with working GPUs that did not reject its pods. It
-  // skips reserved nodes. The result includes the nodes that the gang must leave to spare
-  // (GangRequest::spare). Empty if there is no placement.
+  // that could serve the gang now: open nodes with working GPUs that did not reject the gang's
+  // pods. It skips reserved nodes. The result includes the nodes that the gang must leave free as
+  // spares (GangRequest::spare). The result is empty if there is no placement.
   std::vector<NodeId> drain_set(const FleetView& fleet_view, ShapeId shape);
 
   // Returns the fragmentation of a cluster's free GPUs, as FGD defines it: sum over nodes of F_n /
-  // sum of free. `mix` has shapes of that cluster and their popularity. It reads the live fleet.
-  // Returns 0 if no GPU is free.
+  // sum of free. `mix` has shapes of that cluster and their popularity. The function reads the live
+  // fleet. Returns 0 if no GPU is free.
   // Source: Weng et al., ATC'23.
   double fragmentation(std::span<const std::pair<ShapeId, double>> mix);
 
-  // Returns for how many kinds of pods nodes are cached. These are the pods of shapes that were
-  // queried and are still in use.
+  // Returns the number of kinds of pods for which the search caches nodes. These are the pods of
+  // shapes that were queried and are still in use.
   std::size_t filters();
 
   // Asserts that the caches agree with the fleet; for tests and simulation.

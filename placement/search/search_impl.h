@@ -1,4 +1,4 @@
-// The caches of a Search. No answer depends on them: without them a search finds the same
+// The caches of a Search. No answer depends on the caches: without them a search finds the same
 // placement, only slower. So a new Search gives the same answers as an old one. Private to
 // placement.
 #pragma once
@@ -16,15 +16,17 @@
 
 namespace subak {
 
-// The cached results for one shape. It remembers that a search in the live fleet failed: in a full
-// cluster most jobs wait, and each pass asks for them again.
+// The cached results for one shape. They include that a search in the live fleet failed, because in
+// a full cluster most jobs wait, and each pass searches for them again.
 struct Sought {
   // The serial of the shape. If the number now belongs to another shape, the entry is void.
   std::uint64_t serial = 0;
-  // One filter for each of the shape's Pods, made at the first question. Search::Impl owns them.
+  // One filter for each of the shape's Pods, made at the first query. Search::Impl owns the
+  // filters.
   std::vector<Filter*> filters;
   // True: the last search in the live fleet failed at position `failed_at` of the change log, and
-  // not because of reserved nodes. Only nodes that changed since can make a search succeed.
+  // reserved nodes were not the reason. Only nodes that have changed since then can make a search
+  // succeed.
   bool failed = false;
   std::uint64_t failed_at = 0;
   // The result of fits_empty_fleet(), and the version of descriptions for which it is valid.
@@ -41,13 +43,13 @@ struct Search::Impl {
   const Fleet::Impl& state;
   // True: the search judges nodes that are alike once.
   const bool by_state;
-  // The filters, by the fields of pods that they read. Each has a user.
+  // The filters, by the fields of pods that they read. Each filter has at least one user.
   std::map<std::string, std::unique_ptr<Filter>> filters;
   // The cached results, by ShapeId::value.
   std::vector<Sought> sought;
-  // The memory of the attempt that runs.
+  // The memory for one attempt at a time.
   Workspace memory;
-  // The position up to which the fleet's dropped shapes were read.
+  // The search has read the fleet's list of dropped shapes up to this position.
   std::uint64_t gone_seen = 0;
   // The GPUs of the largest node, and the version of descriptions for which this is valid. Version
   // 0: not computed yet.
@@ -57,17 +59,18 @@ struct Search::Impl {
   // Drops the entries of shapes that the fleet has dropped since the last call. The number of a
   // dropped shape may belong to another shape by now. O(shapes dropped).
   void forget();
-  // Drops one entry, and those of its filters that no other entry uses.
+  // Drops one entry, and each of its filters that no other entry uses.
   void forget(Sought& sought);
-  // Returns the cached results for the shape; valid until the next shape is queried. ask() also
-  // brings the shape's filters up to date.
+  // at() and ask() return the cached results for the shape, which are valid until the next shape is
+  // queried. ask() also brings the shape's filters up to date.
   Sought& at(ShapeId shape);
   Sought& ask(ShapeId shape);
-  // Returns the filter of the nodes for these pods, and counts one user more. Shapes whose pods may
-  // use the same nodes share one filter. The filter is not up to date yet.
+  // Returns the filter that selects the nodes for these pods, and counts one more user. Shapes
+  // whose pods may use the same nodes share one filter. The filter is not up to date yet.
   Filter* filter_of(const Shape& shape, const PodShape& pod);
-  // Begins an attempt at placing the gang. It must end before the next one begins. `known` is the
-  // entry of the shape, with filters up to date. All arguments must outlive the attempt.
+  // Begins an attempt to place the gang. The attempt must end before the next attempt begins.
+  // `known` is the entry of the shape, with filters up to date. All arguments must outlive the
+  // attempt.
   GangAttempt attempt(const Shape& shape, const Sought& known, const Scene& scene,
                       const Terms& terms) {
     return GangAttempt(memory, shape, known.filters, scene, terms, by_state);

@@ -1,6 +1,6 @@
 // Node back-off: which nodes rejected which pods. Until the back-off of a node ends, no search puts
-// such pods on the node. Two pods are the same if all fields are equal, as the nodes offer their
-// resources (as_offered()). Private to placement. Threads: as the fleet.
+// such pods on the node. Two pods are the same if all fields are equal, after as_offered() has
+// expressed their resources as nodes offer them. Private to placement. Threads: as the fleet.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace subak {
 
-// It has one back-off for each pair of node and rejected pod. It stores no times: the caller ends
-// each back-off.
+// The table has one back-off for each pair of a node and a rejected pod. It stores no times, so the
+// caller ends each back-off.
 class Backoffs {
  public:
-  // add() begins a back-off, and end() ends it. They return false if there was nothing to do.
+  // add() begins a back-off, and end() ends one. They return false if there is nothing to do.
   bool add(NodeIndex node, const PodShape& asked);
   bool end(NodeIndex node, const PodShape& asked);
-  // O(log of the nodes that rejected these pods).
+  // True if the node rejected such pods. O(log of the nodes that rejected them).
   bool contains(NodeIndex node, const PodShape& asked) const;
   bool empty() const { return by_hash_.empty(); }
   // Returns the nodes that rejected pods like `offered`, ascending; nullptr if there are none.
@@ -34,7 +34,7 @@ class Backoffs {
     // The nodes that rejected it, ascending, never empty.
     std::vector<NodeIndex> nodes;
   };
-  // By hash_of(pod). No code iterates over it, so its order does not matter.
+  // The entries by hash_of(pod). No code iterates over the map, so its order does not matter.
   std::unordered_map<std::uint64_t, std::vector<Entry>> by_hash_;
 };
 

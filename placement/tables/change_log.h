@@ -1,5 +1,5 @@
-// What changed in the fleet, for searches that store results. It has the nodes that changed, in
-// order, and versions that tell whether a failed search may succeed now. A search catches up from
+// What changed in the fleet, for searches that store results. The log has the nodes that changed,
+// in order. Versions tell whether a failed search may succeed now. A search reads the log on from
 // the last position that it has read. Private to placement.
 // Threads: as the fleet.
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace subak {
 
-// The changed nodes, oldest first. Positions only rise. The log has at least the last max(2048,
-// number of nodes) entries.
+// The changed nodes, oldest first. Positions only rise. The log has at least the latest max(2048,
+// number of nodes) entries, and drops older entries.
 class ChangeLog {
  public:
   // Appends the node. `nodes` is the number of nodes of the fleet. O(1), amortised.
@@ -38,8 +38,8 @@ class ChangeLog {
     return position;
   }
 
-  // The log still has the positions begin() to end() - 1. A reader whose position is before begin()
-  // must look at every node.
+  // The log has the entries at positions begin() to end() - 1. A reader whose position is before
+  // begin() must look at every node.
   std::uint64_t begin() const { return first_; }
   std::uint64_t end() const { return first_ + log_.size(); }
   NodeIndex operator[](std::uint64_t position) const { return log_[position - first_]; }
@@ -64,11 +64,11 @@ class ChangeLog {
 class FreedVersion {
  public:
   void add() { ++all_; }
-  // Counts a change that only gives non-GPU pods more room: a hold took GPUs with less CPU or
-  // memory than was reserved beside them.
+  // Counts a change that gives more room to non-GPU pods alone. This happens if a hold takes GPUs
+  // but less CPU or memory than was reserved for these GPUs.
   void add_for_non_gpu() { ++non_gpu_; }
-  // Returns the count, which never falls. With `non_gpu` it includes the changes that only give
-  // non-GPU pods more room.
+  // Returns the count, which never falls. With `non_gpu` the count includes the changes that give
+  // more room to non-GPU pods alone.
   std::uint64_t get(bool non_gpu) const { return all_ + (non_gpu ? non_gpu_ : 0); }
 
  private:

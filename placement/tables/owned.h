@@ -14,13 +14,13 @@ class Owned {
   Owned() = default;
   Owned(std::unique_ptr<T> value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
 
-  // False: it owns no object, and must not be dereferenced.
+  // False: this pointer owns no object, and must not be dereferenced.
   explicit operator bool() const { return value_ != nullptr; }
   T& operator*() { return *value_; }
   const T& operator*() const { return *value_; }
   T* operator->() { return value_.get(); }
   const T* operator->() const { return value_.get(); }
-  // Returns the object, which this still owns.
+  // Returns the object. This pointer still owns it.
   T* get() { return value_.get(); }
   const T* get() const { return value_.get(); }
 

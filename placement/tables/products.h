@@ -1,6 +1,6 @@
-// GPU products by number. Callers use the number as a key, since it is smaller than the name. Id 0
-// is kAnyProduct. Products get numbers in the order of first use, and a number always means the
-// same product.
+// GPU products by number. Callers use the number as a key, because it is smaller than the name.
+// Number 0 is kAnyProduct. Products get numbers in the order of first use, and a number always
+// means the same product.
 // Threads: as the fleet.
 #pragma once
 
@@ -17,13 +17,13 @@
 
 namespace subak {
 
-// A ProductId has room for 65,535 products, and one more aborts the process. Callers limit the
-// number before.
+// A ProductId has room for 65,535 products, and one more aborts the process. So callers limit the
+// number of products.
 class Products {
  public:
   Products() : names_{std::string(kAnyProduct)}, by_name_{{std::string(kAnyProduct), {}}} {}
 
-  // Returns the number of the product, and gives it a new one if it has none. An empty name is
+  // Returns the number of the product. A product without a number gets a new one. An empty name is
   // kAnyProduct.
   ProductId intern(std::string_view product) {
     if (product.empty()) return ProductId();
@@ -39,7 +39,7 @@ class Products {
     must(id.value < names_.size(), "a product's number was given to a name");
     return names_[id.value];
   }
-  // Returns none if the product was never interned.
+  // Returns the number of the product; none if the product was never interned.
   ProductId find(std::string_view product) const {
     const auto it = by_name_.find(product);
     return it == by_name_.end() ? ProductId() : it->second;

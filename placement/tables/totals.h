@@ -15,10 +15,10 @@
 
 namespace subak {
 
-// The use of one node now, or the sum of several nodes. At any instant
+// The use of one node now, or the sum of the uses of several nodes. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; see NodeBooks)
 struct NodeLevels {
-  // All levels are in milli-GPU. NodeBooks (placement/fleet/fleet.h) explains each.
+  // All levels are in milli-GPU. NodeBooks (placement/fleet/fleet.h) explains each level.
   MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0, overcommitted = 0;
   friend bool operator==(const NodeLevels&, const NodeLevels&) = default;
 
@@ -46,8 +46,8 @@ struct ProductTotals {
   NodeLevels milligpu;
 };
 
-// The totals of all products: each row is the sum of the nodes that joined it. A node that is gone
-// and still has holds stays in its row, but `nodes` does not count it.
+// The totals of all products. Each row is the sum of the nodes that joined the row. A node that is
+// gone but still has holds stays in its row, but `nodes` does not count the node.
 class Totals {
  public:
   // Returns the number of the row, and makes the row if there is none. The number never changes and
@@ -61,14 +61,14 @@ class Totals {
     must(row > 0 && row < rows_.size(), "a product's row has a number of its own");
     return row;
   }
-  // Counts `nodes` more in the row, or fewer if it is negative. Row 0 stands for nodes that are in
-  // no row.
+  // Adds `nodes`, which may be negative, to the number of nodes in the row. Row 0 stands for nodes
+  // that are in no row.
   void count(std::uint32_t row, std::int64_t nodes) {
     rows_[row].nodes += nodes;
     must(rows_[row].nodes >= 0, "a product has no fewer than 0 nodes");
   }
-  // Replaces the levels `was` of one node in the row by `now`.
-  // Aborts if the sum would break the identity of NodeLevels.
+  // Subtracts one node's former levels `was` from the row, and adds its levels `now`. Aborts if the
+  // sum would break the identity of NodeLevels.
   void replace(std::uint32_t row, const NodeLevels& was, const NodeLevels& now) {
     NodeLevels& sum = rows_[row].milligpu;
     sum.add(was, -1);
@@ -108,7 +108,7 @@ class Totals {
     return out;
   }
 
-  // Aborts unless the rows equal `sums`, which has the sums of the nodes by row number.
+  // Aborts unless the rows equal `sums`: the sums of the nodes, by row number.
   void check(const std::vector<ProductTotals>& sums) const {
     must(sums.size() == rows_.size() && by_key_.size() + 1 == rows_.size(), "each row has one key");
     for (std::size_t i = 1; i < rows_.size(); ++i) {

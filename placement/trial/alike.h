@@ -1,7 +1,7 @@
-// Searches that judge each GPU state once, since a fleet has few states
+// Functions that judge each GPU state once, because a fleet has few states
 // (placement/fleet/gpu_state.h). They look at single nodes only where the states of the live fleet
-// do not apply: nodes that the snapshot shows differently, and nodes that the gang has touched.
-// Private to placement.
+// do not apply. These are the nodes that the snapshot shows differently, and the nodes that the
+// gang has touched. Private to placement.
 #pragma once
 
 #include <array>
@@ -13,28 +13,29 @@
 
 namespace subak {
 
-// Nodes that serve a run equally well, except for their ids: nodes of the live fleet in one state,
-// or one node that differs from the live fleet.
+// Nodes that serve a run (placement/trial/run.h) equally well, except for their ids. These are
+// nodes of the live fleet in one state, or one node that differs from the live fleet.
 struct Equals {
-  // Smaller is better; the caller of equals() chose it.
+  // A smaller key is better. The caller of equals() chose the key.
   std::array<std::int64_t, 2> key{};
-  // How many pods fit on each of the nodes by GPUs alone, as the caller of equals() offered it.
+  // How many pods fit on each of these nodes by GPUs alone. The caller of equals() offered this
+  // number.
   std::int64_t pods = 0;
   // The alike nodes. nullptr: `one` is the only node.
   const BlockSet<NodeIndex>* alike = nullptr;
   NodeIndex one = 0;
 };
 
-// Iterates over the nodes of all Equals, by key, then by id. This is the order of all nodes from
-// the best to the worst. It opens the nodes of a key only when it reaches the key. The sets of
-// nodes must not change.
+// Iterates over the nodes of all Equals, by key, then by id: from the best node to the worst. It
+// opens the nodes of a key only when it reaches the key. The sets of nodes must not change
+// meanwhile.
 class BestFirst {
  public:
   // Stores the sources as a heap. So an iteration that ends early costs O(sources).
   explicit BestFirst(std::vector<Equals> of);
   // Moves to the next node; the first call moves to the first node. Returns false at the end.
   bool next();
-  // The node, and its Equals. Call next() before.
+  // The current node, and its Equals. Call next() before the first of these calls.
   NodeIndex node() const { return node_; }
   const Equals& of() const {
     must(of_ != nullptr, "next() comes before the first node");
@@ -50,7 +51,7 @@ class BestFirst {
   void open_next_group();
 
   std::vector<Equals> sources_;
-  // How many of sources_ are not open yet. They are the first ones, as a heap.
+  // How many of sources_ are not open yet. These are the first elements of sources_, as a heap.
   std::size_t unopened_ = 0;
   // The open sources. All have the same key.
   std::vector<Cursor> group_;
@@ -59,9 +60,9 @@ class BestFirst {
 };
 
 // Calls rank(spec, room, weight, offer) for each state within the bounds, and for each node that
-// differs from its state. rank calls offer(key, pods), once or several times, if the node would do.
-// Returns all offers. It does not ask whether a node is eligible: a state does not show whether a
-// node is reserved, or rejected these pods. O(states + nodes that differ).
+// differs from its state. If the node would do, rank calls offer(key, pods), once or several times.
+// Returns all offers. The function does not check whether a node is eligible, because a state does
+// not show whether a node is reserved or rejected these pods. O(states + nodes that differ).
 template <class Rank>
 std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank) {
   const Query& q = a.query();

@@ -1,6 +1,6 @@
-// One attempt to place a gang: which nodes its pods may use, how many fit there, and which pods are
-// on trial. The ways of looking (placement/ways) are functions that take a GangAttempt. Private to
-// placement.
+// One attempt to place a gang. It has the nodes that the gang's pods may use, how many pods fit
+// there, and the pods that are placed on trial. The ways of looking for a placement
+// (placement/ways) are functions that take a GangAttempt. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,22 @@ struct Cap {
   // The node and its NVLink domain.
   NodeIndex node = 0;
   DomainIndex domain = 0;
-  // How many pods fit; Caps (placement/ways/spread.h) says how sure that is.
+  // How many pods fit. Caps (placement/ways/spread.h) says whether this number is exact.
   std::int64_t pods = 0;
   std::int64_t weight = 0;
 };
-// The same for an NVLink domain. Its nodes are [begin, end) of a list of Caps that is sorted by
-// domain.
+// The same figures for an NVLink domain. Its nodes are the part [begin, end) of a list of Caps that
+// is sorted by domain.
 struct CapDomain {
   // The best-fit key of the domain.
   FitKey key{};
   std::int64_t pods = 0;
-  // The part of the list with its nodes.
+  // The part of the list with the domain's nodes.
   std::size_t begin = 0, end = 0;
 };
 
-// Memory that is as long as the fleet. A Search owns it and lends it to one attempt at a time.
+// Working memory whose size grows with the fleet. A Search owns the memory and lends it to one
+// attempt at a time.
 struct Workspace {
   // The rooms of the trial that runs.
   TrialRooms rooms;
@@ -45,7 +46,7 @@ struct Workspace {
 // Combines what an attempt reads (Query), what it changes (Trial), and what it learns about nodes.
 // A way of looking needs only this object.
 //
-// Invariant: each pod on trial is on a node that its bounds allow and that was eligible when the
+// Invariant: each pod on trial is on a node that the bounds allow and that was eligible when the
 // pod was placed. An attempt finds one placement. Begin another attempt for another placement.
 // Threads: as the Search that owns the workspace.
 class GangAttempt {
@@ -57,22 +58,23 @@ class GangAttempt {
 
   // What the attempt looks for. It does not change.
   const Query& query() const { return query_; }
-  // The trial, for reading, undoing and sorting. Place pods only with place() below, since
-  // Trial::place() does not ask whether the node is eligible.
+  // The trial, for reading, undoing and sorting. Place pods only with place() below, because
+  // Trial::place() does not check whether the node is eligible.
   Trial& trial() { return trial_; }
   // The workspace, for steps that need lists as long as the fleet.
   Workspace& memory() { return memory_; }
   // The room that the gang's own pods on trial leave on the node.
   const Room& room(NodeIndex i) const { return trial_.room(i); }
-  // True if some node was skipped because it is reserved for another owner.
+  // True if some node was skipped because it is reserved for another job.
   bool saw_reserved() const { return saw_reserved_; }
 
-  // True if pods of this index may use the node: it matches, is open, is within the bounds, is not
-  // reserved for others, and leaves enough nodes to spare. The node may still be full.
+  // True if pods of this index may use the node. Then the node matches, is open, is within the
+  // bounds and is not reserved for others, and enough spare nodes are left without it. The node may
+  // still be full.
   bool eligible(const Bounds& bounds, const Index& x, NodeIndex i);
-  // Returns how many pods of the run fit on these GPUs of the node, `limit` at most; 0 if it is not
-  // eligible. `ignore` has the constraints that do not count; by default those of the query. It
-  // counts the room that the gang's own pods on trial leave.
+  // Returns how many pods of the run fit on these GPUs of the node, `limit` at most; 0 if the node
+  // is not eligible. `ignore` has the constraints that do not count; by default those of the query.
+  // The pods must fit into the room that the gang's own pods on trial leave.
   std::int64_t cap(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed,
                    std::int64_t limit) {
     return cap(bounds, run, i, allowed, limit, query_.ignore);
@@ -81,13 +83,14 @@ class GangAttempt {
                    std::int64_t limit, const Ignore& ignore);
   // True if place_all() would succeed. The trial does not change.
   bool fits_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed);
-  // Places all pods of the run, or of all runs, on these GPUs of the node. If the node is not
-  // eligible or has no room for all of them, returns false and places none.
+  // place() places all pods of the run, and place_all() those of all runs, on these GPUs of the
+  // node. If the node is not eligible or has no room for all these pods, they return false and
+  // place none.
   bool place(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed);
   bool place_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed);
-  // Places each of the runs with place_one(run), or none. If a run does not fit after earlier ones,
-  // it is placed before them. This is exact if the nodes that some runs may use are a subset of
-  // those of the others.
+  // Places each of the runs with place_one(run), or places none and returns false. If a run does
+  // not fit after earlier runs, the function starts again with this run first. The result is exact
+  // if the nodes for some runs are a subset of the nodes for the other runs.
   template <class F>
   bool each_of(const Runs& runs, F&& place_one) {
     constexpr int kOrders = 4;  // the orders tried in all
@@ -103,8 +106,8 @@ class GangAttempt {
     return false;
   }
 
-  // True if the live fleet's state of the node does not describe it: it is one of the first
-  // `touched` nodes of the trial, or the snapshot shows it differently.
+  // True if the live fleet's state of the node does not describe the node. Such a node is one of
+  // the first `touched` nodes of the trial, or the snapshot shows it differently.
   bool differs(NodeIndex i, std::size_t touched) const {
     return trial_.nodes().among_first(i, touched) ||
            (query_.scene.overlay != nullptr && query_.scene.overlay->find(i) != nullptr);
@@ -112,8 +115,8 @@ class GangAttempt {
   bool differs(NodeIndex i) const { return differs(i, trial_.nodes().touched()); }
 
  private:
-  // True if the gang uses a ComputeDomain and other gangs have one in the node's domain. Sets
-  // saw_reserved() if the domain may be reserved for them.
+  // True if the gang uses a ComputeDomain and other gangs in the node's domain leave no room for
+  // one. Sets saw_reserved() if the domain may be reserved for those gangs.
   bool computed_by_others(NodeIndex i);
 
   const Query query_;

@@ -1,6 +1,6 @@
-// The bounds of one step of a search: of the nodes that match a pod, those that the step may use
-// for GPUs. A step gets its bounds as an argument. It narrows a copy for the steps below, so it has
-// nothing to restore. Private to placement.
+// The bounds of one step of a search: they say which of the nodes that match a pod the step may use
+// for GPUs. A step gets its bounds as an argument. A step narrows a copy of the bounds for the
+// steps that it calls, so it has nothing to restore. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace subak {
 
-// The NVLink domains that earlier parts of a balanced gang have for themselves: all GPUs of a
-// domain, or the GPUs of one domain inside a split node.
+// The NVLink domains that earlier parts of a balanced gang have taken. Each part has a domain for
+// itself: all GPUs of the domain, or the GPUs of one domain inside a split node.
 class TakenDomains {
  public:
-  // Takes the GPUs, at least one, for a part.
+  // Marks the GPUs, at least one, as taken by a part of the gang.
   void add(DomainIndex domain, GpuMask gpus) {
     must(gpus != 0, "a part of a balanced gang takes GPUs");
     gpus_[domain] |= gpus;
@@ -47,12 +47,12 @@ struct Bounds {
   ProductId product = {};
   // None of these products. The caller of the search owns the list.
   std::span<const ProductId> without = {};
-  // True: all GPUs of the gang will be of one product. The count of nodes to spare reads this, and
-  // so do the steps that place pods of several shapes.
+  // True: all GPUs of the gang will be of one product. The count of spare nodes reads this field,
+  // and so do the steps that place pods of several shapes.
   bool one_product = false;
   // How many whole nodes of a clique must stay free if the gang uses the clique; 0: none.
   std::uint32_t spare = 0;
-  // True: broken nodes count as spare too.
+  // True: broken nodes count as spare nodes too.
   bool spent_counts = false;
   // None of these domains. nullptr: no domain is taken. The object outlives the step.
   const TakenDomains* taken = nullptr;

@@ -1,12 +1,12 @@
-// The nodes that a kind of pod may use, in best-fit order, and which of them are alike. A Filter
-// belongs to the static part of a pod (cluster, GPU kind, products, selectors, affinity,
-// tolerations). Shapes with the same static part share one filter. A filter describes the live
-// fleet. Each use first reads the nodes that changed since the last use, so a filter without
-// queries costs nothing. A filter belongs to a Search. Private to placement.
+// The nodes that a kind of pod may use, in best-fit order, and which of these nodes are alike.
+// There is one Filter for each static part of a pod (cluster, GPU kind, products, selectors,
+// affinity, tolerations). Shapes with the same static part share one filter. Each use of a filter
+// first reads the nodes that changed since the last use, so a filter without queries costs nothing.
+// A filter belongs to a Search. Private to placement.
 //
-// A search reads an Index, not a Filter: a filter describes the live fleet, an index describes a
-// snapshot. Both agree which nodes match and which are open. Free amounts differ where holds
-// differ.
+// A search reads an Index, not a Filter, because a filter describes the live fleet, and an index
+// describes a snapshot. Filter and index agree which nodes match and which are open. Their free
+// amounts differ where holds differ.
 // Threads: a filter, its patches and its indexes belong to the thread of their Search.
 #pragma once
 
@@ -30,8 +30,8 @@ namespace subak {
 
 // The best-fit key of a domain: least weight first, then the order of CpuAsk, then the lowest node
 // in the domain. The weight is the free amount, in GPUs or slices if the filter counts these, else
-// in milli-GPU. In a snapshot without holds the weight is the amount held now, in milli-GPU, since
-// a job would wait for that.
+// in milli-GPU. In a snapshot without holds the weight is the amount held now, in milli-GPU,
+// because a job would wait until that amount is free.
 struct DomainKey {
   // The weight. The least is the best.
   std::int64_t weight = 0;
@@ -43,17 +43,18 @@ struct DomainKey {
   friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
 };
 
-// Returns the free CPU of a node for its key. A node that declares no CPU has more than any other.
+// Returns the free CPU of a node for its key. A node that declares no CPU counts as having more
+// than any other node.
 std::int64_t cpu_left(const Room& room);
 
 // Orders domains with equally many free GPUs, for pods that want this much CPU with their GPUs.
-// Domains with enough CPU for all their free GPUs at this rate come first, in the order of CPU from
-// the least up. The others follow in the same order. So pods that want much CPU for a GPU do not
-// use up the CPU beside other GPUs, as long as another domain fits.
+// Domains with enough CPU for all their free GPUs at this rate come first, those with the least CPU
+// at the front. The other domains follow in the same order. So pods that want much CPU for a GPU do
+// not use up the CPU that other GPUs of the domain need, as long as another domain fits.
 struct CpuAsk {
-  // The wanted CPU in thousandths. 0: the least CPU comes first.
+  // The wanted CPU in thousandths. 0: domains with the least CPU come first.
   std::int64_t milli = 0;
-  // The number of GPUs or slices that want so much CPU together.
+  // The number of GPUs or slices that together want this CPU.
   std::int64_t units = 1;
 
   // Returns the CPU for `weight` GPUs or slices at this rate, rounded up.
@@ -68,13 +69,13 @@ struct CpuAsk {
 
 struct Scene;
 
-// A number for all nodes whose GPUs are in one state. Nodes that share their domain with others
-// have another number than nodes that are alone in it.
+// A number for all nodes whose GPUs are in one state. Nodes that share their domain with other
+// nodes have a different number from nodes that are alone in their domain.
 inline constexpr std::uint32_t kNotAlike = 0;
 inline std::uint32_t alike_number(StateIndex state, bool joined) {
   return 2 * state + (joined ? 1 : 0);
 }
-// The two parts of such a number: the state, and whether the domain has other nodes.
+// The two parts of such a number: the state, and whether other nodes are in the domain.
 inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
 inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
 
@@ -85,7 +86,7 @@ struct Filter {
   std::string key;
   // How many Pods of cached shapes use the filter.
   std::size_t users = 0;
-  // Nodes of other clusters do not match.
+  // The cluster of the pods. Nodes of other clusters do not match.
   ClusterId cluster;
   // The pod, with only the fields that decide whether a node is eligible.
   PodShape pod;
@@ -93,18 +94,18 @@ struct Filter {
   bool tolerates_cordon = false;
   // True for kWhole and kMig: the filter counts free amounts as whole GPUs or slices.
   bool counts = false;
-  // True: the filter describes the fleet without holds, so free means working. Only for filters
-  // that count.
+  // True: the filter describes the fleet without holds, so all that works counts as free. Only
+  // filters that count free amounts can be drained.
   bool drained = false;
 
   // For each node: -1 if it is not eligible or not open, else its free whole GPUs or slices (0 for
   // other kinds).
   std::vector<std::int64_t> free;
-  // For each node, the same if it had no holds and all its GPUs worked.
+  // For each node, the value that `free` would have without holds and with all GPUs working.
   std::vector<std::int64_t> all;
   // If `drained` is set: for each node, the amount held on it now. Else empty.
   std::vector<MilliGpu> held;
-  // For each node, whether its description matches, whatever its condition.
+  // For each node, whether its description matches. The node may be closed or broken.
   std::vector<bool> matches;
   // For each node, whether it would match without its taints.
   std::vector<bool> tainted;
@@ -125,16 +126,16 @@ struct Filter {
   std::vector<Domain> domains;
   // The indexes of joined domains.
   std::set<DomainIndex> joined;
-  // Domains by the largest free amount on one node, each bucket in best-fit order.
+  // Domains by the largest free amount on one node. Each bucket is in best-fit order.
   std::vector<BlockSet<DomainKey>> buckets;
-  // How many nodes have each free amount: all open nodes, and those of them where everything is
+  // How many open nodes have each free amount. `wholes` counts only nodes on which everything is
   // free.
   std::vector<std::int64_t> histogram;
   std::vector<std::int64_t> wholes;
   // The number of nodes that match and are open.
   std::size_t open_nodes = 0;
 
-  // The open nodes of one number, in the live fleet. Not used if `drained` is set.
+  // The open nodes with one alike_number(), in the live fleet. Not used if `drained` is set.
   struct Alike {
     BlockSet<NodeIndex> nodes;
     // The index of the number in `live`.
@@ -142,26 +143,26 @@ struct Filter {
   };
   // The nodes of each alike_number().
   std::vector<Alike> alike;
-  // The numbers that have nodes, in no order.
+  // The alike numbers that have nodes, in no order.
   std::vector<std::uint32_t> live;
-  // The number of each node. kNotAlike: it has none.
+  // The alike number of each node. kNotAlike: the node has none.
   std::vector<std::uint32_t> alike_of;
-  // The position of the change log up to which this filter has read.
+  // The filter has read the change log up to this position.
   std::uint64_t position = 0;
 
   // The filter of the same pods in a fleet without holds. nullptr until it is first used.
   std::unique_ptr<Filter> when_drained;
 };
 
-// Brings the filter up to date: after it, `position` is the end of the change log. O(changes since
-// the last time), or O(nodes) if the log no longer has these. The filter does not refer to the
-// fleet.
+// Brings the filter up to date. Afterwards `position` is the end of the change log. O(changes since
+// the last call), or O(nodes) if the log no longer has these changes. The filter does not refer to
+// the fleet.
 void catch_up(Filter& filter, const Fleet::Impl& fleet);
-// The same for `filter.when_drained`, the filter of these pods without holds. Makes that filter if
-// there is none. `filter` must not be drained itself.
+// Does the same for `filter.when_drained`, the filter of these pods without holds. Makes that
+// filter if there is none. `filter` must not be drained itself.
 void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
-// Returns the values of Filter::free (except -1) and Filter::all for a node whose room is `room`:
-// whole GPUs or slices; 0 for a filter that does not count.
+// Return the value of Filter::free (for an open node whose room is `room`) and the value of
+// Filter::all. Values are whole GPUs or slices; 0 for a filter that does not count.
 std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 std::int64_t all_count(const Filter& filter, const NodeSpec& spec);
 
@@ -171,8 +172,8 @@ struct FreeRange {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
 };
 
-// Iterates over the domains of one bucket in the order of CpuAsk, from the weight `least` on.
-// Leaves out domains with less CPU than CpuAsk::milli. The bucket must not change during the
+// Iterates over the domains of one bucket in the order of CpuAsk, from the weight `least` on. It
+// leaves out domains with less CPU than CpuAsk::milli. The bucket must not change during the
 // iteration.
 class InOrder {
  public:
@@ -219,10 +220,10 @@ class InOrder {
   bool short_ = false;
 };
 
-// Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain whose
-// largest free amount on one node is in `range` and whose weight is at least `least`. Leaves out
-// domains with less CPU than CpuAsk::milli. Returns true if fn returned true. fn must not change
-// the filter.
+// Calls fn(DomainKey) for domains in the order of `ask`, until fn returns true. It visits each
+// domain whose largest free amount on one node is in `range` and whose weight is at least `least`.
+// It leaves out domains with less CPU than CpuAsk::milli. Returns true if fn returned true. fn must
+// not change the filter.
 template <class F>
 bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) {
   std::vector<InOrder> cursors;
@@ -246,8 +247,8 @@ bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, Cp
   return false;
 }
 
-// The differences of a filter in a snapshot: nodes in its overlay, and nodes that it opens. Only
-// for filters that count.
+// The differences between a filter and a snapshot: the nodes in the snapshot's overlay, and nodes
+// that are open only in the snapshot. Only filters that count free amounts have patches.
 struct Patch {
   struct Node {
     NodeIndex node = 0;
@@ -261,7 +262,7 @@ struct Patch {
   // All domains with one of these nodes, ascending by index.
   std::vector<Filter::Domain> domains;
 
-  // The filter must be up to date with the scene's fleet. The patch does not refer to it.
+  // The filter must be up to date with the scene's fleet. The patch does not refer to the filter.
   Patch(const Filter& filter, const Scene& scene);
   // Return the snapshot's entry for the node or domain; nullptr if the filter's entry is valid.
   const Node* find(NodeIndex node) const;
@@ -271,21 +272,21 @@ struct Patch {
 };
 
 // A filter for a snapshot: the filter of the live fleet, with a patch where the snapshot differs.
-// Whether a node matches and is open does not depend on holds, so the patch has no entries for
-// that.
+// Holds do not decide whether a node matches and is open, so the patch says nothing about that.
 class Index {
  public:
-  // An index without a filter, to which another one must be assigned.
+  // Makes an index without a filter. Assign another index to it before use.
   Index() = default;
   // `patch` and `backed_off` (ascending) may be nullptr; all must outlive the index.
   Index(const Filter& filter, const Patch* patch, const std::vector<NodeIndex>* backed_off)
       : filter_(&filter), patch_(patch), backed_off_(backed_off) {}
 
-  // True if free amounts are whole GPUs or slices; else they are 0 and a search looks at rooms.
+  // True if free amounts are whole GPUs or slices. Else they are 0, and a search looks at the rooms
+  // of nodes.
   bool counts() const { return filter_->counts; }
   // True if the filter has seen the node. All functions below that take a node require that.
   bool knows(NodeIndex i) const { return i < filter_->free.size(); }
-  // True if the node matches by its description, whatever its condition.
+  // True if the description of the node matches. The node may be closed or broken.
   bool matches(NodeIndex i) const { return filter_->matches[i]; }
   // True if the node rejected these pods.
   bool is_backed_off(NodeIndex i) const {
@@ -317,27 +318,27 @@ class Index {
   }
   // True if the pods of the index take GPUs or slices.
   bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
-  // True if the node is partly free. Only where free amounts count.
+  // True if the node is partly free. Only for an index with counts().
   bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }
-  // Returns how many times `each` (> 0) is free, summed over single nodes; the second counts only
-  // partly free nodes. The result is an upper bound of the pods that fit. Only where free amounts
-  // count. O(GPUs of a node + patch).
+  // Returns how many times `each` (> 0) is free on single nodes, summed over the nodes.
+  // times_on_fragments() counts only partly free nodes. The result is an upper bound of the pods
+  // that fit. Only for an index with counts(). O(GPUs of a node + patch).
   std::int64_t times_free(std::int64_t each) const;
   std::int64_t times_on_fragments(std::int64_t each) const;
   // True if the pods of both indexes may use the same nodes.
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
-  // The domains with several nodes of which one matches.
+  // The domains with several nodes, at least one of which matches.
   const std::set<DomainIndex>& joined() const { return filter_->joined; }
-  // Open nodes by state, in the live fleet without the differences of the snapshot. live() has the
-  // numbers that have nodes. It is in no order, so no answer may depend on its order. numbers() is
-  // above every number.
+  // Open nodes by alike number, in the live fleet, without the differences of the snapshot. live()
+  // has the numbers that have nodes. It is in no order, so no answer may depend on its order.
+  // numbers() is above every number.
   const std::vector<std::uint32_t>& live() const { return filter_->live; }
   const BlockSet<NodeIndex>& alike(std::uint32_t number) const {
     return filter_->alike[number].nodes;
   }
   std::uint32_t numbers() const { return static_cast<std::uint32_t>(filter_->alike.size()); }
-  // The number of a node; kNotAlike if the node is not open.
+  // The alike number of a node; kNotAlike if the node is not open.
   std::uint32_t alike_of(NodeIndex i) const { return filter_->alike_of[i]; }
   // The amount that best fit minimises, for a node in this state.
   std::int64_t weight(const GpuState& s) const {
@@ -355,14 +356,14 @@ class Index {
   // Returns an upper bound of the amount that is free on one node.
   std::int64_t most_free() const;
 
-  // Calls fn(DomainKey) in the order of `ask` until fn returns true. It visits each domain that has
-  // a node with at least `node_min` free, and that may have at least `domain_min` free in total. It
-  // may leave out domains with less CPU than CpuAsk::milli.
+  // Calls fn(DomainKey) for domains in the order of `ask`, until fn returns true. It visits each
+  // domain that has a node with at least `node_min` free, and that may have at least `domain_min`
+  // free in total. It may leave out domains with less CPU than CpuAsk::milli.
   template <class F>
   bool visit(std::int64_t node_min, std::int64_t domain_min, CpuAsk ask, F&& fn) const {
     return visit({.from = node_min}, drained() ? 0 : domain_min, ask, fn);
   }
-  // The same for domains whose largest free amount on one node is in `range`.
+  // Does the same for domains whose largest free amount on one node is in `range`.
   template <class F>
   bool visit(FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) const {
     if (drained()) ask = {};  // a job waits for the amount held, not for CPU

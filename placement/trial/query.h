@@ -1,6 +1,6 @@
 // What one attempt looks for, and in which snapshot. The query does not change while the attempt
-// runs. It alone decides which nodes match, and how good a node is. Private to placement.
-// Threads: those of the Search.
+// runs. The query alone decides which nodes match, and how good a node is. Private to placement.
+// Threads: as for the Search.
 #pragma once
 
 #include <array>
@@ -19,11 +19,12 @@ namespace subak {
 
 // What the caller wants beside the gang's shape.
 struct Terms {
-  // The required topology. It may differ from that of the request if that is only a wish.
+  // The required topology. It may differ from the topology of the request if the request only
+  // prefers its topology.
   Topology topology = Topology::kAny;
   // The number of pods of a segment. 0: the gang is one segment.
   std::uint32_t segment = 0;
-  // The job that may use the nodes which are reserved for it.
+  // The job of the gang. It may use the nodes that are reserved for it.
   JobId owner = {};
   // Constraints that do not count.
   Ignore ignore = {};
@@ -31,16 +32,16 @@ struct Terms {
   std::span<const ProductId> without = {};
 };
 
-// A best-fit key: the least is the best. It ends in the index of a node or domain.
+// A best-fit key: the least is the best. The last number is the index of a node or domain.
 using FitKey = std::array<std::int64_t, 5>;
 
-// Everything that the steps of an attempt read and do not change. They change the Trial, and narrow
-// the Bounds from step to step.
+// Everything that the steps of an attempt read and do not change. The steps change the Trial, and
+// each step narrows the Bounds for the next.
 class Query {
  public:
-  // `filters` has one for each of the shape's Pods, up to date. In a snapshot without holds, the
-  // query brings their drained filters up to date too. All arguments must outlive the query.
-  // `by_state`: the attempt may judge nodes that are alike once.
+  // `filters` has one filter for each of the shape's Pods; these filters must be up to date. In a
+  // snapshot without holds, the query itself brings their drained filters up to date. All arguments
+  // must outlive the query. `by_state`: the attempt may judge nodes that are alike once.
   Query(const Shape& shape, const std::vector<Filter*>& filters, const Scene& scene,
         const Terms& terms, bool by_state);
   Query(const Query&) = delete;  // runs refer to its patches
@@ -50,27 +51,27 @@ class Query {
   const Fleet::Impl& fleet;
   const Shape& shape;
   const Scene scene;
-  // The values of Terms. The topology is that of each segment: kNvlink if the gang has segments and
-  // kAny.
+  // The values of Terms. The topology applies to each segment. It is kNvlink if the gang has
+  // segments and Terms::topology is kAny.
   const JobId owner;
   const Ignore ignore;
   const Topology topology;
   const std::uint32_t segment;
   const std::span<const ProductId> without;
-  // True if the gang's wish for a topology failed. The attempt still places the gang close
-  // together.
+  // True if the search could not meet the topology that the gang prefers. The attempt still places
+  // the gang close together.
   const bool compact;
   // True if nodes that are alike may be judged once: the states of the live fleet describe them.
   const bool by_state;
-  // True if some NVLink domain may be left to other gangs.
+  // True if the rule keep_whole may leave some NVLink domain to other gangs.
   const bool leaves_some;
-  // True if the gang has a ComputeDomain, and others may have one elsewhere.
+  // True if the gang uses a ComputeDomain and must respect those of other gangs.
   const bool uses_compute_domain;
 
   // How many pods the gang has. Their ranks are 0 to pods() - 1.
   std::uint32_t pods() const { return shape.request().pods(); }
-  // How many segments the gang has. The last one is smaller if the size does not divide the gang:
-  // the keys of pods may ask for that, and no input may stop the search.
+  // How many segments the gang has. The last segment is smaller if the segment size does not divide
+  // the number of pods. The keys of pods may ask for such a size, and no input may stop the search.
   std::uint32_t segments() const {
     const std::uint32_t size = std::max(segment, 1u);
     return pods() / size + (pods() % size == 0 ? 0 : 1);
@@ -81,18 +82,19 @@ class Query {
   const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet.domains[d]->members; }
 
   // Returns the ranks of [first, last) as runs, in the order in which to place them. If CPU or
-  // memory is reserved beside free GPUs, non-GPU pods come last: only the GPUs that the gang itself
-  // leaves free count then.
+  // memory is reserved for free GPUs, non-GPU pods come last, because then only the GPUs that the
+  // gang itself leaves free count.
   Runs runs(std::uint32_t first, std::uint32_t last) const;
-  // Returns the nodes for the shape's k-th Pods in this snapshot. Valid as long as the query.
+  // Returns the index of the nodes for the shape's k-th Pods in this snapshot. It is valid as long
+  // as the query.
   Index index(std::size_t k) const;
   // True if the index knows the best-fit order of the area's nodes.
   bool indexed(const Run& run, Area area) const {
     return area == nullptr && !scene.is_empty() && run.index.counts();
   }
 
-  // True if the bounds let these pods use the node, or a node in this state. Topology and products
-  // are about GPUs, so pods without GPUs go anywhere.
+  // True if the bounds let these pods use the node, or a node in this state. Bounds on topology and
+  // products are about GPUs, so pods without GPUs may go to any node.
   bool within(const Bounds& bounds, const Index& x, NodeIndex i) const {
     const NodeState& n = node(i);
     if (!x.of_gpus()) return true;
@@ -109,22 +111,22 @@ class Query {
   bool fragment(const Index& x, NodeIndex i) const {
     return x.counts() ? x.fragment(i) : scene.load(i).allocated > 0;
   }
-  // True if the node is in an NVLink domain that is left to other gangs: those that need several of
-  // its nodes (DomainRules::keep_whole).
+  // True if the node is in an NVLink domain that is left to gangs that need several of its nodes,
+  // and this gang does not (DomainRules::keep_whole).
   bool left_to_others(NodeIndex i) const {
     return leaves_some && scene.in_reserved_domain(i) && !needs_several(shape, node(i));
   }
 
-  // Returns the amount that best fit minimises: the free amount before the gang came, or in a
-  // snapshot without holds the amount held now, for which a job would wait. The unit is GPUs or
-  // slices if the index counts, else milli-GPU.
+  // Returns the amount that best fit minimises: the free amount before the gang came. In a snapshot
+  // without holds it is the amount held now, because a job would wait until that is free. The unit
+  // is GPUs or slices if the index counts free amounts, else milli-GPU.
   std::int64_t weight(const Index& x, NodeIndex i) const;
   // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, its index. O(1)
   // if the index knows the key, else O(nodes of the domain).
   FitKey domain_key(const Index& x, DomainIndex d) const;
 
-  // A sort key that makes nodes of a block neighbours, inside a block those of a rack, and inside a
-  // rack those of a domain.
+  // A sort key that puts the nodes of a block next to each other. Inside a block it does the same
+  // with the nodes of a rack, and inside a rack with the nodes of a domain.
   using Where = std::array<NodeIndex, limits::kTopologyLevels + 2>;
   Where where(NodeIndex i) const;
 
@@ -147,8 +149,8 @@ class Query {
   const Filter& filter(std::size_t k) const;
 
   const std::vector<Filter*>& filters_;
-  // One patch for each counting filter from which the scene differs. It is built once and never
-  // moved.
+  // One patch for each filter that counts free amounts and from which the scene differs. The list
+  // is built once, and its patches never move.
   std::vector<std::pair<const Filter*, Patch>> patches_;
 };
 

@@ -1,5 +1,5 @@
 // The units in which a gang is placed. Pods of one kind have consecutive ranks and are alike. So a
-// search places many at once, not one by one. Private to placement.
+// search places many pods at once, not one by one. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace subak {
 
-// A run: `count` ranks from `rank` on, all of the same Pods. `index` has the nodes for them, in the
-// query's snapshot. A search may split a run and place the first ranks as a run of their own.
+// A run: `count` ranks from `rank` on, all of the same Pods. `index` has the nodes for these ranks,
+// in the query's snapshot. A search may split a run and place its first ranks as a run of their
+// own.
 struct Run {
   // The group of the shape to which the ranks belong.
   const Pods* pods = nullptr;
   Index index;
   std::uint32_t rank = 0, count = 0;
 };
-// Ranks of one gang, no rank twice.
+// Runs of one gang. No rank is in two of them.
 using Runs = std::vector<Run>;
 
 // Where to search: some nodes, ascending; nullptr means the whole cluster.
 using Area = const std::vector<NodeIndex>*;
 
-// True if the run's pods use no GPU; true if they use MIG slices.
+// without_gpu() is true if the run's pods use no GPU. of_slices() is true if they use MIG slices.
 inline bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNone; }
 inline bool of_slices(const Run& run) { return run.pods->shape->kind == GpuKind::kMig; }
 

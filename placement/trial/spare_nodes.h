@@ -1,6 +1,6 @@
-// Gangs that leave nodes to spare (GangRequest::spare) use a whole node of a clique only while
-// enough whole nodes remain. Each spread uses as few whole nodes as possible. So for gangs of one
-// shape in one domain the search finds a placement if there is one. Private to placement.
+// A gang that asks for spare nodes (GangRequest::spare) uses a whole node of a clique only while
+// enough whole nodes remain free. Each spread uses as few whole nodes as possible. So for gangs of
+// one shape in one domain the search finds a placement if there is one. Private to placement.
 #pragma once
 
 #include <map>
@@ -11,27 +11,27 @@
 
 namespace subak {
 
-// Counts the whole nodes that remain of each clique beside the pods on trial. It finds the whole
-// nodes of a clique once, at the first question, since they depend on the snapshot alone.
+// Counts the whole nodes of each clique that remain free beside the pods on trial. It finds the
+// whole nodes of a clique once, at the first query, because they depend on the snapshot alone.
 class SpareNodes {
  public:
   // Query and trial must outlive this object.
   SpareNodes(const Query& query, const Trial& trial) : query_(query), trial_(trial) {}
 
-  // True if at least `bounds.spare` whole nodes of the node's clique remain when the gang uses this
-  // node too. Also true for a node without a clique. O(nodes of the clique).
+  // True if at least `bounds.spare` whole nodes of the node's clique remain free when the gang uses
+  // this node too. For a node without a clique the result is true. O(nodes of the clique).
   bool enough_without(const Bounds& bounds, NodeIndex i);
 
  private:
   struct Reserve {
-    // The nodes that could serve one of the gang's pods; ascending.
+    // The nodes that could run one of the gang's pods; ascending.
     std::vector<NodeIndex> whole;
-    // The nodes that could serve one if they worked; ascending.
+    // The broken nodes that could run one of the gang's pods if they worked; ascending.
     std::vector<NodeIndex> spent;
   };
-  // Returns the clique's nodes that could be left to spare if the gang used none of them.
+  // Returns the clique's nodes that could be spare nodes if the gang used none of them.
   const Reserve& reserve_of(DomainIndex d);
-  // Adds the node to `out` if it is whole, or would be if it worked.
+  // Adds the node to `out` if the node is whole, or would be whole if it worked.
   void add(NodeIndex member, Reserve& out) const;
 
   const Query& query_;

@@ -12,32 +12,34 @@
 
 namespace subak {
 
-// Copies of the rooms of the nodes that a gang touches. They show what the gang leaves free there.
-// The object is as long as the fleet, so a Search reuses it. It serves one trial at a time.
+// Copies of the rooms of the nodes that a gang touches. They show what the gang leaves free on
+// these nodes. The size of the object grows with the fleet, so a Search reuses one object. It
+// serves one trial at a time.
 class TrialRooms {
  public:
-  // Begins a trial. The last one must have ended. `nodes` is the number of nodes of the fleet.
+  // Begins a trial. The previous trial must have ended. `nodes` is the number of nodes of the
+  // fleet.
   void begin(std::size_t nodes) {
     must(count_ == 0, "one trial at a time");
     if (at_.size() < nodes) at_.resize(nodes);
   }
-  // Drops all copies. O(touched).
+  // Drops all copies. O(touched nodes).
   void end() {
     for (std::size_t i = 0; i < count_; ++i) at_[rooms_[i].node] = 0;
     count_ = 0;
   }
-  // The number of touched nodes, and the k-th of them, in the order in which they were first
-  // touched.
+  // touched() is the number of touched nodes. touched_node() is the k-th of these nodes, in the
+  // order in which the gang first touched them.
   std::size_t touched() const { return count_; }
   NodeIndex touched_node(std::size_t k) const { return rooms_[k].node; }
-  // True if the node is one of the first `touched` ones.
+  // True if the node is one of the first `touched` touched nodes.
   bool among_first(NodeIndex i, std::size_t touched) const {
     return at_[i] != 0 && at_[i] <= touched;
   }
   // The node's copy; nullptr if the gang has not touched the node.
   const Room* find(NodeIndex i) const { return at_[i] == 0 ? nullptr : &rooms_[at_[i] - 1].room; }
-  // Returns the node's copy. If the gang has not touched the node, it makes the copy from `room`.
-  // The reference is valid until the next node is touched.
+  // Returns the node's copy. If the gang has not touched the node yet, the function makes the copy
+  // from `room`. The reference is valid until the next node is touched.
   Room& fill(NodeIndex i, const Room& room) {
     must(i < at_.size(), "a node on trial is of the fleet");
     std::uint32_t& at = at_[i];
@@ -56,24 +58,25 @@ class TrialRooms {
     NodeIndex node = 0;
     Room room;
   };
-  // The first count_ belong to this trial. The others are there so that later trials reuse their
-  // memory.
+  // The first count_ entries belong to this trial. The other entries exist so that later trials
+  // reuse their memory.
   std::vector<Filled> rooms_;
   std::size_t count_ = 0;
-  // For each node, its index in rooms_ plus 1. 0: not touched.
+  // For each node, its index in rooms_ plus 1. 0: the node is not touched.
   std::vector<std::uint32_t> at_;
 };
 
 // The pods of one gang that have a slot so far, in the order in which they came. A trial reads the
 // snapshot and writes only its own copies of rooms.
 //
-// Invariant: the room of a node lacks what each pod on trial there takes, once. Every other rank
-// has the empty slot. So undo_to() restores what was free before. Touched nodes stay in the list.
+// Invariant: the room of a node is what the snapshot has there, less what the pods on trial take
+// there. A rank that is not on trial has the empty slot. So undo_to() restores what was free
+// before. Touched nodes stay in the list.
 class Trial {
  public:
   // `rooms` and the scene must outlive the trial. `pods` is the number of pods of the gang.
   Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods);
-  // Drops the pods on trial. The fleet never knew of them.
+  // Drops the pods on trial. The fleet never knows of these pods.
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -83,29 +86,30 @@ class Trial {
     const Room* tried = rooms_.find(i);
     return tried != nullptr ? *tried : scene_.room(i);
   }
-  // The nodes that the gang has touched, also those where it no longer has a pod. See TrialRooms.
+  // The nodes that the gang has touched, even if it no longer has a pod there. See TrialRooms.
   const TrialRooms& nodes() const { return rooms_; }
 
-  // Places all pods of the run on GPUs of `allowed` on the node, as choose() decides, or places
-  // none. None of them may be on trial yet. It only checks what is free, not whether the gang may
-  // use the node.
+  // Places all pods of the run on GPUs of `allowed` on the node, as choose() decides. If not all
+  // fit, it returns false and places none. None of the pods may be on trial yet. The function
+  // checks only what is free, not whether the gang may use the node.
   bool place(const Run& run, NodeIndex i, GpuMask allowed, const Ignore& ignore);
-  // mark() returns how many pods are on trial. undo_to() removes the pods that were placed after a
-  // mark, the last one first. The mark may not be greater than mark(). O(removed pods).
+  // mark() returns how many pods are on trial. undo_to() removes the pods that were placed after
+  // the mark, the last pod first. The argument may not be greater than mark(). O(removed pods).
   std::size_t mark() const { return placed_.size(); }
   void undo_to(std::size_t mark);
 
-  // The slots, by rank. A pod that is not on trial has an empty slot, without a node. Valid until
-  // the trial changes.
+  // The slots, by rank. A pod that is not on trial has an empty slot, without a node. The reference
+  // is valid until the trial changes.
   const std::vector<PodSlot>& slots() const { return slots_; }
   // Returns the slots of the complete gang. All its pods must be on trial. The call ends the trial.
   std::vector<PodSlot> take_slots();
-  // True if no non-GPU pod takes resources that stay reserved beside free GPUs (Fleet::headroom).
+  // True if no non-GPU pod on trial takes CPU or memory that is reserved for free GPUs
+  // (Fleet::gpu_headroom()).
   bool leaves_headroom(const Ignore& ignore) const;
 
-  // Exchanges the slots of equal pods, all on trial, so that where(node) ascends by rank. For the
-  // search it does not matter which of equal pods has which slot. It matters for the traffic
-  // between the pods.
+  // Exchanges the slots of equal pods, all on trial, so that where(node) ascends by rank. Which pod
+  // of several equal pods has which slot does not matter for the search, but it matters for the
+  // traffic between the pods.
   template <class F>
   void sort_slots(const Run& run, F&& where) {
     must(run.rank + run.count <= slots_.size(), "a run is inside its gang");
@@ -117,8 +121,8 @@ class Trial {
     if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
   }
   // Exchanges the slots of segments of `size` pods each. The k-th segment gets the slots of the
-  // segment that began with rank order[k]. All must be equal segments of a gang of one shape, on
-  // trial, and each must be in `order` once.
+  // segment whose first rank is order[k]. All pods must be on trial, the gang must have one shape
+  // and equal segments, and each segment must be in `order` once.
   void reorder_segments(std::uint32_t size, const std::vector<std::uint32_t>& order);
 
  private:
