@@ -2,7 +2,7 @@
 //
 // Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
 // Errors: none; broken preconditions end the process.
-// Threads: none; the account tree owns all of it.
+// Threads: one at a time; the account tree owns all these objects.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@
 namespace subak {
 
 inline constexpr AccountId kRootAccount{1};
-// Holders and payers that are not nodes of the tree. The platform pays for holds that are released
-// before binding, for lost nodes and similar losses. A job of a namespace without an account is
-// unassigned.
+// Holders and payers that are not accounts of the tree. kPlatform pays for holds that are released
+// before a pod is bound, for lost nodes and similar losses. kUnassigned stands for the account of a
+// job whose namespace has no account.
 inline constexpr AccountId kPlatform{0xffff'fffe};
 inline constexpr AccountId kUnassigned{0xffff'fffd};
 
@@ -36,9 +36,9 @@ inline constexpr AccountId kUnassigned{0xffff'fffd};
 enum class TimeLimits : std::uint8_t {
   // The account above decides; at the root the policy decides.
   kInherit,
-  // No: a limit only says when the job's GPUs become free.
+  // No: a time limit only says when the job's GPUs become free.
   kAdvised,
-  // Yes: a job is asked to end after its limit and the policy's grace.
+  // Yes: a job is asked to end after its time limit plus the policy's grace.
   kEnforced,
 };
 template <>
@@ -46,33 +46,35 @@ struct EnumText<TimeLimits> {
   static constexpr std::array<std::string_view, 3> names{"inherit", "advised", "enforced"};
 };
 
-// One node as configured. A user is a leaf that Subak makes on first use, with the path
-// "<account>/<user>".
+// The settings of one account. A user is an account too: a leaf with the path "<account>/<user>",
+// which Subak makes on first use.
 struct AccountSpec {
   // "ml.vision", or "ml.vision/ana" for a user. Empty: the root.
   std::string path;
-  // True: the node is a person below an account, and has no nodes below it.
+  // True: this account is a user below an account, and has no accounts below it.
   bool user = false;
-  // Its weight among its siblings. 0: its jobs start only when no other job wants the GPUs.
+  // The account's weight among its siblings. 0: its jobs start only when no other job wants the
+  // GPUs.
   std::int64_t shares = 1;
-  // Guaranteed GPUs. Empty: for a user 0, for an account the sum of its children's (0 for a leaf).
+  // Guaranteed GPUs. Empty: 0 for a user and for an account without children; else the sum of the
+  // children's quotas.
   ProductAmounts quota;
   // The most GPUs at once. Empty: no limit.
   ProductAmounts limit;
-  // The most GPUs above quota, all products together: "8" or "gpu=8"; "none" is 0. Empty:
-  // unlimited. The allocation may be at most quota + borrow.
+  // The most GPUs that the account may have above its quota, all products together: "8" or "gpu=8";
+  // "none" is 0. Empty: unlimited. So the allocation may be at most quota + borrow.
   std::string borrow;
-  // The most GPUs of the unused quota that others may use, in the same form as `borrow`, at most
-  // the quota. Empty: unlimited (accounting/unlent_quota.h).
+  // The most GPUs of the account's unused quota that other accounts may use, in the same form as
+  // `borrow`, at most the quota. Empty: unlimited (accounting/unlent_quota.h).
   std::string lend;
   // The account's namespaces, sorted: "ns" in every cluster, or "cluster/ns". An account of a user
   // has none.
   std::vector<std::string> namespaces;
   // Account hold: no job of the account starts.
   bool held = false;
-  // Account drain: running jobs end, and no new job is accepted.
+  // Account drain: running jobs run to their end, and no new job is accepted.
   bool draining = false;
-  // Whether its jobs end at their time limit.
+  // Whether jobs of the account end at their time limit.
   TimeLimits time_limits = TimeLimits::kInherit;
 
   template <class V>
@@ -92,8 +94,8 @@ struct AccountSpec {
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };
 
-// Parses the `borrow` or `lend` of a spec. nullopt means unlimited. An amount of one product, or a
-// text that is no amount, gives kInvalid with `field`.
+// Parses the `borrow` or `lend` of a spec. nullopt means unlimited. If the text has an amount of
+// one product, or is no amount, the error is kInvalid and names `field`.
 Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
 // The GPUs that an account holds, by product, with their sums. No amount is ever negative.
@@ -103,12 +105,12 @@ class Holdings {
   MilliGpu held() const { return held_; }
   // GPUs of pods that are bound to nodes.
   MilliGpu running() const { return running_; }
-  // Both together: the allocation of the account.
+  // The sum of held() and running(): the allocation of the account.
   MilliGpu total() const { return held_ + running_; }
   // The amounts by product. A product stays in the list when its amounts are 0.
   std::span<const ProductLevel> levels() const { return levels_; }
-  // Adds to both amounts of one product. Negative numbers subtract. An amount may not fall below 0
-  // (asserted).
+  // Adds `held` and `running` to the amounts of one product. Negative numbers subtract. No amount
+  // may fall below 0 (asserted).
   void change(ProductId product, MilliGpu held, MilliGpu running);
 
  private:
@@ -120,16 +122,17 @@ class Holdings {
 
 // What an account has used so far.
 //
-// usage       what the account's jobs hold over time, decayed, and also exact without decay.
+// usage       what the account's jobs hold over time, as a decayed figure and as an exact figure
+//             without decay.
 // surplus     the part of usage that the account's quota does not cover, decayed.
 // adjustment  what edits of shares add to the surplus. It decays too.
 //
-// The tree reports each change of what the account holds. A read at `t`, or at an instant of the
-// clock, must not be before the last change. All calls of one object take the same clock.
+// The tree reports each change of what the account holds. No read may ask for a time before the
+// last change. All calls on one object must pass the same clock.
 class AccountMeters {
  public:
-  // Changes the rate of usage. `at` may be before the last change, if an end is reported late:
-  // usage is exact then too.
+  // Changes the rate of usage. `at` may be before the last change, because an end can be reported
+  // late. Usage is exact even then.
   void change_usage(const DecayClock& clock, MilliGpu delta, const DecayInstant& at);
   // Sets the rate of the surplus: from `at` on, or from the last change if that is later.
   void set_surplus_rate(const DecayClock& clock, MilliGpu rate, const DecayInstant& at);
@@ -137,8 +140,8 @@ class AccountMeters {
   void adjust(const DecayClock& clock, double amount, TimeMs t) {
     adjustment_.add(clock, amount, t);
   }
-  // Starts the decayed meters again from zero, with the clock of another half-life. The rate of
-  // usage stays, and the surplus gets `surplus_rate`. Undecayed usage stays.
+  // Starts the decayed meters again from zero, with a clock that has another half-life. The rate of
+  // usage stays, and the surplus gets the rate `surplus_rate`. Undecayed usage stays.
   void restart(const DecayClock& clock, MilliGpu surplus_rate, const DecayInstant& at);
   // Sets all decayed meters to zero. The account must hold nothing.
   void forget_decayed();
@@ -161,10 +164,10 @@ class AccountMeters {
   double surplus(const DecayClock& clock, const DecayInstant& at) const {
     return surplus_.value(clock, at);
   }
-  // Returns surplus plus adjustment, at least 0. Siblings are ordered by it.
+  // Returns surplus plus adjustment, at least 0. This number orders siblings.
   double sort_surplus(const DecayClock& clock, const DecayInstant& at) const;
-  // Returns sort_surplus() as a function of time within one half-life, if nothing changes. The
-  // half-life must be finite.
+  // Returns the future sort_surplus() as a function of time within one half-life, for the case that
+  // nothing changes. The half-life must be finite.
   DecayedMeter::Course sort_surplus_course(const DecayClock& clock, std::int64_t half_lives) const;
   // Prefetch what sort_surplus() and change_usage() read.
   void prefetch_surplus() const {
@@ -176,7 +179,7 @@ class AccountMeters {
   // The exact state, for checkpoints: restore(state()) changes no bit.
   struct State {
     DecayedMeter::State usage, surplus, adjustment;
-    // Usage without decay up to the next field.
+    // Usage without decay up to the time `usage_as_of`.
     GpuTime usage_total;
     TimeMs usage_as_of = 0;
     friend bool operator==(const State&, const State&) = default;
@@ -191,7 +194,8 @@ class AccountMeters {
   TimeMs usage_as_of_ = 0;
 };
 
-// Inline, since each start and end calls them for every account on its path.
+// These functions are inline, because each start and end of a job calls them for every account on
+// its path.
 inline ProductLevel& Holdings::level_of(ProductId product) {
   for (ProductLevel& level : levels_) {
     if (level.product == product) return level;
@@ -241,42 +245,46 @@ struct Lending {
   std::optional<MilliGpu> borrow, lend;
 };
 
-// One node with its state. Ids index a dense vector; children are ordered by id. Jobs may sit at
-// any node, also at an account that has users. The fields that a pass reads of every sibling come
-// first, in a cache line of their own. The meters follow, each in its own line.
+// One account of the tree, with its state. The tree has its accounts in a dense vector, by id.
+// Children are ordered by id. Any account may have jobs, even an account that has users. The fields
+// that a pass reads of every sibling come first, in a cache line of their own. Then come the
+// meters, each in its own line.
 struct alignas(64) AccountNode {
   // Its index in the tree's vector; from 1.
   AccountId id;
   // None: it is the root.
   AccountId parent;
-  // Rises when a meter changes, or the allocation at or below it.
+  // Rises when a meter of the account changes, or when the allocation of the account or below it
+  // changes.
   std::uint32_t changes = 0;
   // The number of accounts above it: 0 for the root.
   std::uint32_t depth = 0;
-  // The GPUs that the node's own jobs hold, and those of all accounts below it.
+  // The GPUs that jobs of this account and of all accounts below it hold.
   Holdings holdings;
   // The sum of `quota`.
   MilliGpu quota_total = 0;
   // What the account has used. The meters stay when the account is removed.
   alignas(64) AccountMeters meters;
-  // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
+  // By product, 0 = any. `quota` is the effective quota: the account's own quota, or else the sum
+  // of its children's quotas.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  // The part of `holdings` that claims reserve, by product; each amount is above 0. It counts for
-  // every rule and for the order of the queue, but adds nothing to the account's usage.
+  // The part of `holdings` that claims reserve, by product; each amount is above 0. This part
+  // counts for every rule and for the order of the queue, but adds nothing to the account's usage.
   std::vector<std::pair<ProductId, MilliGpu>> claimed;
   // `borrow` and `lend` of the spec, parsed once for each edit.
   Lending lending;
   // The live children, by id.
   std::vector<AccountId> children;
-  // The spec as configured last. A removed account has the last one from before.
+  // The spec that was set last. A removed account still has its last spec.
   AccountSpec spec;
   // Counts the edits of this id.
   std::int64_t revision = 0;
-  // The number of live nodes at or below it.
+  // The number of live accounts at or below this account.
   std::uint32_t below = 0;
-  // True: the account was removed. It stays for the ledger, and none of its jobs start.
+  // True: the account was removed. It stays in the vector because the ledger needs it, and none of
+  // its jobs start.
   bool removed = false;
-  // GPUs held and running, of all accounts at or below this one.
+  // The GPUs, on hold and running, of all accounts at or below this one.
   MilliGpu alloc() const { return holdings.total(); }
 };
 

@@ -1,7 +1,7 @@
 // Finds accounts by name: by path, and by a namespace that belongs to an account.
 //
 // Errors: none; a broken invariant ends the process.
-// Threads: none; the account tree owns it.
+// Threads: one at a time; the account tree owns the object.
 #pragma once
 
 #include <cstddef>
@@ -15,32 +15,32 @@
 
 namespace subak {
 
-// A path always means the same account, live or removed. A namespace belongs to at most one
-// account. Look-ups are O(1); nothing iterates over the names.
+// A path always means the same account, even after the account is removed. A namespace belongs to
+// at most one account. Look-ups are O(1). No code iterates over the names.
 class AccountNames {
  public:
-  // find() returns the live account of this path, and find_removed() the removed one. Both return
-  // none if there is no such account.
+  // find() returns the live account of this path, and find_removed() the removed account. Both
+  // return none if there is no such account.
   AccountId find(std::string_view path) const { return look_up(live_, path); }
   AccountId find_removed(std::string_view path) const { return look_up(removed_, path); }
-  // Returns the account that names "cluster/ns", else the one that names "ns"; none if no account
-  // does.
+  // Returns the account that names "cluster/ns". If there is none, returns the account that names
+  // "ns"; none if no account names that either.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
   // Returns the account whose spec has exactly this name, "ns" or "cluster/ns". Returns none if no
-  // spec has it.
+  // spec has the name.
   AccountId owner_of(std::string_view name) const { return look_up(by_namespace_, name); }
   // Returns the number of live accounts.
   std::size_t live() const { return live_.size(); }
 
-  // Adds the path of a live account. If a removed account has this path, its id must be the same
+  // Adds the path of a live account. If a removed account has this path, it must have the same id
   // (asserted).
   void add(const std::string& path, AccountId id);
-  // Marks the account of the path as removed. It must be live (asserted).
+  // Marks the account of the path as removed. The account must be live (asserted).
   void remove(const std::string& path, AccountId id);
-  // Adds the path of a removed account. It must be new (asserted).
+  // Adds the path of a removed account. The path must be new (asserted).
   void add_removed(const std::string& path, AccountId id);
-  // Replaces the namespaces of an account. The account must have exactly `was`, and no other
-  // account may have one of `next` (both asserted).
+  // Replaces the namespaces of an account. The account's namespaces must be exactly `was`, and no
+  // other account may have one of `next` (both asserted).
   void set_namespaces(AccountId id, const std::vector<std::string>& was,
                       const std::vector<std::string>& next);
 

@@ -1,5 +1,5 @@
 // Amounts by product: the form of quotas, limits and demands in the account tree.
-// Threads: none.
+// Threads: any; pure functions and plain values.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace subak {
 // The product id for amounts of any product, or of all products together.
 inline constexpr ProductId kOfAny{};
 
-// Returns the amount in `amounts` under exactly this product; 0 if there is none.
+// Returns the amount of exactly this product in `amounts`; 0 if there is none.
 inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amounts,
                           ProductId product) {
   const auto it = std::find_if(amounts.begin(), amounts.end(),
@@ -46,13 +46,12 @@ inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product)
   return it == levels.end() ? 0 : it->total();
 }
 
-// An amount of one product, or of kOfAny: a demand whose product is not known yet.
+// A demand: an amount of one product. The product kOfAny means that the product is not known yet.
 using ProductDemand = std::pair<ProductId, MilliGpu>;
 
 // Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
-// product covers GPUs of that product. The quota of kOfAny covers GPUs of any product that are not
-// covered yet. `demand` has each product once. This is the only code that computes what is within
-// a quota.
+// product covers GPUs of that product. Then the quota of kOfAny covers GPUs of any product that are
+// not covered yet. `demand` has each product once. Only this code computes what is within a quota.
 inline MilliGpu uncovered(std::span<const ProductDemand> quota,
                           std::span<const ProductLevel> levels,
                           std::span<const ProductDemand> demand) {

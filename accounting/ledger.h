@@ -1,11 +1,11 @@
 // The ledger: exact, append-only rows. Each row is one interval of one allocation, in integers,
-// with holder and payer. Nothing here decays. The engine makes each row once, as a fact
-// (`charged`). Ledger has only the sums of rows. The rows are in the store, unique by allocation
-// and from_ms. Each row is within one UTC day.
+// with holder and payer. Nothing in the ledger decays. The engine makes each row once, as a fact
+// (`charged`). The class Ledger has only the sums of rows. The rows themselves are in the store,
+// unique by allocation and from_ms. Each row is within one UTC day.
 //
 // Units: amounts are milli-GPU x ms, exact (core/quantity.h), times ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.
-// Threads: none; owned by the engine.
+// Threads: one at a time; the engine owns the ledger.
 #pragma once
 
 #include <array>
@@ -26,13 +26,13 @@ namespace subak {
 enum class UsageState : std::uint8_t {
   // The pod was bound. The row ends with the pod's terminal phase. The account pays.
   kUsed,
-  // The hold of a pod that was bound later. The account pays.
+  // The pod had a hold and was bound later. The account pays.
   kHeld,
-  // A hold that was released without a bound pod. The platform pays.
+  // The hold was released, and no pod was bound. The platform pays.
   kHeldUnbound,
   // Time on a node after the node's last good heartbeat. The platform pays.
   kLost,
-  // Time of a GPU pod that was never admitted. The account of its namespace pays.
+  // Time of a GPU pod that Subak never admitted. The account of the pod's namespace pays.
   kForeign,
 };
 template <>
@@ -41,13 +41,13 @@ struct EnumText<UsageState> {
                                                          "foreign"};
 };
 
-// The clock by which a row ends. Values are durable: append only.
+// The clock that measured the end of a row. Values are durable: append only.
 enum class RowClock : std::uint8_t {
   // The service's own clock.
   kService,
   // The clock of the node or launcher that said when the pod was bound or ended.
   kReported,
-  // The clock of the node or launcher, plus the time by which that clock was measured to be behind.
+  // The clock of the node or launcher, plus the measured time by which that clock is behind.
   kAdjusted,
 };
 template <>
@@ -78,19 +78,19 @@ struct LedgerRow {
   TimeMs from_ms = 0;
   // The first instant after the interval, always above `from_ms`: empty intervals make no row.
   TimeMs to_ms = 0;
-  // The account whose job it is.
+  // The account of the job.
   AccountId holder;
   // An account, kPlatform or kUnassigned.
   AccountId payer;
-  // How the GPU time was used. It decides who pays.
+  // How the GPU time was used. This decides who pays.
   UsageState state = UsageState::kUsed;
   // The node whose GPUs were held.
   NodeId node;
   // The GPU product of that node, as NodeSpec::product names it.
   std::string product;
-  // The amount held during the interval. Negative in a row that corrects another.
+  // The amount held during the interval. It is negative in a row that corrects another row.
   MilliGpu milligpu = 0;
-  // The number of the fact whose row this one corrects. 0: it corrects none.
+  // The number of the fact whose row this row corrects. 0: it corrects no row.
   std::uint64_t corrects = 0;
   // The clock by which `to_ms` was read.
   RowClock clock = RowClock::kService;
@@ -124,10 +124,10 @@ class Ledger {
     std::string product;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. A wrong row is
-  // corrected by further rows, such as one with a negative amount.
+  // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. Further rows correct
+  // a wrong row; for example, a row with a negative amount.
   void add(const LedgerRow& row);
-  // Returns how many rows were ever added, with those before a restored checkpoint.
+  // Returns how many rows were ever added, including rows before a restored checkpoint.
   std::uint64_t rows() const { return rows_; }
   // Returns the amount of all rows: the total of sums().
   GpuTime total() const { return total_; }
@@ -135,11 +135,12 @@ class Ledger {
   GpuTime of_node(NodeId node) const;
   // Drops the sum of a node that is gone and whose bill is closed. The totals stay.
   void drop_node(NodeId node) { by_node_.erase(node); }
-  // The sums by key, for keys with rows, and by node, for nodes that were not dropped.
+  // sums() has the sums by key, for keys with rows. node_sums() has the sums by node, for nodes
+  // that were not dropped.
   const std::map<Key, GpuTime>& sums() const { return sums_; }
   const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
-  // These restore every sum, every node and the number of rows from a checkpoint into an empty
-  // Ledger.
+  // These functions restore the sums by key, the sums by node and the number of rows from a
+  // checkpoint, into an empty Ledger.
   void restore_sum(const Key& key, GpuTime amount);
   void restore_node(NodeId node, GpuTime amount);
   void restore_rows(std::uint64_t rows) { rows_ = rows; }

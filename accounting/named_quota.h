@@ -1,18 +1,20 @@
-// A quota that names a product comes before quotas of any product (`gpu`). Of one product, the
+// Quotas that name a product come before quotas of any product (`gpu`). So for one product, all
 // quotas of `gpu` together cover at most the installed GPUs that no quota by name covers. This file
-// has the sums that the rule needs.
+// has the sums that this rule needs.
 //
 // Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. Then ml's quota
-// covers no H100, though bio uses none. A job of ml that runs on H100 has borrowed.
+// covers no H100, even if bio uses none of them. A job of ml that runs on H100 borrows them.
 //
 // Each account has for each product:
-//   promised   the larger of the account's own quota by name, and what its children are promised
-//   by name    what it holds within `promised`: the larger of what its own quota covers, and what
-//              its children hold by name
-//   of any     (accounts below the root) what it holds beyond `by name`, up to its quota of any
-//              product
+//   promised   the larger of two amounts: the account's own quota by name, and the sum of what its
+//              children are promised
+//   by name    what the account holds within `promised`: the larger of what its own quota covers,
+//              and what its children hold by name
+//   of any     (only below the root) what the account holds beyond `by name`, up to its quota of
+//              any product
 //
-// Units: milli-GPU. Errors: none. Threads: none; AccountTree owns one for each named product.
+// Units: milli-GPU. Errors: none. Threads: one at a time; AccountTree owns one object for each
+// named product.
 #pragma once
 
 #include <vector>
@@ -33,8 +35,8 @@ class NamedQuota {
   // The product whose amounts this class sums. It is never kOfAny.
   ProductId product() const { return product_; }
 
-  // Reads the account and those above it again, after its quota or what it holds has changed.
-  // O(depth).
+  // Computes the rows of the account and of the accounts above it again. Call it after a change of
+  // the account's quota or of what it holds. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
   // Returns the amount that is promised by name to all accounts together.
   MilliGpu promised() const { return promised_; }
@@ -42,7 +44,8 @@ class NamedQuota {
   MilliGpu by_name() const { return by_name_; }
   // Returns the amount of this product that quotas of any product cover now.
   MilliGpu of_any() const { return of_any_; }
-  // Returns how much of_any() would grow if jobs of `leaf` held `more` of the product too.
+  // Returns how much of_any() would grow if jobs of `leaf` held `more` milli-GPU of the product in
+  // addition.
   MilliGpu more_of_any(const Nodes& nodes, AccountId leaf, MilliGpu more) const;
   // True if all sums are equal.
   friend bool operator==(const NamedQuota& a, const NamedQuota& b) {

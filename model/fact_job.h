@@ -34,8 +34,8 @@ struct JobCreated {
   AccountId leaf;
   // Free text of an API job, or "namespace/gang" of a job of pods.
   std::string name;
-  // The complete request of an API job. For a job of pods it has only what the whole gang asks for;
-  // the shapes come with the pods.
+  // The complete request of an API job. For a job of pods it has only the terms of the gang; the
+  // shapes come with the pods.
   GangRequest request;
   // The number of pods that start together, from 1.
   std::uint32_t gang_size = 0;
@@ -272,7 +272,7 @@ struct JobAdopted {
   }
 };
 
-// The whole gang has a placement, so a hold begins for each rank. A queued job becomes kStarting.
+// The complete gang has a placement: a hold begins for each rank. A queued job becomes kStarting.
 struct AttemptStarted {
   static constexpr std::string_view kName = "attempt_started";
   JobId id;

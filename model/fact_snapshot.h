@@ -1,6 +1,6 @@
-// Facts of checkpoints only. They have the state that a replay from the first fact would give. A
-// restart reads the newest checkpoint and the facts after it. Part of model/fact.h: include that
-// header instead.
+// Facts that only checkpoints have. Together they are the state that a replay from the first fact
+// would give. A restart reads the newest checkpoint and the facts after the checkpoint. Part of
+// model/fact.h: include that header instead.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,7 @@
 
 namespace subak {
 
-// The stored form of a GpuTime (core/quantity.h): whole GPU-seconds, and the remaining part in
-// milli-GPU x ms.
+// The stored form of a GpuTime (core/quantity.h).
 struct StoredGpuTime {
   // Whole GPU-seconds, which may be negative in a correction.
   std::int64_t gpu_seconds = 0;
@@ -41,13 +40,13 @@ struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
   // The stored form of DecayedMeter::State (accounting/decay.h), which explains each field.
   struct Meter {
-    // The accumulator, relative to the landmark `shift`. Both only with a finite half-life.
+    // The accumulator, relative to the landmark `shift`. Both are set only with a finite half-life.
     double a = 0;
     std::int64_t shift = 0;
     // The rate now, and the highest rate so far, in milli-GPU.
     MilliGpu rate = 0;
     MilliGpu peak_rate = 0;
-    // The plain integral up to `since_ms`. Both only with an infinite half-life.
+    // The plain integral up to `since_ms`. Both are set only with an infinite half-life.
     StoredGpuTime whole;
     TimeMs since_ms = 0;
     template <class V>
@@ -61,10 +60,10 @@ struct MetersSnapshot {
     }
     friend bool operator==(const Meter&, const Meter&) = default;
   };
-  // Each account has one such fact. A removed account has one too: if it is created again, its
-  // meters continue.
+  // The account of these meters. Each account has one such fact. A removed account has one too,
+  // because its meters continue if the account is created again.
   AccountId account;
-  // The three meters of AccountMeters (accounting/account.h), which explains each.
+  // The three meters of AccountMeters. accounting/account.h explains each meter.
   Meter usage, surplus, adjustment;
   // Usage without decay, and the time up to which it is summed.
   StoredGpuTime usage_total;
@@ -80,17 +79,17 @@ struct MetersSnapshot {
   }
 };
 
-// One sum of the ledger: that of all rows with this payer, holder, state and product, or that of
-// one node.
+// One sum of the ledger: the sum of all rows with this payer, holder, state and product, or the sum
+// of all rows of one node.
 struct LedgerSnapshot {
   static constexpr std::string_view kName = "ledger_kept";
-  // The account that paid for the rows, and the account of the jobs. Both are 0 in the sum of a
-  // node.
+  // The account that paid for the rows, and the account of the jobs. Both are 0 if this is the sum
+  // of a node.
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
   // The GPU product of the rows, as NodeSpec::product names it.
   std::string product;
-  // If it is set, this is the sum of one node, and the fields above do not count.
+  // If set: this is the sum of one node, and the fields above do not count.
   NodeId node;
   // The exact sum of the amounts of these rows.
   StoredGpuTime amount;
@@ -109,18 +108,20 @@ struct LedgerSnapshot {
 };
 
 // A remembered request id with its reply.
-// Requests that changed nothing are remembered too, so a repetition gets the same reply.
+// The engine also remembers requests that changed nothing, so that a repetition gets the same
+// reply.
 struct RequestSnapshot {
   static constexpr std::string_view kName = "request_kept";
   // The request id as the caller sent it. Never empty.
   std::string request_id;
-  // The time at which the request was decided. The id is forgotten limits::kRequestIdLifeMs later.
+  // The time at which the engine decided the request. It forgets the id limits::kRequestIdLifeMs
+  // later.
   TimeMs at_ms = 0;
-  // The reply: the job or account that it names, and its revision.
+  // The reply: the job or account that the reply names, and the account's revision.
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
-  // The caller. Together with `method` and `request_id` it is the key.
+  // The caller. `actor`, `method` and `request_id` together are the key.
   std::string actor;
   // The call that the id was used with. The same id may be used with another method.
   Method method = Method::kNone;
@@ -139,7 +140,8 @@ struct RequestSnapshot {
   }
 };
 
-// A counter from which ids are made: that of one cluster's jobs, or that of all nodes.
+// A counter from which ids are made: the counter of one cluster's jobs, or the counter of all
+// nodes.
 struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
   // If set, `next_job` is the sequence number of this cluster's next job. If not, `next_node` is
@@ -155,9 +157,9 @@ struct CountersSnapshot {
   }
 };
 
-// The present state of a job with its pods. A job that is too large for one fact becomes several in
-// a row, with the pods in order of rank. All but the last have `more` set, and contain only the
-// job's id and pods.
+// The present state of a job with its pods. A job that is too large for one fact becomes several
+// facts in a row, with the pods in order of rank. All these facts but the last have `more` set, and
+// contain only the job's id and pods.
 struct JobSnapshot {
   static constexpr std::string_view kName = "job_kept";
   // One pod, by its rank. Fields are as in PodAdded unless a comment says otherwise.
@@ -178,7 +180,7 @@ struct JobSnapshot {
     TimeMs seen_ms = 0;
     DurationMs behind_ms = 0;
     std::uint32_t order = 0;  // as in PodAdded
-    // True: SchedulerRefused was written for its current hold.
+    // True: a SchedulerRefused fact was written for the pod's current hold.
     bool refused = false;
     DurationMs grace_ms = 0;  // as in PodAdded
     template <class V>
@@ -200,8 +202,8 @@ struct JobSnapshot {
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };
-  // The job as created, with its present state, leaf and gang size. `edit` and `submit_ms` are not
-  // set.
+  // The job as it was created, but with its present state, leaf and gang size. `edit` and
+  // `submit_ms` are not set.
   JobCreated job;
   // The pods, by rank. Empty if an API job never started an attempt.
   std::vector<Pod> pods;
@@ -211,7 +213,7 @@ struct JobSnapshot {
   TimeMs until_ms = 0;
   // Why the job or its last attempt ended.
   Cause cause = Cause::kNone;
-  // The start of the current or last attempt; 0 if the job waits.
+  // The start of the current or last attempt. 0: the job waits.
   TimeMs started_ms = 0;
   TimeMs ended_ms = 0;
   bool more = false;

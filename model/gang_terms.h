@@ -1,11 +1,11 @@
-// The wishes of a gang beyond the shapes of its pods, such as a topology or nodes to spare, and the
-// one table that declares them.
+// The wishes of a gang: what it asks for beyond the shapes of its pods, such as a topology or spare
+// nodes. One table declares all wishes.
 //
 // kWishes has one row for each wish: its names, durable numbers, bounds and texts. The readers of
 // pods' keys and of API messages, the bounds, the durable forms, the flags of `subak job submit`
 // and the texts for people all go through the rows. A record with a gang's wishes has a GangTerms
-// and copies it as one value. So a new wish needs a member of GangTerms, a row, and the code of its
-// effect.
+// and copies it as one value. So a new wish needs only a member of GangTerms, a row, and the code
+// that fulfils the wish.
 // Threads: pure functions, plain values.
 #pragma once
 
@@ -36,7 +36,7 @@ enum class Topology : std::uint8_t {
   kNode,
   // The GPUs are inside one NVLink domain: half a node, a node or a clique.
   kNvlink,
-  // As kNvlink, and no other job uses the domain at the same time.
+  // The same as kNvlink, and no other job uses the domain at the same time.
   kNvlinkExclusive,
   // The GPUs are inside one rack or clique.
   kRack,
@@ -47,36 +47,38 @@ struct EnumText<Topology> {
                                                          "nvlink-exclusive", "rack"};
 };
 
-// True if a gang with this topology and segment may ask to be balanced: it asks for NVLink domains
-// that other jobs may use too.
+// True if a gang with this topology and segment may ask to be balanced. Such a gang asks for NVLink
+// domains that other jobs may use too.
 constexpr bool may_balance(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
 }
 
-// True if a gang with this topology and segment may ask for nodes to spare: it asks for NVLink
-// domains.
+// True if a gang with this topology and segment may ask for spare nodes. Such a gang asks for
+// NVLink domains.
 constexpr bool may_spare(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
 }
 
-// The wishes of one gang. Each is a bool, a uint32 or the topology. The zero value means that there
-// is no such wish.
+// The wishes of one gang. Each wish is a bool, a uint32 or the topology. The zero value means that
+// the gang does not have the wish.
 struct GangTerms {
-  // How close together the GPUs are. With `segment` this applies to each segment instead of to the
-  // gang.
+  // How close together the GPUs are. With `segment`, this applies to each segment, not to the gang.
   Topology topology = Topology::kAny;
-  // The topology is only a wish: if it cannot be met, the gang starts as with kAny.
+  // The topology is only a preference: if it cannot be met, the gang starts as with kAny.
   bool prefer = false;
-  // Each `segment` consecutive pods share one domain. 0: all pods of the gang share one.
+  // Each group of `segment` consecutive pods shares one domain. 0: all pods of the gang share one
+  // domain.
   std::uint32_t segment = 0;
   // The gang may have GPUs of several products. False: all its GPUs are of one product.
   bool mixed_products = false;
   // The gang is split over as few NVLink domains as possible, one part in each. Part sizes differ
-  // by one pod, or one segment, at most. For kNvlink, and for segments of kAny.
+  // by one pod, or one segment, at most. This wish is allowed with kNvlink, and with segments of
+  // kAny (may_balance()).
   bool balanced = false;
   // How many whole nodes stay free for replacements in each NVLink domain of several nodes that the
-  // gang uses. No other job gets them while the gang is there. The topology must allow it
-  // (may_spare()). With `prefer` the search leaves them free, but does not reserve them.
+  // gang uses. No other job gets these nodes while the gang is in the domain. The topology must
+  // allow the wish (may_spare()). With `prefer` the search leaves these nodes free, but does not
+  // reserve them.
   std::uint32_t spare = 0;
   // The gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in at most
   // one ComputeDomain. DomainRules bounds the number of such gangs in an NVLink domain of several
@@ -95,13 +97,13 @@ struct GangTerms {
   friend bool operator==(const GangTerms&, const GangTerms&) = default;
 };
 
-// What a wish needs of topology and segment. `met` is nullptr if it needs nothing.
+// The topologies and segments with which a wish is allowed. `met` is nullptr if all are allowed.
 struct WishNeeds {
   // Returns true if the gang's topology and segment allow the wish.
   bool (*met)(Topology topology, std::uint32_t segment) = nullptr;
-  // What the error for a refused key of a pod says after "want".
+  // If the key of a pod is refused: the words of the error from "want" on.
   std::string_view in_key = {};
-  // What the error for a refused field of a request says after "want".
+  // If the field of a request is refused: the words of the error from "want" on.
   std::string_view in_request = {};
 };
 
@@ -111,7 +113,7 @@ struct Wish {
   // The member of GangTerms that holds the wish. Each member has one row.
   T GangTerms::*member = nullptr;
   // The wish's name in records and messages. The key of a pod and the flag of `subak job submit`
-  // are made from it: "mixed_products", "subak.gpu/mixed-products", "--mixed-products".
+  // have the same words: "mixed_products", "subak.gpu/mixed-products", "--mixed-products".
   std::string_view field = {};
   // The key of pods. Empty: the wish has no key and flag of its own. (`prefer` is a part of the
   // topology's key.)
@@ -121,12 +123,12 @@ struct Wish {
   std::string_view opposite = {};
   // The wish's durable number in a GangRequest.
   FieldNumber in_request = 0;
-  // The wish's durable number in a PodRecord. Sorted by either number, the rows have the same order
+  // The wish's durable number in a PodRecord. The two numbers sort the rows in the same order
   // (agree()).
   FieldNumber in_pod = 0;
   // The help text of the flag, without a final period.
   std::string_view help = {};
-  // The words for the wish in a sentence about a gang that has it; "#" stands for the number.
+  // The words for the wish in a sentence about a gang that has the wish. "#" stands for the number.
   std::string_view says = {};
   // The wish's name in tables. Empty: flag() is the name.
   std::string_view brief = {};
@@ -135,8 +137,8 @@ struct Wish {
   std::uint32_t least = 0;
   std::uint32_t most = 0;
   std::string_view unit = {};
-  // The error's words, before the number of pods, if the value is greater than that. Empty: the
-  // value may be greater.
+  // The words of the error if the value is greater than the number of pods; that number follows
+  // them. Empty: the value may be greater.
   std::string_view at_most_pods = {};
 
   WishNeeds needs = {};
@@ -152,7 +154,7 @@ struct Wish {
 };
 
 namespace wish_table {
-// Returns the rows as a tuple, each with its index in `place`.
+// Returns the rows as a tuple. Each row has its index in `place`.
 template <class... T>
 constexpr std::tuple<Wish<T>...> placed(Wish<T>... rows) {
   std::size_t place = 0;
@@ -271,8 +273,8 @@ inline constexpr std::array<std::size_t, kWishCount> kByNumber = [] {
   return order;
 }();
 
-// True if both records have the wishes in the same order of numbers, and if each key follows from
-// the wish's name.
+// True if the numbers of both records put the wishes in the same order, and if each key has the
+// words of the wish's name.
 constexpr bool agree() {
   bool ok = true;
   int request = 0, pod = 0;
@@ -353,8 +355,8 @@ void GangTerms::pod_fields(V& v) {
 bool read_topology(std::string_view text, GangTerms& terms);
 // Returns the text that read_topology() reads.
 std::string topology_text(const GangTerms& terms);
-// Returns all wishes for a sentence: "prefer:nvlink in segments of 4, balanced". Equal texts mean
-// equal terms.
+// Returns all wishes as words for a sentence: "prefer:nvlink in segments of 4, balanced". Equal
+// texts mean equal terms.
 std::string terms_text(const GangTerms& terms);
 
 }  // namespace subak

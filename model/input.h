@@ -4,8 +4,8 @@
 //
 // Common fields of requests. `cluster` is a name; empty means the only cluster. `reason` is free
 // text for the audit log. With `validate_only` the engine decides everything, and finds all
-// warnings and errors, but writes no fact. The reply has the errors named below. Before that,
-// model/bounds.h refuses fields that are too large.
+// warnings and errors, but writes no fact. Each input below names its errors. Before the engine
+// decides, model/bounds.h refuses fields that are too large.
 #pragma once
 
 #include <array>
@@ -34,27 +34,29 @@ namespace in {
 // Creates a cluster or changes its mode. A change to enforce adopts the running pods. A request
 // that changes nothing writes no fact.
 // kInvalid: the name is no DNS label. kNotFound: `must_exist` is set, and there is no such cluster.
-// kExhausted: limits::kMaxClusters, or all ids are used.
+// kExhausted: there are limits::kMaxClusters clusters, or all ids are used.
 struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
   // A DNS label, which names the cluster in all later inputs.
   std::string name;
   // The mode of the namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
-  // Namespaces with a mode of their own, in any order. They replace those that the cluster has.
-  // With `merge` they replace only those with the same names.
+  // Namespaces with a mode of their own, in any order. They replace all such namespaces of the
+  // cluster. With `merge` they replace only those with the same names.
   std::vector<NamespaceMode> namespaces;
   std::string reason;
   bool validate_only = false;
   // Refuses the request if there is no cluster of this name.
   bool must_exist = false;
-  // A cluster that this one replaces. It is removed if it never had a node or a job. Empty: none.
+  // An old cluster that this cluster replaces. The old cluster is removed if it never had a node or
+  // a job. Empty: none.
   std::string replaces{};
-  // Changes only what the input names. So two edits at the same time do not undo each other.
+  // True: the edit changes only what the input names. So two edits at the same time do not undo
+  // each other.
   bool merge = false;
-  // With `merge`: the mode of a cluster that exists does not change. Only a new one gets `mode`.
+  // With `merge`: an existing cluster does not change its mode, and only a new cluster gets `mode`.
   bool same_mode = false;
-  // With `merge`: these namespaces lose the mode of their own.
+  // With `merge`: these namespaces no longer have a mode of their own.
   std::vector<std::string> as_cluster{};
   template <class V>
   void fields(V& v) {
@@ -71,17 +73,18 @@ struct SetCluster {
   }
 };
 
-// Removes a cluster without live jobs and pods, with its nodes. Its id is never reused. In this
-// input an empty name is an error.
-// kNotFound: no such cluster. kPrecondition: it has jobs that are not done; the error names the
-// first job.
+// Removes a cluster that has no live jobs and pods. Its nodes are removed too. Its id is never
+// reused. In this input an empty name is an error.
+// kNotFound: no such cluster. kPrecondition: the cluster has jobs that are not done; the error
+// names the first job.
 struct DeleteCluster {
   static constexpr std::string_view kName = "delete_cluster";
   // The cluster to remove.
   std::string name;
   // The reason for the audit log, as in each request.
   std::string reason;
-  // True: the reply says what would happen, and nothing changes. It is the same in each request.
+  // True: the reply says what would happen, and nothing changes. The field means the same in each
+  // request.
   bool validate_only = false;
   template <class V>
   void fields(V& v) {
@@ -91,8 +94,8 @@ struct DeleteCluster {
   }
 };
 
-// Replaces a cluster's owned fleet. Nodes that the input does not name are removed, and their pods
-// end. The next list of an edge replaces the imported nodes.
+// Replaces the imported nodes of a cluster. Nodes that the input does not name are removed, and
+// their pods end. If an edge lists the cluster later, its list replaces the imported nodes.
 // kNotFound: no such cluster. kInvalid: a node is wrong or named twice. kExhausted: too many nodes
 // or product names.
 struct ImportNodes {
@@ -113,7 +116,7 @@ struct ImportNodes {
 
 // Drains a node, or ends its drain. A drain is Subak's own cordon: it places nothing new on the
 // node, and running pods stay. Before a planned drain begins, Subak places only jobs there that are
-// certain to end before it. The input replaces the node's earlier drain.
+// certain to end before the drain. The input replaces the node's earlier drain.
 // kInvalid: the drain ends before it begins, or has already ended; or times are given without
 // `drained`.
 struct DrainNode {
@@ -121,7 +124,7 @@ struct DrainNode {
   std::string cluster;
   // The name of the node in its cluster.
   std::string node;
-  // True: drains the node. False: ends its drain, also one that is only planned.
+  // True: drains the node. False: ends its drain, even a drain that is only planned.
   bool drained = false;
   std::string reason;
   // When the drain begins. 0, or a past time: now.
@@ -140,8 +143,8 @@ struct DrainNode {
 };
 
 // Replaces the complete policy. If the policy is the same as before, no fact is written.
-// kInvalid: a number is out of its range. kPrecondition: a new half-life when there is usage, or
-// the order kUsageTick when a job runs.
+// kInvalid: a number is out of its range. kPrecondition: the half-life changes while there is
+// usage, or the order becomes kUsageTick while a job runs.
 struct SetPolicy {
   static constexpr std::string_view kName = "set_policy";
   Policy policy;
@@ -151,10 +154,10 @@ struct SetPolicy {
   }
 };
 
-// The fields of an account that an edit leaves as they are. An account that the edit creates has
-// the defaults in them.
+// The fields of an account that an edit leaves as they are. If the edit creates the account, these
+// fields get their defaults.
 struct UnchangedFields {
-  // Each has the name of the field of AccountSpec that stays.
+  // True: the field of AccountSpec with this name stays.
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
   template <class V>
@@ -172,15 +175,15 @@ struct UnchangedFields {
   friend bool operator==(const UnchangedFields&, const UnchangedFields&) = default;
 };
 
-// Creates an account (revision 0, or the account does not exist) or changes one. A `revision` other
-// than 0 must be the current one. The reply has the account before and after.
+// Creates an account if it does not exist, or else changes it. A `revision` other than 0 must be
+// the account's current revision. The reply has the account before and after the edit.
 // kExists: `must_create` is set, and the account exists. kNotFound: `must_exist` is set, and there
 // is no such account. kConflict: the revision is not the current one. kPrecondition: the quotas
-// below an account would exceed its own. kInvalid: a path or amount is wrong. kExhausted: too many
-// product names.
+// below an account would exceed the account's own quota. kInvalid: a path or amount is wrong.
+// kExhausted: too many product names.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
-  // The account's settings. `path` says which account it is. Its parent must exist.
+  // The account's settings. `path` says which account it is. The parent of the account must exist.
   AccountSpec spec;
   // The revision that the caller has seen. 0: any.
   std::int64_t revision = 0;
@@ -204,7 +207,7 @@ struct SetAccount {
 };
 
 // Removes an account without jobs and without accounts below it. A `revision` other than 0 must be
-// the current one.
+// the account's current revision.
 // kNotFound: no such account. kConflict: the revision is not the current one. kPrecondition: the
 // account is the root, or it has children, GPUs or jobs.
 struct DeleteAccount {
@@ -224,11 +227,11 @@ struct DeleteAccount {
   }
 };
 
-// Creates a job of the API. A launcher starts the pods when it gets an open_gate effect. The reply
-// has the job's id, and a warning if the job could not start even in the empty fleet. kNotFound: no
-// such cluster or account. kInvalid: a user or profile that cannot exist. kPrecondition: the
-// account drains, or a limit on its path never allows the request. kExhausted:
-// limits::kMaxQueuedJobs.
+// Creates an API job. A launcher starts the job's pods when the launcher gets an open_gate effect.
+// The reply has the job's id, and a warning if the job could not start even in the empty fleet.
+// kNotFound: no such cluster or account. kInvalid: a user or profile that cannot exist.
+// kPrecondition: the account drains, or a limit on its path never allows the request. kExhausted:
+// limits::kMaxQueuedJobs jobs wait.
 struct SubmitJob {
   static constexpr std::string_view kName = "submit_job";
   // The job starts in this cluster only.
@@ -239,9 +242,9 @@ struct SubmitJob {
   std::string user;
   // Free text for people. Names need not be unique.
   std::string name;
-  // All pods of the job. It never changes later.
+  // All pods of the job. The request never changes later.
   GangRequest request;
-  // A higher number comes first among the jobs of one leaf.
+  // Among the jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
   // The time after which the job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
@@ -265,9 +268,9 @@ struct SubmitJob {
   }
 };
 
-// Ends a job. A job without pods ends at once. Any other job ends by eviction of its pods. Pods of
-// a gang that became jobs of their own end with the gang. A job that is ending or done does not
-// change. kNotFound: no such job.
+// Ends a job. A job without pods ends at once. Any other job ends by eviction of its pods. If pods
+// of a gang became jobs of their own, these jobs end with the gang. A job that is ending or done
+// does not change. kNotFound: no such job.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -279,8 +282,8 @@ struct CancelJob {
   }
 };
 
-// Pauses a waiting job (`held`), or lets it wait for its turn again. A paused job stays in the list
-// and does not start. A release also forgets the scheduler's refusals.
+// Pauses a waiting job (`held`), or releases it, so that it waits for its turn again. A paused job
+// stays in the list and does not start. A release also clears the scheduler's refusals of the job.
 // kNotFound: no such job. kPrecondition: the job does not wait, or Subak has paused it for a time.
 struct HoldJob {
   static constexpr std::string_view kName = "hold_job";
@@ -295,8 +298,8 @@ struct HoldJob {
   }
 };
 
-// Allows facts of `version` in the store. This cannot be undone: older programs then refuse the
-// store. kInvalid: the version is older than that of the store, or newer than known_fact_version().
+// Allows facts of `version` in the store. This cannot be undone, because older programs then refuse
+// the store. kInvalid: the version is older than the store's, or newer than known_fact_version().
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
   // The fact version (known_fact_version() of model/fact.h) to which the store is raised.
@@ -311,8 +314,9 @@ struct Finalize {
   }
 };
 
-// Accepts a wall clock that the service does not trust (server/runtime/clock/believed_time.h).
-// kPrecondition: the clock is trusted, and there is nothing to accept.
+// Accepts the time of a wall clock that the service does not trust
+// (server/runtime/clock/believed_time.h). kPrecondition: the service trusts the clock, so there is
+// nothing to accept.
 struct AcceptClock {
   static constexpr std::string_view kName = "accept_clock";
   // The time that the clock shows, and whether it is trusted. The runtime sets both.
@@ -329,11 +333,11 @@ struct AcceptClock {
   }
 };
 
-// A call that the edge refused for lack of rights. It only becomes a row of the audit log. The
-// caller of the engine limits how many there are.
+// A call that was refused because the caller lacks the rights. The input only becomes a row of the
+// audit log. The code that calls the engine limits the number of such inputs.
 struct CallDenied {
   static constexpr std::string_view kName = "call_denied";
-  // An account path or a job, if the call names one.
+  // An account path or a job, if the call names one of them.
   std::string subject;
   // The answer to the caller.
   std::string message;
@@ -353,21 +357,21 @@ struct Tick {
   template <class V>
   void fields(V&) {}
 };
-// One scheduling pass. The runtime sends one at the end of each batch.
+// One scheduling pass. The runtime sends this input at the end of each batch.
 struct Pass {
   static constexpr std::string_view kName = "pass";
   template <class V>
   void fields(V&) {}
 };
-// The first input after recovery. Edges must list the watched clusters again.
+// The first input after recovery. After it, edges must list the watched clusters again.
 struct Restarted {
   static constexpr std::string_view kName = "restarted";
   template <class V>
   void fields(V&) {}
 };
 
-// The clock is right again, so the clock at the last start was wrong: it was `ahead_ms` ahead. The
-// engine refunds the rows of that leap (fact::TimeLeapt).
+// The clock is right again. This proves that the clock at the last start was wrong: it was
+// `ahead_ms` ahead. The engine refunds the ledger rows of that leap (fact::TimeLeapt).
 struct ClockWrong {
   static constexpr std::string_view kName = "clock_wrong";
   DurationMs ahead_ms = 0;
@@ -398,46 +402,47 @@ struct Body : Kinds {
 
 }  // namespace in
 
-// The method that request ids of this input belong to (model/method.h).
+// Returns the method to which request ids of this input belong (model/method.h).
 Method method_of(const in::Body& body);
 
-// A session: one edge follows a cluster, from its first list until another edge begins a list.
-// Session numbers rise from 1. The newest session counts; inputs of an older one are refused with
-// kConflict (docs/design/0031).
-// No session, for traces and the simulator. The engine then checks no session.
+// A session is the time in which one edge reports a cluster: from its list until another edge
+// begins a list. Session numbers rise from 1. Only the newest session counts. The engine refuses
+// inputs of an older session with kConflict (docs/design/0031).
+// kAnySession: for traces and the simulator. The engine then checks no session.
 inline constexpr std::uint64_t kAnySession = 0;
-// The session number of an edge that began no list. Its input is refused if a session follows the
-// cluster.
+// The session number of an edge that began no list. The engine refuses input of such an edge if
+// another edge has a session for the cluster.
 inline constexpr std::uint64_t kNoSession = UINT64_MAX;
 
-// One input, with the fields that all kinds share. The runtime sets `time_ms`. It never goes
-// backwards, which apply() asserts. `actor` is the caller, for the audit log ("token:ci",
-// "loopback"). `request_id`, if set, makes a mutation idempotent, per actor and method. The same id
-// with the same content gets the same reply and makes no second fact. With other content it is
-// refused.
+// One input, with the fields that all kinds share. The runtime sets `time_ms`, which never goes
+// backwards (apply() asserts this). `actor` is the caller, for the audit log ("token:ci",
+// "loopback"). `request_id`, if set, makes a mutation idempotent, per actor and method. A second
+// input with the same id and the same content gets the same reply and makes no second fact. A
+// second input with the same id and other content is refused.
 struct Input {
   TimeMs time_ms = 0;
   std::string request_id;
   std::string actor;
   in::Body body;
-  // The digest of the caller's content (core/content_hash.h), if the body also has values from
-  // existing state. 0: the body is the caller's content, and the engine computes the digest.
+  // The digest of the caller's content (core/content_hash.h). It is set if the body also has values
+  // from existing state. 0: the body is the caller's content alone, so the engine computes the
+  // digest.
   std::uint64_t content = 0;
   // For observations in a cluster: the reporter's session (docs/design/0031).
   std::uint64_t session = kAnySession;
-  // The reporter's clock at the time of this report. The times in the body were read from the same
-  // clock. (For an observed pod these are the end and the start of its containers.) 0: not known.
-  // time_ms minus this is how far that clock is behind ours. The engine corrects the times in the
-  // body by it (docs/design/0078).
+  // The time of this report by the reporter's clock. 0: not known. The times in the body are of the
+  // same clock (for an observed pod, the times at which its containers started and ended).
+  // `time_ms` minus `said_at_ms` is how far the reporter's clock is behind ours. The engine
+  // corrects the times in the body by this difference (docs/design/0078).
   TimeMs said_at_ms = 0;
 };
 
-// Returns the cluster of an input that is an observation in a cluster; nullptr for all other
-// inputs.
+// Returns the name of the cluster if the input is an observation in a cluster; nullptr for all
+// other inputs.
 const std::string* observed_cluster(const in::Body& body);
 
-// Converts to and from the text form "@1000 submit_job request_id=r1 actor=ana account=ml ...", one
-// canonical line. The error is kInvalid and names the field.
+// Convert an input to and from its text form, one canonical line: "@1000 submit_job request_id=r1
+// actor=ana account=ml ...". The error is kInvalid and names the field.
 std::string input_to_text(const Input& input);
 Result<Input> input_from_text(std::string_view line);
 

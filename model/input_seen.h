@@ -1,8 +1,9 @@
 // Inputs that report observations in a cluster. Part of model/input.h: include that header
 // instead.
 //
-// Each is refused as kNotFound if there is no such cluster, and as kConflict if it is of another
-// session than the cluster's newest (Input::session). Other refusals are named below.
+// The engine refuses each input with kNotFound if there is no such cluster. It refuses with
+// kConflict if the input is not of the cluster's newest session (Input::session). The comments
+// below name all other refusals.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +20,32 @@
 
 namespace subak {
 
-// One pod as an edge sees it. A gated GPU pod joins the queue. A pod bound without Subak is
-// foreign.
+// One pod as an edge sees it. A gated GPU pod joins the queue. A pod that was bound without Subak
+// is foreign.
 struct PodRecord {
   // The uid of the pod in Kubernetes. It is unique over time: a pod that is created again has
-  // another one.
+  // another uid.
   std::string uid;
   // The name of the pod's namespace, and the name of the pod in it.
   std::string ns;
   std::string name;
-  // The account of label subak.gpu/account. Empty: the namespace decides.
+  // The account that the label subak.gpu/account names. Empty: the namespace decides.
   std::string account;
-  // The user of label subak.gpu/user. Empty: the account itself.
+  // The user that the label subak.gpu/user names. Empty: the account itself.
   std::string user;
-  // The name of its gang inside the namespace. Empty: the pod is a job by itself.
+  // The name of the pod's gang inside the namespace. Empty: the pod is a job by itself.
   std::string gang;
   // How many pods start together. 0: the size of the gang is not known.
   std::uint32_t gang_size = 1;
-  // The pod's position in its gang: its completion or worker index, or any number that grows with
-  // that. The gang's ranks follow this order. -1: not known; such pods come behind the others, in
-  // order of arrival.
+  // The pod's position in its gang: its completion index, its worker index, or any number in the
+  // same order. The gang's ranks follow this order. -1: not known. Such pods come behind all
+  // others, in order of arrival.
   std::int32_t rank = -1;
   // The resources that the pod takes from its node, with the constraints of its spec.
   PodShape shape;
-  // The wishes of its gang, from the pod's own keys.
+  // The wishes of the pod's gang, from the pod's own keys.
   GangTerms terms = {};
-  // A higher number comes first among the jobs of one leaf.
+  // Among the jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
   // The time after which the pod's job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
@@ -64,29 +65,29 @@ struct PodRecord {
   Cause ended = Cause::kNone;
   // When the pod ended, by the reporter's clock. 0: at the time of the input.
   TimeMs ended_at_ms = 0;
-  // The time since which its job waits. 0, or later than the input: since the input.
+  // The time since which the pod's job waits. 0, or a time later than the input: since the input.
   TimeMs created_at_ms = 0;
-  // The uid of the controller that creates the pod again. Together with the gang's name it
-  // identifies the gang. For a single pod it finds the job that a replacement belongs to. Empty:
-  // the pod has no controller, or Subak's own label names the gang.
+  // The uid of the controller that creates the pod again. Owner and gang name together identify the
+  // gang. For a single pod, the owner identifies the job that a replacement belongs to. Empty: the
+  // pod has no controller, or Subak's own label names the gang.
   std::string owner{};
-  // True: the pod has scheduling gates of others, with Subak's gate or without it.
+  // True: the pod has scheduling gates of other parties, with Subak's gate or without it.
   bool foreign_gates = false;
-  // The one node that the pod's affinity allows, as after Subak opened the gate. Empty: Subak's
-  // gate is closed, or the affinity names no single node.
+  // The one node that the pod's affinity allows. Subak sets such an affinity when it opens the
+  // gate. Empty: Subak's gate is closed, or the affinity does not name exactly one node.
   std::string let_go_to{};
-  // When its first container started, by the reporter's clock. 0: not known.
+  // When the pod's first container started, by the reporter's clock. 0: not known.
   TimeMs running_at_ms = 0;
-  // True: the gang is only inferred, not declared. When a pod is lost, the others run on. A pod
-  // that comes after the start becomes a job of its own.
+  // True: the gang is only inferred, not declared. When a pod is lost, the other pods run on. A pod
+  // that comes after the start of the gang becomes a job of its own.
   bool replaced_alone = false;
-  // True: `gang_size` is the present size of the pod's owner. It may change, and the newest report
-  // counts.
+  // True: `gang_size` is the present size of the pod's owner. This size may change, and the newest
+  // report counts.
   bool size_of_owner = false;
   // How long the pod may take to end after it was asked (terminationGracePeriodSeconds). 0: not
   // known.
   DurationMs grace_ms = 0;
-  // The numbers that are missing here belong to wishes (model/gang_terms.h).
+  // The numbers that are missing below belong to wishes (model/gang_terms.h).
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -124,7 +125,7 @@ struct PodRecord {
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
 
-// Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher created for an API
+// Names one pod: by its Kubernetes uid, or by job and rank if a launcher created the pod for an API
 // job.
 struct PodRef {
   // Empty for a pod of an API job.
@@ -132,7 +133,7 @@ struct PodRef {
   // Both are set only for a pod of an API job. 0: `uid` names the pod.
   JobId job;
   std::uint32_t rank = 0;
-  // The attempt for which the pod was created. 0: the current one.
+  // The attempt for which the pod was created. 0: the current attempt.
   std::uint32_t attempt = 0;
   template <class V>
   void fields(V& v) {
@@ -146,18 +147,18 @@ struct PodRef {
 
 namespace in {
 
-// A list of the cluster begins, and with it a session. Input::session is newer than the last one,
-// or kAnySession, which stands for the next number. No job is scheduled there until ListComplete.
-// Objects that the list has not named by then are gone. Refused as kPrecondition if `uid` differs
-// from the stored one.
+// A list of the cluster begins, and with it a session. Input::session must be newer than the last
+// session, or kAnySession, which stands for the next number. Until ListComplete, no job starts in
+// this cluster. An object that the list has not named by then is gone. Refused as kPrecondition if
+// `uid` differs from the stored uid.
 struct ListBegin {
   static constexpr std::string_view kName = "list_begin";
   std::string cluster;
   // The identity of the cluster: in Kubernetes the uid of the namespace kube-system. The first uid
   // is stored, and a list with another uid is refused until nodes are imported. Empty: not known.
   std::string uid{};
-  // The edge's user name at the API server. Until another list begins, the webhook trusts this user
-  // there as the service itself. Empty: not known.
+  // The edge's user name at the API server. Until another list begins, the webhook treats requests
+  // of this user in the cluster as requests of the service itself. Empty: not known.
   std::string known_as{};
   template <class V>
   void fields(V& v) {
@@ -166,9 +167,9 @@ struct ListBegin {
     v(3, "known_as", known_as);
   }
 };
-// The list is complete: pods and nodes that it did not name are gone, and scheduling begins. Such a
-// pod ended when Subak last heard of its cluster before the list, if that time is known. Refused as
-// kPrecondition if no list was begun.
+// The list is complete: pods and nodes that the list did not name are gone, and scheduling begins.
+// If Subak knows when it last heard of the cluster before the list, these pods count as ended at
+// that time. Refused as kPrecondition if no list was begun.
 struct ListComplete {
   static constexpr std::string_view kName = "list_complete";
   std::string cluster;
@@ -178,7 +179,8 @@ struct ListComplete {
   }
 };
 // A node exists or changed. Refused as kInvalid if its values are impossible. Refused as
-// kPrecondition in a cluster whose nodes were imported, since only a list replaces imported nodes.
+// kPrecondition in a cluster whose nodes were imported, because only a list replaces imported
+// nodes.
 struct NodeSeen {
   static constexpr std::string_view kName = "node_seen";
   std::string cluster;
@@ -189,14 +191,16 @@ struct NodeSeen {
     v(2, "node", node);
   }
 };
-// A node is gone. Pods on it that are not known to have ended end with it. If the node is unknown,
-// the input changes nothing. Like NodeSeen it is refused in a cluster whose nodes were imported.
+// A node is gone. Pods on the node end with it, unless they have already ended. If the node is
+// unknown, the input changes nothing. Refused as kPrecondition in a cluster whose nodes were
+// imported, like NodeSeen.
 struct NodeGone {
   static constexpr std::string_view kName = "node_gone";
   std::string cluster;
   // The name of the node in its cluster.
   std::string node;
-  // When the node went or was last heard of, never after the input's time. 0: at the input's time.
+  // When the node went, or when it was last heard of; never after the input's time. 0: at the
+  // input's time.
   TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -205,14 +209,15 @@ struct NodeGone {
     v(3, "at_ms", at_ms);
   }
 };
-// A pod exists or changed. A new pod joins the queue if it has Subak's gate, belongs to no other
-// manager, and its namespace is enforced. A pod without GPUs counts only after it is bound. The
-// record of a known pod may change until the pod is bound. After that only `node` and `running`
-// count.
+// A pod exists or changed. A new pod joins the queue if it has Subak's gate, if no other queue
+// manager admits it, and if its namespace is enforced. A pod without GPUs counts only after it is
+// bound. The record of a known pod may change until the pod is bound. After that only `node` and
+// `running` count.
 // A record whose `ended` is set ends the pod as PodGone does.
-// A report that names a node not seen yet waits for the node. At most limits::kMaxEarlyPods of a
-// cluster wait, and at most half of them without GPUs. One more is refused as kNotFound. Refused as
-// kInvalid if it has no uid, namespace or name, or gang_size 0 without a gang.
+// A report that names a node that Subak has not seen yet waits for the node. At most
+// limits::kMaxEarlyPods such reports of a cluster wait, and at most half of these may be about pods
+// without GPUs. One more report is refused as kNotFound. Refused as kInvalid if the record has no
+// uid, namespace or name, or has gang_size 0 without a gang.
 struct PodSeen {
   static constexpr std::string_view kName = "pod_seen";
   std::string cluster;
@@ -223,8 +228,8 @@ struct PodSeen {
     v(2, "pod", pod);
   }
 };
-// A pod was bound to a node. If it is another node than that of the pod's hold, the pod counts
-// there from now on. A report without uid and attempt may be late and about an earlier hold, so it
+// A pod was bound to a node. If this is not the node of the pod's hold, the pod counts on its real
+// node from now on. A report without uid and attempt may be late and about an earlier hold, so it
 // moves no bound pod. A report that names a node not seen yet waits, as for PodSeen. Refused as
 // kNotFound for an unknown pod. Refused as kPrecondition for a pod that is gone, or that waits and
 // was never seen in the cluster.
@@ -234,7 +239,8 @@ struct PodBound {
   PodRef pod;
   // The name of the node that the pod is on.
   std::string node;
-  // When it was bound, by the reporter's clock. 0, or later than the input: the time of the input.
+  // When the pod was bound, by the reporter's clock. 0, or a time later than the input: the time of
+  // the input.
   TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -244,14 +250,15 @@ struct PodBound {
     v(4, "at_ms", at_ms);
   }
 };
-// The first container of a pod started. A pod that has only a hold is then bound too, to the node
+// The first container of a pod started. A pod that has only a hold then counts as bound to the node
 // of its hold. For a pod that waits or already runs, the input changes nothing. Refused as
 // kNotFound for an unknown pod.
 struct PodRunning {
   static constexpr std::string_view kName = "pod_running";
   std::string cluster;
   PodRef pod;
-  // When it started, by the reporter's clock. 0, or later than the input: the time of the input.
+  // When the container started, by the reporter's clock. 0, or a time later than the input: the
+  // time of the input.
   TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -260,17 +267,17 @@ struct PodRunning {
     v(3, "at_ms", at_ms);
   }
 };
-// A pod has ended or was deleted: it is charged up to its end, and its GPUs are free. If the pod is
-// unknown or has ended already, the input changes nothing. With cause kRejected the node refused
-// the pod: the platform is charged for its time on the node, and pods of its shape avoid the node
-// for a while.
+// A pod has ended or was deleted. Its account is charged up to the pod's end, and its GPUs are
+// free. If the pod is unknown or has already ended, the input changes nothing. The cause kRejected
+// means that the node refused the pod. Then the platform is charged for the pod's time on the node,
+// and pods of its shape avoid the node for a while.
 struct PodGone {
   static constexpr std::string_view kName = "pod_gone";
   std::string cluster;
   PodRef pod;
-  // When it ended, by the reporter's clock. 0: the time of the input.
+  // When the pod ended, by the reporter's clock. 0: the time of the input.
   TimeMs ended_at_ms = 0;
-  // Why it ended. kNone: the reporter does not know.
+  // Why the pod ended. kNone: the reporter does not know.
   Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {
@@ -282,13 +289,13 @@ struct PodGone {
 };
 
 // The cluster did not do what a command asked for this pod:
-//   - kReleaseRefused: the API server refuses to open its gate
-//   - kUnschedulable: the cluster's scheduler cannot bind it to the node of its hold
-//   - kEvictRefused: a disruption budget or a webhook refuses its end; the pod still has its hold
-//     and must still end
+//   - kReleaseRefused: the API server refuses to open the pod's gate
+//   - kUnschedulable: the cluster's scheduler cannot bind the pod to the node of its hold
+//   - kEvictRefused: a disruption budget or a webhook refuses to end the pod; the pod still has its
+//     hold and must still end
 // `words`: the cluster's own reason, for people to read; at most limits::kMaxRefusalBytes.
-// Refused as kInvalid for any other cause, and as kNotFound for an unknown pod. The first two
-// causes have no effect on a pod without a hold.
+// Refused as kInvalid for any other cause, and as kNotFound for an unknown pod. kReleaseRefused and
+// kUnschedulable have no effect on a pod without a hold.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
@@ -305,14 +312,14 @@ struct PodRefused {
   }
 };
 
-// The owner of a gang's pods announces all of them: `groups`, in order of rank. The gang may start
-// as soon as the first `least` pods are present. The owner creates the others when those run, and
-// their holds last for limits::kLateMembersMs. With `each`, the pods form blocks of that many, and
-// the first `least` of each block must be present.
+// The owner of a gang's pods announces all pods: `groups`, in order of rank. The gang may start as
+// soon as the first `least` pods are present. The owner creates the later pods when the first pods
+// run, and the holds for the later pods last for limits::kLateMembersMs. With `each`, the pods form
+// blocks of `each` pods, and the first `least` pods of each block must be present.
 // The input must come after the first pod of the gang. It has no effect on a gang that does not
 // wait, or of which no pod was seen. A repeated input applies to the pods that have not come yet.
-// Refused as kInvalid if namespace or name is empty, a group has no GPUs, or `least` or `each` is
-// out of range. It is also refused if the waiting gang has another number of pods.
+// Refused as kInvalid if the namespace or the gang's name is empty, a group has no GPUs, or `least`
+// or `each` is out of range. It is also refused if the waiting gang has a different number of pods.
 struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
@@ -322,8 +329,8 @@ struct GangSeen {
   std::string owner;
   // All pods of the gang, with those already seen.
   std::vector<PodGroup> groups;
-  // The number of pods that must be present: from 1 to the number of pods, or to `each` if that is
-  // set.
+  // The number of pods that must be present. It is at least 1, and at most `each` if that is set,
+  // else at most the number of pods.
   std::uint32_t least = 0;
   // The size of a block, a divisor of the number of pods. 0: all pods are one block.
   std::uint32_t each = 0;
@@ -339,9 +346,10 @@ struct GangSeen {
   }
 };
 
-// The owner of a gang's pods is gone or has ended, and the pods too, so no pod is created again. A
-// gang of this owner that waits for pods, and has none alive, is done. The gang's PodRecord::owner
-// is `owner`, or begins with `owner` and "+". Refused as kInvalid if no owner is named.
+// The owner of a gang's pods is gone or has ended, and so have its pods. So no pod is created
+// again. A gang of this owner that waits for pods, and has no live pod, is done. The gang's
+// PodRecord::owner is `owner`, or begins with `owner` and "+". Refused as kInvalid if `owner` is
+// empty.
 struct GangGone {
   static constexpr std::string_view kName = "gang_gone";
   std::string cluster;
@@ -354,9 +362,10 @@ struct GangGone {
   }
 };
 
-// A namespace exists or changed. The account of its label (core/names.h) counts if no account names
-// the namespace. kInvalid: the name is empty. kExhausted: limits::kMaxLabelledNamespaces of the
-// cluster have the label. kPrecondition: the cluster's nodes were imported.
+// A namespace exists or changed. If no account names the namespace, the account of the namespace's
+// label (core/names.h) counts. kInvalid: the name is empty. kExhausted:
+// limits::kMaxLabelledNamespaces namespaces of the cluster already have the label. kPrecondition:
+// the cluster's nodes were imported.
 struct NamespaceSeen {
   static constexpr std::string_view kName = "namespace_seen";
   std::string cluster;
@@ -371,15 +380,16 @@ struct NamespaceSeen {
   }
 };
 
-// Up to `at_ms` the edge has reported all events in the cluster. If a later list does not name a
-// pod that was not seen to end, the pod ended then. So downtime of the service is not charged. At
-// most one per limits::kSeenUntilEveryMs is stored. An edge that has sent one must send further
-// ones, since its lists count too. Refused as kPrecondition before the list is complete, and in a
+// The edge has reported all events in the cluster up to `at_ms`. A pod may end unseen during
+// downtime, so that a later list does not name the pod. Such a pod then counts as ended at `at_ms`,
+// so the downtime is not charged. The engine stores at most one such time per
+// limits::kSeenUntilEveryMs. An edge that has sent this input once must go on sending it, because
+// its lists count as reports too. Refused as kPrecondition before the list is complete, and in a
 // cluster whose nodes were imported.
 struct SeenUntil {
   static constexpr std::string_view kName = "seen_until";
   std::string cluster;
-  // The time by the reporter's clock. 0, or later than the input: the time of the input.
+  // The time by the reporter's clock. 0, or a time later than the input: the time of the input.
   TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {

@@ -1,5 +1,5 @@
-// The states of jobs and pods, the changes of a job's state that may happen, and why anything ends.
-// The engine allows only the changes of this table (docs/design/0024).
+// The states of jobs and pods, the allowed changes of a job's state, and the causes for which pods,
+// attempts and jobs end. The engine allows only the changes of this table (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
 //                    v                                                         |
@@ -10,11 +10,11 @@
 //        +--------> kPaused                                v
 //        +------------------- ended, to wait again --- kEnding ---> kDone
 //
-// kIncomplete <-> kQueued or kPaused: the gang's last pod appears, or one of its pods goes before
-// the start. A waiting job goes to kEnding if its pods in the cluster must end first. Every state
-// but kDone may change to kDone. Foreign and adopted jobs begin in kRunning.
+// From kIncomplete to kQueued or kPaused: the gang's last pod appears. The reverse: one of its pods
+// goes before the start. A waiting job goes to kEnding if its pods in the cluster must end first.
+// Every state except kDone may change to kDone. Foreign and adopted jobs begin in kRunning.
 //
-// Threads: plain values and pure functions.
+// Threads: any; plain values and pure functions.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ namespace subak {
 
 // Values are durable: append only.
 enum class JobState : std::uint8_t {
-  // It is a gang, and some of its pods have not been seen.
+  // The job is a gang, and Subak has not seen some of its pods yet.
   kIncomplete,
   // It waits for its turn.
   kQueued,
@@ -56,9 +56,9 @@ enum class JobOrigin : std::uint8_t {
   kApi,
   // It consists of pods with Subak's gate.
   kPods,
-  // Subak found it running. It was never admitted.
+  // Subak found the job running. Subak never admitted it.
   kForeign,
-  // It ran when its cluster changed to enforce. It is now its account's own job.
+  // The job ran when its cluster changed to enforce. Since then it counts as a job of its account.
   kAdopted
 };
 template <>
@@ -66,8 +66,8 @@ struct EnumText<JobOrigin> {
   static constexpr std::array<std::string_view, 4> names{"api", "pods", "foreign", "adopted"};
 };
 
-// Why a pod, an attempt or a job ended, or is asked to end. The decision, the effect, the event,
-// the metric and the history all use this cause. Values are durable: append only.
+// Why a pod, an attempt or a job ("it" below) ended, or is asked to end. The decision, the effect,
+// the event, the metric and the history all use this cause. Values are durable: append only.
 enum class Cause : std::uint8_t {
   // It has not ended, or the cause is unknown.
   kNone,
@@ -93,7 +93,7 @@ enum class Cause : std::uint8_t {
   kReleaseRefused,
   // Another pod of its gang ended without success.
   kMemberLost,
-  // The pod disappeared, and its end was not seen.
+  // The pod disappeared, and Subak did not see its end.
   kVanished,
   // It reached its time limit.
   kTimeLimit,
@@ -121,35 +121,34 @@ constexpr bool is_waiting(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
 }
 
-// True if a job may wait again after an attempt that ended with this cause, provided that it has
-// pods left or gets new ones. Else it is done. After kFinished, only pods that already wait can
+// True if a job may wait again after an attempt that ended with this cause. The job must also have
+// pods left, or get new pods. Else it is done. After kFinished, only pods that already wait can
 // start again.
 bool comes_back(Cause cause);
 
-// The scheduling gates that keep a Kubernetes pod from its node. A pod can lose gates, but never
-// get one. Values are durable: append only.
+// The scheduling gates that stop a Kubernetes pod from going to a node. A pod can lose gates, but
+// never gets a new one. Values are durable: append only.
 enum class PodGate : std::uint8_t {
-  // No gates. This is so too for pods that never had Subak's gate, and for a launcher's pods.
+  // No gates. Pods that never had Subak's gate, and a launcher's pods, have this value too.
   kOpen = 0,
   // Only Subak's gate.
   kClosed = 1,
-  // Only gates of others. Subak's gate is gone.
+  // Only gates of other parties. Subak's gate is gone.
   kForeign = 2,
-  // Both kinds. The pod stays gated even if Subak's gate opens.
+  // Subak's gate and gates of other parties. The pod stays gated even if Subak's gate opens.
   kBoth = 3
 };
 template <>
 struct EnumText<PodGate> {
   static constexpr std::array<std::string_view, 4> names{"open", "closed", "foreign", "both"};
 };
-// True if the pod has Subak's gate. Then only Subak can let the pod go, and may place it now or
-// later.
+// True if the pod has Subak's gate. Then the pod cannot go to a node before Subak opens this gate.
 constexpr bool is_closed(PodGate gate) {
   return gate == PodGate::kClosed || gate == PodGate::kBoth;
 }
 
-// Returns the gates that a pod has left. It had `known`, and a report says `seen`. Gates only
-// disappear.
+// Returns the gates that a pod still has. The pod had the gates `known`, and a report says `seen`.
+// Gates only disappear, so only gates in both are left.
 constexpr PodGate gates_left(PodGate known, PodGate seen) {
   return static_cast<PodGate>(static_cast<unsigned>(known) & static_cast<unsigned>(seen));
 }

@@ -1,7 +1,7 @@
-// The calls that change something, as facts name them beside a request id, and who asked for an
-// edit. A request id is unique for one caller and method, so the same id may be used with two
-// methods.
-// Threads: plain values.
+// The calls that change something, and who asked for an edit. A fact names the call next to its
+// request id. A request id is unique for one caller and method, so a caller may use the same id with
+// two methods.
+// Threads: any; plain values.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ namespace subak {
 // The method of an input. Request ids of different methods are independent. Values are durable:
 // append only.
 enum class Method : std::uint8_t {
-  // The input changes nothing on request, or it has no request id.
+  // The input is not a call that changes something, or it has no request id.
   kNone,
   kSetCluster,
   kImportNodes,
-  // The two directions of in::DrainNode, by `drained`.
+  // The two uses of in::DrainNode: `drained` is true or false.
   kDrainNode,
   kUndrainNode,
   kSetPolicy,
@@ -28,7 +28,7 @@ enum class Method : std::uint8_t {
   kDeleteAccount,
   kSubmitJob,
   kCancelJob,
-  // The two directions of in::HoldJob, by `held`.
+  // The two uses of in::HoldJob: `held` is true or false.
   kHoldJob,
   kReleaseJob,
   kFinalize,

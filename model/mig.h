@@ -1,9 +1,9 @@
 // MIG as arithmetic: the slices into which a card (one physical GPU) can be cut, and the cost of
-// each in milli-GPU.
+// each slice in milli-GPU.
 // Source: NVIDIA MIG user guide, "Supported MIG profiles",
 // https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ and the placement listings of
 // `nvidia-smi mig -lgipp`.
-// Threads: pure functions. The tables are constant.
+// Threads: any; pure functions. The tables are constant.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ namespace subak {
 // One profile of one card family. A slice occupies [start, start + units) of the card's memory
 // units.
 struct MigProfile {
-  // The name without "mig-": "1g.10gb", or "1g.10gb.me" for "+me".
+  // The name without "mig-", such as "1g.10gb". For a profile with "+me" it is "1g.10gb.me".
   std::string_view name;
   // The compute slices of a slice: the number before "g".
   int compute = 0;
@@ -37,27 +37,25 @@ struct MigGeometry {
   std::vector<MigProfile> profiles;
 };
 
-// Returns the profile of this name; nullptr if the card has none. It finds both spellings of a
-// suffix: "+me", and ".me" as in resource names.
-// The pointer is into `geometry`.
+// Returns the profile of this name; nullptr if the card has no such profile. It accepts both
+// spellings of a suffix: "+me", and ".me" as in resource names. The pointer is into `geometry`.
 const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name);
 
-// Returns the geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no
-// MIG or is unknown. The pointer is valid for the life of the program.
+// Returns the geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if the
+// product has no MIG or is unknown. The pointer is valid for the life of the program.
 const MigGeometry* mig_geometry(std::string_view product);
 
 // Returns the cost of one slice of `profile` on `product`: memory units / card units x 1000. So the
-// slices of a card never cost more than 1000 in total. Returns nullopt for an unknown pair.
-// The cost is rounded down. `product` may have a suffix "-MIG-..." or "-SHARED"; `profile` is as in
+// slices of a card never cost more than 1000 in total. The cost is rounded down. Returns nullopt
+// for an unknown pair. `product` may have a suffix "-MIG-..." or "-SHARED"; `profile` is as in
 // MigSlices.
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
-// True if some card has slices of this name.
-// `profile` is a name without "mig-". It finds both spellings of a suffix, "+me" and ".me".
+// True if some card has slices of this name. `profile` is a name without "mig-". The function
+// accepts both spellings of a suffix, "+me" and ".me".
 bool is_mig_profile(std::string_view profile);
 
-// Lists the profiles of these products, each once. Messages suggest them instead of a profile that
-// no card has.
+// Lists the profiles of these products, each once, for messages about a profile that no card has.
 // It leaves out products without MIG. If no product is left, the text asks for any profile that
 // exists.
 std::string mig_profiles_text(const std::vector<std::string>& products);

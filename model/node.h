@@ -1,6 +1,6 @@
-// A node as the fleet knows it, and where a pod is on it. Plain records: they travel in inputs and
-// facts.
-// Threads: plain values.
+// A node as the fleet knows it, and the slot of a pod on a node. These are plain records that
+// travel in inputs and facts.
+// Threads: any; plain values.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace subak {
 struct MigSlices {
   // The profile without "mig-": "1g.10gb".
   std::string profile;
-  // Slices on the node, used or free.
+  // The number of slices on the node, used or free.
   std::int64_t count = 0;
   template <class V>
   void fields(V& v) {
@@ -27,12 +27,12 @@ struct MigSlices {
   friend bool operator==(const MigSlices&, const MigSlices&) = default;
 };
 
-// The resources of a node that non-GPU pods take, in total. These pods belong to no job.
+// The resources of a node that its non-GPU pods use in total. These pods belong to no job.
 struct NodeUse {
   // Sums of the pods' requests, in thousandths of a CPU and in bytes.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
-  // Pod slots: each pod takes one.
+  // Pod slots: each pod uses one.
   std::int64_t pods = 0;
   // Extended resources: each name once, sorted.
   std::vector<ResourceCount> extended;
@@ -49,9 +49,9 @@ struct NodeUse {
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
-// The CPU and memory of a node that are reserved from non-GPU pods for each free GPU.
+// The CPU and memory of a node that non-GPU pods must leave free for each free GPU.
 struct GpuHeadroom {
-  // Both are for one free GPU, in thousandths of a CPU and in bytes. 0: none of it is reserved.
+  // The amounts for one free GPU, in thousandths of a CPU and in bytes. 0: nothing is reserved.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   // True if CPU or memory is reserved. If false, non-GPU pods may use all of the node.
@@ -60,8 +60,8 @@ struct GpuHeadroom {
 };
 
 // A node. An edge or command builds it from `kubectl get nodes -o json`, a watch or a fleet CSV. A
-// node has one product (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are
-// whole, shared by R replicas, or cut into MIG slices. `gpus` counts physical GPUs: these are the
+// node has one product (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes). Its GPUs are
+// whole, shared by R replicas, or cut into MIG slices. `gpus` counts physical GPUs, which are the
 // installed GPUs.
 struct NodeSpec {
   // The name of the node in its cluster. Never empty.
@@ -73,21 +73,22 @@ struct NodeSpec {
   std::int64_t gpus = 0;
   // Capacity minus allocatable: GPUs that are installed and not usable.
   std::int64_t unhealthy_gpus = 0;
-  // The replicas of each time-sliced GPU, if above 1. 0 or 1: GPUs are not shared.
+  // The number of replicas of each time-sliced GPU. 0 or 1: GPUs are not shared.
   std::int64_t replicas = 0;
   // The number of GPUs that are cut into MIG slices; the others are whole. `mig` has the slices.
   std::int64_t mig_gpus = 0;
   std::vector<MigSlices> mig;
   // The label nvidia.com/gpu.clique: NVLink joins nodes with the same value. Empty: no such label.
   std::string clique;
-  // The groups that the node is in, nearest first: rack, block, superpod. An empty name means no
-  // group at that level (without a rack name the clique is the rack). At most
-  // limits::kTopologyLevels. Readers leave out empty names at the end.
+  // The groups that the node is in, nearest first: rack, block, superpod. An empty name means that
+  // the node names no group at that level (without a rack name, the clique counts as the rack). At
+  // most limits::kTopologyLevels names. Code that reads nodes leaves out empty names at the end.
   std::vector<std::string> levels;
-  // How many GPUs of the node NVLink joins: 0 = all, 1 = none, 4 = each half of a box of 8.
+  // How many GPUs of the node NVLink joins: 0 = all, 1 = none, 4 = the four GPUs in each half of a
+  // box of 8.
   std::int64_t gpus_per_domain = 0;
-  // Allocatable CPU, memory and pod slots. 0: not known, so this resource never rules the node out.
-  // Units: thousandths of a CPU, bytes, and pods.
+  // Allocatable CPU, memory and pod slots, in thousandths of a CPU, bytes and pods. 0: not known,
+  // so this resource never rules the node out.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;
@@ -97,29 +98,29 @@ struct NodeSpec {
   std::vector<Label> labels;
   // The taints, in the order in which the node lists them.
   std::vector<Taint> taints;
-  // The node's condition Ready. On a node that is not ready Subak places nothing new.
+  // The node's condition Ready. Subak places nothing new on a node that is not ready.
   bool ready = true;
   // True: the node is cordoned (spec.unschedulable).
   bool unschedulable = false;
-  // The time of the last good heartbeat, while the node is not ready. Pods there are charged up to
-  // it.
+  // While the node is not ready: the time of its last good heartbeat. Pods on the node are charged
+  // up to this time.
   TimeMs not_ready_since_ms = 0;
-  // Why Subak places no new pods there, as text: "nvidia.com/mig.config.state is pending". Pods
-  // that are there stay. Empty: the node is fit.
+  // Why Subak places no new pods on the node, as text: "nvidia.com/mig.config.state is pending".
+  // Pods that are already on it stay. Empty: the node is fit.
   std::string unfit;
-  // True: the node's labels and resources contradict each other about its GPUs; `unfit` says which.
+  // True: the node's labels and resources contradict each other about its GPUs. `unfit` names them.
   bool contradicts = false;
   // How far the node's clock is behind ours, in whole seconds; negative if it is ahead. 0: less
   // than limits::kClockOffMs, or not measured.
   DurationMs clock_behind_ms = 0;
-  // The time since which the node's clique label is gone; 0: it is there, or there never was one.
-  // The node stays in its last clique until limits::kCliqueKeptMs later. No edge reports this
+  // The time at which the node lost its clique label. 0: it has the label, or never had one. The
+  // node stays in its last clique until limits::kCliqueKeptMs after this time. No edge reports this
   // field: only the engine sets it.
   TimeMs clique_lost_ms = 0;
-  // The clique whose label the node has lost. The node shares no domain with others, but its NVLink
-  // is still joined to that clique. So no gang gets the node exclusively, and no gang gets that
-  // clique exclusively without the node. No edge reports this field: the engine stores it until the
-  // node has a label again or is removed.
+  // The clique whose label the node has lost. The node no longer shares a domain with other nodes,
+  // but NVLink still joins it to that clique. So no gang gets the node exclusively, and no gang
+  // gets that clique exclusively without the node. No edge reports this field: the engine stores it
+  // until the node has a label again or is removed.
   std::string former_clique;
 
   // Returns the name of the group at level `k`; empty if there is none. Level 0 is the nearest.
@@ -143,7 +144,7 @@ struct NodeSpec {
     v(6, "mig_gpus", mig_gpus);
     v(7, "mig", mig);
     v(8, "clique", clique);
-    // The nearest level has a field of its own, since the first version stored only that level.
+    // The nearest level has a field of its own, because the first version stored only that level.
     std::string rack = level(0);
     std::vector<std::string> above(levels.begin() + (levels.empty() ? 0 : 1), levels.end());
     v(9, "rack", rack);
@@ -172,7 +173,7 @@ struct NodeSpec {
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
-// Where one pod of a gang is: its node, its GPUs there, and its cost.
+// Where one pod of a gang is: its node, its GPUs on the node, and its cost.
 struct PodSlot {
   // The node; 0: the pod has no slot.
   NodeId node;

@@ -15,11 +15,11 @@
 
 namespace subak {
 
-// The rights of Subak in a cluster or namespace. Values are durable: append only.
+// What Subak may do in a cluster or namespace. Values are durable: append only.
 enum class Mode : std::uint8_t {
   // Subak writes nothing to the cluster and charges every GPU pod.
   kObserve,
-  // As kObserve, and admission adds warnings.
+  // The same as kObserve, but admission adds warnings.
   kWarn,
   // Subak gates, queues and places pods.
   kEnforce,
@@ -33,7 +33,7 @@ struct EnumText<Mode> {
 struct NamespaceMode {
   // The full name of the namespace.
   std::string ns;
-  // It replaces the cluster's mode for pods of this namespace.
+  // The mode that replaces the cluster's mode for pods of this namespace.
   Mode mode = Mode::kObserve;
   template <class V>
   void fields(V& v) {
@@ -43,8 +43,8 @@ struct NamespaceMode {
   friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
 };
 
-// The numbers that steer decisions. They are set all at once (in::SetPolicy, which refuses numbers
-// out of range). docs/design has a page for most of them.
+// The numbers that steer decisions. One input sets them all at once (in::SetPolicy, which refuses
+// numbers out of range). docs/design has a page for most of them.
 struct Policy {
   // The order of jobs between accounts (accounting/order.h).
   OrderPolicy order = OrderPolicy::kTargetShare;
@@ -54,17 +54,17 @@ struct Policy {
   DurationMs hold_ms = 10 * kMinuteMs;
   // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
   DurationMs patience_ms = 2 * kHourMs;
-  // Both count only for OrderPolicy::kUsageTick, the model of Slurm. The first is Slurm's
-  // PriorityCalcPeriod. With the second, a job is charged at its end for the time since the last
-  // tick.
+  // `tick_ms` and `tick_charge_end` count only for OrderPolicy::kUsageTick, the model of Slurm.
+  // `tick_ms` is Slurm's PriorityCalcPeriod. With `tick_charge_end`, a job is charged at its end
+  // for the time since the last tick.
   DurationMs tick_ms = 5 * kMinuteMs;
   bool tick_charge_end = true;
-  // Default for accounts that set nothing: a job is asked to end after its time limit and
-  // `time_limit_grace_ms`. If false, a limit only predicts when its GPUs will be free.
+  // The default for accounts that set nothing. True: a job is asked to end after its time limit
+  // plus `time_limit_grace_ms`. False: a time limit only predicts when the job's GPUs will be free.
   bool enforce_time_limits = false;
   DurationMs time_limit_grace_ms = 5 * kMinuteMs;
-  // The planned run time of a job without a limit. It doubles each time that the job runs longer. 0
-  // = never.
+  // The planned run time of a job without a time limit. It doubles each time that the job runs
+  // longer than planned. 0 = no run time is planned.
   DurationMs default_time_limit_ms = kDayMs;
   // The most reservations of a cluster at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
@@ -77,16 +77,17 @@ struct Policy {
   // reserved.
   std::int64_t cpu_per_gpu_milli = 0;
   std::int64_t memory_per_gpu_bytes = 0;
-  // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). Only
-  // under OrderPolicy::kTargetShare.
+  // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). This
+  // works only with OrderPolicy::kTargetShare.
   bool reclaim = false;
   // A job is asked to give GPUs back only after its attempt has run for this long.
   DurationMs reclaim_min_run_ms = 10 * kMinuteMs;
   // A job that gives GPUs back should be gone a minute after its pods' grace period. A longer grace
   // period than this counts as this one, and its job gives GPUs last.
   DurationMs reclaim_max_grace_ms = 10 * kMinuteMs;
-  // System namespaces beside kSystemNamespaces. Subak leaves them alone, and the platform pays for
-  // their pods unless an account names the namespace. A * at the end matches any text.
+  // System namespaces in addition to kSystemNamespaces. Subak does not gate their pods, and the
+  // platform pays for these pods unless an account names the namespace. A * at the end matches any
+  // text.
   std::vector<std::string> system_namespaces;
   template <class V>
   void fields(V& v) {
@@ -112,8 +113,8 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// System namespaces of every cluster: those of Kubernetes and Subak, and the default ones of
-// NVIDIA's operators. Only full names match, since a common prefix may belong to any team.
+// System namespaces of every cluster: those of Kubernetes and Subak, and the default namespaces of
+// NVIDIA's operators. Only full names match, because a common prefix may belong to any team.
 inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system",
                                                                    "kube-public",
                                                                    "kube-node-lease",

@@ -19,9 +19,9 @@ std::string_view base_product(std::string_view product);
 // Returns the profile of the slices, such as "1g.10gb"; empty if the cards are not cut.
 std::string_view product_profile(std::string_view product);
 
-// True if NVLink can join GPUs of this product. False for cards without an NVLink connector. True
-// for all other cards, also unknown ones. For these, NodeSpec::gpus_per_domain decides. A
-// configured clique or domain size cannot make a link for a card without a connector.
+// True if NVLink can join GPUs of this product. False for cards without an NVLink connector: even a
+// configured clique or domain size does not link such cards. True for all other cards, even unknown
+// cards. For these, NodeSpec::gpus_per_domain decides.
 // Source: NVIDIA's data sheets of A2, A10, A16, L2, L4, L20, L40, L40S, T4, P4, P40, M10, M60, of
 // the RTX Ada generation and of RTX PRO Blackwell.
 bool has_nvlink(std::string_view product);
@@ -33,13 +33,13 @@ bool has_nvlink(std::string_view product);
 // Source: NVIDIA's data sheets of HGX and DGX systems, GH200 NVL32, GB200 NVL72, GB300 NVL72.
 bool nvlink_joins_nodes(std::string_view product);
 
-// Returns the product as feature discovery would name it, from GKE's label gke-accelerator:
-// "nvidia-l4" -> "NVIDIA-L4". Returns the same text if the product is unknown.
+// Converts the value of GKE's label gke-accelerator to the name that feature discovery gives the
+// product: "nvidia-l4" -> "NVIDIA-L4". Returns the same text if the product is unknown.
 // Source: GKE documentation, "Available GPU models"; feature discovery's names of these cards.
 std::string_view gke_product(std::string_view accelerator);
 
-// Returns how many GPUs of a node NVLink joins according to the product's name, in the form of
-// NodeSpec::gpus_per_domain: 0 = all of the node, 1 = none.
+// Returns how many GPUs of a node NVLink joins, as far as the product's name says. The result has
+// the form of NodeSpec::gpus_per_domain: 0 = all GPUs of the node, 1 = none.
 //   boards (SXM; HGX, DGX, GH200, GB200, GB300)     0: switches or the board join all of them
 //   cards that bridges may join (PCIe and NVL forms  1: no label says which cards bridges join
 //     of A100, H100, H200 ...; A30, A40, RTX, Quadro,
@@ -51,14 +51,14 @@ std::string_view gke_product(std::string_view accelerator);
 // Source: the same documents of RTX A6000, HGX A100, HGX H100, DGX B200, GB200 NVL72.
 std::int64_t gpus_per_nvlink_domain(std::string_view product);
 
-// Returns the pod as the node's device plugin counts it. On products whose name ends in "-MIG-..."
-// or "-SHARED", one nvidia.com/gpu is a slice or a replica. So a pod that asks for nvidia.com/gpu
-// asks for slices or replicas in two cases:
+// Returns the pod with its GPUs in the form in which the node's device plugin counts them. On
+// products whose name ends in "-MIG-..." or "-SHARED", one nvidia.com/gpu is a slice or a replica.
+// So a pod that asks for nvidia.com/gpu asks for slices or replicas in two cases:
 //   - it names only such products, by selector, required affinity or `products`
 //   - it names GKE's pools of slices (gke-gpu-partition-size) or of shared GPUs
 //     (gke-max-shared-clients-per-gpu, gke-gpu-sharing-strategy)
-// A pod asks for whole GPUs if it also names products or pools of whole GPUs, or if it names none.
-// Slices that are shared too count as slices. All other pods are returned unchanged.
+// A pod asks for whole GPUs if it also names products or pools of whole GPUs, or if it names no
+// product. Slices that are also shared count as slices. All other pods are returned unchanged.
 // Source: k8s-device-plugin, strategies of MIG and of time-slicing; GKE documentation, "Run
 // multi-instance GPUs" and "GPU time-sharing".
 PodShape as_offered(PodShape pod);

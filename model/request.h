@@ -1,8 +1,7 @@
 // A job's request to the fleet: pods in rank order, each with its Kubernetes constraints, and how
-// close together their GPUs must be. Plain records: they travel in inputs and facts.
-// Values of enums are durable: append only. model/bounds.h has the bounds of every text, list and
-// number. A record with the name of a type of Kubernetes (k8s.io/api core/v1) has the meaning of
-// that type.
+// close together their GPUs must be. These are plain records that travel in inputs and facts. Enum
+// values are durable: append only. model/bounds.h has the bounds of every text, list and number. A
+// record that has the name of a Kubernetes type (k8s.io/api core/v1) means what that type means.
 #pragma once
 
 #include <array>
@@ -27,7 +26,7 @@ enum class GpuKind : std::uint8_t {
   kShared,
   // MIG slices of one profile: nvidia.com/mig-<profile>.
   kMig,
-  // A fraction: `milligpu` thousandths of one GPU. Only traces and API jobs ask for that.
+  // A fraction: `milligpu` thousandths of one GPU. Only traces and API jobs ask for fractions.
   kFraction,
 };
 template <>
@@ -49,8 +48,8 @@ struct Label {
   friend auto operator<=>(const Label&, const Label&) = default;
 };
 
-// One matchExpression of a nodeSelectorTerm: In, NotIn, Exists, DoesNotExist, Gt, Lt. The key
-// "metadata.name" (matchFields) means the node's name.
+// One matchExpression of a nodeSelectorTerm, with an operator In, NotIn, Exists, DoesNotExist, Gt
+// or Lt. The key "metadata.name" (matchFields) means the node's name.
 struct Requirement {
   std::string key;
   // One of the operators above, spelled as Kubernetes spells it.
@@ -77,9 +76,10 @@ struct AffinityTerm {
   friend bool operator==(const AffinityTerm&, const AffinityTerm&) = default;
 };
 
-// Matches a taint if effect and key match and, for Equal, the value too.
+// A toleration matches a taint if their effects and keys match. For Equal, the values must match
+// too.
 struct Toleration {
-  // The taint's key. Empty with Exists: the toleration matches every taint.
+  // The taint's key. An empty key with Exists matches every taint.
   std::string key;
   // "Equal" or "Exists". Empty: Equal.
   std::string op;
@@ -142,11 +142,11 @@ struct ResourceCount {
 };
 
 // The resources that one pod takes from its node.
-// CPU and memory are its requests. node_selector and affinity must
-// both match the node.
+// CPU and memory are the pod's requests. Both node_selector and affinity must match the node.
 struct PodShape {
   GpuKind kind = GpuKind::kNone;
-  // Whole GPUs, replicas or slices of the pod, by `kind`. Not used for kNone and kFraction.
+  // The number of whole GPUs, replicas or slices; `kind` says which. Not used for kNone and
+  // kFraction.
   std::int64_t gpus = 0;
   // Only for kFraction: thousandths of one GPU, 1 to 999.
   MilliGpu milligpu = 0;
@@ -199,7 +199,8 @@ struct PodGroup {
   friend bool operator==(const PodGroup&, const PodGroup&) = default;
 };
 
-// The complete gang, ranks 0..N-1 in the order of its groups. All of its pods start, or none.
+// The complete gang, with ranks 0..N-1 in the order of its groups. Either all of its pods start, or
+// none.
 struct GangRequest {
   // The groups of pods. Empty for a job of pods, whose shapes come with the pods
   // (fact::JobCreated).
@@ -221,8 +222,8 @@ struct GangRequest {
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 
-// True if NVLink should join the GPUs of the request's pods, perhaps only as a wish. This is so if
-// its topology asks for it, or if it has segments and no topology.
+// True if the request wants NVLink to join the GPUs of its pods, even if only as a preference. This
+// is so if its topology asks for NVLink, or if it has segments and no topology.
 inline bool wants_nvlink(const GangRequest& r) {
   const GangTerms& t = r.terms;
   return t.topology == Topology::kNvlink || t.topology == Topology::kNvlinkExclusive ||

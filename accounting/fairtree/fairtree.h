@@ -1,20 +1,20 @@
-// Slurm's fair-share factors, for `share` and `sim share`: Fair Tree and classic fair share, over a
-// tree given as rows.
+// Slurm's fair-share factors, for `share` and `sim share`: Fair Tree and classic fair share. The
+// tree is a list of rows.
 // Sources: the pages "Fair Tree Fairshare Algorithm" and "Classic Fairshare Algorithm" of SchedMD's
 // Slurm documentation.
 //
 // S is a row's part of the shares of its siblings. U is its part of the usage of its parent.
 //
-// Fair Tree    level_fs = S / U. The tree is walked from the root, siblings by level_fs, the
-//              highest first. Users get the ranks N, N-1, ... 1 in the order in which the walk
-//              meets them, and fairshare = rank / N. Users that tie share a rank. Accounts that tie
-//              have their children merged into one list, which is ordered as siblings are. A user
-//              that ties with an account shares the rank of its first user.
-// classic      fairshare = 2^-((E / P) / dampening). P is the product of S over the path. E is the
-//              effective usage: directly below the root the row's part V of the root's usage, else
-//              V + (E of the parent - V) x S.
+// Fair Tree    level_fs = S / U. A walk visits the tree from the root. Of siblings, the one with the
+//              highest level_fs comes first. Users get the ranks N, N-1, ... 1 in the order of the
+//              walk, and fairshare = rank / N. Users that tie share a rank. If accounts tie, the
+//              walk merges their children into one list and orders this list as siblings. A user
+//              that ties with an account shares the rank of that account's first user.
+// classic      fairshare = 2^-((E / P) / dampening). P is the product of S over the path. V is the
+//              row's part of the root's usage. E is the effective usage: V for a row directly below
+//              the root, and V + (E of the parent - V) x S for every other row.
 //
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,16 @@ struct ShareRow {
   std::string account;
   // The name of the user; empty for an account.
   std::string user;
-  // The account above. Of a user's row: its account, or empty.
+  // The account above this row. In a user's row: the user's account, or empty.
   std::string parent;
-  // The row's shares, not negative. S is computed from them.
+  // The row's shares, not negative. S follows from them.
   std::int64_t shares = 1;
   // True: Slurm's FairShare=parent.
   bool parent_shares = false;
   // Usage in any unit. An account has the sum of all rows below it.
   double raw_usage = 0;
-  // The row's position among its siblings. It decides between rows that are otherwise equal.
+  // The row's position among its siblings. This position decides between rows that are otherwise
+  // equal.
   std::int64_t order = 0;
 };
 
@@ -49,15 +50,17 @@ struct ShareFactors {
   // The names in the row.
   std::string account;
   std::string user;
-  // The row's part of the shares. Fair Tree: among its siblings. Classic: of the whole tree.
+  // The row's part of the shares. Fair Tree: of its siblings' shares (S). Classic: of the complete
+  // tree (P).
   double norm_shares = 0;
   // The row's usage as a part of the root's usage.
   double norm_usage = 0;
   // Fair Tree: the row's usage as a part of its parent's usage. Classic: E.
   double effective_usage = 0;
-  // Fair Tree: S / U; +infinity without usage, and for parent_shares. The highest comes first.
+  // Fair Tree: S / U; +infinity without usage, and for parent_shares. The row with the highest
+  // value comes first.
   double level_fs = 0;
-  // The factor, 0 to 1. Under Fair Tree only users have one.
+  // The factor, 0 to 1. In Fair Tree only users have a factor.
   std::optional<double> fairshare;
 };
 
@@ -65,13 +68,13 @@ struct ShareFactors {
 // merge tied accounts.
 enum class TieRule { kDocumented, kAsShipped };
 
-// Returns one result for each row, in the order of the rows. Errors name the row. kNotFound:
-// unknown parent. kExists: a row that comes twice. kInvalid: not exactly one root, a cycle, a
-// negative number, or more than limits::kMaxShareTreeDepth levels.
+// Returns one result for each row, in the order of the rows. Errors name the row. kNotFound: a
+// parent is unknown. kExists: a row comes twice. kInvalid: there is not exactly one root, or there
+// is a cycle, a negative number, or more than limits::kMaxShareTreeDepth levels.
 Result<std::vector<ShareFactors>> fair_tree(const std::vector<ShareRow>& rows,
                                             TieRule ties = TieRule::kDocumented);
-// The same for classic fair share. `dampening` is Slurm's FairShareDampeningFactor; kInvalid if it
-// is not in 1 to 65535.
+// Does the same for classic fair share. `dampening` is Slurm's FairShareDampeningFactor. The error
+// is kInvalid if `dampening` is not in 1 to 65535.
 Result<std::vector<ShareFactors>> classic_fair_share(const std::vector<ShareRow>& rows,
                                                      double dampening = 1);
 

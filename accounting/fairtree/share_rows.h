@@ -1,7 +1,6 @@
-// The tree behind a list of ShareRow, with the index of each row's parent. It skips accounts with
-// FairShare=parent: their children belong to the next account above. Internal to fairtree.cc and
-// classic_fair_share.cc.
-// Threads: pure function.
+// The tree that a list of ShareRow describes. It skips accounts with FairShare=parent: their
+// children belong to the next account above. Internal to fairtree.cc and classic_fair_share.cc.
+// Threads: any; pure function.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +10,14 @@
 
 namespace subak {
 
-// The tree. Its indexes are those of the rows.
+// The tree. An index of a row is also the index of the row's node.
 struct ShareTree {
   struct Node {
     // The row of this node; not null.
     const ShareRow* row = nullptr;
-    // The nearest account above it without parent_shares.
+    // The nearest account above this node that has no parent_shares.
     std::size_t above = 0;
-    // Rows whose `above` is this node, without accounts with parent_shares.
+    // Rows whose `above` is this node, except accounts with parent_shares.
     std::vector<std::size_t> below;
     // The sum of the shares of `below`. Rows with parent_shares count 0.
     double level_shares = 0;
@@ -32,7 +31,8 @@ struct ShareTree {
   std::size_t root = 0;
 };
 
-// Returns the tree. It points into `rows`, which must outlive it. Errors: those of fair_tree().
+// Returns the tree. The tree points into `rows`, which must outlive it. Errors: those of
+// fair_tree().
 Result<ShareTree> build_share_tree(const std::vector<ShareRow>& rows);
 
 }  // namespace subak

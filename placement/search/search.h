@@ -16,17 +16,17 @@
 // reproducible.
 //
 // Rules for the nodes of one gang (docs/design/0027), in every snapshot:
-//   NVLink required kNvlink, required kNvlinkExclusive, and segments of kAny go inside one half of
-//              a split node, one node, or one clique; only on products with NVLink
-//   fragments a gang of several pods goes to nodes with holds if all its pods fit there; else it
+//   NVLink     required kNvlink, required kNvlinkExclusive, and segments of kAny go inside one half
+//              of a split node, one node, or one clique; only on products with NVLink
+//   fragments  a gang of several pods goes to nodes with holds if all its pods fit there; else it
 //              uses as few nodes without holds as possible, and fills them
-//   products one product for all GPUs of the gang, unless its pods name products that exclude each
-//              other. A gang that may mix products gets one product if one is enough
-//   balanced the gang is divided into even parts, each in its own NVLink domain, and into as few
-//   parts as possible; the larger parts have the lower ranks
-//   spare a gang leaves as many whole nodes of its clique free as it asks for; no other job gets
-//              these nodes while the gang is in the clique
-//   back-off a gang never gets a node that rejected this kind of pod (Fleet::back_off)
+//   products   one product for all GPUs of the gang, unless its pods name products that exclude
+//              each other. A gang that may mix products gets one product if one is enough
+//   balanced   the gang is divided into even parts, each in its own NVLink domain, and into as few
+//              parts as possible; the larger parts have the lower ranks
+//   spare      a gang leaves as many whole nodes of its clique free as it asks for; no other job
+//              gets these nodes while the gang is in the clique
+//   back-off   a gang never gets a node that rejected this kind of pod (Fleet::back_off)
 #pragma once
 
 #include <memory>
