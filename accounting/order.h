@@ -1,6 +1,6 @@
-// The order of siblings: each order rule is a pure function over one tree node's children. The
-// queue walks the tree with these rules. Only the rule usage-tick has a state, UsageTick, which the
-// engine owns.
+// The order of siblings in the account tree. Each order rule is a pure function over the children
+// of one account. The queue walks the tree with these rules. Only the rule usage-tick has a state,
+// UsageTick, which the engine owns.
 //
 // Each rule puts the sibling with the smallest key first. The keys are (docs/design/0005):
 //   target-share   siblings within quota come first, by alloc / quota. The others follow by
@@ -17,7 +17,7 @@
 //                  NSDI'11) with GPUs as the only resource
 //   fifo           submit time
 //
-// Threads: none.
+// Threads: one at a time for a UsageTick; all other functions are pure.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@
 
 namespace subak {
 
-// Which rule applies. Facts store the values: append only.
+// The rule that orders siblings. Facts store the values: append only.
 enum class OrderPolicy : std::uint8_t {
   // The default: allocation by quota, then by target.
   kTargetShare,
@@ -53,7 +53,8 @@ struct EnumText<OrderPolicy> {
                                                          "drf", "fifo"};
 };
 
-// Constants of target-share, named so that commands can show them and the simulation can vary them.
+// The constants of target-share. They have names, so that commands can show them and the simulation
+// can vary them.
 struct TargetShareRule {
   // How strongly the surplus changes the target. 0: not at all.
   double gain = 32;
@@ -61,34 +62,35 @@ struct TargetShareRule {
   double lo = 0.5;
 };
 
-// The fields of one child with startable demand that a rule reads.
+// The fields that a rule reads of one child. The child has at least one job that may start.
 struct Sibling {
   // The account. Its id decides between siblings that are otherwise equal.
   AccountId id;
-  // The weight among its siblings. order_keys() says what 0 means.
+  // The account's weight among its siblings. order_keys() says what 0 means.
   double shares = 0;
-  // The GPUs that it holds, on hold and running together.
+  // The GPUs that the account holds, on hold and running together.
   MilliGpu alloc = 0;
-  // What its next job will take. Only kTargetShare reads it.
+  // The GPUs that the account's next job will take. Only kTargetShare reads this field.
   MilliGpu next = 0;
-  // The effective quota of all products together. 0: it has none.
+  // The account's effective quota of all products together. 0: the account has no quota.
   MilliGpu quota = 0;
-  // True: its next job would be within quota here and at every level below.
+  // True: the account's next job would be within quota here and at every level below.
   bool within_quota = false;
   // Surplus and adjustment, decayed to now, in milli-GPU x ms.
   double surplus = 0;
   // Usage decayed to now, or for kUsageTick to the last tick, in milli-GPU x ms.
   double usage = 0;
-  // The submit time of its next job. Only kFifo reads it.
+  // The submit time of the account's next job. Only kFifo reads this field.
   TimeMs submit_ms = 0;
 };
 
-// The sort key of a sibling. The smaller one comes first: by band, then `first`, then `second`,
-// then the id. It is a total order.
+// The sort key of a sibling. The smaller key comes first: by band, then `first`, then `second`,
+// then the id. So no two siblings are equal in the order.
 struct OrderKey {
-  // Band 0: within quota. Band 1: by the rule. Band 2: the sibling has shares 0.
+  // Band 0: the next job is within quota. Band 1: the rule orders the sibling. Band 2: the sibling
+  // has shares 0.
   int band = 1;
-  // The key of the rule: a smaller one comes earlier.
+  // The key of the rule. A smaller number comes earlier.
   double first = 0;
   // Decides if `first` is equal.
   double second = 0;
@@ -97,45 +99,46 @@ struct OrderKey {
 };
 
 // Fills keys[i] for siblings[i]; both have the same length (asserted). Siblings with shares 0 come
-// after all others, ordered by alloc or usage. Two exceptions: under kTargetShare they still come
-// first within quota, and kFifo ignores shares. Pass the siblings in the order of their ids, since
-// the order changes how sums round. The call costs a few ns per sibling and allocates nothing.
+// after all others, ordered by alloc or usage. There are two exceptions: with kTargetShare such a
+// sibling still comes first for a job within quota, and kFifo ignores shares. Pass the siblings in
+// the order of their ids, because their order changes how sums round. The call costs a few ns per
+// sibling and allocates nothing.
 void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const Sibling> siblings,
                 std::span<OrderKey> keys);
 
-// Returns the target_i of each sibling, as a part of 1; 0 for shares 0. order_keys() uses the same
-// targets. Explanations show them.
+// Returns the target_i of each sibling, as a part of 1; 0 if its shares are 0. order_keys() uses
+// these targets, and explanations show them.
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings);
 // Writes the targets into `out`, which must be as long as `siblings` (asserted).
 void fill_targets(const TargetShareRule& rule, std::span<const Sibling> siblings,
                   std::span<double> out);
 
 // Returns the key of a sibling that is not within quota: (alloc + next / 2) / target, in milli-GPU
-// per part of 1. `target` is the sibling's target of targets(), above 0.
+// per part of 1. `target` is the sibling's target from targets(), and above 0.
 double per_target(const Sibling& sibling, double target);
 
-// Usage as Slurm computes it, for comparison: it decays and charges once per period (5 minutes by
-// default). Each tick multiplies all usage by d^window. Then it charges each running job its rate x
-// its time x d^time. d = 1 - 0.693/h per second for the half-life h in seconds. The results match a
-// real slurmctld (tests/accounting/golden_test.cc).
+// Usage as Slurm computes it, for comparison. Slurm decays and charges usage once per period (5
+// minutes by default). Each tick multiplies all usage by d^window. Then the tick charges each
+// running job its rate x its time x d^time. d = 1 - 0.693/h per second for the half-life h in
+// seconds. The results match a real slurmctld (tests/accounting/golden_test.cc).
 // Source: the recurrence of Slurm's plugin priority/multifactor (SchedMD, "Multifactor Priority
 // Plugin").
 class UsageTick {
  public:
   // The half-life is 0 (no decay) or at least a second, and the period is positive (both asserted).
-  // `charge_at_end`: at its end a job is charged for its time since the last tick, as in Slurm.
-  // Without it, that time is never charged.
+  // `charge_at_end`: a job is charged at its end for its time since the last tick, as in Slurm.
+  // Without `charge_at_end`, that time is never charged.
   UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);
-  // Starts a job; `rate` in milli-GPU. Call advance(tree, t) before an event at t, and before
-  // reading usage().
+  // Starts a job; `rate` is in milli-GPU. Call advance(tree, t) before each event at t, and before
+  // you read usage().
   void job_start(AccountId leaf, MilliGpu rate, TimeMs t);
-  // Ends a job. Asserts that it was started.
+  // Ends a job. Asserts that the job was started.
   void job_end(AccountId leaf, MilliGpu rate, TimeMs started, TimeMs t);
-  // Runs every tick due up to t. O(accounts + running jobs) a tick.
+  // Runs every tick that is due by t. O(accounts + running jobs) for each tick.
   void advance(const AccountTree& tree, TimeMs t);
   // Returns the usage at the last tick in milli-GPU x ms; 0 if the account is unknown. With
-  // charge_at_end it includes jobs that ended before the last advance(). An account has the sum of
-  // all accounts below it.
+  // charge_at_end, the usage includes jobs that ended before the last advance(). The usage of an
+  // account includes the usage of all accounts below it.
   double usage(AccountId id) const;
 
  private:

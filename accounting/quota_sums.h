@@ -1,13 +1,14 @@
-// Sums over the account tree for the rules that depend on the quota of other accounts. They are up
-// to date after each start, end and edit:
+// Sums over the account tree, for rules that depend on the quotas of other accounts. They are up to
+// date after each start, end and edit:
 //   - for each product that some quota names, the amount promised by name
 //     (accounting/named_quota.h)
 //   - the part of unused quota that accounts do not lend (accounting/unlent_quota.h)
 //
-// If no quota names a product and no account has a `lend`, there are no sums, and a start costs
-// nothing for them.
+// If no quota names a product and no account has a `lend`, there are no sums, so a start costs
+// nothing here.
 //
-// Units: milli-GPU. Errors: none. Threads: none; AccountTree owns one and reports changes.
+// Units: milli-GPU. Errors: none.
+// Threads: one at a time; AccountTree owns one object and reports changes to it.
 #pragma once
 
 #include <span>
@@ -22,27 +23,28 @@
 
 namespace subak {
 
-// All these sums. `nodes` are those of the tree.
+// All these sums. `nodes` are the accounts of the tree.
 class QuotaSums {
  public:
   using Nodes = std::vector<AccountNode>;  // by id
 
-  // Call it after the account was set or removed, or its effective quota changed. O(depth) for each
-  // sum. The first account that names a product, and the first with a `lend`, cost O(nodes x
-  // depth).
+  // Call it after the account was set or removed, or after its effective quota changed. O(depth)
+  // for each sum. The first account that names a product costs O(accounts x depth), and so does the
+  // first account with a `lend`.
   void edited(const Nodes& nodes, AccountId id);
   // Call it after the amount of the product that the account holds has changed.
   void changed(const Nodes& nodes, AccountId leaf, ProductId product);
 
   // True if some quota names a product, or ever named one.
   bool names_products() const { return !named_.empty(); }
-  // Returns the sums of the product; nullptr if no quota ever named it. Valid until edited().
+  // Returns the sums of the product; nullptr if no quota ever named it. The pointer is valid until
+  // edited().
   const NamedQuota* named(ProductId product) const;
-  // Returns what the quotas by name of this product promise; 0 if none names it.
+  // Returns what the quotas that name this product promise; 0 if none names it.
   MilliGpu promised_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised();
   }
-  // Returns the part of promised_by_name() that its accounts do not hold.
+  // Returns the part of promised_by_name() that accounts do not hold now.
   MilliGpu unused_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised() - named(product)->by_name();
   }
@@ -50,7 +52,8 @@ class QuotaSums {
   // names. Empty if no account ever had a `lend`.
   std::span<const UnlentQuota> unlent() const { return unlent_; }
 
-  // Computes all sums from the nodes again, and asserts that they are equal. O(nodes); for tests.
+  // Computes all sums from the accounts again, and asserts that the stored sums are equal.
+  // O(accounts); for tests.
   void check(const Nodes& nodes) const;
 
  private:

@@ -1,16 +1,17 @@
-// A bound that all accounts share, such as the number of waiting jobs, and the rule for its last
-// part. It has two parts. `most` is for all accounts, in the order in which they come: one account
-// alone may fill it. The reserve beyond `most` is for accounts that have few, so that one tenant
-// cannot lock out the others (docs/design/0079).
+// A bound that all accounts share, such as the most waiting jobs, and the rule for its last part.
+// The bound counts items, such as jobs, and has two parts. The first part, `most`, is for all
+// accounts, in the order in which they come: one account alone may fill it. The second part, the
+// reserve, is for accounts that have few items, so that one tenant cannot lock out the others
+// (docs/design/0079).
 //
-// A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree fills the bound if
-// none of its children is heavy. It may be a team with all its users and sub-accounts, or a
-// department of many small teams. No account at or below such a subtree may use the reserve.
-// Any other account may use the reserve while its count is below an eighth of the free reserve, or
-// below kFewest.
+// A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree without a heavy
+// child fills the bound. Such a subtree may be a team with all its users and sub-accounts, or a
+// department of many small teams. No account in such a subtree may use the reserve. Any other
+// account may use the reserve while its count is below an eighth of the free reserve, or below
+// kFewest.
 //
 // Units: counts.
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct SharedBound {
   // The part beyond `most`, for accounts that have few.
   std::size_t reserve = 0;
 
-  // An account with fewer than this has few, however little of the reserve is left.
+  // An account with fewer items than this has few, even if little of the reserve is left.
   static constexpr std::size_t kFewest = 16;
   // A subtree with at least 1/kHeavyPart of `most` is heavy.
   static constexpr std::size_t kHeavyPart = 16;
@@ -41,8 +42,8 @@ struct SharedBound {
   std::size_t heavy() const { return std::max<std::size_t>(most / kHeavyPart, 1); }
 };
 
-// True if a child of the account is heavy (at least heavy()), so that the account itself does not
-// fill the bound.
+// True if a child of the account is heavy: its count is at least heavy(). Then the account itself
+// does not fill the bound.
 template <class Count>
 bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountId id,
                      const Count& count) {
@@ -51,8 +52,8 @@ bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountI
                      [&](AccountId child) { return count(child) >= bound.heavy(); });
 }
 
-// Returns the count at or below the account, without its heavy children, which are judged on their
-// own.
+// Returns the count at or below the account, but without its heavy children, because they are
+// judged on their own.
 template <class Count>
 std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree, AccountId id,
                                const Count& count) {
@@ -66,9 +67,9 @@ std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree
   return out;
 }
 
-// True if `account`, which is in the tree or kUnassigned, may have one more. `count(id)` returns
-// the count at or below that account, and for kUnassigned the count that belongs to no account.
-// `all` is the total. O(depth + children of one account).
+// True if `account`, which is in the tree or kUnassigned, may have one more item. `count(id)`
+// returns the count at or below that account, and for kUnassigned the count that belongs to no
+// account. `all` is the total. O(depth + children of one account).
 template <class Count>
 bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId account, std::size_t all,
               const Count& count) {
@@ -91,8 +92,8 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Returns the account that a refusal names. From the root it goes down as long as one child that is
-// no user has more than half of its parent's count.
+// Returns the account that a refusal names. The search starts at the root. It goes down as long as
+// some child that is not a user has more than half of its parent's count.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

@@ -1,10 +1,10 @@
-// The account tree: shares, quota, limits, and for every node its current holds and running GPUs
-// and its decayed meters (accounting/decay.h). A start or end changes only the leaf and its
-// ancestors.
+// The account tree: for every account its shares, quota and limits, its current holds and running
+// GPUs, and its decayed meters (accounting/decay.h). The start or end of a job changes only the
+// leaf and its ancestors.
 //
-// usage       everything that the node's jobs held, from hold to end, even if another
-//             account pays; a parent has the sum of its children and of its own jobs.
-// surplus     allocation that the node's quota does not cover, metered at each node by itself.
+// usage       everything that the account's jobs held, from hold to end, even if another account
+//             pays; a parent has the sum of its children and of its own jobs.
+// surplus     allocation that the account's quota does not cover, metered for each account alone.
 // adjustment  what edits of shares add to the surplus when siblings are ordered; see set().
 //
 // A name always has the same id. An account that is deleted and created again continues with its
@@ -12,12 +12,12 @@
 // siblings' mean (begin_at_mean), so a new name gains nothing either.
 //
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0.
-// set() may then give it a spec like any other node (the engine's genesis fact).
+// set() may then give the root a spec like any other account (the engine's genesis fact does so).
 //
-// Errors: check() says what is wrong with a spec. No other call returns an error: the engine has
-// checked limits and states, and broken preconditions are asserted.
+// Errors: check() says what is wrong with a spec. No other call returns an error, because the
+// engine has already checked limits and states. Broken preconditions are asserted.
 // Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
-// Threads: none; owned by the engine.
+// Threads: one at a time; the engine owns the tree.
 #pragma once
 
 #include <cassert>
@@ -48,126 +48,129 @@ class AccountTree {
 
   // --- structure ---------------------------------------------------------------------------------
   // Returns why set() would refuse the spec, by its field; nullopt if set() would accept the spec.
-  // kInvalid: the path's form (labels [a-z0-9_-]+ joined by dots, a user below an account), a value
-  // out of range, or a list that is not sorted. kNotFound: no parent. kExists: another account's
-  // namespace. kExhausted: too many accounts.
+  // kInvalid: the form of the path is wrong (labels [a-z0-9_-]+ joined by dots, a user below an
+  // account), a value is out of range, or a list is not sorted. kNotFound: the parent does not
+  // exist. kExists: another account names the namespace. kExhausted: there are too many accounts.
   std::optional<Error> check(const AccountSpec& spec) const;
-  // Creates the node `id`, revives it if it was removed, or replaces its spec. check() must have
-  // passed. `quota` and `limit` are those of the spec by product id. A node always has the same
-  // path, and a path the same node: `id` is id_for(spec.path) (asserted), except when a checkpoint
-  // names all nodes.
+  // Creates the account `id`, revives it if it was removed, or replaces its spec. check() must have
+  // passed. `quota` and `limit` are the amounts of the spec by product id. An account always has
+  // the same path, and a path always means the same account. So `id` is id_for(spec.path)
+  // (asserted), except when a checkpoint restores all accounts.
   //
-  // A change of shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at
-  // `now`; none if the old or the new shares are 0. A change of quota changes the surplus from
-  // `now` on, also that of ancestors without a quota of their own.
+  // A change of shares adds an adjustment, so that (surplus + adjustment) / shares does not jump at
+  // `now`. If the old or the new shares are 0, it adds none. A change of quota changes the surplus
+  // from `now` on, and also the surplus of ancestors without a quota of their own.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit);
-  // Sets the adjustment of a node that set() just made, under a name that never existed. It puts
-  // the node at its siblings' mean: shares x (sum of sort_surplus / sum of shares) over those with
-  // shares. Jobs of an account without a user are siblings of its users too, with shares 1 and
-  // their past usage. So the node's target (accounting/order.h) is exactly its share. Asserts that
-  // nothing is allocated. O(siblings).
+  // Sets the adjustment of an account that set() has just made under a name that never existed. It
+  // puts the account at its siblings' mean: shares x (sum of sort_surplus / sum of shares), over
+  // siblings with shares. So the account's target (accounting/order.h) is exactly its share. If the
+  // account is a user, the jobs of its parent that have no user count as one more sibling, with
+  // shares 1 and their past usage. Asserts that nothing is allocated. O(siblings).
   void begin_at_mean(AccountId id, TimeMs now);
-  // Removes a node. It must not be the root, and must have no live children and no allocation
+  // Removes an account. It must not be the root, and must have no live children and no allocation
   // (asserted). From `now` on, ancestors without a quota of their own no longer count its quota.
   void remove(AccountId id, TimeMs now);
-  // Restores a node that a checkpoint lists as removed. The node has its id, but find() never
-  // returns it.
+  // Restores an account that a checkpoint lists as removed. The account has its id, but find()
+  // never returns it.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
   // The paths and namespaces of all accounts.
   const AccountNames& names() const { return names_; }
   AccountId find(std::string_view path) const { return names_.find(path); }
-  // Returns the parent of any path, whether the node exists or not; none for the root, or without a
-  // parent.
+  // Returns the parent of any path, even if no account has the path. Returns none for the root, or
+  // if the parent does not exist.
   AccountId parent_of(std::string_view path) const;
   // See AccountNames.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const {
     return names_.find_namespace(cluster, ns);
   }
-  // Asserts that the node exists. The reference is valid until a node is added.
+  // Asserts that the account exists. The reference is valid until an account is added.
   const AccountNode& node(AccountId id) const {
     assert(exists(id));
     return nodes_[id.value];
   }
-  // Prefetches what a pass reads of the node: allocation, surplus and adjustment.
+  // Prefetches what a pass reads of the account: allocation, surplus and adjustment.
   void prefetch(AccountId id) const {
     const AccountNode* const node = nodes_.data() + id.value;
     __builtin_prefetch(node);
     node->meters.prefetch_surplus();
   }
-  // True also for a removed node: its history stays.
+  // True even for a removed account, because its history stays.
   bool exists(AccountId id) const {
     return id.value != 0 && id.value < nodes_.size() && nodes_[id.value].id == id;
   }
   AccountId next_id() const;  // the id that the next new name gets
-  // Returns the number of this path: the live node's, the removed one's, else next_id().
+  // Returns the id of the account with this path, live or removed. Returns next_id() if there is
+  // none.
   AccountId id_for(std::string_view path) const;
-  // Returns the revision of its next edit. Revisions continue when a removed node is created again.
-  // 1 if it never existed.
+  // Returns the revision of the account's next edit. Revisions continue when a removed account is
+  // created again. 1 if the account never existed.
   std::int64_t next_revision(AccountId id) const { return exists(id) ? node(id).revision + 1 : 1; }
   std::vector<AccountId> preorder() const;  // live nodes, parents first, by id
 
   // --- holds and running jobs --------------------------------------------------------------------
-  // O(depth) each. `leaf` is the job's node; its ancestors follow.
+  // O(depth) for each call. `leaf` is the job's account. The call changes its ancestors too.
   //
-  // Begins a hold: held GPUs, usage and surplus rise on the whole path.
+  // Begins a hold. Held GPUs, usage and surplus rise for every account on the path.
   void hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
-  // Turns held into running. Usage does not change.
+  // Turns held GPUs into running GPUs. Usage does not change.
   void bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
-  // Ends held (`was_running` false) or running GPUs. `now` may lie before the node's last change,
-  // if an end was reported late. Usage is exact then too; surplus changes as of that last change.
+  // Ends held (`was_running` false) or running GPUs. `now` may lie before the account's last
+  // change, because an end can be reported late. Usage is exact even then; the surplus changes only
+  // from the last change on.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
-  // Begins or ends (a negative amount) a claim: GPUs that are promised to a job and that others
-  // still hold. They count as held on the whole path, and no meter changes.
+  // Begins a claim, or ends one (negative amount): GPUs that are promised to a job and that other
+  // jobs still hold. The amount counts as held for every account on the path, but no meter changes.
   void claim(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // Sums for rules that depend on the quota of other accounts. Their functions read nodes().
+  // The sums for rules that depend on the quotas of other accounts. The functions of these sums
+  // read nodes().
   const QuotaSums& quota_sums() const { return quota_sums_; }
   const std::vector<AccountNode>& nodes() const { return nodes_; }  // by id, with gaps
 
   // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
-  // `t` must not be before the node's last change. To read many nodes at one instant, pass a
-  // DecayInstant (clock().at(t)): then each read costs a few ns.
+  // `t` must not be before the account's last change. To read many accounts at one instant, pass a
+  // DecayInstant (clock().at(t)). Then each read costs a few ns.
   double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
   double usage(AccountId id, const DecayInstant& at) const {
     return node(id).meters.usage(clock_, at);
   }
-  // Without the adjustment.
+  // Returns the surplus without the adjustment.
   double surplus(AccountId id, TimeMs t) const {
     return node(id).meters.surplus(clock_, clock_.at(t));
   }
-  // With the adjustment; at least 0.
+  // Returns the surplus with the adjustment; at least 0.
   double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
   double sort_surplus(AccountId id, const DecayInstant& at) const {
     return node(id).meters.sort_surplus(clock_, at);
   }
-  // Exact, without decay.
+  // Returns the exact usage without decay.
   GpuTime usage_undecayed(AccountId id, TimeMs t) const {
     return node(id).meters.usage_undecayed(t);
   }
 
   // --- checkpoint --------------------------------------------------------------------------------
-  // Restores the saved meters of `id`. Call it after every node is set and after the open holds
-  // were replayed with hold() and bind() (at any time).
+  // Restores the saved meters of `id`. Before the call, set every account, and replay the open
+  // holds with hold() and bind(), at any `now`.
   void restore_meters(AccountId id, const AccountMeters::State& meters);
 
   // Sets another half-life: every decayed meter and adjustment starts again from zero at `now`,
-  // with its present rate. restore_meters() may then set values that a reader computed. Undecayed
-  // usage stays.
+  // with its present rate. Undecayed usage stays. restore_meters() may afterwards set values that
+  // other code computed.
   void restart_meters(DurationMs half_life_ms, TimeMs now);
 
   // Rises with every edit of the structure: specs, children, effective quotas, half-life.
   std::uint64_t structure_version() const { return edited_.size(); }
-  // Returns the nodes that were edited or removed, or got another effective quota, since
-  // structure_version() was `version`: in order, some of them twice.
+  // Returns the accounts that were edited or removed, or whose effective quota changed, since
+  // structure_version() was `version`. They are in order, and some are in the list twice.
   std::span<const AccountId> edited_since(std::uint64_t version) const {
     assert(version <= edited_.size());
     return std::span(edited_).subspan(version);
   }
-  // Asserts the invariants of every node. O(nodes); for tests.
+  // Asserts the invariants of every account. O(accounts); for tests.
   void check_invariants() const;
 
  private:
@@ -179,7 +182,8 @@ class AccountTree {
   void revive(AccountNode& node);
   void add_to_parent(AccountNode& node);
   void adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now);
-  // Sets the node's next effective quota, and updates the ancestors whose quota depends on it.
+  // Sets the account's effective quota to `next`, and updates the ancestors whose quota depends on
+  // it.
   void refresh_quota(AccountNode* node, Amounts next, TimeMs now);
   void change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running, TimeMs now);
 

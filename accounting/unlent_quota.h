@@ -1,12 +1,13 @@
 // The part of unused quota that accounts do not lend. An account with a `lend` lends at most that
-// much of its unused quota. The GPUs that it does not lend stay idle for it, and no job that would
-// borrow them starts.
+// much of its unused quota. The GPUs that it does not lend stay idle for its own jobs, and no job
+// that would borrow these GPUs starts.
 //
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
 //
-// One object counts GPUs of one product that some quota names, or of all products together.
+// One object counts the GPUs of one product that some quota names, or the GPUs of all products
+// together.
 //
-// Units: milli-GPU. Errors: none. Threads: none; QuotaSums owns them.
+// Units: milli-GPU. Errors: none. Threads: one at a time; QuotaSums owns the objects.
 #pragma once
 
 #include <span>
@@ -19,7 +20,7 @@
 
 namespace subak {
 
-// The sums for one product; for kOfAny, those of all products together.
+// The sums for one product; for kOfAny, the sums for all products together.
 class UnlentQuota {
  public:
   using Nodes = std::vector<AccountNode>;  // by id, as the tree has them
@@ -28,16 +29,16 @@ class UnlentQuota {
   // The product of these sums; kOfAny: all products together.
   ProductId product() const { return product_; }
 
-  // Reads the account and those above it again, after its quota, its `lend` or what it holds has
-  // changed. O(depth).
+  // Computes the rows of the account and of the accounts above it again. Call it after a change of
+  // the account's quota, of its `lend` or of what it holds. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
   // Returns what all accounts together do not lend.
   MilliGpu total() const { return total_; }
-  // Returns what total() would be if jobs of `leaf` held these amounts too. O(depth).
+  // Returns what total() would be if jobs of `leaf` held these amounts in addition. O(depth).
   MilliGpu total_with(const Nodes& nodes, AccountId leaf,
                       std::span<const ProductDemand> more) const;
-  // Returns an account whose own `lend` makes up the total. At each account it goes down to the
-  // child with the largest sum. None if the total is 0. O(depth x children).
+  // Returns an account whose own `lend` is a cause of the total. The search starts at the root and
+  // goes down to the child with the largest sum. None if the total is 0. O(depth x children).
   AccountId largest(const Nodes& nodes) const;
 
  private:

@@ -1,13 +1,13 @@
 // The pod policy: the webhook's answer, as a pure function of the published View, the configuration
-// and one request. It changes no state, so a retry, a reinvocation or a dry run gets the same
-// answer. An object that needs no change gets no patch.
+// and one request. The policy changes no state, so a retry, a reinvocation or a dry run gets the
+// same answer. An object that needs no change gets no patch.
 //
-// The policy denies only requests that can never be right: over static limits, with impossible
-// values, or around the gate. If the fleet only lacks GPUs now, the pod gets the gate and queues.
-// In mode `warn` the same changes and denials become warnings.
+// The policy denies only requests that can never be right: they exceed static limits, have
+// impossible values, or try a way around the gate. If the fleet only lacks GPUs at the moment, the
+// pod gets the gate and queues. In mode `warn` the same changes and denials become warnings.
 // In mode `observe` the policy lets every object pass.
 //
-// Threads: pure; the View and the Review must stay alive during the call.
+// Threads: any; pure functions. The View and the Review must stay alive during the call.
 #pragma once
 
 #include <array>
@@ -23,10 +23,11 @@
 
 namespace subak {
 
-// The webhook that was called: mutating (may patch), or validating (checks the final object).
+// The webhook that was called: the mutating webhook may patch the object, and the validating
+// webhook checks the final object.
 enum class Endpoint : std::uint8_t { kMutate, kValidate };
 
-// What the webhook does with the request. kBadRequest: the body was no review, so the answer is
+// What the webhook does with the request. kBadRequest: the body is not a review, so the answer is
 // HTTP 400.
 enum class Verdict : std::uint8_t { kUntouched, kPatched, kDenied, kBadRequest };
 template <>
@@ -35,28 +36,28 @@ struct EnumText<Verdict> {
                                                          "bad_request"};
 };
 
-// The cause of a decision. It labels a counter (admissions_total{decision,reason}).
+// The cause of a decision. A counter has the cause as a label (admissions_total{decision,reason}).
 enum class Because : std::uint8_t {
   // The object requests no GPUs.
   kNoGpu,
-  // A kind, subresource or operation that the policy ignores.
+  // The policy ignores objects of this kind, or this subresource or operation.
   kNotOurs,
-  // A namespace of Subak, of the system or of an operator such as gpu-operator
+  // The namespace is one of Subak, of the system or of an operator such as gpu-operator
   // (is_system_namespace()).
   kExemptNamespace,
-  // A namespace that no account names.
+  // No account names the namespace.
   kUnmanaged,
   // The path of the call names a cluster that the View lacks.
   kUnknownCluster,
-  // A static pod, as its node reports it.
+  // The pod is a static pod that its node reports.
   kMirrorPod,
   // The mode of the namespace is observe, so the policy does not decide about the object.
   kObserve,
-  // The mode is warn: a change or denial of mode enforce became a warning.
+  // The mode is warn, so a change or denial of mode enforce became a warning.
   kWarn,
   // The object needs no change.
   kUnchanged,
-  // The object has an owner that can be suspended: Subak suspends that owner instead.
+  // The object has an owner that can be suspended, so Subak suspends that owner instead.
   kSuspendedAbove,
   // The pod got Subak's gate.
   kGated,
@@ -64,7 +65,7 @@ enum class Because : std::uint8_t {
   kSuspended,
   // The pod got the gate and a warning: the present fleet could not hold it, even if it were empty.
   kExceedsFleet,
-  // The named account does not exist, or the namespace has none.
+  // The named account does not exist, or the namespace has no account.
   kUnknownAccount,
   // The pod names an account outside the subtree of its namespace's account.
   kOutsideSubtree,
@@ -74,20 +75,20 @@ enum class Because : std::uint8_t {
   kDraining,
   // The pod requests GPUs in two ways.
   kTwoGpuKinds,
-  // One of Subak's keys, or a request, has a value that cannot be read.
+  // One of Subak's keys, or a resource request, has a value that cannot be read.
   kInvalidValue,
   // The pod asks for MIG slices and also for a topology or a segment, which slices cannot have.
   kMigTopology,
   // No GPU product offers the requested MIG profile.
   kMigProfile,
-  // A scheduler of another queue manager would place the pod.
+  // The pod names the scheduler of another queue manager.
   kOtherScheduler,
   // The pod names another user than its creator.
   kUserMismatch,
   // The pod's QoS, CPUs or RDMA devices are not aligned, and
   // AdmissionConfig::deny_unaligned is set.
   kUnaligned,
-  // A way around the gate: see Decision::bypass.
+  // The request tries a way around the gate; Decision::bypass says which way.
   kBypass,
   // The pod requests devices by DRA. AdmissionConfig::device_claims decides about it.
   kDeviceClaim,
@@ -110,11 +111,11 @@ struct EnumText<Because> {
       "malformed",       "no_view"};
 };
 
-// A way around the gate: how a pod could see GPUs or leave the queue without Subak.
-// Mode enforce denies each with 403. The counters count attempts in mode warn too.
+// The ways around the gate: how a pod could see GPUs, or leave the queue, without Subak. Mode
+// enforce denies each of them with 403. In mode warn, the counters count the attempts too.
 enum class Bypass : std::uint8_t {
   kNone,
-  // spec.nodeName is set: the scheduler and its gate would be skipped.
+  // spec.nodeName is set, so the pod would skip the scheduler and the gate.
   kNodeName,
   // NVIDIA_VISIBLE_DEVICES is set, or its volume mounts are used.
   kVisibleDevices,
@@ -122,7 +123,7 @@ enum class Bypass : std::uint8_t {
   kHostPath,
   // A privileged container sees every device of its node.
   kPrivileged,
-  // A runtime class of AdmissionConfig::gpu_runtime_classes, without a request for GPUs.
+  // The pod has a runtime class of AdmissionConfig::gpu_runtime_classes, but requests no GPUs.
   kRuntimeClass,
   // A GPU pod reached /validate without Subak's gate.
   kGateMissing,
@@ -142,10 +143,10 @@ struct EnumText<Bypass> {
 struct Decision {
   // What to do with the object.
   Verdict verdict = Verdict::kUntouched;
-  // Why. The counters count it.
+  // Why. A counter has this cause as a label.
   Because because = Because::kNotOurs;
-  // The way around the gate that was tried. The counters count it, also if the
-  // request was not denied.
+  // The way around the gate that the request tried. The counters count it, even if the request was
+  // not denied.
   Bypass bypass = Bypass::kNone;
   // The HTTP code of a denial: 403 or 422. Otherwise 0.
   int code = 0;
@@ -153,29 +154,29 @@ struct Decision {
   std::string message;
   // The patch as RFC 6902 text; empty: none.
   std::string patch;
-  // At most kMaxWarnings warnings, of at most 256 bytes each.
+  // The warnings: at most kMaxWarnings, of at most 256 bytes each.
   std::vector<std::string> warnings;
-  // The number of warnings beyond these. decide() names the number in the last warning.
+  // The number of warnings beyond these. The last warning that decide() adds has this number.
   std::size_t more_warnings = 0;
 
-  // Adds a warning, shortened, with only printable characters. Beyond kMaxWarnings it only counts
-  // the warning.
+  // Adds a warning, shortened, with only printable characters. If there are already kMaxWarnings
+  // warnings, it only counts the new one.
   void warn(std::string_view text);
   // Returns the answer to send. Moves the texts out.
   ReviewAnswer answer() &&;
 };
 
-// Decides before the first View: pods that request GPUs get the gate, with a warning, and no
-// request is denied. With a later View, Subak can open an unnecessary gate, but nothing can add a
-// missing one.
-// A pod that names its node cannot get a gate and passes with a warning. On kValidate nothing is
-// patched.
+// Decides before the first View. Pods that request GPUs get the gate, with a warning, and no
+// request is denied. The reason: Subak can open an unnecessary gate later, but it can never add a
+// missing gate.
+// A pod that names its node cannot get a gate, so it passes with a warning. For kValidate there is
+// no patch.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 
 // Decides by the mode of the object's namespace. `cluster` is the name in the path of the call;
 // empty: the only cluster. If the View lacks the cluster, config.unknown_cluster decides. The
-// verdict is never kBadRequest, since the caller has already parsed the review.
+// verdict is never kBadRequest, because the caller has already parsed the review.
 Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster,
                 Endpoint endpoint, const Review& review);
 

@@ -1,4 +1,5 @@
-// An operator's configuration of the pod policy. Threads: plain values.
+// An operator's configuration of the pod policy.
+// Threads: any; plain values.
 #pragma once
 
 #include <array>
@@ -11,15 +12,15 @@
 
 namespace subak {
 
-// A pod that requests devices by DRA (a claim, or a device class as a resource). Subak does not
-// count these devices yet, and they may be GPUs.
+// What happens to a pod that requests devices by DRA (a resource claim, or a device class as a
+// resource). Subak does not count these devices yet, although they may be GPUs.
 enum class DeviceClaims : std::uint8_t {
   // The pod gets the gate, with the reason device_claim. A pod that requests no other GPUs waits
   // until a person acts.
   kGate,
   // Denied with 403.
   kDeny,
-  // Subak counts only the pod's other requests. A warning says so.
+  // Subak counts only the pod's other requests, and a warning says so.
   kWarn,
 };
 template <>
@@ -27,7 +28,7 @@ struct EnumText<DeviceClaims> {
   static constexpr std::array<std::string_view, 3> names{"gate", "deny", "warn"};
 };
 
-// A GPU pod from a cluster that the path of the call names and that is unknown.
+// What happens to a GPU pod if the path of the call names an unknown cluster.
 enum class UnknownCluster : std::uint8_t {
   // Allowed, with a warning.
   kWarn,
@@ -41,25 +42,25 @@ struct EnumText<UnknownCluster> {
 
 // All settings of the pod policy.
 struct AdmissionConfig {
-  // Extended resources that are counted as whole GPUs.
-  // As "example.com/gpu".
+  // Extended resources that count as whole GPUs, such as "example.com/gpu".
   std::vector<std::string> extra_gpu_resources;
-  // Schedulers of other queue managers.
-  // Names as in spec.schedulerName. In mode observe, their pods count as those of another manager.
-  // In mode enforce, such pods are denied.
+  // Schedulers of other queue managers, by their names in spec.schedulerName. In mode observe, pods
+  // with such a scheduler count as pods of another queue manager. In mode enforce, such pods are
+  // denied.
   std::vector<std::string> other_schedulers{"kai-scheduler",   "volcano",
                                             "yunikorn",        "runai-scheduler",
                                             "koord-scheduler", "godel-scheduler"};
   // Runtime classes that let a container see GPUs without a request.
   std::vector<std::string> gpu_runtime_classes{"nvidia", "nvidia-cdi", "nvidia-legacy"};
-  // A user name that is trusted in every cluster. Subak's own edge is trusted too, by its name
-  // there (ClusterView::known_as).
+  // A user name that is trusted in every cluster. In its own cluster, Subak's edge is trusted too,
+  // by its user name there (ClusterView::known_as).
   std::string own_user = "system:serviceaccount:subak-system:subak";
   // Members of this group may remove Subak's gate and change its keys.
   std::string break_glass_group = "subak:break-glass";
-  // Create Jobs and their like suspended.
+  // True: Jobs and other owners that can be suspended are created suspended.
   bool suspend_owners = true;
-  // Deny pods whose QoS, CPUs or RDMA devices are not aligned. Otherwise they get a warning.
+  // True: pods whose QoS, CPUs or RDMA devices are not aligned are denied. False: they get a
+  // warning.
   bool deny_unaligned = false;
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;

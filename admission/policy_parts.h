@@ -11,7 +11,7 @@
 
 namespace subak::policy {
 
-// The input of each part. All objects that it refers to outlive the decision.
+// The input of each part. All objects that a Context refers to must outlive the decision.
 struct Context {
   const View& view;
   const AdmissionConfig& config;
@@ -20,21 +20,21 @@ struct Context {
   const Review& review;
   // The mode of the namespace.
   Mode mode = Mode::kEnforce;
-  // The account of the namespace; nullptr if it has none.
+  // The account of the namespace; nullptr if the namespace has no account.
   const AccountsView::Row* ns_account = nullptr;
 };
 
 // --- policy.cc -----------------------------------------------------------------------------------
 // Returns the decision to let the object pass unchanged.
 Decision untouched(Because because);
-// Returns a denial with this HTTP code; the second form uses 422. Both shorten the message and drop
-// characters that are not printable.
+// Return a denial: with this HTTP code, or with 422 for an Error. Both functions shorten the
+// message and drop characters that are not printable.
 Decision denied(Because because, int code, std::string_view message);
 Decision denied(Because because, const Error& error);
 // Returns a denial with code 403, for an attempted way around the gate.
 Decision bypassed(Bypass way, const Error& error);
-// Returns the creator's user name as Subak writes it, if it is a person; "" for system accounts. A
-// name longer than kMaxNameBytes is cut there, and a hash at its end makes it unique again.
+// Returns the creator's user name as Subak writes it, if the creator is a person; "" for system
+// accounts. A name longer than kMaxNameBytes is cut, and a hash at its end makes it unique again.
 std::string person(const Review& review);
 // True if Subak itself or a member of the break-glass group sent the request.
 bool is_trusted(const Context& c);
@@ -43,14 +43,14 @@ bool is_trusted(const Context& c);
 // Decides on a pod that is created. It denies the pod, adds Subak's gate and keys, or lets it pass.
 // `object`: the pod.
 Decision decide_pod(const Context& c, json::Value object);
-// True for a static pod as its node reports it. The mark of such a pod is not enough, since any
-// user can set it: a node must have sent the request.
+// True for a static pod that its node reports. The mark of such a pod is not enough, because any
+// user can set the mark. So a node must also have sent the request.
 bool is_mirror(const Review& review, const Pod& pod);
 // Returns the patch that adds the missing gate and keys. `account`: the account that pays;
 // empty: unknown.
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account);
-// Returns why the pod must be refused, whichever user creates it; none if it is allowed. `path` as
-// in read_pod().
+// Returns why the pod must be refused, whichever user creates it; none if the pod is allowed.
+// `path` as in read_pod().
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
 
 // --- policy_hidden.cc: GPUs without a request ----------------------------------------------------
@@ -59,15 +59,15 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
 std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path);
 // Decides on a debug container that is added to a pod (pods/ephemeralcontainers).
 Decision decide_ephemeral(const Context& c);
-// Returns why a pod is refused for the devices that it requests by DRA. None if it requests no such
-// devices, or if the configuration allows them.
+// Returns why a pod is refused because of the devices that it requests by DRA. Returns none if the
+// pod requests no such devices, or if the configuration allows them.
 std::optional<Decision> claim_refusal(const Context& c, const Pod& pod);
 // Returns the warning for an allowed pod that requests devices by DRA.
 std::string claim_warning(const Pod& pod);
 
 // --- policy_account.cc: the pod's account and its limits -----------------------------------------
-// The account that pays: the one that the pod's key names, or else the namespace's account. The key
-// may only name an account in the subtree of the namespace's account.
+// The account that pays: the account that the pod's key names, or else the namespace's account. The
+// key may only name an account in the subtree of the namespace's account.
 struct Payer {
   // Points into the View. nullptr: `refused` says why.
   const AccountsView::Row* row = nullptr;
@@ -81,13 +81,13 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
 // Returns the least cost of one pod. None if the cost depends on the pod's node (time-sliced GPUs).
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
 // Returns `amount` as a demand of pods of this shape. The demand names a product if the shape
-// allows only one.
+// allows only one product.
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
 // Returns a denial if the accounts that pay for the pod could never allow it, by
-// accounting/quota/entitlement.h. Drains forbid the pod. So do limits and borrow, also the user's
-// own, if `amounts` exceed them. `what` names the requester in the message. A drain refuses no pod
-// that has a controller: the pod may replace one of an earlier job. Call it only if payer_of() does
-// not refuse the pod.
+// accounting/quota/entitlement.h. A drain forbids the pod. So do limits and borrow, including the
+// user's own, if `amounts` exceed them. `what` names the requester in the message. A drain does not
+// forbid a pod that has a controller, because the pod may replace a pod of an earlier job. Call the
+// function only if payer_of() does not refuse the pod.
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts);
 
@@ -97,8 +97,8 @@ void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 // --- policy_warn.cc ------------------------------------------------------------------------------
 // Adds a warning for each of QoS, CPU and RDMA that is not aligned.
 void warn_of_alignment(const Pod& pod, Decision& d);
-// Returns why the present fleet could not hold the pod;
-// empty if it could, or if the fleet is unknown.
+// Returns why the present fleet could not hold the pod, even if it were empty. The text is empty if
+// it could, or if the fleet is unknown.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
 
 // --- policy_update.cc: a changed pod; policy_owner.cc: a Job or another owner -------------------

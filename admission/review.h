@@ -2,7 +2,7 @@
 // admission.k8s.io/v1. Sources: k8s.io/api admission/v1 types.go; kube-apiserver's checks in
 // apiserver/pkg/admission/plugin/webhook/request/admissionreview.go.
 //
-// Threads: one ReviewParser per thread; the functions are pure.
+// Threads: each ReviewParser serves one thread; the functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Review {
   std::string_view uid;
   // The type of the object: "batch", "v1", "Job". The core group is empty.
   std::string_view group, version, kind;
-  // Such as "ephemeralcontainers"; empty: the request is about the object itself.
+  // The subresource, such as "ephemeralcontainers". Empty: the request is about the object itself.
   std::string_view sub_resource;
   // `name` is empty if the API server generates it.
   std::string_view name, ns;
@@ -35,21 +35,21 @@ struct Review {
   // Who sent the request, as the API server authenticated it.
   std::string_view username;
   std::vector<std::string_view> groups;
-  // The object to be stored, and the object stored now.
-  // None if the request has no JSON object there.
+  // The object to be stored, and the object that is stored now. None if the request has no such
+  // JSON object.
   std::optional<json::Value> object, old_object;
   // True: the API server will not store the object. The answer does not depend on this.
   bool dry_run = false;
 };
 
 // Parses reviews and reuses its buffers. It validates the complete document (structure and UTF-8),
-// also the parts that no code reads. So half a document never leads to a decision.
+// even the parts that no code reads. So half a document never leads to a decision.
 class ReviewParser {
  public:
-  // Parses `body`. kBodyPadding readable bytes must follow it, and it must not change while the
-  // Review is in use. It fails, with an error for HTTP 400, in these cases: more than
-  // limits::kMaxReviewBytes, malformed JSON, no AdmissionReview of admission.k8s.io/v1, no request,
-  // no uid.
+  // Parses `body`. kBodyPadding readable bytes must follow the body, and the body must not change
+  // while the Review is in use. parse() fails, with an error for HTTP 400, in these cases: more
+  // than limits::kMaxReviewBytes, malformed JSON, no AdmissionReview of admission.k8s.io/v1, no
+  // request, no uid.
   Result<Review> parse(std::span<const char> body);
 
  private:
@@ -68,12 +68,12 @@ struct ReviewAnswer {
   // The text of the refusal, for the user.
   std::string message;
   std::string patch;
-  // The API server shows the warnings to the user, also with a refusal.
+  // The API server shows the warnings to the user, even with a refusal.
   std::vector<std::string> warnings;
 };
 
-// Returns the AdmissionReview to send, one line of JSON.
-// `uid`: the review's. The patch is written in base64.
+// Returns the AdmissionReview to send, one line of JSON. `uid` is the uid of the review. The patch
+// is in base64.
 std::string write_answer(std::string_view uid, const ReviewAnswer& answer);
 
 }  // namespace subak

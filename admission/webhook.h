@@ -6,7 +6,7 @@
 //   404  another path      405  not a POST
 //   503  no View yet; a replica gates instead (decide_without_view())
 //
-// Threads: several I/O threads may call handle() at once. It never blocks and holds no locks.
+// Threads: several I/O threads may call handle() at once. handle() never blocks and holds no locks.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@
 
 namespace subak {
 
-// The data by which reviews are decided.
+// The data with which the webhook decides reviews.
 struct AdmissionBasis {
-  // nullptr: there is none yet.
+  // nullptr: there is no View yet.
   std::shared_ptr<const View> view;
   // Never nullptr.
   std::shared_ptr<const AdmissionConfig> config;
@@ -32,7 +32,7 @@ struct AdmissionBasis {
 // The options of a webhook. Each function may be called on all I/O threads at once.
 // `basis` and `now_ns` must be set.
 struct WebhookOptions {
-  // Returns the newest basis; never blocks.
+  // Returns the newest basis. It must never block.
   std::function<AdmissionBasis()> basis;
   // What happens while there is no View. True: GPU pods are gated. False: the answer is 503.
   bool gates_without_view = false;
@@ -41,11 +41,12 @@ struct WebhookOptions {
   // Called once for each request that reached a decision or was not a review; may be empty.
   std::function<void(std::string_view decision, std::string_view reason, std::int64_t microseconds)>
       on_decision;
-  // Called once for each attempted way around the gate (also where mode warn allowed it).
+  // Called once for each attempted way around the gate, even if mode warn allowed the request; may
+  // be empty.
   std::function<void(std::string_view way)> on_bypass;
 };
 
-// Decisions so far, for a test or a page without a metrics library.
+// Counts of decisions so far, for a test or for a page without a metrics library.
 struct WebhookCounters {
   // The counters only rise. `decisions` is indexed by Verdict and Because, `bypasses` by Bypass.
   static constexpr std::size_t kVerdicts = EnumText<Verdict>::names.size();
@@ -60,14 +61,15 @@ class Webhook {
   // All objects that the functions of `options` refer to must outlive the webhook.
   explicit Webhook(WebhookOptions options);
   // Returns the answer, by the table at the top of this file. Threads: any, several at once.
-  // The body of `request` needs kBodyPadding readable bytes behind it.
+  // kBodyPadding readable bytes must follow the body of `request`.
   HttpResponse handle(const HttpRequest& request);
   const WebhookCounters& counters() const { return counters_; }
 
  private:
   // Parses and decides one request.
   HttpResponse review(Endpoint endpoint, std::string_view cluster, const HttpRequest& request);
-  // Counts a decision and reports it to the options' callbacks. `started_ns`: by now_ns().
+  // Counts a decision and reports it to the options' callbacks. `started_ns`: the start of the
+  // request, by now_ns().
   void count(const Decision& decision, std::int64_t started_ns);
 
   WebhookOptions options_;

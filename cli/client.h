@@ -1,8 +1,9 @@
 // The gRPC client. It connects, authenticates, calls a method by name, and turns a refusal into a
-// Failure. Only this client, servers.h and refusal.h use gRPC in cli. With several servers it tries
-// another one if the first is unreachable or does not lead. Methods are named without the package:
+// Failure. Only this client, servers.h and refusal.h use gRPC in cli. With several servers, it
+// tries another server if one is unreachable or does not lead. The name of a method has no package:
 // "JobService/GetJob". The client checks the types of request and answer against the service's
-// descriptor. Threads: one.
+// descriptor.
+// Threads: one at a time.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -17,9 +18,9 @@ namespace subak::cli {
 
 // The options of every command that calls the service.
 struct ServerOptions {
-  // HOST:PORT, or several with commas between.
+  // HOST:PORT, or several of these, separated by commas.
   std::string server;
-  // A file with a bearer token; empty: none.
+  // A file with a bearer token. Empty: the client sends no token.
   std::string token_file;
   // A PEM file with the CA that signs the server's certificate. Empty: plaintext on loopback,
   // elsewhere the system's CAs.
@@ -29,11 +30,12 @@ struct ServerOptions {
 // True for "127.0.0.1:9444", "localhost:1", "[::1]:9444" and "unix:FILE". To such an address the
 // client speaks plaintext, unless the user gives a CA.
 bool is_loopback(std::string_view server);
-// True if a call may be repeated after an unknown outcome: the method only reads, or the request
-// has an id.
+// True if a call may be repeated after an unknown outcome. This is so if the method only reads, or
+// if the request has an id.
 bool may_repeat(std::string_view method, const google::protobuf::Message& request);
 
-// A connection to the replica of the service that leads, or for a read to any replica. Calls block.
+// A connection to the service: to the replica that leads, or for a read to any replica. Calls
+// block.
 class Client {
  public:
   // Reads the files. The first call connects. Throws Failure if a file is unreadable or `server` is
@@ -43,16 +45,16 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Sets the timeout of later calls, by default a minute. A call that takes longer fails as
-  // unreachable.
+  // Sets the timeout of later calls, which is one minute by default. A call that takes longer
+  // fails, as if the service were unreachable.
   void be_patient_for(std::int64_t ms);
 
   using Message = google::protobuf::Message;
-  // Calls a method and fills `answer`. Throws Failure. Its exit code says whether the service
-  // refused the call, was unreachable, or did not know a name.
+  // Calls a method and fills `answer`. Throws Failure. The exit code of the Failure says whether
+  // the service refused the call, was unreachable, or did not know a name.
   void call(std::string_view method, const Message& request, Message& answer);
   // Calls `each` for every message of a server stream until it returns false or the stream ends.
-  // During each call of `each`, `answer` is that message. Throws as call().
+  // During each call of `each`, `answer` is that message. It throws the same failures as call().
   void stream(std::string_view method, const Message& request, Message& answer,
               const std::function<bool()>& each);
 

@@ -1,6 +1,7 @@
 // The tree of commands with their options, and a description of that tree for completion. CLI11
 // parses the command line, and only command.cc uses CLI11. The parser writes option values through
-// the given references, which must outlive the run. Threads: none.
+// the given references, which must outlive the run.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ class Session;
 
 // The description of an option for completion.
 struct OptionInfo {
-  // With its dashes: "--server".
+  // The name with its dashes: "--server".
   std::string name;
-  // One line.
+  // The help text, one line.
   std::string help;
-  // False: a flag.
+  // False: the option is a flag.
   bool takes_value = false;
-  // The only values that the option takes; empty: any.
+  // The only values that the option takes. Empty: it takes any value.
   std::vector<std::string> choices;
 };
 
@@ -39,19 +40,19 @@ struct CommandInfo {
   std::vector<CommandInfo> children;
 };
 
-// One command of the tree. It is a handle: a copy means the same command. The Parser owns the tree
-// and must outlive it.
+// One command of the tree. The object is a handle: a copy means the same command. The Parser owns
+// the tree and must outlive the handle.
 class Command {
  public:
-  // What a command does. Returns the exit code; may throw Failure.
+  // The function that does what a command does. It returns the exit code, and may throw Failure.
   using Run = std::function<int(Session&)>;
   struct Tree;
 
   // Adds a command below this one. A command that has other commands below it cannot run by itself.
   Command add(const std::string& name, const std::string& help);
 
-  // Add positional arguments, in the order of the calls. `value` is written only if the argument is
-  // given.
+  // Add positional arguments, in the order of the calls. The parser writes `value` only if the user
+  // gives the argument.
   void argument(const std::string& name, std::string& value, const std::string& help);
   void optional_argument(const std::string& name, std::string& value, const std::string& help);
   // Adds an argument that takes one or more values. It must be the last argument of the command.
@@ -59,9 +60,9 @@ class Command {
                  const std::string& help);
 
   // Add an option with one value: "--limit N", where `value_name` is the "N" in the help. `value`
-  // holds the default. The parser writes it only if the option is given. An empty text, or no
-  // number where one is wanted, is a usage failure. If the command line lacks the option, the
-  // environment variable `environment` gives the value.
+  // has the default, and the parser writes `value` only if the user gives the option. An empty text
+  // is a usage failure, and so is a text that is not a number if the option wants a number. If the
+  // command line lacks the option, the environment variable `environment` gives the value.
   void option(const std::string& flag, std::string& value, const std::string& help,
               const std::string& value_name, const std::string& environment = "");
   void required_option(const std::string& flag, std::string& value, const std::string& help,
@@ -76,10 +77,10 @@ class Command {
               const std::string& value_name);
   void option(const std::string& flag, double& value, const std::string& help,
               const std::string& value_name);
-  // Adds an option whose value is a list with commas. The option may be repeated.
+  // Adds an option whose value is a list with commas. The user may repeat the option.
   void list_option(const std::string& flag, std::vector<std::string>& values,
                    const std::string& help, const std::string& value_name);
-  // Adds an option that may be repeated. A comma is a part of the value.
+  // Adds an option that the user may repeat. A comma is a part of the value.
   void repeated_option(const std::string& flag, std::vector<std::string>& values,
                        const std::string& help, const std::string& value_name);
   // Adds an option whose value is one of `choices`. Another value is a usage failure.
@@ -107,11 +108,11 @@ class Command {
 
 // The result of parsing a command line.
 struct Parsed {
-  // Empty: print `text` and exit.
+  // What to run. Empty: print `text` and exit.
   Command::Run run;
   // The help that was asked for.
   std::string text;
-  // The command allows --output svg.
+  // True: the command allows --output svg.
   bool draws = false;
 };
 

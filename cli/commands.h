@@ -1,6 +1,7 @@
 // Functions that add each family of commands below the root, and the options that several families
 // share. Each function registers its commands with Command::run(). The option values live as long
-// as the tree. Threads: none.
+// as the tree.
+// Threads: one at a time.
 #pragma once
 
 #include "cli/command.h"
@@ -24,9 +25,10 @@ void add_sim(Command root);
 void add_install(Command root);
 void add_preflight(Command root);
 void add_uninstall(Command root);
-// Needs the finished tree, so it comes last. `parser` must outlive the run.
+// Adds the completion command. It needs the finished tree, so call it last. `parser` must outlive
+// the run.
 void add_completion(Command root, const Parser& parser);
-// A hidden command for completion scripts. It prints names, one a line. If the service is
+// A hidden command for completion scripts. It prints names, one on each line. If the service is
 // unreachable, it prints nothing.
 inline constexpr char kCompleteCommand[] = "__complete";
 void add_complete(Command root);
@@ -40,9 +42,9 @@ struct ListOptions {
 // Adds --limit.
 void add_limit(Command& command, ListOptions& options);
 
-// Repeated output of a command, for repeat() of cli/session.h.
+// The options of a command that repeats its output with repeat() of cli/session.h.
 struct WatchOptions {
-  // The output is repeated until an interrupt.
+  // True: the command repeats its output until the user interrupts it.
   bool watch = false;
   // Seconds between two updates.
   double interval = 2;
@@ -56,7 +58,7 @@ void add_watch(Command& command, WatchOptions& options);
 struct EditOptions {
   // Why the user makes the edit, for the audit log.
   std::string reason;
-  // The id of this edit. Empty: the service takes a retry for another edit.
+  // The id of this edit. Empty: the service treats a retry as another edit.
   std::string request_id;
 };
 // Adds a required --reason, and --request-id.

@@ -1,4 +1,4 @@
-// The options of commands that connect to a Kubernetes cluster directly. Threads: none.
+// The options of commands that connect to a Kubernetes cluster directly. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace subak::cli {
 
-// The kubeconfig file and the context in it. If one is empty, the command chooses it as kubectl
-// does.
+// The kubeconfig file and the context in this file. If a field is empty, the command chooses its
+// value as kubectl does.
 struct KubeOptions {
   std::string kubeconfig, context;
 };

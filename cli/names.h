@@ -1,4 +1,4 @@
-// The names that the service knows, for suggestions and completion. Threads: one.
+// The names that the service knows, for suggestions and completion. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace subak::cli {
 
-// What the names belong to. Each kind has its list call of the service.
+// The kind of objects that the names belong to. For each kind, the service has a call that lists
+// its objects.
 enum class NameKind { kAccounts, kJobs, kClusters, kNodes, kProducts };
 
-// Returns the names of at most one page of the list. The command line does not suggest later names.
-// Throws Failure, as every call does.
+// Returns the names on the first page of the list. The command line does not suggest names from
+// later pages. Throws Failure, as every call does.
 std::vector<std::string> known_names(Client& client, NameKind kind);
 
 }  // namespace subak::cli

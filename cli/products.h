@@ -1,4 +1,4 @@
-// GPU products by short names: "H100" for "NVIDIA-H100-80GB-HBM3". Threads: one.
+// GPU products by short names: "H100" for "NVIDIA-H100-80GB-HBM3". Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace subak::cli {
 
-// Returns the products of `fleet` that `name` may stand for; case does not matter. A product with
-// exactly this name is the only answer. Otherwise they are the products that contain `name` as
-// whole words ("A10" does not match "A100"). Without such a product, they are those that contain it
-// anywhere.
+// Returns the products of `fleet` that `name` may stand for; case does not matter. If a product has
+// exactly this name, it is the only result. Otherwise the results are the products that contain
+// `name` as whole words ("A10" does not match "A100"). If there is no such product, they are the
+// products that contain `name` anywhere.
 std::vector<std::string> products_like(const std::string& name,
                                        const std::vector<std::string>& fleet);
 
@@ -26,8 +26,8 @@ class Products {
 
   // Replace each short name that stands for one product by the product's full name. If several
   // products match, throw Failure (usage) with their list. In a job, an unknown name is an error.
-  // In an account, unknown names stay, since the products may be on order; the service warns of
-  // them. With an empty fleet all names stay.
+  // In an account, unknown names stay, because the products may be on order; the service warns
+  // about them. With an empty fleet all names stay.
   void resolve(v1::JobSpec* job);
   void resolve(const std::string& where, v1::Account* account);
 
@@ -38,7 +38,7 @@ class Products {
   void resolve_one(const std::string& where, bool must_exist, std::string* name);
 
   Session& session_;
-  // nullopt: not asked for yet.
+  // The products of the service. nullopt: not asked for yet.
   std::optional<std::vector<std::string>> fleet_;
 };
 

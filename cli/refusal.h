@@ -1,4 +1,4 @@
-// Turns a gRPC status into a Failure with a text for people. Threads: none.
+// Turns a gRPC status into a Failure with a text for people. Threads: any; a pure function.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,4 +1,4 @@
-// The whole program, without main(). Threads: none.
+// The program without main(). Threads: one at a time.
 #pragma once
 
 #include <string>

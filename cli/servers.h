@@ -1,5 +1,5 @@
-// Selects one of several servers. A read goes to the first server that answers, a change to the
-// leader. The caller owns the connections. Threads: one.
+// Selects one of several servers. A read goes to the first server that answers. A change goes to
+// the leader. The caller owns the connections. Threads: one at a time.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -13,38 +13,40 @@
 
 namespace subak::cli {
 
-// Splits "a:9444,b:9444", and drops an address that comes again. Throws a usage failure if an
-// address is empty, or if there are more than limits::kMaxServers.
+// Splits "a:9444,b:9444", and drops an address that comes a second time. Throws a usage failure if
+// an address is empty, or if there are more than limits::kMaxServers addresses.
 std::vector<std::string> split_servers(const std::string& list);
 
-// Returns why a service that answered is not available for this call: the reason of its ErrorInfo,
-// such as "BEHIND". Empty: no service answered, or it gave no reason.
+// Returns why a service that answered is not available for this call: the reason in the answer's
+// ErrorInfo, such as "BEHIND". Empty: no service answered, or it gave no reason.
 std::string reason_in(const grpc::Status& status);
-// Returns the leader's address from a refusal with an ErrorInfo NOT_LEADER; the address is empty if
-// the server does not know it. A server that refuses so has done nothing. nullopt: another status.
+// Returns the leader's address from a refusal with an ErrorInfo NOT_LEADER. The address is empty if
+// the server does not know the leader. A server that refuses a call in this way has done nothing.
+// nullopt: the status is another one.
 std::optional<std::string> leader_named_in(const grpc::Status& status);
 
-// The addresses of one service, and the one that answered last.
+// The addresses of one service, and the address that answered last.
 class Servers {
  public:
   // `given`: never empty. `verified`: TLS proves the identity of each server. Then the client may
-  // also call a leader whose address is not in `given`, since TLS proves that leader's identity
+  // also call a leader whose address is not in `given`, because TLS proves that leader's identity
   // too.
   Servers(std::vector<std::string> given, bool verified);
   const std::vector<std::string>& given() const { return given_; }
 
   // The result of one attempt. `elsewhere`: this server is unreachable, and the client may try
-  // another one. The call does no harm there if this server has carried it out already.
+  // another server. A second call there does no harm, even if this server has already carried out
+  // the call.
   struct Answer {
     grpc::Status status;
     bool elsewhere = false;
   };
   using Ask = std::function<Answer(const std::string& server)>;
   // Tries servers until one answers. It starts with the server that answered last, and goes on with
-  // the others in their order. If a server refuses a change because it does not lead, it names the
-  // leader, and ask() tries that one next. During a take-over no server may lead. Then ask() calls
-  // `pause` and starts another round, up to limits::kServerRounds. Returns the status of the last
-  // answer of a reachable server.
+  // the other servers in their order. A server that does not lead refuses a change and names the
+  // leader. Then ask() tries the leader next. During a take-over, there may be no leader. Then
+  // ask() calls `pause` and starts another round, up to limits::kServerRounds rounds. Returns the
+  // status of the last answer of a reachable server.
   grpc::Status ask(const Ask& one, const std::function<void()>& pause);
   // Returns the server that answered last.
   const std::string& asked() const { return at_; }
@@ -53,10 +55,10 @@ class Servers {
   // True if the client may call a leader at this address.
   bool may_follow(const std::string& address) const;
 
-  // In the order of the command line.
+  // The addresses in the order of the command line.
   std::vector<std::string> given_;
   bool verified_;
-  // The server that answered last. Before the first answer it is the first of `given_`.
+  // The server that answered last. Before the first answer: the first address of `given_`.
   std::string at_;
 };
 

@@ -1,5 +1,5 @@
-// Asks the service for its clusters and accounts, for commands that inspect a cluster. Threads:
-// one.
+// Asks the service for its clusters and accounts, for commands that inspect a cluster. Threads: one
+// at a time.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace subak::cli {
 
-// `cluster`: the name of the cluster in Subak; empty: the only one. An unreachable service is no
-// error, since users inspect a cluster before they start the service. Throws Failure if the service
-// answers and refuses.
+// Returns the answers of the service. `cluster`: the name of the cluster in Subak; empty: the only
+// cluster. An unreachable service is no error, because users inspect a cluster before they start
+// the service. Throws Failure if the service answers with a refusal.
 ServiceFacts ask_service(Session& session, const std::string& cluster);
 
 }  // namespace subak::cli

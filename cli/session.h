@@ -1,4 +1,5 @@
-// The context of every command: the output, its form, and the service. Threads: one.
+// The context of every command: the output, the form of the output, and the service. Threads: one
+// at a time.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -20,18 +21,18 @@ enum class Form { kTable, kWide, kJson, kYaml, kCsv, kSvg };
 // The options that every command has.
 struct GlobalOptions {
   ServerOptions server{"127.0.0.1:9444", "", ""};
-  // The text of --output; Session reads it as a Form.
+  // The text of --output. Session turns it into a Form.
   std::string output = "table";
 };
 
 // The output streams, and what they can show.
 struct Screen {
   std::ostream& out;
-  // Errors, warnings and progress.
+  // The stream for errors, warnings and progress.
   std::ostream& err;
-  // `out` is a terminal that shows colours.
+  // True: `out` is a terminal that shows colours.
   bool colour = false;
-  // `err` is a terminal, so progress may be shown there.
+  // True: `err` is a terminal, so commands may show progress there.
   bool progress = false;
 };
 
@@ -49,8 +50,8 @@ class Session {
   std::ostream& out() { return screen_.out; }
   std::ostream& err() { return screen_.err; }
   const Screen& screen() const { return screen_; }
-  // Returns the connection to the service. The first call opens it, and the session owns it. Throws
-  // as Client().
+  // Returns the connection to the service. The first call opens the connection. The session owns
+  // it. It throws the same failures as Client().
   Client& client();
   // Runs client().call(). If the service does not know a name, the failure suggests the nearest
   // known names.
@@ -62,17 +63,17 @@ class Session {
   }
 
   // Throws Failure with the nearest names if the service does not know this account or user. A
-  // command calls it when a list for `path` was empty.
+  // command calls it when a list for `path` is empty.
   void must_be_account(const std::string& path);
 
   // Returns `text` in a colour, if colours are shown.
   std::string paint(Colour colour, const std::string& text) const;
 
-  // Prints the message itself for json and yaml, and the table that `table` returns for the other
-  // forms. For svg it prints nothing: the command draws by itself.
+  // For json and yaml, prints the message itself. For svg it prints nothing, because the command
+  // draws by itself. For all other forms it prints the table that `table` returns.
   void show(const google::protobuf::Message& message, const std::function<Table()>& table);
-  // As show(), for output that is not a table: `text` prints it. With csv it throws Failure
-  // (usage).
+  // Does the same as show() for output that is not a table: `text` prints that output. With csv it
+  // throws Failure (usage).
   void show_text(const google::protobuf::Message& message, const std::function<void()>& text);
   // Prints one of the many messages of a stream: as a JSON object on one line, as a YAML document,
   // or with `text`.
@@ -87,23 +88,24 @@ class Session {
   void say(const std::string& line);
 
  private:
-  // As call(), for any types of messages.
+  // Does the same as call(), for messages of any types.
   void exchange(std::string_view method, const google::protobuf::Message& request,
                 google::protobuf::Message& answer);
 
   Screen screen_;
   const GlobalOptions& options_;
   Form form_;
-  // nullptr before the first call.
+  // The connection; nullptr before the first call.
   std::unique_ptr<Client> client_;
 };
 
-// Implements --watch: calls `draw` at once and then every `seconds` until the user interrupts it.
-// On a terminal with colours it first clears the screen. 0 seconds: calls `draw` once.
+// Implements --watch: calls `draw` at once and then every `seconds`, until the user interrupts the
+// command. On a terminal with colours it clears the screen before each call. 0 seconds: calls
+// `draw` once.
 int repeat(Session& session, double seconds, const std::function<void()>& draw);
 
-// Returns all pages of a list in one answer, at most `most` rows (0: all). `rows(answer)` returns a
-// pointer to the repeated field of the rows.
+// Returns all pages of a list in one answer, with at most `most` rows (0: all rows). `rows(answer)`
+// returns a pointer to the repeated field of the rows.
 template <class Answer, class Request, class Rows>
 Answer all_pages(Session& session, std::string_view method, Request request, std::int64_t most,
                  Rows rows) {

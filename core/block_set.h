@@ -1,8 +1,7 @@
 // An ordered set in sorted blocks of up to kBlock values, for small values that come and go often.
-// It works as a std::set, but allocates once a block instead of once a value. A change touches few
-// cache lines.
-// Any change invalidates all iterators and references into it.
-// Threads: none.
+// It works like a std::set, but allocates once for each block instead of once for each value. A
+// change touches few cache lines. Any change invalidates all iterators and references into the set.
+// Threads: one at a time for each set.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +12,15 @@
 
 namespace subak {
 
-// T is copied and compared with `<` only, so equality means that neither is below the other.
+// The set copies T and compares it with `<` only. So two values are equal if neither is below the
+// other.
 template <class T>
 class BlockSet {
  public:
-  // The most values in a block. A block that grows beyond it is split in half.
+  // The most values in a block. A block that would have more is split in half.
   static constexpr std::size_t kBlock = 64;
 
-  // Walks the values in ascending order. An iterator at the end equals end() of any set.
+  // Iterates over the values in ascending order. An iterator at the end equals end() of any set.
   class const_iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -29,7 +29,7 @@ class BlockSet {
     using pointer = const T*;
     using reference = const T&;
 
-    // Makes the end of any set.
+    // Makes an iterator that is the end of any set.
     const_iterator() = default;
     // The iterator must not be at the end.
     const T& operator*() const { return *at_; }
@@ -66,8 +66,8 @@ class BlockSet {
     const T *at_ = nullptr, *end_ = nullptr;
   };
 
-  // Returns false, and changes nothing, if the set already has the value. O(log n + kBlock). A
-  // split of a block adds O(n / kBlock).
+  // Inserts the value. Returns false, and changes nothing, if the set already has the value. O(log
+  // n + kBlock). A split of a block adds O(n / kBlock).
   bool insert(const T& value) {
     if (blocks_.empty()) blocks_.emplace_back(), lasts_.push_back(value);
     const std::size_t b = std::min(block_of(value), blocks_.size() - 1);
@@ -80,7 +80,8 @@ class BlockSet {
     if (block.size() > kBlock) split(b);
     return true;
   }
-  // Returns how many values were removed: 0 or 1. The complexity is that of insert().
+  // Removes the value. Returns how many values were removed: 0 or 1. The complexity is that of
+  // insert().
   std::size_t erase(const T& value) {
     const std::size_t b = block_of(value);
     if (b == blocks_.size()) return 0;
@@ -98,7 +99,7 @@ class BlockSet {
     return 1;
   }
 
-  // O(log n).
+  // True if the set has the value. O(log n).
   bool contains(const T& value) const {
     const const_iterator at = lower_bound(value);
     return at != end() && !(value < *at);
@@ -111,7 +112,7 @@ class BlockSet {
     const auto at = std::lower_bound(block.begin(), block.end(), value);
     return iterator_at(b, static_cast<std::size_t>(at - block.begin()));
   }
-  // The walk is in ascending order.
+  // The iteration from begin() to end() is in ascending order.
   const_iterator begin() const { return iterator_at(0, 0); }
   const_iterator end() const { return {}; }
   // The number of values. O(1).
@@ -119,7 +120,8 @@ class BlockSet {
   bool empty() const { return size_ == 0; }
 
  private:
-  // `at` is an index into the block. If `block` is the number of blocks, the result is the end.
+  // Returns the iterator at index `at` of the block. If `block` is the number of blocks, the result
+  // is the end.
   const_iterator iterator_at(std::size_t block, std::size_t at) const {
     return {blocks_.data() + block, blocks_.data() + blocks_.size(), at};
   }
@@ -129,7 +131,7 @@ class BlockSet {
     return static_cast<std::size_t>(std::lower_bound(lasts_.begin(), lasts_.end(), value) -
                                     lasts_.begin());
   }
-  // Moves the upper half of the block into a new block behind it.
+  // Moves the upper half of the block into a new block after it.
   void split(std::size_t b) {
     const auto middle = blocks_[b].begin() + static_cast<std::ptrdiff_t>(kBlock / 2);
     std::vector<T> upper(middle, blocks_[b].end());

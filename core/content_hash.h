@@ -1,9 +1,9 @@
-// A digest of a call's content. It shows whether a caller reuses a request id for another content.
-// Facts store the digest, so the function never changes. It is FNV-1a of 64 bits (Fowler, Noll,
-// Vo), and mixes the bits at the end. It detects mistakes of people and programs: two contents have
-// the same digest once in 10^19. It is no signature. A caller who finds a collision fools only
-// itself, since ids belong to their caller.
-// Threads: pure function.
+// A digest of a call's content. It shows whether a caller reuses a request id with different
+// content. Facts store the digest, so the function must never change. The function is FNV-1a of 64
+// bits (Fowler, Noll, Vo), and mixes the bits at the end. The digest detects mistakes of people and
+// programs: two contents have the same digest once in 10^19. The digest is not a signature. But a
+// caller who finds a collision fools only itself, because request ids belong to their caller.
+// Threads: any; pure function.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace subak {
 
-// Returns the digest of these bytes. It is never 0: in facts, 0 means "no digest". O(bytes).
+// Returns the digest of these bytes. The digest is never 0, because 0 means "no digest" in facts.
+// O(bytes).
 inline std::uint64_t content_hash(std::string_view content) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : content) {

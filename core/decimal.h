@@ -1,7 +1,7 @@
 // Reads and formats GPU amounts for people: thousandths of a GPU as decimals, product amounts as
 // lists.
 // Errors: kInvalid with the given `field`.
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace subak {
 
-// Reads "16", "0.5", "2.125" as milli-GPU. Accepts at most three decimals, at least one digit
-// before the point, no sign and no exponent. The amount is at most limits::kMaxMilliGpu.
+// Reads "16", "0.5", "2.125" as milli-GPU. The text needs a digit before the point. It has at most
+// three decimals, no sign and no exponent. The amount is at most limits::kMaxMilliGpu.
 Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field);
 
 // Formats 16'000 as "16" and 500 as "0.5". A negative amount has a "-" in front.
@@ -24,7 +24,7 @@ std::string format_milligpu(MilliGpu amount);
 // "none" and "" give an empty list.
 Result<ProductAmounts> parse_amounts(std::string_view text, std::string_view field);
 
-// Returns the form that parse_amounts() reads; "none" when empty.
+// Returns the form that parse_amounts() reads; "none" if the list is empty.
 std::string format_amounts(const ProductAmounts& amounts);
 
 }  // namespace subak

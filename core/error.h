@@ -1,7 +1,7 @@
 // Errors as values: no function of the core throws an exception to report an error. Every refusal
-// names the field, its value, and the accepted form. So webhook, API and CLI can each report it in
-// their own form.
-// Threads: plain values.
+// names the field, its value, and the accepted form. So webhook, API and CLI can each report the
+// refusal in their own form.
+// Threads: any; plain values.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// All kinds of refusals. API and webhook map each to the gRPC status code and the HTTP status in
-// its row. The CLI maps these to exit codes.
+// All kinds of refusals. API and webhook map each code to the gRPC status code and the HTTP status
+// in its row. The CLI maps the codes to exit codes.
 enum class ErrorCode : unsigned char {
   kInvalid,       // the value can never be right             INVALID_ARGUMENT     422
   kNotFound,      // no such account, job, node                NOT_FOUND            404
@@ -26,8 +26,7 @@ enum class ErrorCode : unsigned char {
 // The code in lower case: "not_found".
 std::string_view to_string(ErrorCode code);
 
-// A refusal. `field` is the path of the offending field ("quota.gpu"), `got` its value as given,
-// `want` what would be accepted. Each may be empty if it does not apply.
+// A refusal. `field`, `got` and `want` may each be empty if they do not apply.
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   // The path of the offending field: "quota.gpu". Empty: the error is not about one field.
@@ -37,13 +36,14 @@ struct Error {
   // What would be accepted ("want ..."), or the cause: a phrase for people.
   std::string want;
 
-  // Returns one line, "quota.gpu: was "-3", want a number of GPUs >= 0", cut as core/cut.h says.
+  // Returns one line: "quota.gpu: was "-3", want a number of GPUs >= 0". Long texts are cut as
+  // core/cut.h says.
   std::string message() const;
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// A T or an Error. Call ok() first. To call value() of an error, or error() of a value, is a bug
-// and throws std::bad_variant_access. References live as long as the Result.
+// A T or an Error. Call ok() first. A call of value() on an error, or of error() on a value, is a
+// bug and throws std::bad_variant_access. References live as long as the Result.
 template <class T>
 class [[nodiscard]] Result {
  public:

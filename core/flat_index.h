@@ -1,8 +1,8 @@
 // A hash table from the caller's keys to numbers, which are indexes of the caller's own array. The
-// caller keeps the keys, and compares them in find(). A cell takes 4 bytes, and an entry 5 to 11.
-// It serves for look-up only: it has no order to iterate in. It uses open addressing with linear
-// probing. Its length is a power of two, and at most 3/4 of the cells are in use.
-// Threads: none.
+// caller has the keys, and compares them in find(). A cell takes 4 bytes, so an entry takes 5 to 11
+// bytes. The table serves for look-up only: code cannot iterate over it. It uses open addressing
+// with linear probing. Its length is a power of two, and at most 3/4 of the cells are in use.
+// Threads: one at a time for each table.
 #pragma once
 
 #include <cassert>
@@ -23,20 +23,20 @@ inline std::uint64_t mix_bits(std::uint64_t x) {
 // Each number is in the table at most once. Numbers may be reused after erase().
 class FlatIndex {
  public:
-  // find() returns this if there is no such number.
+  // find() returns this number if there is no entry.
   static constexpr std::uint32_t kNone = 0xffff'ffff;
   // The largest number that fits a cell. Two values above it mark empty and erased cells.
   static constexpr std::uint32_t kMaxNumber = (1u << 24) - 3;
 
   // Returns the number that was inserted under `hash` and for which same(number) is true; kNone if
-  // there is none. find(), insert() and erase() take O(1) on the average.
+  // there is none. On average, find(), insert() and erase() take O(1).
   template <class Same>
   std::uint32_t find(std::uint64_t hash, Same same) const {
     const std::size_t place = place_of(hash, same);
     return place == cells_.size() ? kNone : cells_[place] & kNumberMask;
   }
-  // Inserts a number that is not in the table yet and is at most kMaxNumber (asserted). When the
-  // table grows, it calls hash_of(number) for every entry.
+  // Inserts a number, which must be at most kMaxNumber (asserted) and not be in the table yet. When
+  // the table grows, the function calls hash_of(number) for every entry.
   template <class HashOf>
   void insert(std::uint64_t hash, std::uint32_t number, HashOf hash_of) {
     assert(number <= kMaxNumber);
@@ -57,8 +57,8 @@ class FlatIndex {
   std::size_t size() const { return size_; }
 
  private:
-  // A cell has 8 bits of the hash above 24 bits of the number. So find() compares few wrong
-  // entries.
+  // A cell has 8 bits of the hash above the 24 bits of the number. So find() calls same() for few
+  // wrong entries.
   static constexpr std::uint32_t kNumberMask = (1u << 24) - 1;
   static constexpr std::uint32_t kEmpty = 0xffff'ffff;
   static constexpr std::uint32_t kErased = 0xffff'fffe;
@@ -68,8 +68,8 @@ class FlatIndex {
   static std::uint32_t cell_bits(std::uint64_t hash) {
     return static_cast<std::uint32_t>(hash >> 32) & ~kNumberMask;
   }
-  template <class Same>
   // Returns the index of the cell with this number; the table's length if there is none.
+  template <class Same>
   std::size_t place_of(std::uint64_t hash, Same same) const {
     if (cells_.empty()) return 0;
     const std::size_t mask = cells_.size() - 1;
@@ -89,9 +89,9 @@ class FlatIndex {
     if (cells_[i] == kEmpty) ++used_;
     cells_[i] = cell_bits(hash) | number;
   }
-  template <class HashOf>
   // Doubles the table if more than 3/8 of it would be in use. Else it only removes the marks of
   // erased cells.
+  template <class HashOf>
   void rehash(HashOf hash_of) {
     std::size_t length = cells_.empty() ? kFirstCells : cells_.size();
     if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only markers go
@@ -105,7 +105,7 @@ class FlatIndex {
   }
 
   std::vector<std::uint32_t> cells_;
-  // The number of cells that are not empty, with those marked as erased.
+  // The number of cells that are not empty. Cells that are marked as erased count too.
   std::size_t used_ = 0;
   // How many numbers the table has.
   std::size_t size_ = 0;

@@ -1,8 +1,8 @@
 // Strong ids: integers of different types, so the compiler refuses to mix them. The engine assigns
-// an id once and never reuses it, except for a ShapeId. Ids are ordered by value. Every comparison
-// in the core that is otherwise equal is decided by an id. The value 0 means "none" for every kind
-// of id.
-// Threads: plain values.
+// an id once and never reuses it, except for a ShapeId. Ids are ordered by value. If a comparison
+// in the core finds no other difference, an id decides. The value 0 means "none" for every kind of
+// id.
+// Threads: any; plain values.
 #pragma once
 
 #include <compare>
@@ -27,19 +27,19 @@ struct Id {
 
 // One Kubernetes cluster, or a cluster without Kubernetes.
 using ClusterId = Id<struct ClusterTag, std::uint16_t>;
-// A node of the account tree. The root is 1; accounting/account.h has further fixed ids.
+// An account of the account tree. The root is 1; accounting/account.h has further fixed ids.
 using AccountId = Id<struct AccountTag, std::uint32_t>;
-// A node of any cluster: unique over all clusters, not only within one.
+// A node of any cluster. The id is unique over all clusters, not only within one cluster.
 using NodeId = Id<struct NodeTag, std::uint32_t>;
 // A number that stands for the name of a GPU product. 0 means any product.
 using ProductId = Id<struct ProductTag, std::uint16_t>;
-// A number that stands for a placement request. Once no job uses a request, its number is given to
-// another. So no fact stores it.
+// A number that stands for a placement request. Once no job uses a request, another request may get
+// its number. So no fact stores the number.
 using ShapeId = Id<struct ShapeTag, std::uint32_t>;
 
 // A job id: the cluster in the upper 16 bits, a sequence number of that cluster in the lower 48.
-// Sequence numbers begin at 1 and grow, so the ids of a cluster are in the order of creation. Its
-// text form is "3-1042" (job_id_text() of core/text.h).
+// Sequence numbers begin at 1 and grow, so the ids of a cluster are in the order of creation. The
+// text form of an id is "3-1042" (job_id_text() of core/text.h).
 struct JobId {
   std::uint64_t value = 0;
 
@@ -48,7 +48,7 @@ struct JobId {
   // `sequence` must fit 48 bits.
   constexpr JobId(ClusterId cluster, std::uint64_t sequence)
       : value(std::uint64_t{cluster.value} << 48 | sequence) {}
-  // The cluster that the job belongs to; never changes.
+  // The cluster that the job belongs to. It never changes.
   constexpr ClusterId cluster() const { return ClusterId(static_cast<std::uint16_t>(value >> 48)); }
   // The number of the job in its cluster, from 1. It is 0 only if the id stands for no job.
   constexpr std::uint64_t sequence() const { return value & 0xffff'ffff'ffffULL; }

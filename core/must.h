@@ -1,4 +1,5 @@
-// Invariants of the program. A broken one stops the process before a wrong state becomes durable.
+// Invariants of the program. A broken invariant stops the process before a wrong state becomes
+// durable.
 #pragma once
 
 #include <cstdio>
@@ -7,9 +8,9 @@
 namespace subak {
 
 // Checks an invariant that holds for every input (`must` means "invariant"). A failure is a bug in
-// this program: it prints `what` and stops the process, in every build, before a wrong state
-// becomes durable. The call is cheap, so code may make it for each fact that it stores. Put
-// expensive tests into check().
+// this program. In every build, the call then prints `what` and stops the process before a wrong
+// state becomes durable. The call is cheap, so code may make it for each fact that it stores. Put
+// expensive tests into check() functions.
 // Threads: any.
 inline void must(bool ok, const char* what) {
   if (ok) [[likely]]

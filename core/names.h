@@ -1,32 +1,34 @@
-// Every name that Subak writes into a cluster, and NVIDIA's names that it reads, in one place. The
-// keys of a gang's wishes are in the table of model/gang_terms.h. Users write these names, so none
-// is ever renamed. docs/workloads.md is the page for users, and tests/kube/workloads_page_test.cc
-// checks that the page has all names. Keys of pods may be labels or annotations, of a pod or of its
-// template. A key that is both label and annotation must have one value.
+// Every name that Subak writes into a cluster, and every name of NVIDIA that Subak reads, in one
+// place. Only the keys of a gang's wishes are elsewhere, in the table of model/gang_terms.h. Users
+// write these names, so no name ever changes. docs/workloads.md is the page for users, and
+// tests/kube/workloads_page_test.cc checks that the page has all names. Keys of pods may be labels
+// or annotations, of a pod or of its template. If a key is both a label and an annotation, both
+// must have the same value.
 #pragma once
 
 #include <string_view>
 
 namespace subak::names {
 
-// All keys of Subak begin with this. A key that begins so and is none of these gets a warning.
+// All keys of Subak begin with this prefix. An unknown key with this prefix gets a warning.
 inline constexpr std::string_view kPrefix = "subak.gpu/";
 // The scheduling gate of a pod (spec.schedulingGates). Only Subak removes it.
 inline constexpr std::string_view kGate = "subak.gpu/queue";
-// Label of a namespace: "true" makes Subak manage its pods, "warn" only reports what would be
-// refused.
+// Label of a namespace: "true" makes Subak manage its pods; "warn" only reports the pods that would
+// be refused.
 inline constexpr std::string_view kManaged = "subak.gpu/managed";
-// The account that pays, by its path: "ml.vision". On a pod it must lie at or below the namespace's
-// account. As a label of a namespace it counts if no account names the namespace.
+// The account that pays, by its path: "ml.vision". On a pod, the path must be the namespace's
+// account or an account below it. On a namespace, the label counts if no account names the
+// namespace.
 inline constexpr std::string_view kAccount = "subak.gpu/account";
-// The user, in characters A-Z a-z 0-9 . _ - @. A pod that a person creates can name only that
-// person. Pods made from templates may name any user.
+// The user, in characters A-Z a-z 0-9 . _ - @. A pod that a person creates may name only that
+// person. A pod that is made from a template may name any user.
 inline constexpr std::string_view kUser = "subak.gpu/user";
 // The gang's name within its namespace.
 inline constexpr std::string_view kJob = "subak.gpu/job";
 // How many pods start together, "1" to "10000" (limits::kMaxPodsPerJob).
 inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
-// The pod's place in its gang, from "0".
+// The pod's position in its gang, from "0".
 inline constexpr std::string_view kRank = "subak.gpu/rank";
 // A duration such as "30m" or "2d12h" (core/duration.h).
 inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
@@ -41,7 +43,7 @@ inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";
 // Label of Subak's own pod, "true" while its process leads.
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
-// Annotation of an owner that Subak has suspended; its values are in server/edge/cluster/plan.h.
+// Annotation of an owner that Subak has suspended; its values are in server/edge/writes/plan.h.
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
 // Label of a node: how many of its GPUs with neighbouring indexes NVLink joins. "1" means that
 // NVLink joins none.
@@ -54,8 +56,8 @@ inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
 // Replicas of time-sliced GPUs, if the device plugin renames them.
 inline constexpr std::string_view kGpuShared = "nvidia.com/gpu.shared";
-// The resource of a MIG slice is this and the profile: "nvidia.com/mig-1g.10gb". The resource of a
-// shared slice or GPU has kSharedSuffix at the end.
+// The resource of a MIG slice is this prefix and the profile: "nvidia.com/mig-1g.10gb". The
+// resource of a shared slice or GPU has kSharedSuffix at its end.
 inline constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kSharedSuffix = ".shared";
 // Labels of nodes by gpu-feature-discovery: the product's name, and the number of GPUs.
@@ -63,20 +65,21 @@ inline constexpr std::string_view kLabelProduct = "nvidia.com/gpu.product";
 inline constexpr std::string_view kLabelCount = "nvidia.com/gpu.count";
 // The NVLink clique: cluster UUID and clique number, "UUID.N".
 inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
-// The time at which feature discovery last looked. The engine drops this label, since it changes
-// without a change of the node.
+// The time at which feature discovery last looked at the node. The engine drops this label, because
+// it changes even if the node does not.
 inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
 // How many pods share a GPU.
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
-// The state of NVIDIA's MIG manager on the node. While it changes the slices, the node is unfit.
+// The state of NVIDIA's MIG manager on the node. While the manager changes the slices, the node is
+// unfit.
 inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state";
 // Says whether the gpu-operator runs its device plugin on the node.
 inline constexpr std::string_view kLabelDeployPlugin = "nvidia.com/gpu.deploy.device-plugin";
 // How the GPUs are shared: "time-slicing", "mps" or "none".
 inline constexpr std::string_view kLabelSharing = "nvidia.com/gpu.sharing-strategy";
 
-// Labels of Google's node pools; pods select pools by them. Google's device plugin offers slices
-// and shared GPUs as nvidia.com/gpu.
+// Labels of Google's node pools. Pods select pools by these labels. Google's device plugin offers
+// slices and shared GPUs as nvidia.com/gpu.
 
 // The GPU's model, in Google's spelling: "nvidia-l4".
 inline constexpr std::string_view kGkeAccelerator = "cloud.google.com/gke-accelerator";
@@ -88,8 +91,8 @@ inline constexpr std::string_view kGkePartition = "cloud.google.com/gke-gpu-part
 inline constexpr std::string_view kGkeClients = "cloud.google.com/gke-max-shared-clients-per-gpu";
 inline constexpr std::string_view kGkeSharing = "cloud.google.com/gke-gpu-sharing-strategy";
 
-// The cluster of a service that has no other. The first cluster with another name replaces it if it
-// is unchanged and not in use.
+// The name of the cluster with which a service starts. If this cluster is unchanged and not in use,
+// the first cluster with another name replaces it.
 inline constexpr std::string_view kFirstCluster = "default";
 
 }  // namespace subak::names

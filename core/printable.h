@@ -1,8 +1,8 @@
-// Makes outside text safe to show in tables, CSV, charts, logs, events and messages. It escapes
-// characters that are invisible or that change the text around them: controls (C0, DEL, C1), format
-// characters (U+202E, U+200B), line and paragraph separators, default-ignorable characters, and
-// noncharacters. Only JSON keeps text unchanged.
-// Threads: pure functions.
+// Makes text from outside safe to show in tables, CSV, charts, logs, events and messages. It
+// escapes characters that are invisible or that change the text around them: controls (C0, DEL,
+// C1), format characters (U+202E, U+200B), line and paragraph separators, default-ignorable
+// characters, and noncharacters. Only JSON keeps text unchanged.
+// Threads: any; pure functions.
 // Source: Unicode 15, general categories Cc, Cf, Zl, Zp, and Default_Ignorable_Code_Point.
 #pragma once
 
@@ -26,11 +26,11 @@ Piece first_piece(std::string_view text);
 bool is_printable(std::string_view text);
 
 // Returns the text with escapes: "\n", "\t", "\u202e", "\U000e0001"; "\xff" for a byte that is not
-// UTF-8. A backslash of the text stays unchanged.
+// UTF-8. A backslash in the text stays unchanged.
 std::string printable(std::string_view text);
 
-// Returns one line without escapes. It turns unprintable characters into spaces, joins several
-// spaces to one, and trims the ends.
+// Returns the text as one line without escapes. It turns unprintable characters into spaces,
+// replaces several spaces by one, and trims the ends.
 std::string one_line(std::string_view text);
 
 // The message for a new name that is not printable.

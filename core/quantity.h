@@ -1,6 +1,6 @@
 // Integer quantities. Every count, promise and charge is an integer. Only decayed usage
-// (accounting/decay.h) and the order rule that reads it use floating point for decisions.
-// Threads: plain values.
+// (accounting/decay.h) and the rule that orders jobs by this usage decide with floating point.
+// Threads: any; plain values.
 #pragma once
 
 #include <compare>
@@ -14,8 +14,8 @@ namespace subak {
 using TimeMs = std::int64_t;
 // A length of time in milliseconds.
 using DurationMs = std::int64_t;
-// An amount of GPUs in thousandths: 1000 is one whole GPU. A MIG slice counts as the part of its
-// GPU's memory units that it has (model/mig.h).
+// An amount of GPUs in thousandths: 1000 is one whole GPU. A MIG slice counts by its part of the
+// GPU's memory units (model/mig.h).
 using MilliGpu = std::int64_t;
 
 constexpr MilliGpu kMilliPerGpu = 1000;
@@ -24,10 +24,10 @@ constexpr DurationMs kMinuteMs = 60 * kSecondMs;
 constexpr DurationMs kHourMs = 60 * kMinuteMs;
 constexpr DurationMs kDayMs = 24 * kHourMs;
 
-// An exact amount of GPU time in milli-GPU x ms. The sum has 128 bits: one of 64 bits would
-// overflow within three years at 100,000 GPUs. It is stored and shown as (GPU-seconds, rest), with
-// 0 <= rest < kRawPerGpuSecond. Negative amounts are corrections. The sum cannot overflow even for
-// 10^9 GPUs over 10^9 years.
+// An exact amount of GPU time in milli-GPU x ms. The amount has 128 bits, because 64 bits would
+// overflow within three years at 100,000 GPUs. 128 bits do not overflow even for 10^9 GPUs over
+// 10^9 years. The amount is stored and shown as (GPU-seconds, rest), with 0 <= rest <
+// kRawPerGpuSecond. Negative amounts are corrections.
 class GpuTime {
  public:
   // milli-GPU x ms.
@@ -40,7 +40,7 @@ class GpuTime {
   constexpr static GpuTime of(MilliGpu rate, DurationMs duration) {
     return GpuTime(static_cast<Raw>(rate) * duration);
   }
-  // The inverse of gpu_seconds() and rest(). `rest` may have any sign and size.
+  // Makes the amount from gpu_seconds() and rest(). `rest` may have any sign and size.
   constexpr static GpuTime from_parts(std::int64_t gpu_seconds, std::int64_t rest) {
     return GpuTime(static_cast<Raw>(gpu_seconds) * kRawPerGpuSecond + rest);
   }
@@ -52,9 +52,10 @@ class GpuTime {
     const auto r = static_cast<std::int64_t>(raw_ % kRawPerGpuSecond);
     return r < 0 ? r + kRawPerGpuSecond : r;
   }
-  // Returns the GPU-hours, rounded: for display, never for sums.
+  // Returns the GPU-hours, rounded. Use the result for display, never for sums.
   constexpr double gpu_hours() const { return static_cast<double>(raw_) / 3.6e9; }
-  // The exact amount, for ratios. Not a stored form: it needs 128 bits.
+  // Returns the exact amount, for ratios. It is never stored in this form, because it needs 128
+  // bits.
   constexpr Raw raw() const { return raw_; }  // milli-GPU x ms
   constexpr bool is_zero() const { return raw_ == 0; }
 
@@ -76,7 +77,7 @@ class GpuTime {
   Raw raw_ = 0;
 };
 
-// A GPU amount of one product, as people and facts write it; product "gpu" means any product.
+// A GPU amount of one product, as people and facts write it. The product "gpu" means any product.
 struct ProductAmount {
   // A name as in NodeSpec::product, or kAnyProduct.
   std::string product;
@@ -91,7 +92,8 @@ struct ProductAmount {
   friend bool operator==(const ProductAmount&, const ProductAmount&) = default;
 };
 
-// Sorted by product, each product once. An empty list means "not set", an amount of 0 means 0 GPUs.
+// Amounts sorted by product, each product once. An empty list means "not set". An amount of 0 means
+// 0 GPUs.
 using ProductAmounts = std::vector<ProductAmount>;
 
 // The product name that means any product. No real product has it.

@@ -1,8 +1,8 @@
 // Why a job does not start. `why`, events, metrics and conditions use the same closed list of
 // tokens: Kueue's reason tokens where they fit, and otherwise Subak's own. docs/reasons.md says
-// what to do about each.
+// what to do about each token.
 // Source: KEP-10852 of kubernetes-sigs/kueue.
-// Threads: plain values.
+// Threads: any; plain values.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace subak {
 
-// The names are the API's (WaitReason.token), so none is ever renamed. Values are durable: append
+// The API uses these names (WaitReason.token), so no name ever changes. Values are durable: append
 // only. The order of declaration has no meaning; kReasonOrder is the order of display.
 enum class ReasonToken : std::uint8_t {
   // Nothing is in the way: the next pass starts the job.
@@ -31,19 +31,19 @@ enum class ReasonToken : std::uint8_t {
   kMisconfigured,
   // No node has the requested product and labels, with taints that the job tolerates.
   kNoMatchingFlavor,
-  // Even an empty fleet has no room for it.
+  // Even an empty fleet has no room for the job.
   kExceedsFleet,
-  // It asks for more than a limit on its path ever allows.
+  // The job asks for more than a limit on its account's path ever allows.
   kExceedsMaxQuota,
-  // A limit on its path is reached now.
+  // A limit on its account's path is reached now.
   kWaitingForQuota,
   // Not enough GPUs or slices of the kind are free.
   kWaitingForCapacity,
   // Enough GPUs are free, but not as close together as requested.
   kTopologyPlacementFailed,
-  // Enough memory units of GPUs are free, but no MIG slice of the profile.
+  // Enough memory units of GPUs are free, but not enough MIG slices of the profile.
   kMigGeometry,
-  // GPUs are free; CPU, memory, pod slots, host ports or another resource are not.
+  // Enough GPUs are free, but not enough CPU, memory, pod slots, host ports or other resources.
   kNodeResources,
   // Matching nodes are not ready, cordoned or drained.
   kNodeConditions,
@@ -51,13 +51,13 @@ enum class ReasonToken : std::uint8_t {
   kReservedForOther,
   // Other jobs come first in the fair-share order and take the free GPUs.
   kOutranked,
-  // The job was not evaluated yet: a pass is due.
+  // No pass has evaluated the job yet, but a pass is due.
   kPendingEvaluation,
   // The cluster's scheduler could not use the chosen nodes.
   kUnschedulable,
-  // A pod of the job has no rank, since its gang already has all its pods.
+  // A pod of the job has no rank, because its gang already has all its pods.
   kBeyondGangSize,
-  // GPUs are claimed for it, and jobs beyond their quota still hold them.
+  // GPUs are claimed for the job, and jobs beyond their quota still hold these GPUs.
   kWaitingForPreemptedWorkloads,
 };
 
@@ -86,8 +86,8 @@ struct EnumText<ReasonToken> {
 };
 
 // The order of reasons: first errors and holds of the job, then the structure of the fleet, then
-// free capacity, then the order of jobs. Solve the first reason first: the others depend on it.
-// Each token occurs once.
+// free capacity, then the order of jobs. Solve the first reason first, because the later reasons
+// depend on it. Each token occurs once.
 inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
@@ -124,7 +124,7 @@ constexpr std::size_t rank_of(ReasonToken token) {
 // or nodes in the way.
 struct Reason {
   ReasonToken token = ReasonToken::kNext;
-  // What is short or forbids the start: an account path, a product, a label or a resource.
+  // What is scarce, or what forbids the start: an account path, a product, a label or a resource.
   std::string subject;
   // The amount needed and the amount present, in the subject's own unit: milli-GPU, slices, pods or
   // bytes. Both are 0 where no amount applies.
@@ -132,7 +132,7 @@ struct Reason {
   std::int64_t have = 0;
   // One sentence for a person.
   std::string detail;
-  // Jobs or nodes by name, at most limits::kMaxBlockers.
+  // The names of jobs or nodes in the way, at most limits::kMaxBlockers.
   std::vector<std::string> blockers;
 
   friend bool operator==(const Reason&, const Reason&) = default;

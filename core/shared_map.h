@@ -1,9 +1,9 @@
-// An immutable map from text to values, whose versions share memory. A version with some changed
-// entries copies only the buckets of those entries. So the cost of an edit depends on the edited
-// entries, even while readers use older versions.
+// An immutable map from texts to values. An edit makes a new version of the map. Versions share
+// memory: a new version copies only the buckets of the edited entries. So the cost of an edit
+// depends on the edited entries, even while readers use older versions.
 //
 // Look-up: O(log of a bucket). changed(): O(buckets touched x entries in each + kBuckets).
-// Threads: any, read-only. A value never changes after it is in the map.
+// Threads: any, because a map is read-only. A value never changes after it is in the map.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,17 @@
 
 namespace subak {
 
-// The map. A fresh one is empty. A copy shares all buckets with the original and costs kBuckets
+// The map. A new map is empty. A copy shares all buckets with the original and costs kBuckets
 // pointers.
 template <class T>
 class SharedMap {
  public:
-  // An entry's value is shared by all versions that have it. In changed() a null value removes the
-  // key.
+  // All versions that have an entry share its value. In changed(), a null value removes the key.
   using Value = std::shared_ptr<const T>;
   using Entry = std::pair<std::string, Value>;
 
-  // Returns nullptr if the map has no such key. The value lives as long as a version that has it.
+  // Returns the value; nullptr if the map has no such key. The value lives as long as some version
+  // has it.
   const T* find(std::string_view key) const {
     const Bucket* const bucket = buckets_[index_of(key)].get();
     if (bucket == nullptr) return nullptr;
@@ -78,7 +78,7 @@ class SharedMap {
   }
 
  private:
-  // Each version copies this many pointers. 100,000 keys make about 400 entries a bucket.
+  // Each version copies this many pointers. With 100,000 keys, a bucket has about 400 entries.
   static constexpr std::size_t kBuckets = 256;
   using Bucket = std::vector<Entry>;  // by key
 

@@ -1,7 +1,7 @@
-// Computes how many bytes a record takes in its durable form (server/codec), without writing it. So
-// the core can limit its inputs such that each fact stays within its size limit.
-// The form is protobuf's. Source: https://protobuf.dev/programming-guides/encoding/
-// Threads: pure functions.
+// Computes how many bytes a record takes in its durable form (server/codec), without writing it.
+// With this size the core can limit its inputs, so that each fact stays within its size limit.
+// The durable form is protobuf. Source: https://protobuf.dev/programming-guides/encoding/
+// Threads: any; pure functions.
 #pragma once
 
 #include <bit>
@@ -15,12 +15,13 @@
 
 namespace subak {
 
-// Field visitor that adds up the size: pass it to `fields` of a record (core/text.h). The sum is
+// A field visitor that adds up the size. Pass it to `fields` of a record (core/text.h). The sum is
 // the real size, plus two bytes for each empty record inside.
 class StoredSize {
  public:
+  // Adds one field. A field with the value 0 or an empty text takes no bytes, as in the durable
+  // form.
   template <class T>
-  // Adds one field. A field at 0 or an empty text takes no bytes, as in the durable form.
   void operator()(int number, std::string_view, const T& value) {
     if constexpr (std::same_as<T, std::string>) {
       if (!value.empty()) bytes_ += tag(number) + in_length(value.size());
@@ -56,9 +57,9 @@ class StoredSize {
   void add_number(int number, std::uint64_t value) {
     if (value != 0) bytes_ += tag(number) + varint(value);
   }
+  // Adds an item of a list, or a record. Unlike an empty field, an empty item takes the bytes of
+  // its tag.
   template <class T>
-  // Adds an item of a list, or a record. An empty item takes the bytes of its tag, unlike an empty
-  // field.
   void add_item(int number, const T& item) {
     if constexpr (std::same_as<T, std::string>) {
       bytes_ += tag(number) + in_length(item.size());
@@ -72,7 +73,7 @@ class StoredSize {
   std::size_t bytes_ = 0;
 };
 
-// The size of one record in bytes, as StoredSize counts.
+// Returns the size of one record in bytes, as StoredSize counts.
 template <class T>
 std::size_t stored_bytes(const T& record) {
   StoredSize size;

@@ -1,20 +1,21 @@
-// The plain-text form shared by inputs, facts, scenario files, recorded traces and logs.
+// The plain-text form of records that inputs, facts, scenario files, recorded traces and logs
+// share.
 //
 // A record is a struct with a member template
 //     template <class V> void fields(V& v) { v(1, "job", job); v(2, "pods", pods); }
-// which names each field once, with the number that its durable form uses (proto/subak/fact/v1).
-// The same list drives this text form, the protobuf wire form (server/codec/codec.h) and equality
-// in tests, so the three cannot disagree.
+// which names each field once, with the number that the durable form of the field uses
+// (proto/subak/fact/v1). The same list drives this text form, the protobuf wire form
+// (server/codec/codec.h) and equality in tests, so the three cannot disagree.
 //
 // Grammar:
 //     record := name=value (" " name=value)*
 //     value  := atom | "quoted\n" | [value,value] | {record}
 //
-// The writer leaves out fields at their default: a number or enum at 0, an empty string or list, a
-// record equal to a new one. It writes fields in declaration order and in one canonical spelling,
-// so equal records have equal bytes. The reader accepts fields in any order and refuses unknown
-// names.
-// Threads: pure functions, no shared state.
+// The writer leaves out fields with their default value: a number or enum of 0, an empty string or
+// list, a record that equals a new record. It writes fields in declaration order and in one
+// canonical spelling, so equal records have equal bytes. The reader accepts fields in any order and
+// refuses unknown names.
+// Threads: any; pure functions, no shared state.
 #pragma once
 
 #include <array>
@@ -34,9 +35,9 @@ namespace subak {
 
 // Each enum in a record has a specialisation with its spellings, indexed by value. Values are
 // durable: append only.
+// A specialisation has: static constexpr std::array<std::string_view, N> names. It may also have
+// values_of_version (core/versions.h).
 template <class E>
-// A specialisation has: static constexpr std::array<std::string_view, N> names. It may have
-// values_of_version too (core/versions.h).
 struct EnumText;
 
 // Returns the spelling of `e`; "?" if it has none.
@@ -54,15 +55,15 @@ constexpr std::optional<E> enum_from(std::string_view name) {
   return std::nullopt;
 }
 
-template <class T>
 // True for a list field: any std::vector.
+template <class T>
 concept IsVector = requires {
   typename T::value_type;
   typename T::allocator_type;
 }
 &&!std::same_as<T, std::string>;
+// True for an Id of core/ids.h. In the text such an id is a number. JobId has another text form.
 template <class T>
-// True for an Id of core/ids.h, which the text has as its number. JobId has a text form of its own.
 concept IsSmallId = requires(T t) {
   typename T::rep;
   { t.value } -> std::convertible_to<std::uint64_t>;
@@ -70,15 +71,14 @@ concept IsSmallId = requires(T t) {
 
 namespace text {
 
-// Appends `value` as an atom if it needs no quotes, else in quotes. It writes an empty string as
-// "".
+// Appends `value` as an atom if it needs no quotes, else in quotes. An empty string becomes "".
 void write_string(std::string& out, std::string_view value);
 
 // A cursor over one record, whose text must outlive it. On the first mistake it stores an Error
 // (kInvalid), and every later call does nothing.
 class Reader {
  public:
-  // Begins at the first character; reads nothing yet.
+  // Begins at the first character. Reads nothing yet.
   explicit Reader(std::string_view text) : rest_(text) {}
   // True until the first mistake.
   bool ok() const { return !error_; }
@@ -91,9 +91,9 @@ class Reader {
   void skip_blanks();
   // True if only blanks are left.
   bool at_end();
-  // Skips blanks, then consumes `c`. Returns false, without an error, if another character is next.
+  // Skips blanks, then consumes `c`. If another character is next, returns false, without an error.
   bool accept(char c);
-  // Reads a name and consumes the '=' behind it. Returns the name as a view into the text; "" after
+  // Reads a name and consumes the '=' after it. Returns the name as a view into the text; "" after
   // an error.
   std::string_view read_name();
   // Reads an atom or a quoted text. Returns it without quotes and escapes. An empty atom without
@@ -120,10 +120,10 @@ void write_value(std::string& out, const T& value);
 template <class T>
 void read_value(Reader& in, std::string_view field, T& value);
 
-// Field visitor that appends "name=value" for each field that differs from its default, with spaces
-// between them.
+// A field visitor that appends "name=value" for each field that differs from its default. A space
+// separates the fields.
 struct FieldWriter {
-  // The text to append to, owned by the caller.
+  // The text to append to. The caller owns it.
   std::string& out;
   // True until the first field is written, so that no space comes before it.
   bool first = true;
@@ -138,8 +138,8 @@ struct FieldWriter {
   }
 };
 
-// Field visitor that sets every number to 0. A number that the text omits is 0, whatever default
-// its record has. (A nested record that the text omits is at its default.)
+// A field visitor that sets every number to 0. So a number that the text omits is 0, whatever
+// default its record has. (A nested record that the text omits has its default value.)
 struct NumberZeroer {
   template <class T>
   void operator()(int, std::string_view, T& value) {
@@ -147,14 +147,14 @@ struct NumberZeroer {
   }
 };
 
-// Field visitor that fills the one field whose name was read. Afterwards `found` says whether the
-// record has that field.
+// A field visitor that fills the one field whose name was read. Afterwards `found` says whether the
+// record has this field.
 struct FieldReader {
-  // The text behind the name and its '='.
+  // The text after the name and its '='.
   Reader& in;
   // The name that was read.
   std::string_view name;
-  // True once the visitor has come to that field.
+  // True once the visitor has come to the field with this name.
   bool found = false;
   template <class T>
   void operator()(int, std::string_view field, T& value) {
@@ -213,9 +213,9 @@ void write_value(std::string& out, const T& value) {
   }
 }
 
+// Reads an atom as a number. If the atom is no number, or does not fit the type, the error is "want
+// a number in range".
 template <class T>
-// Reads an atom as a number. The error is "want a number in range" if the atom is no number, or
-// does not fit the type.
 void read_number(Reader& in, std::string_view field, T& value) {
   const std::string s = in.read_string(field);
   if (!in.ok()) return;

@@ -1,8 +1,8 @@
 // The versions of the durable form (server/codec). Every field of a record and every value of an
 // enum belongs to the version that introduced it. A program that knows only older versions refuses
-// newer fields and values. So Subak writes none of them before the store is finalized to their
-// version (docs/design/0030).
-// Threads: pure functions, plain values.
+// newer fields and values. So Subak does not write a newer field or value before the store is
+// finalized to its version (docs/design/0030).
+// Threads: any; pure functions, plain values.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace subak {
 
-// The number of a field in its record, never reused, and the version that introduced it. A plain
-// number is of version 1. The code of a later field is v(in_version<2>(3), "nodes", nodes). A
+// The number of a field in its record, never reused, and the version that introduced the field. A
+// plain number means version 1. The code of a later field is v(in_version<2>(3), "nodes", nodes). A
 // visitor that ignores versions takes an int.
 struct FieldNumber {
   // The number in the record; 0 is no valid number.
   int number = 0;
-  // The version that introduced it, from 1.
+  // The version that introduced the field, from 1.
   std::uint32_t version = 1;
   constexpr FieldNumber(int n) : number(n) {}  // NOLINT: implicit on purpose
   constexpr FieldNumber(int n, std::uint32_t v) : number(n), version(v) {}
@@ -32,9 +32,9 @@ constexpr FieldNumber in_version(int number) {
   return {number, Version};
 }
 
-// Returns the version that introduced the value; 0: no version has it. An enum whose values came in
-// several versions says beside `names` (core/text.h) how many there were in each, from version 1
-// on:
+// Returns the version that introduced the value; 0: no version has the value. If the values of an
+// enum came in several versions, EnumText also says how many values each version has, from version
+// 1 on:
 //     static constexpr std::array<std::size_t, 2> values_of_version{2, 3};
 // Without values_of_version, all values are of version 1.
 template <class E>

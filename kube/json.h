@@ -1,8 +1,8 @@
 // Reads outside JSON on simdjson's DOM, and writes texts into Subak's JSON. member() reads an
-// object from its start. Use it for a fixed number of names, so that the work is linear in the
-// text. Use Members to look up names from outside. A member of the wrong type counts as absent,
-// since the API server has validated its objects against their schema. Values point into the
-// parser's document and are valid until its next parse.
+// object from its start. Use member() for a fixed number of names, so that the work is linear in
+// the text. Use Members to look up names that come from outside. A member of the wrong type counts
+// as absent, because the API server has validated its objects against their schema. Values point
+// into the parser's document and are valid until the parser's next parse.
 // Threads: any, but each document belongs to one thread.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace subak {
 void append_json_string(std::string& out, std::string_view text);
 // Appends bytes as Kubernetes writes them in JSON: in base64 (RFC 4648, with padding), with quotes.
 void append_json_bytes(std::string& out, std::string_view bytes);
-// Appends `"key":"text"`, with a comma before it unless the object has just been opened.
+// Appends `"key":"text"`. It writes a comma first, unless the object has just been opened.
 void append_json_member(std::string& out, std::string_view key, std::string_view text);
 
 namespace json {
@@ -31,12 +31,13 @@ namespace json {
 // A view into the document of a Parser. Copy it freely; it owns nothing.
 using Value = simdjson::dom::element;
 
-// Parses one text after the other. It reuses its memory, about 10 bytes for each byte of the
-// longest text. After a text over kKeptBytes, the next small text frees that memory.
+// Parses one text after the other. It reuses its memory: about 10 bytes for each byte of the
+// longest text. After a text of more than kKeptBytes, the next small text frees the memory.
 class Parser {
  public:
-  // Returns the root of `text`, valid until the next text. `padded` says that
-  // simdjson::SIMDJSON_PADDING readable bytes follow the text. It is then parsed without a copy.
+  // Returns the root of `text`, which is valid until the next text. `padded` says that
+  // simdjson::SIMDJSON_PADDING readable bytes follow the text. Then the text is parsed without a
+  // copy.
   simdjson::simdjson_result<Value> parse(std::string_view text, bool padded = false);
 
  private:
@@ -73,7 +74,7 @@ inline std::optional<Value> member(Value v, std::string_view key) {
   return found;
 }
 
-// Returns the text of a string; empty for anything else.
+// Returns the text of a string; empty for a value of any other type.
 inline std::string_view text(Value v) {
   std::string_view s;
   return v.get(s) == simdjson::SUCCESS ? s : std::string_view();
@@ -89,13 +90,13 @@ inline std::string_view text_in(Value v, std::string_view outer, std::string_vie
   return found ? text(*found, key) : std::string_view();
 }
 
-// Returns false for anything but `true`.
+// Returns true for `true`, and false for every other value.
 inline bool boolean(Value v) {
   bool b = false;
   return v.get(b) == simdjson::SUCCESS && b;
 }
 
-// Returns false if there is no member of this name.
+// Returns boolean() of the member of this name; false if there is no such member.
 inline bool boolean(Value v, std::string_view key) {
   const auto found = member(v, key);
   return found && boolean(*found);
@@ -111,7 +112,8 @@ inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
 // members have the same name, the first counts.
 class Members {
  public:
-  // If there is no object, or the value has another type, there are no members. O(n log n).
+  // Reads the members of `object`. There are none if `object` is nullopt or has another type. O(n
+  // log n).
   explicit Members(std::optional<Value> object) {
     if (!object) return;
     each_member(*object, [&](std::string_view key, Value value) {
@@ -129,7 +131,7 @@ class Members {
     if (it == sorted_.end() || it->first != name) return std::nullopt;
     return it->second;
   }
-  // Pairs of name and value, by name. The names point into the document too.
+  // Iterates over pairs of name and value, by name. The names point into the document too.
   auto begin() const { return sorted_.begin(); }
   auto end() const { return sorted_.end(); }
 

@@ -1,6 +1,6 @@
 // Reads the user name by which the API server knows Subak, from its answer to a SelfSubjectReview
 // (k8s.io/api authentication/v1, Kubernetes 1.28 and later).
-// Threads: a pure function.
+// Threads: any; a pure function.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace subak {
 
-// The path and the body of the POST that asks for it.
+// The path and the body of the POST that asks the API server for this name.
 inline constexpr const char* kSelfReviewPath = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 inline constexpr const char* kSelfReview =
     R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})";

@@ -1,11 +1,11 @@
 // Reads the objects that make pods: Job, JobSet, LeaderWorkerSet, StatefulSet, Deployment and
-// ReplicaSet. These objects say before the pods exist how many pods there will be, and which of
-// them start together. The reader decides nothing. Sources of the field names:
+// ReplicaSet. Even before the pods exist, these objects say how many pods there will be, and which
+// of them start together. The reader decides nothing. Sources of the field names:
 //   Job                      k8s.io/api batch/v1
 //   StatefulSet, Deployment  k8s.io/api apps/v1
 //   JobSet                   sigs.k8s.io/jobset api/jobset/v1alpha2
 //   LeaderWorkerSet          sigs.k8s.io/lws api/leaderworkerset/v1
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace subak {
 
-// The kinds that Subak reads. `names` has the Kubernetes spelling of each.
+// The kinds of owners that Subak reads. `names` has the Kubernetes spelling of each kind.
 enum class OwnerKind : std::uint8_t {
   kJob,
   kJobSet,
@@ -39,11 +39,11 @@ struct EnumText<OwnerKind> {
 
 // Which pods of an owner start together.
 enum class Together : std::uint8_t {
-  // Each pod by itself: pods come and go, or start one after the other.
+  // Each pod starts by itself: pods come and go, or start one after the other.
   kNone,
   // All pods are one gang.
   kAll,
-  // Each job of a JobSet whose jobs run one after the other is a gang.
+  // The jobs of a JobSet run one after the other, and each job is a gang.
   kEachJob,
   // Each leader of a LeaderWorkerSet with its workers is a gang.
   kEachReplica,
@@ -63,57 +63,61 @@ struct OwnerRole {
   std::uint32_t pods = 1;
   // The request of each pod.
   PodShape shape;
-  // The gang size that the template states; 0: it states none.
+  // The gang size that the template states. 0: the template states none.
   std::uint32_t stated = 0;
-  // True: the Job's backoffLimitPerIndex is set, so each index fails and restarts by itself.
+  // True: the Job sets backoffLimitPerIndex, so each index fails and restarts by itself.
   bool independent = false;
-  // Why a pod of this template can never start as written. nullopt: it can start.
+  // Why a pod of this template can never start as it is written. nullopt: it can start.
   std::optional<Error> wrong;
 };
 
 // One owner as read from the API server.
 struct OwnerRecord {
   OwnerKind kind = OwnerKind::kJob;
-  // From its metadata. resource_version lets a write fail if the object has changed.
+  // From the owner's metadata. With resource_version, a write fails if the object has changed.
   std::string ns, name, uid, resource_version;
-  // The uid of its own controller; for a job that is its JobSet. Empty: it has none.
+  // The uid of the owner's own controller; for a job of a JobSet that is the JobSet. Empty: it has
+  // no controller.
   std::string parent;
-  // How its pods form gangs.
+  // How the owner's pods form gangs.
   Together together = Together::kNone;
-  // True: its roles start one after the other.
+  // True: the owner's roles start one after the other.
   bool in_order = false;
-  // True: the workers are created only when the leader is ready. So Subak holds GPUs for all when
-  // the leader starts.
+  // True: the workers are created only when the leader is ready. So Subak holds GPUs for all pods
+  // when the leader starts.
   bool leader_first = false;
-  // True for a JobSet with exclusive topology: the first pod of each of its jobs is created first,
-  // and the others when that pod has a node.
+  // True for a JobSet with exclusive topology. In each of its jobs, one pod is created first, and
+  // the other pods only when the first pod has a node.
   bool first_of_each_job = false;
-  // True: the gang is only inferred, or a lost pod is replaced alone. The other pods continue.
+  // True: the gang is only inferred, or a lost pod is replaced alone. In both cases the other pods
+  // continue when a pod is lost.
   bool replaced_alone = false;
   // One role for each template of pods. Empty if the owner creates no pods.
   std::vector<OwnerRole> roles;
-  // spec.suspend; nullopt: its kind has no such field.
+  // The value of spec.suspend. nullopt: the kind has no such field.
   std::optional<bool> suspended;
-  // True: it creates no further pods. It has ended, or its successPolicy or a failure decides that
-  // it will. Its own controller ends pods that still run.
+  // True: the owner creates no further pods. It has ended, or its successPolicy or a failure has
+  // decided that it ends. Its own controller ends the pods that still run.
   bool ended = false;
-  // True: it is being deleted, and its pods will be too.
+  // True: the owner is being deleted, and its pods will be deleted too.
   bool deleted = false;
   // For a job: the allowed pod failures, the failures so far, and the completions so far.
   std::int64_t backoff_limit = 6, failed = 0, succeeded = 0;
-  // For an Indexed Job that sets them: the allowed failures of one index, and the number of indexes
-  // that may fail for good; nullopt: not set. `failed_indexes` counts those that have failed.
+  // For an Indexed Job that sets these fields: the allowed failures of one index, and the number of
+  // indexes that may fail for good. nullopt: not set. `failed_indexes` counts the indexes that have
+  // failed.
   std::optional<std::int64_t> backoff_limit_per_index, max_failed_indexes;
   std::int64_t failed_indexes = 0;
-  // True: it has a successPolicy, so the success of some indexes may be enough.
+  // True: the job has a successPolicy, so the success of some indexes may be enough.
   bool success_policy = false;
-  // The completions of an Indexed Job; 0: it has no indexes.
+  // The completions of an Indexed Job. 0: the job has no indexes.
   std::uint32_t indexes = 0;
   // True: activeDeadlineSeconds is set. That time runs even while the pods wait for a gate.
   bool has_deadline = false;
 
-  // Returns the number of GPU pods in the gang of this role's pods. It comes from the template, or
-  // else is computed. 1: each pod is alone. The result is at most limits::kMaxPodsPerJob.
+  // Returns the number of GPU pods in the gang of this role's pods. The template states the number,
+  // or else the function computes it. 1: each pod is alone. The result is at most
+  // limits::kMaxPodsPerJob.
   std::uint32_t gang_size(std::size_t role) const;
 };
 
@@ -121,11 +125,11 @@ struct OwnerRecord {
 // continue.
 bool restarts_single_job(std::string_view action);
 
-// Reads an owner. kNotFound: the object is of none of the kinds above. kInvalid: it has no uid or
-// name, or more templates or pods in a gang than the service accepts. `extra` is that of
-// read_pod().
+// Reads an owner. kNotFound: the object is of none of the kinds above. kInvalid: the object has no
+// uid or name, or it has more templates, or more pods in a gang, than the service accepts. `extra`
+// is the argument of read_pod().
 Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra);
-// The same for an item of a list, which does not name its kind.
+// Does the same for an item of a list. Such an item does not name its kind.
 Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra);
 
 }  // namespace subak

@@ -1,9 +1,9 @@
-// Reads a Kubernetes pod (or pod template): its request to the node, the keys that people set, its
-// gang, and everything that is wrong or unusual about it. The reader decides nothing.
+// Reads a Kubernetes pod (or pod template): its resource requests, the keys that people set, its
+// gang, and everything that is wrong or unusual about the pod. The reader decides nothing.
 //
 // Texts point into the parser's document (kube/json.h). The Pod owns the fields that must outlive
 // the document: shape, gang, mistakes.
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra);
 // True for "deviceclass.resource.kubernetes.io/CLASS", by which a pod requests devices of a DRA
 // class as a resource.
 bool is_device_class(std::string_view resource);
-// Returns "1g.10gb" for "nvidia.com/mig-1g.10gb.shared"; empty if it is not a MIG resource.
+// Returns "1g.10gb" for "nvidia.com/mig-1g.10gb.shared"; empty if the resource is not a MIG
+// resource.
 std::string_view mig_profile_of(std::string_view resource);
 
 // A text of the parsed document, and pairs of key and value, such as labels.
@@ -36,23 +37,23 @@ using Text = std::string_view;
 using TextPairs = std::vector<std::pair<Text, Text>>;
 // Returns the value of `key`; empty if it is absent.
 Text find_text(const TextPairs& pairs, Text key);
-// True even if the value of the key is empty.
+// True if the key is present, even with an empty value.
 bool has_key(const TextPairs& pairs, Text key);
 
 // One of Subak's own keys, from a label or an annotation.
 struct PodKey {
   // The value as written, not yet checked. Empty if the key is absent.
   Text value;
-  // True: the key is there, as a label or as an annotation.
+  // True: the key is present, as a label or as an annotation.
   bool set = false;
-  // True: the key is a label, perhaps also an annotation.
+  // True: the key is a label. It may also be an annotation.
   bool label = false;
-  // True: label and annotation differ; `value` is that of the label.
+  // True: label and annotation have different values. `value` is the value of the label.
   bool conflict = false;
 };
 
-// Returns "metadata.labels[subak.gpu/user]", or the same with annotations. `path` is that of
-// read_pod().
+// Returns "metadata.labels[subak.gpu/user]", or the same with annotations. `path` is the argument
+// of read_pod().
 std::string key_field(std::string_view path, const PodKey& key, std::string_view name);
 
 // The keys as written. read_keys() checks the values and records mistakes in the pod.
@@ -68,30 +69,30 @@ struct PodKeys {
 };
 
 // The gang according to the pod itself. A pod of a group without a stated size is alone. The pods
-// of an ordinary Job, Deployment or StatefulSet are no gang: they would hang if they waited for
-// pods that may never come.
+// of an ordinary Job, Deployment or StatefulSet are no gang, because they would wait for pods that
+// may never come.
 struct Gang {
-  // Its name for people: the value of label subak.gpu/job, or a name from the labels and
-  // annotations of the pod's controller (its "marks").
+  // The gang's name for people: the value of the label subak.gpu/job, or a name from the labels and
+  // annotations that the pod's controller sets (its "marks").
   std::string job;
-  // Its identity inside the namespace. Empty if the pod is alone.
+  // The gang's identity inside the namespace. Empty if the pod is alone.
   std::string id;
-  // The uid of the owner of its pods. Empty if they have no owner, or if Subak's label names the
-  // gang.
+  // The uid of the owner of the gang's pods. Empty if they have no owner, or if Subak's label names
+  // the gang.
   std::string owner;
   // How many pods start together, from 1.
   std::uint32_t size = 1;
   // The position of the pod in the gang (kube/rank.h). -1: not known.
   std::int32_t rank = -1;
-  // True: its pods have the same request, as far as the marks show.
+  // True: the gang's pods all have the same request, as far as the marks show.
   bool uniform = true;
-  // True: one controller makes all its pods from the same template.
+  // True: one controller makes all pods of the gang from the same template.
   bool one_template = true;
   // True: the pod is part of a group, and no mark says how many pods start together.
   bool unsized = false;
   // True: the size comes from the pods' owner, and changes when the owner changes.
   bool size_of_owner = false;
-  // True: the gang is only inferred. If a pod is lost, the others continue.
+  // True: the gang is only inferred. If a pod is lost, the other pods continue.
   bool replaced_alone = false;
 };
 
@@ -101,23 +102,23 @@ struct Owner {
   Text api_version, kind, name, uid;
 };
 
-// One container with something that the policy checks. It may be an ephemeral container: these
-// request no resources, but may see devices that they were not given.
+// One container with something that the policy checks. It may be an ephemeral container. Such a
+// container requests no resources, but may see devices that were not given to it.
 struct ContainerNote {
   // The path of the container: "spec.containers[0]".
   std::string field;
   Text name;
-  // True: it is in spec.ephemeralContainers.
+  // True: the container is in spec.ephemeralContainers.
   bool ephemeral = false;
-  // True: it requests a GPU kind.
+  // True: the container requests a GPU kind.
   bool gpu = false;
-  // True: it requests rdma/* or another nvidia.com/* resource.
+  // True: the container requests rdma/* or another nvidia.com/* resource.
   bool rdma = false;
-  // True: its security context is privileged, so it sees every device of the node.
+  // True: the container's security context is privileged, so it sees every device of the node.
   bool privileged = false;
-  // True: it requests GPUs and an amount of CPU that is not whole.
+  // True: the container requests GPUs, and an amount of CPU that is not whole.
   bool fractional_cpu = false;
-  // True: its NVIDIA_VISIBLE_DEVICES names devices; the next field has the value.
+  // True: the container's NVIDIA_VISIBLE_DEVICES names devices. `visible_value` has its value.
   bool visible_devices = false;
   Text visible_value;
   // A mount from which NVIDIA's runtime reads the devices. Empty: there is none.
@@ -129,7 +130,8 @@ struct ContainerNote {
   }
 };
 
-// The status of a pod in the cluster. Texts of conditions are empty if a condition does not hold.
+// The status of a pod in the cluster. A text from a condition is empty if the condition does not
+// hold.
 struct PodStatus {
   // status.phase: "Pending", "Running", "Succeeded", "Failed" or "Unknown".
   Text phase;
@@ -137,15 +139,15 @@ struct PodStatus {
   Text reason;
   // True: the node has started to create a container of the pod.
   bool has_started = false;
-  // The last end of a container, of any of the three kinds of containers.
+  // The end of the container that ended last, of any of the three kinds of containers.
   Text finished_at;
-  // The first start of the running containers.
+  // The start of the running container that started first.
   Text running_at;
-  // From condition PodScheduled: when the pod was bound.
+  // From the condition PodScheduled: when the pod was bound.
   Text scheduled_at;
   // From the same condition: the scheduler's message why the pod has no node.
   Text unschedulable;
-  // The reason of condition DisruptionTarget.
+  // The reason of the condition DisruptionTarget.
   Text disrupted;
 };
 
@@ -153,9 +155,10 @@ struct PodStatus {
 struct Pod {
   // metadata
   Text uid, ns, name, generate_name, resource_version, created_at;
-  // metadata.deletionTimestamp: the latest end of the pod. Empty: it is not being deleted.
+  // metadata.deletionTimestamp: the time by which the pod ends at the latest. Empty: the pod is not
+  // being deleted.
   Text deleted_at;
-  // The seconds from the deletion request to that time.
+  // The seconds from the deletion request to `deleted_at`.
   std::int64_t grace_s = 0;
   bool has_metadata = false, has_labels = false, has_annotations = false;
   TextPairs labels, annotations;
@@ -163,18 +166,18 @@ struct Pod {
   // spec
   // True: spec.schedulingGates exists, even if it is empty.
   bool has_gates = false;
-  // The names of all its scheduling gates.
+  // The names of all scheduling gates of the pod.
   std::vector<Text> gates;
   Text node_name, scheduler_name, runtime_class;
   // The value of schedulingGroup.podGroupName, or of workloadRef.name.
   Text scheduling_group;
-  // spec.priority, which admission sets from the priority class.
+  // spec.priority, which Kubernetes sets from the priority class.
   std::int32_t kube_priority = 0;
-  // The effective request and the constraints.
+  // The pod's effective request and its constraints.
   PodShape shape;
-  // True: its QoS class is Guaranteed.
+  // True: the pod's QoS class is Guaranteed.
   bool guaranteed = true;
-  // The notable() containers of all three lists.
+  // The notable() containers of all three lists of containers.
   std::vector<ContainerNote> containers;
   // A hostPath volume that shows GPU devices. Empty: there is none.
   Text nvidia_host_path;
@@ -196,95 +199,97 @@ struct Pod {
   std::int32_t priority = 0;
   // spec.terminationGracePeriodSeconds. 0: the spec does not say, or says 0.
   DurationMs grace_ms = 0;
-  // Each mistake makes the pod impossible as written. At most kMaxMistakes are stored; others are
-  // only counted.
+  // The mistakes. With any of them the pod can never start as it is written. At most kMaxMistakes
+  // are stored; further mistakes are only counted.
   std::vector<Error> mistakes;
   std::size_t more_mistakes = 0;
   // True: the first of the mistakes is "two GPU kinds".
   bool two_kinds = false;
 
-  // Stores the mistake, or only counts it if kMaxMistakes are stored.
+  // Stores the mistake. If kMaxMistakes mistakes are already stored, it only counts the mistake.
   void add_mistake(Error mistake);
   // True if the pod has Subak's gate.
   bool gated() const;
   bool asks_gpu() const { return shape.kind != GpuKind::kNone; }
 };
 
-// Reads a pod, or a pod template (metadata + spec). `path` is put before field names in mistakes:
-// "" or "spec.template.".
+// Reads a pod, or a pod template (metadata + spec). In mistakes, `path` comes before the names of
+// fields: "" or "spec.template.".
 Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "");
 
-// Returns the gang size in the pod's own key; 0 without one, or with a size that no gang may have.
+// Returns the gang size in the pod's own key; 0 if there is no such key, or if no gang may have
+// this size.
 std::uint32_t stated_gang_size(const Pod& pod);
 
 // True if neither the pod nor its marks say how many pods start together. The owner object may say
-// it (kube/owner.h).
+// so (kube/owner.h).
 bool asks_owner(const Pod& pod);
-// Puts the pod into a gang of `size`, a number from its owner. The gang has all pods that the marks
-// put into one group, or, with `of_controller`, those of the pod's own controller. It does nothing
-// if the pod itself says otherwise, or if `size` is 1. `is_rest`: some pods of the gang are done,
-// so even a single pod is a gang.
+// Puts the pod into a gang of `size`, a number from the pod's owner. The gang has all pods that the
+// marks put into one group. With `of_controller`, the gang has all pods of the pod's own
+// controller. The function does nothing if the pod itself says otherwise, or if `size` is 1.
+// `is_rest`: some pods of the gang are done, so even a single pod is a gang.
 void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_alone,
                bool is_rest = false);
-// Returns the name of the LeaderWorkerSet if the pod's gang is one of its groups. Empty: there is
-// none, or the pod says otherwise.
+// Returns the name of the LeaderWorkerSet if the pod's gang is one of the groups of such a set.
+// Empty: it is not, or the pod says otherwise.
 Text worker_set_of(const Pod& pod);
 // Puts the pod into this LeaderWorkerSet. Each group of the set has `without_gpus` non-GPU pods,
-// which get no ranks. The gang's owner is "uid+group", since each group comes and goes by itself.
+// which get no ranks. The gang's owner is "uid+group", because each group comes and goes by itself.
 void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
                      bool replaced_alone = false);
 
-// Returns the name of the gang whose size the pod states. The pod may have GPUs or not. Empty: it
-// states no size.
+// Returns the name of the gang whose size the pod states, even if the pod has no GPUs. Empty: the
+// pod states no size.
 std::string stated_gang(const Pod& pod);
-// Says that the stated size includes `count` non-GPU pods (`light`), which get no rank. At least
-// one rank remains.
+// Says that the stated size includes `count` non-GPU pods, which get no rank. The gang still has at
+// least one rank.
 void leave_out_non_gpu_members(Pod& pod, std::uint32_t count);
 
-// True if a mark says that the pod starts together with others, and no mark says with how many.
+// True if a mark says that the pod starts together with other pods, and no mark says with how many.
 // These are pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and
-// spec.schedulingGroup without a size. If their pods started one by one, two of these groups could
-// wait for each other for ever.
+// spec.schedulingGroup without a size. If the pods of such groups started one by one, two groups
+// could wait for each other for ever.
 bool lacks_gang_size(const Pod& pod);
-// Makes the pod a member of its gang, without a size.
+// Makes the pod a member of its gang, although the size of the gang is not known.
 void hold_unsized(Pod& pod);
-// True if the pod is in a Kueue pod group with fast admission: the other pods may come only when
-// the first ones run.
+// True if the pod is in a Kueue pod group with fast admission. Then the other pods may come only
+// when the first pods run.
 bool starts_with_first(const Pod& pod);
 
 // True if `value` could be the value of a Kubernetes label.
 bool is_label_value(std::string_view value);
-// Returns at most `most` bytes of a name of plain characters; a longer name ends in a hash of the
-// complete name.
+// Returns the name with at most `most` bytes. A longer name is cut and ends with a hash of the
+// complete name. The name has plain characters only.
 std::string shortened(const std::string& name, std::size_t most);
 
-// True if this path of the host could reach a GPU of the node: /dev/nvidia*, its parent
-// directories, and paths to the root directory of another process. It normalises the path:
-// "//dev/./nvidia0" is "/dev/nvidia0".
+// True if this path of the host could reach a GPU of the node. Such paths are /dev/nvidia*, its
+// parent directories, and paths to the root directory of another process. The function normalises
+// the path: "//dev/./nvidia0" is "/dev/nvidia0".
 bool shows_gpus(std::string_view host_path);
 
 // Returns the record for the engine (in::PodSeen). Keys with mistakes count as not set. Subak
-// manages a pod with its gate, whatever other marks the pod has. A pod that is being deleted has
-// ended only when its containers have ended; without a node it ends with the deletion request.
+// manages every pod with Subak's gate, whatever other marks the pod has. A pod that is being
+// deleted has ended only when its containers have ended. If it has no node, it ends with the
+// deletion request.
 PodRecord pod_record(const Pod& pod, bool other_manager);
 
 // Returns the mark of another queue manager on the pod, such as "label kueue.x-k8s.io/queue-name";
-// empty: none. The managers are those in `schedulers`, Kueue, KAI, Volcano, YuniKorn and Run:ai.
-// The mode of a namespace decides who manages its pods: in an enforced namespace the mark exempts
-// no pod.
+// empty if there is none. The managers are Kueue, KAI, Volcano, YuniKorn, Run:ai and those that
+// `schedulers` has. In an enforced namespace, such a mark does not exempt a pod: the mode of the
+// namespace decides who manages its pods.
 std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>& schedulers);
 // Returns the names of other queue managers' schedulers that Subak knows without configuration.
 const std::vector<std::string>& default_other_schedulers();
 
 // Reads one pod in JSON, as `kubectl get pod -o json` prints it, with the default schedulers and no
-// extra GPU resources. It serves edges that watch pods. Returns kInvalid if the text is not JSON or
+// extra GPU resources. Edges that watch pods use it. Returns kInvalid if the text is not JSON or
 // not an object.
 Result<PodRecord> pod_record_from_json(std::string_view text);
 
 // --- steps of read_pod, one file each ------------------------------------------------------------
 
-// pod_resources.cc: reads shape.kind, gpus, profile, cpu, memory, extended; guaranteed; containers;
-// device_claim.
+// pod_resources.cc: reads `guaranteed`, `containers`, `device_claim`, and of `shape` the kind,
+// gpus, profile, cpu, memory and extended resources.
 void read_resources(json::Value spec, const ExtraGpuResources& extra, std::string_view path,
                     Pod& pod);
 // pod_status.cc: reads the status.

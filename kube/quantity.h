@@ -1,6 +1,6 @@
 // Reads Kubernetes' resource quantities ("500m", "1.5Gi", "2e3", "8") exactly, as integers.
 // Source: the grammar in k8s.io/apimachinery pkg/api/resource/quantity.go (package documentation).
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace subak {
 
 // An amount in billionths of its unit, at most 2^63-1 units. As in Kubernetes, a finer amount is
-// rounded away from zero, and a larger one becomes the largest.
+// rounded away from zero, and a larger amount becomes the largest amount.
 struct KubeQuantity {
   __extension__ typedef __int128 Nano;
   // Billionths of the unit.
@@ -21,7 +21,7 @@ struct KubeQuantity {
   std::int64_t units() const;
   // Returns thousandths, rounded up, at most 2^63-1.
   std::int64_t milli() const;
-  // True if no fraction of a unit is left.
+  // True if the amount is a whole number of units.
   bool is_integer() const { return nano % kNanoPerUnit == 0; }
   friend bool operator==(KubeQuantity a, KubeQuantity b) { return a.nano == b.nano; }
 };

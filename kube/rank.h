@@ -11,7 +11,7 @@
 //   ray.io/node-type, replica-index, host-index    Ray: the head first
 //   batch.kubernetes.io/job-completion-index       Indexed Job
 //   apps.kubernetes.io/pod-index                   StatefulSet
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,27 @@
 
 namespace subak {
 
-// Returns a number that grows in rank order, perhaps with gaps. -1: the pod's labels do not say.
+// Returns a number that grows in rank order, perhaps with gaps. -1: the pod's marks do not say its
+// rank.
 std::int32_t rank_of(const Pod& pod);
 
-// Returns the rank of a pod in a gang that Subak's label makes of several groups. It orders by
-// group, then by rank.
+// Returns the rank of a pod in a gang that Subak's label makes of several groups. Such ranks are in
+// the order of groups, then of `rank`.
 std::int32_t rank_among(std::string_view group, std::int32_t rank);
 
-// The ranks of the pods of one replicated job of a JobSet: job by job, with `pods` ranks each.
+// The ranks of the pods of one replicated job of a JobSet: job by job, with `pods` ranks for each
+// job.
 struct RoleRanks {
   // The name of the replicated job.
   std::string role;
-  // The rank of its first pod, and the number of pods of each of its jobs.
+  // `first`: the rank of the first pod. `pods`: the number of pods of each job.
   std::uint32_t first = 0, pods = 1;
   friend bool operator==(const RoleRanks&, const RoleRanks&) = default;
 };
-// Returns the ranks of a JobSet whose pods start together, without non-GPU pods. Empty for other
-// owners.
+// Returns the ranks of a JobSet whose pods start together. Non-GPU pods get no ranks. Empty for
+// other owners.
 std::vector<RoleRanks> role_ranks(const OwnerRecord& owner);
-// Returns the rank of a pod of this JobSet, without gaps; rank_of() if that is unknown.
+// Returns the rank of a pod of this JobSet, without gaps; rank_of() if the pod's job is unknown.
 std::int32_t rank_in(const std::vector<RoleRanks>& roles, const Pod& pod);
 
 // Returns the mark that would set the rank: "label subak.gpu/rank".

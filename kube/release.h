@@ -1,11 +1,11 @@
 // Opens Subak's gate on a pod with a JSON patch (RFC 6902). The patch pins the pod to its node and
-// removes the gate. Both happen, or neither.
+// removes the gate. Either both happen, or neither.
 //
-// The same patch may pin a pod and open its gate: the API server checks the gate of the pod as it
-// was before the patch (kubernetes/kubernetes pkg/apis/core/validation, ValidatePodUpdate). Terms
-// of required affinity are alternatives, so the node goes into each of them. A term without
-// requirements accepts no node, and must get no requirement.
-// Threads: pure functions.
+// One patch may do both, because the API server checks the gate of the pod as it was before the
+// patch (kubernetes/kubernetes pkg/apis/core/validation, ValidatePodUpdate). The terms of required
+// affinity are alternatives, so the patch adds the node to each term. A term without requirements
+// accepts no node, so the patch must not add a requirement to it.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -19,32 +19,32 @@
 
 namespace subak {
 
-// The fields of a gated pod, as last read, that its release needs. They are few, so that they can
-// be stored for each pod.
+// The fields of a gated pod, as last read, that release_patch() needs. They are so few that they
+// can be stored for each pod.
 struct GatedPod {
-  // A term of its required node affinity.
+  // A term of the pod's required node affinity.
   struct Term {
-    // True: it has no requirement at all, so it accepts no node.
+    // True: the term has no requirement at all, so it accepts no node.
     bool empty = false;
-    // True: it has matchFields, to which the patch adds the pin.
+    // True: the term has matchFields, to which the patch adds the pin.
     bool has_fields = false;
-    // The one node that its matchFields name; empty if they name none.
+    // The one node that the term's matchFields name; empty if they name none.
     std::string pin;
   };
   // How much of the path to required node affinity exists. A patch must add the missing part at
   // once.
   enum class Affinity : std::uint8_t { kNone, kOther, kPreferred, kRequired };
 
-  // Both are never empty. The patch tests the version.
+  // Neither is ever empty. The patch tests the version.
   std::string uid, resource_version;
   // The index of Subak's gate in spec.schedulingGates.
   std::size_t gate = 0;
   // The existing part of the path to required node affinity. kOther: spec.affinity exists.
   // kPreferred: spec.affinity.nodeAffinity exists too.
   Affinity affinity = Affinity::kNone;
-  // The terms, only with kRequired.
+  // The terms. They are set only with kRequired.
   std::vector<Term> terms;
-  // True: metadata.annotations exists, so a patch may add a member to it.
+  // True: metadata.annotations exists, so that a patch may add a member to it.
   bool has_annotations = false;
 };
 
@@ -60,11 +60,11 @@ struct Release {
   std::string_view status;
 };
 
-// Returns the patch for the pod as read. It applies only to that version of the pod while Subak's
-// gate is on it. Otherwise the API server answers 422, and the sender must read the pod again.
-// kPrecondition: the pod's affinity accepts no node at all.
+// Returns the patch for the pod as it was read. The patch applies only to this version of the pod,
+// with Subak's gate on it. Otherwise the API server answers 422, and the sender must read the pod
+// again. kPrecondition: the pod's affinity accepts no node at all.
 Result<std::string> release_patch(const GatedPod& pod, const Release& release);
-// The same for a pod object, with the errors of read_gated_pod() too.
+// Does the same for a pod object. The errors of read_gated_pod() are possible too.
 Result<std::string> release_patch(json::Value pod, const Release& release);
 
 }  // namespace subak

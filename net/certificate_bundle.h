@@ -1,6 +1,7 @@
 // Makes a CA, and a server certificate with its key ("pair") that the CA signs. The CA's key is
-// discarded. So a later reader of the folder cannot sign with it, and a new pair needs a new CA.
-// Threads: pure functions.
+// discarded, so that a later reader of the folder cannot sign with it. So a new pair needs a new
+// CA.
+// Threads: any; pure functions.
 #pragma once
 
 #include <string>
@@ -11,18 +12,18 @@
 
 namespace subak {
 
-// A certificate is valid from this long before it is made, for clients whose clocks are behind.
+// A certificate is valid from this long before it is made, because clocks of clients may be behind.
 constexpr DurationMs kClockSlackMs = kHourMs;
 
 // A server certificate, its key, and the certificate of the CA that signed it, all in PEM.
 struct CertificateBundle {
-  // `key_pem` is the key of `cert_pem`. The key of the CA is not here: it was discarded.
+  // `key_pem` is the key of `cert_pem`. There is no key of the CA, because it was discarded.
   std::string ca_pem, cert_pem, key_pem;
 };
 
-// Makes ECDSA P-256 certificates, valid from `now` for limits::kOwnCaMs. Names: localhost,
-// subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP literal becomes an IP name).
-// `now` is the wall clock. Fails only if OpenSSL fails.
+// Makes ECDSA P-256 certificates, valid from `now` for limits::kOwnCaMs. They are for these names:
+// localhost, subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP literal becomes an IP name).
+// `now` is the wall clock. The call fails only if OpenSSL fails.
 Result<CertificateBundle> make_certificate_bundle(const std::vector<std::string>& names,
                                                   TimeMs now);
 

@@ -1,7 +1,7 @@
-// The webhook's certificate: where it comes from, when it expires, and how a new one replaces it
-// while the webhook serves. CertificateStore watches the files; if none are configured,
-// net/self_signed.h makes them.
-// Threads: a CertificateStore may be read from any thread while one thread polls it.
+// The webhook's certificate: where it comes from, when it expires, and how a new certificate
+// replaces it while the webhook serves. CertificateStore watches the files. If no files are
+// configured, net/self_signed.h makes them.
+// Threads: any thread may read a CertificateStore while one thread polls it.
 #pragma once
 
 #include <atomic>
@@ -19,18 +19,17 @@ namespace subak {
 
 // Paths of the files of a certificate.
 struct CertificateFiles {
-  // PEM, leaf first, then its chain.
-  // The file with the certificate.
+  // The file with the certificate: PEM, the leaf first, then its chain.
   std::string cert;
-  // The file with the key of that certificate, PEM, without a password.
+  // The file with the key of that certificate: PEM, without a password.
   std::string key;
-  // The file with the PEM for the webhook's caBundle; empty if another CA signs.
+  // The file with the PEM for the webhook's caBundle. Empty: another CA signs.
   std::string ca;
 };
 
 // A certificate and the matching key, as PEM.
 struct TlsMaterial {
-  // The complete file: the leaf and the chain behind it.
+  // The complete file: the leaf and then its chain.
   std::string cert_pem;
   // The private key; never written to a log.
   std::string key_pem;
@@ -41,21 +40,21 @@ struct TlsMaterial {
 // Returns the content of the file. An error names the file.
 Result<std::string> read_text(const std::string& file);
 
-// Reads and checks a pair. An error names the file that is missing, is not PEM, or has the key of
-// another certificate.
+// Reads and checks a pair of certificate and key. An error names the file that is missing, is not
+// PEM, or has the key of another certificate.
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
 
-// Holds the pair of certificate and key in use. It changes to a new pair on disk once both files
-// are complete and match. Until then it keeps the old pair, and calls `on_error` once for each
+// Has the pair of certificate and key that is in use. It changes to a new pair on disk once both
+// files are complete and match. Until then it uses the old pair, and calls `on_error` once for each
 // change of the files.
 class CertificateStore {
  public:
-  // Called with the error of a pair that could not be used. May be empty.
+  // The function that gets the error of a pair that could not be used. It may be empty.
   using OnError = std::function<void(const Error&)>;
-  // May create or replace the files. Empty if other programs make the files.
+  // The function that may create or replace the files. Empty: other programs make the files.
   using Renew = std::function<void()>;
-  // Reads the pair for the first time; fails as load_tls() does. Each poll calls `renew`, unless it
-  // is empty, before it reads the files.
+  // Reads the pair for the first time, and fails with the errors of load_tls(). Each poll calls
+  // `renew`, unless that is empty, before it reads the files.
   static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error,
                                                         Renew renew = nullptr);
 
@@ -70,7 +69,7 @@ class CertificateStore {
   const CertificateFiles& files() const { return files_; }
 
  private:
-  // The properties by which poll() notices a changed file. All 0: there is no file.
+  // The properties by which poll() detects a changed file. All 0: there is no file.
   struct Stamp {
     std::uint64_t inode = 0;
     std::int64_t size = 0, modified_ns = 0;
@@ -88,7 +87,7 @@ class CertificateStore {
   CertificateFiles files_;
   OnError on_error_;
   Renew renew_;
-  // The files as of the last poll; only the polling thread uses it.
+  // The files as of the last poll. Only the polling thread uses this member.
   Stamps seen_;
   mutable Mutex mutex_;
   std::shared_ptr<const TlsMaterial> current_ SUBAK_GUARDED_BY(mutex_);

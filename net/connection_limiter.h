@@ -19,7 +19,8 @@ struct sockaddr;
 
 namespace subak {
 
-// The address of a connection. IPv4 in its mapped form; all zero if it is not an IP address.
+// The address of a connection. An IPv4 address has its mapped form. An address that is not an IP
+// address is all zero.
 struct Peer {
   std::array<std::uint8_t, 16> address{};
   // The port in the machine's own byte order; 0 if `address` is not an IP address.
@@ -29,7 +30,7 @@ struct Peer {
 // Returns the address and port of a socket address of any family.
 Peer peer_of(const sockaddr& address);
 
-// How many connections a listener holds at once, the reserved ones not counted.
+// How many connections a listener may have at once. Reserved connections do not count.
 struct ListenerLimits {
   // The limit for all addresses together.
   std::size_t all = limits::kMaxHttpConnections;
@@ -42,15 +43,16 @@ struct ListenerLimits {
 struct ConnectionStats {
   // `open` counts reserved and closing connections too, so it may exceed `limit`.
   std::size_t open = 0, limit = 0;
-  // As in LimiterCounters.
+  // The same figures as in LimiterCounters.
   std::uint64_t accepted = 0, refused = 0, evicted = 0;
 };
 
 // Counts since the start. They only grow.
 struct LimiterCounters {
-  // Connections let in, without those in reserved slots.
+  // Connections that were let in. Connections in reserved slots do not count.
   std::atomic<std::uint64_t> accepted{0};
-  // New connections closed at once: a limit was reached, and no other connection could be closed.
+  // New connections that were closed at once, because a limit was reached and no other connection
+  // could be closed.
   std::atomic<std::uint64_t> refused{0};
   // Connections closed to make room.
   std::atomic<std::uint64_t> evicted{0};
@@ -62,13 +64,14 @@ class ConnectionLimiter {
  public:
   // The answer to a new connection.
   enum class Answer {
-    // Let in.
+    // The connection is let in.
     kAdmitted,
-    // Let in to a reserved slot, because it is an expected probe.
+    // The connection is let in to a reserved slot, because it is an expected probe.
     kReserved,
-    // Not let in: its address has as many connections as it may have.
+    // The connection is not let in: its address already has as many connections as it may have.
     kPeerFull,
-    // Not let in: all slots are in use. For an expected probe: all reserved slots are in use.
+    // The connection is not let in: all slots are in use, or, for an expected probe, all reserved
+    // slots.
     kFull,
   };
 
@@ -77,16 +80,16 @@ class ConnectionLimiter {
     return answer == Answer::kAdmitted || answer == Answer::kReserved;
   }
 
-  // The limits never change. No connection is open yet.
+  // Begins without open connections. The limits never change.
   explicit ConnectionLimiter(ListenerLimits limits) : limits_(limits) {}
 
-  // Admits and counts the connection, or returns why not.
+  // Admits and counts the connection, or returns why it is not let in.
   Answer ask(const Peer& peer);
   // Says that the connection has ended. `entered`: the answer of ask(). `evicted`: evict() was
   // called for the connection.
   void left(const Peer& peer, Answer entered, bool evicted);
-  // Frees the slot of a connection that the listener is about to close. Returns false, and frees
-  // nothing, if too many evicted connections have not ended yet.
+  // Frees the slot of a connection that the listener is about to close. If too many evicted
+  // connections have not ended yet, it returns false and frees nothing.
   bool evict(const Peer& guest);
   // True if so many evicted connections are still closing that evict() would return false. A new
   // connection then waits in the kernel's queue until one of these has ended.
@@ -97,12 +100,13 @@ class ConnectionLimiter {
   // Expects a connection that this process will make from the address and port `own`. The process
   // has bound this port, so no other peer can connect from it.
   void expect(const Peer& own);
-  // Stops expecting that connection. Returns true if the connection has arrived.
+  // Ends the expectation of that connection. Returns true if the connection has arrived.
   bool forget(const Peer& own);
 
   // The counters may be read at any time, without a lock.
   const LimiterCounters& counters() const { return counters_; }
-  // Returns the number of connections that have not ended: admitted, reserved and closing ones.
+  // Returns the number of connections that have not ended: admitted, reserved and closing
+  // connections.
   std::size_t open() const;
   const ListenerLimits& limits() const { return limits_; }
 
@@ -113,10 +117,10 @@ class ConnectionLimiter {
   const ListenerLimits limits_;
   LimiterCounters counters_;
   mutable Mutex mutex_;
-  // The number of admitted connections by address, without the evicted ones.
-  // Each number is above 0.
+  // The number of admitted connections by address. Evicted connections do not count. Each number is
+  // above 0.
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
-  // Probes that this process has announced by expect(). True: the probe has arrived.
+  // Probes that this process has announced with expect(). True: the probe has arrived.
   std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);
   // The sum of guests_.
   std::size_t all_ SUBAK_GUARDED_BY(mutex_) = 0;

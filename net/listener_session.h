@@ -13,21 +13,21 @@ namespace subak::net {
 
 namespace http = boost::beast::http;
 
-// The number of readable bytes behind a body: at least kBodyPadding of admission/review.h.
+// The number of readable bytes after a body: at least kBodyPadding of admission/review.h.
 constexpr std::size_t kPadding = 64;
 // The most memory to reserve for a Content-Length before the bytes arrive.
 constexpr std::size_t kFirstBodyBytes = 256u << 10;
-// The read buffer at the start: one TLS record fits.
+// The size of the read buffer at the start: one TLS record fits.
 constexpr std::size_t kReadBytes = 17u << 10;
 
-// A body that stores at most `limit` bytes and drops further ones. It always has readable bytes
-// behind it.
+// A body that stores at most `limit` bytes and drops further bytes. Readable bytes always follow
+// the body.
 struct PaddedBody {
   // The body of one request.
   struct value_type {
-    // The stored bytes. Of a body that is too large, this is only a beginning.
+    // The stored bytes. If the body is too large, they are only its beginning.
     std::string data;
-    // The most bytes to store; set before the first byte.
+    // The most bytes to store. It is set before the first byte comes.
     std::size_t limit = 0;
     // True: the body had more bytes than `limit`.
     bool too_large = false;
@@ -44,8 +44,8 @@ struct PaddedBody {
       ec = {};
       if (length) body_.data.reserve(std::min<std::size_t>(*length, kFirstBodyBytes) + kPadding);
     }
+    // Returns the number of bytes that it consumed: always all bytes.
     template <class Buffers>
-    // Returns the number of bytes consumed: always all of them.
     std::size_t put(const Buffers& buffers, ErrorCodeOf& ec) {
       ec = {};
       std::size_t bytes = 0;
@@ -58,7 +58,7 @@ struct PaddedBody {
       }
       return bytes;
     }
-    // Makes the bytes behind the body readable, as HttpRequest::body promises.
+    // Makes the bytes after the body readable, as HttpRequest::body promises.
     void finish(ErrorCodeOf& ec) {
       ec = {};
       body_.data.reserve(body_.data.size() + kPadding);
@@ -76,7 +76,7 @@ inline std::string_view reason_phrase(int status) {
   return {text.data(), text.size()};
 }
 
-// Writes header and body into one buffer, which is one TLS record for a usual answer. `head`: the
+// Writes header and body into one buffer. A usual answer is then one TLS record. `head`: the
 // request was HEAD, so the body is left out. `http_version`: 10 or 11.
 inline void write_response(std::string& out, const HttpResponse& response, bool keep_alive,
                            unsigned http_version, bool head) {
@@ -106,8 +106,8 @@ inline HttpResponse plain_text(int status, std::string text) {
 }
 
 // One connection over `Stream`: a Socket, or a TlsStream. It reads a request, answers it, then
-// reads the next one. Pending operations own the session, so the session is destroyed after the
-// last of them. All private functions run on the session's strand.
+// reads the next request. Pending operations own the session, so the session is destroyed after the
+// last of these operations. All private functions run on the session's strand.
 template <class Stream>
 class Session : public SessionBase {
  public:
@@ -121,22 +121,23 @@ class Session : public SessionBase {
     in_.resize(kReadBytes);
   }
 
-  // Begins with the handshake or the first request.
-  // Call it once, when a shared_ptr owns the session.
+  // Begins with the handshake or, without TLS, with the first request. Call it once, when a
+  // shared_ptr owns the session.
   void start() {
     on_strand([](Session& s) { s.begin(); });
   }
-  // Closes at once, without an answer.
+  // Closes the connection at once, without an answer.
   void kill() override {
     on_strand([](Session& s) { s.cut(); });
   }
-  // Acts only if the state has not changed since `step`.
+  // Ends the state that lasted too long, but only if the state has not changed since `step`.
   void expire(std::uint64_t step) override {
     on_strand([step](Session& s) {
       if (s.step() == step) s.too_slow();
     });
   }
-  // Closes an idle connection at once, and others after the answer to the request in progress.
+  // Closes an idle connection at once. Any other connection closes after the answer to the request
+  // in progress.
   void stop() override {
     on_strand([](Session& s) {
       if (s.state_ == State::kIdle || s.state_ == State::kHandshake) s.cut();
@@ -155,7 +156,8 @@ class Session : public SessionBase {
                [self = self(), act = std::move(act)]() mutable { act(*self); });
   }
 
-  // The handshake counts as a state of its own, with the time-out for reads.
+  // Makes the TLS handshake, if there is TLS, then reads the first request. The handshake is a
+  // state of its own, with the time-out for reads.
   void begin() {
     if constexpr (kTls) {
       stream_.async_handshake(asio::ssl::stream_base::server, [self = self()](ErrorCodeOf ec) {
@@ -179,7 +181,8 @@ class Session : public SessionBase {
     waiting_.reset();
   }
 
-  // The state lasted too long: answers 503 if a handler owes the answer, else closes the socket.
+  // Acts on a state that lasted too long. If a handler owes an answer, it answers 503, else it
+  // closes the socket.
   void too_slow() {
     if (state_ != State::kClosing) ++shared_.counters.timeouts;
     if (!std::exchange(waiting_, nullptr)) return cut();
@@ -196,7 +199,7 @@ class Session : public SessionBase {
     }
   }
 
-  // Parses the bytes read so far. Reads more if they are not a complete request.
+  // Parses the bytes that were read so far. If they are not a complete request, it reads more.
   void next() {
     while (begin_ < end_) {
       if (!parser_) begin_request();
@@ -211,7 +214,8 @@ class Session : public SessionBase {
     read();
   }
 
-  // Prepares for a new request. Its body uses the memory of the previous request's body.
+  // Prepares for a new request. The body of the new request uses the memory of the previous
+  // request's body.
   void begin_request() {
     enter(State::kReading);
     parser_.emplace();
@@ -224,7 +228,7 @@ class Session : public SessionBase {
     continued_ = false;
   }
 
-  // Reads more bytes. The buffer grows only for long headers, which the parser bounds.
+  // Reads more bytes. The buffer grows only for long headers, and the parser bounds these.
   void read() {
     if (begin_ == end_) begin_ = end_ = 0;
     if (begin_ > 0) {  // half a header: keep it, at the front
@@ -242,13 +246,13 @@ class Session : public SessionBase {
                             });
   }
 
-  // RFC 9110, section 10.1.1: the client waits for 100 before it sends the body.
+  // True if the client waits for status 100 before it sends the body (RFC 9110, section 10.1.1).
   bool wants_continue() const {
     if (continued_ || !parser_->is_header_done()) return false;
     return boost::beast::iequals(field(http::field::expect), "100-continue");
   }
 
-  // Sends the interim answer once for a request, then reads its body.
+  // Sends the interim answer, once for each request, then reads the request's body.
   void send_continue() {
     continued_ = true;
     out_ = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -258,7 +262,7 @@ class Session : public SessionBase {
     });
   }
 
-  // Answers 431 for headers that are too long, else 400, and closes.
+  // Answers 431 for headers that are too long, else 400, and closes the connection.
   void protocol_error(ErrorCodeOf ec) {
     ++shared_.counters.bad_requests;
     keep_alive_ = false;
@@ -272,8 +276,8 @@ class Session : public SessionBase {
     respond(plain_text(status, what));
   }
 
-  // Calls the handler for the complete request. An exception becomes 500. A body that is too large
-  // is answered 400, without a call of the handler.
+  // Calls the handler for the complete request. An exception becomes 500. If the body is too large,
+  // the answer is 400, without a call of the handler.
   void handle() {
     const auto& message = parser_->get();
     keep_alive_ = message.keep_alive() && !shared_.stopping;
@@ -301,7 +305,8 @@ class Session : public SessionBase {
     }
   }
 
-  // A header of the request in progress; empty if it is absent. Valid until the answer is written.
+  // Returns a header of the request in progress; empty if it is absent. The text is valid until the
+  // answer is written.
   std::string_view field(http::field name) const {
     const auto& message = parser_->get();
     const auto it = message.find(name);
@@ -309,8 +314,8 @@ class Session : public SessionBase {
     return {it->value().data(), it->value().size()};
   }
 
-  // Returns the function that the handler calls with its answer. A late call has no effect: the
-  // connection is gone or no longer waits.
+  // Returns the function that the handler calls with its answer. A late call has no effect, because
+  // the connection is gone or no longer waits.
   HttpReplier replier() {
     return [weak = std::weak_ptr<Session>(self())](HttpResponse response) {
       const auto session = weak.lock();
@@ -321,7 +326,7 @@ class Session : public SessionBase {
     };
   }
 
-  // Writes the answer, then reads the next request, or closes.
+  // Writes the answer. Then it reads the next request, or closes the connection.
   void respond(const HttpResponse& response) {
     enter(State::kWriting);
     write_response(out_, response, keep_alive_, version_, head_);
@@ -334,8 +339,8 @@ class Session : public SessionBase {
     });
   }
 
-  // Shuts the connection down, then reads what still arrives, so that a reset does not drop the
-  // last answer.
+  // Shuts the connection down, then reads what still arrives. Else a reset could drop the last
+  // answer.
   void close() {
     if (state_ == State::kClosing) return;
     enter(State::kClosing);
@@ -367,13 +372,13 @@ class Session : public SessionBase {
   std::size_t begin_ = 0, end_ = 0;
   // The request in progress; none between requests.
   std::optional<Parser> parser_;
-  // This session while another thread makes the answer, so that it stays alive.
+  // While another thread makes the answer: this session, so that it stays alive.
   std::shared_ptr<Session> waiting_;
   // `out_`: the answer that is being written. `spare_`: the body of the last request, whose memory
   // the next request reuses.
   std::string out_, spare_;
-  // About the request in progress. `keep_alive_`: the connection stays open after the answer.
-  // `head_`: it is a HEAD request. `continued_`: 100-continue was sent.
+  // Facts about the request in progress. `keep_alive_`: the connection stays open after the answer.
+  // `head_`: the request is a HEAD request. `continued_`: the interim answer 100 was sent.
   bool keep_alive_ = true, head_ = false, continued_ = false;
   // HTTP/1.0 or 1.1, as 10 or 11.
   unsigned version_ = 11;

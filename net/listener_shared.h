@@ -22,7 +22,8 @@ namespace subak::net {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCodeOf = boost::system::error_code;
-// The concrete executor halves the compile time and saves an indirection for each operation.
+// The concrete executor type. It halves the compile time and saves an indirection for each
+// operation.
 using Executor = asio::io_context::executor_type;
 // Handlers of one connection never run at the same time.
 using Strand = asio::strand<Executor>;
@@ -32,52 +33,53 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          asio::wait_traits<std::chrono::steady_clock>, Executor>;
 // How long a closing connection waits for the peer to read the last bytes and close.
 constexpr DurationMs kCloseMs = 2 * kSecondMs;
-// The pause before the next accept: the first while too many connections are closing, the second
-// after a failure (no file descriptors).
+// The pause before the next accept: kCrowdedRetryMs while too many connections are closing, and
+// kAcceptRetryMs after a failure (no file descriptors).
 constexpr DurationMs kCrowdedRetryMs = 5;
 constexpr DurationMs kAcceptRetryMs = 100;
 
 struct Shared;
 
-// One connection. It runs on its strand: on any of the threads, but on one at a time. The control
-// thread reads only atomics and fields under Shared::mutex.
+// One connection. It runs on its strand: on any of the threads, but on one thread at a time. The
+// control thread reads only atomics and the fields that Shared::mutex guards.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
-  // What the connection does now. In all states but kHandling and kWriting it waits for the peer.
+  // What the connection does now. In all states except kHandling and kWriting, it waits for the
+  // peer.
   enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
 
-  // Adds the session to shared.sessions. `shared` outlives the session. `entered`:
-  // the limiter's answer.
+  // Adds the session to shared.sessions. `shared` must outlive the session. `entered`: the
+  // limiter's answer.
   SessionBase(Shared& shared, const Peer& peer, ConnectionLimiter::Answer entered);
   // Removes the session, and frees its slot in the limiter.
   virtual ~SessionBase();
   // kill(), expire() and stop() take effect later, on the strand. Threads: any.
-  // Closes the socket; pending operations fail.
+  // kill() closes the socket. Pending operations fail.
   virtual void kill() = 0;
-  // Ends the connection because the state of `step` lasted too long. Does nothing if the state has
-  // changed since.
+  // Ends the connection because the state that began at `step` lasted too long. Does nothing if the
+  // state has changed since then.
   virtual void expire(std::uint64_t step) = 0;
-  // Ends the connection, after the answer if a request is in flight.
+  // Ends the connection. If a request is in flight, the connection ends after the answer.
   virtual void stop() = 0;
 
   State state() const { return state_; }
-  // Returns the number of the last change of state. All connections share one count, so the
-  // connection with the smallest number has been in its state longest.
+  // Returns the number of the last change of state. All connections count their changes together,
+  // so the connection with the smallest number has been in its state longest.
   std::uint64_t step() const { return step_; }
   // Adds `by` to the age of the state, and returns the sum. Call it on the control thread.
   DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
-  // True if the connection waits for the peer, so that closing it loses no answer.
+  // True if the connection waits for the peer. If it is closed now, no answer is lost.
   bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
 
   // The other end of the connection.
   const Peer peer;
-  // How the limiter let it in: kAdmitted or kReserved.
+  // How the limiter let the connection in: kAdmitted or kReserved.
   const ConnectionLimiter::Answer entered;
-  // True: the connection was told to close, to make room. Guarded by Shared::mutex.
+  // True: the connection must close, to make room. Shared::mutex guards this field.
   bool evicted = false;
 
  protected:
-  // Changes the state; its age begins at 0.
+  // Changes the state. The age of the new state begins at 0.
   void enter(State state);
 
   // Outlives all sessions.
@@ -88,7 +90,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
  private:
   // The step of the last change of the state.
   std::atomic<std::uint64_t> step_{0};
-  // How long it has been in this state.
+  // How long the connection has been in this state.
   std::atomic<DurationMs> age_ms_{0};
   // The position in Shared::sessions.
   std::list<SessionBase*>::iterator place_;
@@ -101,16 +103,16 @@ struct Shared {
 
   // The options as given to the Listener.
   const ListenerOptions options;
-  // One of `handler` and `async_handler` is set, before the first connection. It never changes
-  // after that.
+  // One of `handler` and `async_handler` is set before the first connection. After that, neither
+  // changes.
   HttpHandler handler;
   AsyncHttpHandler async_handler;
-  // Written by any thread.
+  // Any thread may write the counters.
   ListenerCounters counters;
   ConnectionLimiter limiter;
   // The highest SessionBase::step() so far.
   std::atomic<std::uint64_t> steps{0};
-  // begin_stop() sets this once. No connection begins a new request after that.
+  // begin_stop() sets this once. After that, no connection begins a new request.
   std::atomic<bool> stopping{false};
   // The time since the stop began. Only the control thread uses it.
   DurationMs stopping_ms = 0;
@@ -122,20 +124,20 @@ struct Shared {
   // no request delays it.
   asio::io_context control{1};
   Timer tick{control};
-  // Serves the requests. It is last because its handlers own the sessions.
+  // Serves the requests. It is the last member, because its handlers own the sessions.
   asio::io_context io;
 
-  // arm_tick(), sweep(), begin_stop() and make_room() run on the control thread, except for the
-  // first arm_tick().
-  // Calls sweep() every tick, until the last connection has ended after a stop.
+  // arm_tick(), sweep(), begin_stop() and make_room() run on the control thread. Only the first
+  // call of arm_tick() runs on another thread.
+  // arm_tick() calls sweep() every tick, until the last connection has ended after a stop.
   void arm_tick();
-  // Expires the connections whose state lasted too long.
-  // Kills all when the grace of a stop has passed.
+  // Expires the connections whose state lasted too long. Kills all connections when the grace of a
+  // stop has passed.
   void sweep();
   // Ends all connections without a request in flight; the others end after their answer.
   void begin_stop();
   // Closes one connection to make room for `peer`. `full`: why the limiter did not let `peer` in.
-  // Returns false if it may close none.
+  // Returns false if it may close no connection.
   bool make_room(const Peer& peer, ConnectionLimiter::Answer full);
   // Returns all connections that have not ended.
   std::vector<std::shared_ptr<SessionBase>> all();
@@ -153,7 +155,8 @@ inline SessionBase::SessionBase(Shared& shared, const Peer& p, ConnectionLimiter
   place_ = shared_.sessions.insert(shared_.sessions.end(), this);
 }
 
-// Does all under the lock: when no session is left, the shared state may be destroyed too.
+// Does everything under the lock, because the shared state may be destroyed as soon as no session
+// is left.
 inline SessionBase::~SessionBase() {
   const MutexLock lock(shared_.mutex);
   shared_.limiter.left(peer, entered, evicted);
@@ -175,8 +178,8 @@ inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
   return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
 }
 
-// The references keep all sessions alive. Otherwise a session could end while this code holds the
-// lock, and its destructor would take the lock too.
+// The references make all sessions stay alive. Otherwise a session could end while this code holds
+// the lock, and the session's destructor would wait for the same lock.
 inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
   std::vector<std::shared_ptr<SessionBase>> out;
   const MutexLock lock(mutex);
@@ -213,7 +216,7 @@ inline void Shared::begin_stop() {
 }
 
 // Closes the connection that has waited longest for a complete request of its peer. If the address
-// of `peer` is at its limit, it closes one of that address.
+// of `peer` is at its limit, it closes a connection of that address.
 inline bool Shared::make_room(const Peer& peer, ConnectionLimiter::Answer full) {
   std::shared_ptr<SessionBase> victim;
   {

@@ -1,5 +1,5 @@
-// Lets a service test its own listener, over a real connection through the listener's real socket.
-// The result says whether the listener works, independent of this process's free sockets.
+// Lets a service test its own listener, over a real connection to the listener's real socket. The
+// result says whether the listener works, even if this process has no free socket.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct ProbeResult {
 // Connects to the listener of `limiter` as an expected connection, then calls `ask` with the
 // socket. The listener is bound to `host`, an IP address, and `port`. For a wildcard address, the
 // probe connects to loopback. The socket is blocking, and probe() closes it. `ask` returns what
-// went wrong, or nothing. Connecting blocks for at most `patience`;
-// `ask` must have a bound of its own.
+// went wrong, or nothing. The connect blocks for at most `patience`. `ask` must have a time limit
+// of its own.
 ProbeResult probe(ConnectionLimiter& limiter, const std::string& host, std::uint16_t port,
                   DurationMs patience,
                   const std::function<std::optional<std::string>(int fd)>& ask);

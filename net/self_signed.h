@@ -1,11 +1,12 @@
 // The CA and the pair (certificate and key) that the service makes by itself, and their renewal.
-// The service makes the next CA long before the old CA expires. It changes to the next CA's pair
-// once clients have had time to trust both CAs.
+// The service makes the next CA long before the old CA expires. The service changes to the next
+// CA's pair once clients have had time to trust both CAs.
 //
-// In the folder, tls.crt and tls.key are the pair in use. ca.crt has the CA of that pair, and also
-// the next or the last CA while that one is valid. next.crt and next.key are the pair of the next
-// CA. Files have mode 0600, and each is replaced atomically. After a crash between two files, the
-// next call repairs the folder. Threads: one at a time for a folder.
+// In the folder, tls.crt and tls.key are the pair in use. ca.crt has the CA of this pair. It also
+// has the next CA, or the last CA while that is valid. next.crt and next.key are the pair of the
+// next CA. Files have mode 0600, and each file is replaced atomically. After a crash between two
+// files, the next call repairs the folder.
+// Threads: one at a time for each folder.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct SelfSigned {
   enum class Did : std::uint8_t {
     // Nothing was due.
     kNothing,
-    // It made the first pair, or a new pair because the old one is broken or expired. Clients do
+    // It made the first pair, or a new pair because the old pair is broken or expired. Clients do
     // not trust the new pair yet.
     kMade,
     // It added the next CA to ca.crt.
@@ -36,19 +37,19 @@ struct SelfSigned {
   };
   // The paths of the pair in use and of ca.crt.
   CertificateFiles files;
-  // The step that this call took; at most one.
+  // The step that this call took. A call takes at most one step.
   Did did = Did::kNothing;
-  // When the service changes to the pair of the next CA. By then clients must trust both
-  // certificates in ca.crt. 0: there is no next CA.
+  // When the service changes to the pair of the next CA. By then clients must trust both CAs in
+  // ca.crt. 0: there is no next CA.
   TimeMs change_ms = 0;
-  // The names that the pair in use lacks.
+  // The names in `names` for which the pair in use is not valid.
   std::vector<std::string> missing;
 };
 
-// Does the step that is due at `now` in `directory`, which it creates if it is missing. The times
-// are limits::kNextCaMs and the limits after it. `names` are the names of new pairs
-// (net/certificate_bundle.h); an existing pair for other names stays. Error: the folder cannot be
-// written, or OpenSSL failed.
+// Does the step that is due at `now` in `directory`, which it creates if it is missing.
+// limits::kNextCaMs and the limits after it say when a step is due. `names` are the names of new
+// pairs (net/certificate_bundle.h). An existing pair for other names stays. Error: the folder
+// cannot be written, or OpenSSL failed.
 Result<SelfSigned> keep_self_signed(const std::string& directory,
                                     const std::vector<std::string>& names, TimeMs now);
 

@@ -1,5 +1,5 @@
-// The queued jobs, in dense slots that are found by job id. A slot also has the links of its job
-// class, which the code calls a line (queue/line.h). Private to queue.
+// The queued jobs, in dense slots that are found by job id. A slot also has the links of a tree:
+// the tree of the job's class, which the code calls a line (queue/line.h). Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -29,20 +29,21 @@ struct Slot {
   std::uint32_t kind = 0;
   std::uint32_t left = kNoSlot;
   std::uint32_t right = kNoSlot;
-  // False: the slot is a tombstone (erased, but not yet free), or free.
+  // False: the slot is free, or a tombstone (erased, but not yet free).
   bool live = false;
 };
 
-// Slot numbers are dense and reused. A number belongs to its job until free(). So a heap may still
-// have the number of a job that has left. No decision depends on a number.
-// Memory: 40 bytes a slot, and the id index. The memory never shrinks.
+// Slot numbers are dense and reused. A number belongs to its job until free(), so a heap may still
+// have the number of a job that has left. No decision depends on a number. Memory: 40 bytes for
+// each slot, plus the id index. The memory never shrinks.
 class JobTable {
  public:
   // Returns the live slot of this job; kNoSlot if it does not wait. O(1).
   std::uint32_t find(JobId id) const;
-  // Adds a copy as a live slot and returns its number. The id must be new (asserted).
+  // Adds a copy of `slot` as a live slot, and returns its number. The job's id must be new
+  // (asserted).
   std::uint32_t insert(const Slot& slot);
-  // Drops the job's id. The slot stays readable, as a tombstone, until free().
+  // Drops the job's id from the index. The slot stays readable, as a tombstone, until free().
   void erase(std::uint32_t slot);
   // Frees a tombstone, so that insert() may use the slot again.
   void free(std::uint32_t slot) {
@@ -58,7 +59,7 @@ class JobTable {
   void prefetch(std::uint32_t slot) const { __builtin_prefetch(&slots_[slot]); }
   // Returns the number of live slots.
   std::size_t size() const { return index_.size(); }
-  // All numbers in use are below this.
+  // Returns a number above all slot numbers.
   std::size_t slots() const { return slots_.size(); }
 
  private:

@@ -1,4 +1,4 @@
-// What one pass must no longer take: shapes, jobs, lines, and jobs that cost too much for an
+// What one pass must no longer take: shapes, single jobs, lines, and jobs that cost too much for an
 // account. Private to queue.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace subak::ready {
 
-// A limit above every cost, so it blocks no job.
+// A limit above every cost. It blocks no job.
 inline constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
 // A depth greater than that of every account.
 inline constexpr std::uint32_t kNoDepth = std::numeric_limits<std::uint32_t>::max();
 
-// All blocks at a node and above it that apply to the node's jobs.
+// The sum of all blocks, at an account and above it, that apply to the account's jobs.
 struct Scope {
   // Jobs with this cost or a higher one are blocked.
   MilliGpu limit = kNoLimit;
@@ -36,55 +36,58 @@ struct OpenJob {
   MilliGpu cost = 0;
 };
 
-// The blocks of one pass; a block stays until the next begin(). It names jobs by slot and shapes by
-// kind, as the index does. allows() also skips accounts that an operator holds.
+// The blocks of one pass. A block stays until the next begin(). The class names jobs by slot and
+// shapes by kind, as the index does. Accounts that an operator holds count as blocked in allows().
 class Blocks {
  public:
-  // Begins a pass that blocks nothing. The index is borrowed.
+  // Begins a pass, which blocks nothing yet. The index must outlive the pass.
   void begin(const Index& index, std::size_t accounts);
-  // Blocks all jobs of the shape. O(log of the kinds). A shape without jobs counts as a block too.
+  // Blocks all jobs of the shape. O(log of the kinds). The block counts even if no job has the
+  // shape.
   void block_shape(ShapeId shape);
-  // Blocks one job. Returns false if it was blocked already. O(depth).
+  // Blocks one job. Returns false if the job was already blocked. O(depth).
   bool block_job(std::uint32_t slot);
   // Blocks the line of the job: all jobs of its leaf and kind. O(depth).
   void block_line(std::uint32_t slot);
-  // Says that the line of the job is within quota at no account above this depth. It blocks
+  // Says that the line of the job is within quota at no account above this depth. This blocks
   // nothing. Call it once for a line. O(depth).
   void line_borrows(std::uint32_t slot, std::uint32_t depth);
-  // Blocks the jobs at or below the node that cost at least `milligpu`. Returns false if they were
-  // blocked already. O(depth).
+  // Blocks the jobs at or below the account that cost at least `milligpu`. Returns false if they
+  // were already blocked. O(depth).
   bool block_account(AccountId id, MilliGpu milligpu);
 
   // True if the pass has blocked nothing so far, and no line borrows.
   bool none() const { return version_ == 0 && blocked_list_.empty() && !any_line_; }
-  // at_root() returns the scope of the root. below() returns the scope of a node, given that of its
-  // parent.
+  // at_root() returns the scope of the root. below() returns the scope of an account, given the
+  // scope of its parent.
   Scope at_root() const { return below({kNoLimit, shape_version_}, kRootAccount); }
   Scope below(Scope parent, AccountId id) const;
-  // True if jobs or lines of the node itself are blocked.
+  // True if jobs or lines of the account itself are blocked.
   bool at_jobs_of(AccountId id) const;
-  // True if a job, a line or an account is blocked below the node, or some of its own jobs are.
-  // Then the list of kinds that wait there does not show whether a job could start.
+  // True if a job, a line or an account is blocked below the account, or if some of its own jobs
+  // are blocked. Then the list of kinds that wait there does not show whether a job could start.
   bool below_or_at(AccountId id) const;
-  // Returns the depth that line_borrows() gave the line of the job; 0 if it was not called for the
-  // line.
+  // Returns the depth with which line_borrows() was called for the line of the job; 0 if it was not
+  // called.
   std::uint32_t borrows_above(std::uint32_t slot) const;
-  // True if the job, its line, its shape and its accounts are neither blocked nor held. O(depth).
+  // True if neither the job, its line nor its shape is blocked, and none of its accounts is blocked
+  // or held. O(depth).
   bool allows(std::uint32_t slot) const;
-  // True if the pass does not block the kind's shape, and its cost is below the limit.
+  // True if the pass does not block the kind's shape, and the kind's cost is below the limit.
   bool kind_open(std::uint32_t kind, MilliGpu limit) const {
     return blocked_kinds_[kind] != pass_ &&
            (limit == kNoLimit || index_->cost(kind).milligpu < limit);
   }
-  // Moves `witness` to the next open kind. It is an index into the node's lines, followed by its
-  // kinds below. It never goes back, since a block stays. Returns false if no kind is open.
+  // Moves `witness` to the next open kind. `witness` is an index into the account's lines, followed
+  // by the kinds below the account. It never goes back, because a block stays. Returns false if no
+  // kind is open.
   bool find_witness(const TreeNode& node, std::uint32_t& witness, MilliGpu limit) const;
-  // Returns the first of the node's own jobs that is open in this scope of the node.
+  // Returns the first of the account's own jobs that is open in `scope`, the scope of the account.
   OpenJob first_open(AccountId id, Scope scope);
 
  private:
-  // How far one line is blocked job by job: up to and including `slot`. At the last call, `next`
-  // was the slot after it.
+  // How far one line is blocked job by job: up to and including `slot`. `next` was the slot after
+  // `slot` at the last call.
   struct Cursor {
     std::uint32_t kind = 0;
     std::uint32_t slot = kNoSlot;
@@ -92,7 +95,7 @@ class Blocks {
   };
   // The blocks at one account.
   struct AtNode {
-    // The lowest cost with which block_account() was called here.
+    // The lowest cost with which block_account() was called for this account.
     MilliGpu limit = kNoLimit;
     // The version of the last change of `limit`.
     std::uint64_t limit_version = 0;
@@ -104,7 +107,7 @@ class Blocks {
     std::vector<std::uint32_t> lines;
     // Kinds of the account's own jobs with the depth that line_borrows() gave them, ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> borrowing;
-    // The cursors of its lines, by kind.
+    // The cursors of the account's lines, by kind.
     std::vector<Cursor> cursors;
     void clear();
   };
@@ -117,9 +120,9 @@ class Blocks {
   AtNode& block_jobs_at(AccountId leaf);
   std::uint32_t line_open(AtNode& node, const Line& line);
 
-  // Borrowed until the next begin().
+  // The index of this pass. It must live until the next begin().
   const Index* index_ = nullptr;
-  // Counts the calls of begin(). So marks of earlier passes are void.
+  // Counts the calls of begin(), so that marks of earlier passes are void.
   std::uint64_t pass_ = 0;
   // Counts the blocks of shapes and accounts in this pass.
   std::uint64_t version_ = 0;

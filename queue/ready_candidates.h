@@ -1,4 +1,5 @@
-// For each node that one pass visited, its children with startable demand. Private to queue.
+// For each account that one pass visited, its children that have a job which may start. Private to
+// queue.
 #pragma once
 
 #include <cstddef>
@@ -16,50 +17,53 @@
 
 namespace subak::ready {
 
-// A child with startable demand. The node itself stands for its own jobs.
+// A child that has a job which may start. In the list of its own children, an account stands for
+// its own jobs.
 struct Child {
-  // The child, or the node itself.
+  // The child, or the account itself.
   AccountId id;
   // The index of an open kind, set by Blocks::find_witness().
   std::uint32_t witness = 0;
-  // The milli-GPU of its next job. For an inner node it is a lower bound until the child is the
-  // first.
+  // The milli-GPU of the child's next job. If the child has children itself, this is a lower bound
+  // until the child is first.
   MilliGpu next = 0;
   // Until when `next` is valid, if nothing changes below the child.
   TimeMs stands_until = kForever;
-  // The priority class of its next job, if `by_class` is set.
+  // The priority class of the child's next job, if `by_class` is set.
   std::int32_t priority = 0;
-  // True: it is a user, or the node itself. Among these only the highest class takes part.
+  // True: the child is a user, or the account itself. Among these children only the highest class
+  // takes part.
   bool by_class = false;
-  // Its decayed surplus or usage at the pass's instant, in milli-GPU x ms.
+  // The child's decayed surplus or usage at the pass's instant, in milli-GPU x ms.
   double value = 0;
 };
 
-// One visited node: its children with startable demand, their order, and its next job once that is
-// known. Candidates fills in the object. The walk reads it and sets the next jobs.
+// One visited account: its children that have a job which may start, their order, and the account's
+// next job once that is known. Candidates fills in the object. The walk reads the object and sets
+// the next jobs.
 class Contenders {
  public:
-  // Makes this a node that was not visited.
+  // Makes this object one for an account that was not visited.
   void clear();
   // The children, by id.
   const std::vector<Child>& children() const { return children_; }
-  // Returns the node's next job; nullptr if the walk must find it.
+  // Returns the account's next job; nullptr if the walk must find it.
   const NextJob* next() const { return next_known_ ? &next_ : nullptr; }
-  // Sets the node's next job. It stays until a block or a change at or below the node.
+  // Sets the account's next job. The job stays until a block or a change at or below the account.
   void found(const NextJob& next);
-  // Takes the next job of the child at index `at` of the order, which is first so far. Returns true
-  // if the child's key was right; see SiblingOrder::settle().
+  // Takes the next job of the child at index `at` of the order. This child is the first so far.
+  // Returns true if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
-  // True if the next jobs of all children that could be first are known. This is so if there are
-  // few, or at the first call since the node was visited.
+  // True if the walk should find the next jobs of all children that could be first. This is so if
+  // there are few children, or at the first call since the account was visited.
   bool all_compared();
-  // Returns until when the child `first` of the order stays the first, if only time passes. Returns
-  // a time before now if rounding decides. `id` is this node.
+  // Returns until when the child at index `first` of the order stays the first, if only time
+  // passes. If rounding decides, returns a time before now. `id` is this account.
   TimeMs stands_until(AccountId id, std::size_t first, const Figures& figures);
 
  private:
   friend class Candidates;
-  // Returns the child with this id; nullptr if it has no startable demand.
+  // Returns the child with this id; nullptr if the child has no job that may start.
   Child* child(AccountId id);
 
   std::vector<Child> children_;
@@ -69,36 +73,37 @@ class Contenders {
   std::vector<AccountId> touched_;
   // The version of the scope that children_ reflects.
   std::uint64_t seen_ = 0;
-  // Valid if next_known_ is set.
+  // The account's next job. It is valid if next_known_ is set.
   NextJob next_;
   bool next_known_ = false;
   // True: children_ is filled in.
   bool expanded_ = false;
   // True: order_ must be made again.
   bool unranked_ = false;
-  // True: the node is expanded, and all_compared() was not called yet.
+  // True: the account is expanded, and all_compared() was not called yet.
   bool fresh_ = false;
 };
 
-// All visited nodes. After refresh() a node has exactly the children with a job that no block and
-// no hold of an account stops.
+// All visited accounts. After refresh(), an account has exactly the children with a job that is
+// stopped neither by a block nor by an account hold.
 class Candidates {
  public:
-  // Begins a pass, which has visited no node yet. All objects are borrowed. `accounts` is above
-  // every account id.
+  // Begins a pass, which has visited no account yet. All objects must outlive the pass. `accounts`
+  // is above every account id.
   void begin(const Index& index, const Figures& figures, Blocks& blocks, const Memos& memos,
              std::size_t accounts);
-  // True if refresh() was called for the node in this pass.
+  // True if refresh() was called for the account in this pass.
   bool visited(AccountId id) const { return nodes_.find(id) != nullptr; }
-  // Returns the node, up to date with the blocks and changes; `scope` is the node's. The first
-  // visit reads all children, and a visit after a block all that are left. Other visits read only
-  // the children that touch_path() named.
+  // Returns the account, up to date with the blocks and changes. `scope` is the scope of the
+  // account. The first visit reads all children. A visit after a block reads all children that are
+  // left. Other visits read only the children that touch_path() named.
   Contenders& refresh(AccountId id, Scope scope);
-  // Returns the children that take part, with their keys. Among the users and the node's own jobs
-  // only those with the highest class take part. Call it after refresh(), for a node with children.
+  // Returns the children that take part, with their keys. Among the users and the account's own
+  // jobs, only those with the highest class take part. Call it after refresh(), for an account with
+  // children.
   SiblingOrder& order(AccountId id, Contenders& node);
-  // Says that the allocation or the next job of `leaf` may have changed, and so those of all nodes
-  // above it. O(depth).
+  // Says that the allocation or the next job of `leaf` may have changed. Then those of all accounts
+  // above it may have changed too. O(depth).
   void touch_path(AccountId leaf);
 
  private:

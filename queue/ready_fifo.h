@@ -1,5 +1,5 @@
 // Iterates over all waiting jobs by submit time and id. It reads the heaps of all kinds in order,
-// as far as needed, and does not change them. Private to queue.
+// only as far as needed. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace subak::ready {
 
-// It merges the heaps of all kinds. `front_` has every position whose parent in its heap was
-// already returned. So a job costs O(log n), and jobs that are not reached cost nothing.
+// Merges the heaps of all kinds. `front_` has every position whose parent in its heap was already
+// passed. So a job costs O(log n), and jobs that the iteration does not reach cost nothing.
 class Fifo {
  public:
-  // Begins at the oldest job of all. The index is borrowed. Tombstones at the top of its heaps are
-  // dropped.
+  // Begins at the oldest job of all. The index must outlive the pass. begin() drops tombstones from
+  // the top of the index's heaps.
   void begin(Index& index);
   // Returns the oldest job for which `skip(slot)` and `closed(kind)` are false; kNoSlot if there is
-  // none. It returns the job again until the job leaves the queue or is skipped. Skipped jobs and
-  // closed kinds must stay so for the whole pass, and do not come again. When a heap has changed,
-  // the search begins again with the oldest job.
+  // none. It returns the same job again until the job leaves the queue or is skipped. A skipped job
+  // must stay skipped, and a closed kind must stay closed, for the rest of the pass. When a heap
+  // has changed, the search begins again with the oldest job.
   template <class Skip, class Closed>
   std::uint32_t next(Skip skip, Closed closed) {
     if (version_ != index_->heap_version()) restart();
@@ -49,13 +49,13 @@ class Fifo {
   // Begins again at the top of each kind's heap.
   void restart();
   std::uint32_t slot_of(Place place) const { return index_->kind(place.kind).by_age[place.at]; }
-  // True if the job of `a` comes after that of `b`, so that the heap has the oldest on top.
+  // True if the job of `a` comes after the job of `b`, so that the heap has the oldest job on top.
   bool later(Place a, Place b) const { return index_->older(slot_of(b), slot_of(a)); }
   void push(Place place);
   void pop();
 
   Index* index_ = nullptr;
-  // Index::heap_version() when front_ was made.
+  // The value of Index::heap_version() when front_ was made.
   std::uint64_t version_ = 0;
   // A heap of positions, with the oldest job on top.
   std::vector<Place> front_;

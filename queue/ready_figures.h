@@ -12,31 +12,33 @@
 
 namespace subak::ready {
 
-// The arguments of a pass (ReadyQueue::Pass). All of them are borrowed.
+// The arguments of a pass (ReadyQueue::Pass). All objects must outlive the pass.
 struct PassSetup {
   // The account tree; not null.
   const AccountTree* tree = nullptr;
-  // The rule by which siblings are ordered.
+  // The rule that orders siblings.
   OrderPolicy policy = OrderPolicy::kTargetShare;
   // The constants of target-share; not null.
   const TargetShareRule* rule = nullptr;
-  // May be null, except under kUsageTick.
+  // Usage for kUsageTick. It may be null for other policies.
   const UsageTick* tick = nullptr;
   // The one instant of the pass.
   TimeMs now = 0;
 };
 
-// How often the waiting jobs, and how often the allocation, changed at or below a node.
+// How often the waiting jobs, and how often the allocation, changed at or below an account.
 struct Changes {
   std::uint32_t jobs = 0, alloc = 0;
   friend bool operator==(const Changes&, const Changes&) = default;
 };
 
 // The figures of accounts that the order rules read. A pass that only simulates starts calls take()
-// for each job. Allocations then include these jobs, although the tree has no holds for them.
+// for each job that it would start. Allocations then include these jobs, although the tree has no
+// holds for them.
 class Figures {
  public:
-  // Begins a pass. `index` must be up to date with the tree (Index::sync()); both are borrowed.
+  // Begins a pass. `index` must be up to date with the tree (Index::sync()). `index` and all
+  // objects of `setup` must outlive the pass.
   void begin(const Index& index, const PassSetup& setup);
   // The arguments of this pass.
   const PassSetup& setup() const { return setup_; }
@@ -46,17 +48,17 @@ class Figures {
   // Returns the account's surplus or usage, as the policy needs, in milli-GPU x ms. Returns 0 for
   // policies that ignore past usage.
   double value(AccountId id) const;
-  // Returns value() for the node's own jobs, without those of its children.
+  // Returns value() for the account's own jobs, without the jobs of its children.
   double own_value(AccountId id) const;
-  // Returns what the account holds, with the jobs of take().
+  // Returns what the account holds, including the jobs of take().
   MilliGpu alloc(AccountId id) const {
     const MilliGpu alloc = setup_.tree->node(id).alloc();
     return taken_.empty() ? alloc : alloc + taken_[id.value];
   }
-  // Returns alloc() for the node's own jobs, without those of its children. O(children).
+  // Returns alloc() for the account's own jobs, without the jobs of its children. O(children).
   MilliGpu own_alloc(AccountId id) const;
-  // Returns the counts of changes at or below the node. If two results are equal, nothing changed
-  // between them.
+  // Returns the counts of changes at or below the account. If two results are equal, nothing
+  // changed between the two calls.
   Changes changes(AccountId id) const {
     return {index_->summary(id).changes, setup_.tree->node(id).changes};
   }
@@ -75,7 +77,7 @@ class Figures {
   const Index* index_ = nullptr;
   PassSetup setup_;
   DecayInstant instant_;
-  // What this pass took, by account id. Empty before the first take().
+  // The amounts of take() in this pass, by account id. Empty before the first take().
   std::vector<MilliGpu> taken_;
 };
 

@@ -1,6 +1,6 @@
 // An incremental index of the waiting jobs. It has one line (job class) for each leaf and kind. For
-// every node of the account tree it counts the jobs of each kind that wait below the node, without
-// the node's own. Private to queue.
+// every account of the tree it counts the jobs of each kind that wait below the account. The
+// account's own jobs are not in these counts. Private to queue.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace subak::ready {
 
-// A shape with waiting jobs. A pass distinguishes the jobs of one kind and leaf only by their
+// A shape with waiting jobs. For a pass, jobs of one kind and one leaf differ only in their
 // position in the line. Kinds have dense numbers, which are reused. No decision depends on a
 // number.
 struct Kind {
@@ -35,31 +35,31 @@ struct Kind {
   // A hint: the last known index of this kind in TreeNode::below.
   std::uint32_t place = 0;
   // A binary heap of the slots by (submit time, id), tombstones included. Tombstones are dropped
-  // when they reach the top, or when there are more than half as many as jobs.
+  // when they reach the top, or when their number is more than half the number of jobs.
   std::vector<std::uint32_t> by_age;
 };
 
-// The jobs of one kind below a node.
+// The jobs of one kind below an account.
 struct KindCount {
   std::uint32_t kind = 0;
-  // How many wait below the node, from 1.
+  // How many jobs wait below the account, from 1.
   std::uint32_t jobs = 0;
   // The cost of one job.
   MilliGpu milligpu = 0;
 };
 
-// One node of the account tree, as the queue sees it.
+// One account of the tree, as the queue sees it.
 struct TreeNode {
-  // The lines of the node's own jobs, in the order of their first jobs.
+  // The lines of the account's own jobs, in the order of their first jobs.
   std::vector<Line> lines;
-  // The counts of the jobs at the nodes below, by cost from the cheapest up, then by kind.
+  // The counts of the jobs of all accounts below, by cost from the cheapest up, then by kind.
   std::vector<KindCount> below;
-  // The cost of all jobs at or below the node.
+  // The cost of all jobs at or below the account.
   MilliGpu milligpu = 0;
 };
 
 // The fields of every sibling that a walk reads, close together in memory. The first part changes
-// only with an edit of the tree, the second with the jobs.
+// only with an edit of the tree. The second part changes with the jobs.
 struct NodeSummary {
   // The account's shares (AccountSpec::shares).
   double shares = 0;
@@ -67,14 +67,15 @@ struct NodeSummary {
   MilliGpu quota = 0;
   // The parent account; none for the root.
   AccountId parent;
-  // The index of the first child in Index::children_. The children are `child_count` entries from
-  // there.
+  // The index of the first child in Index::children_. The children are the `child_count` entries
+  // from this index on.
   std::uint32_t first_child = 0;
   std::uint32_t child_count = 0;
-  // From AccountSpec: `user` means a person, `held` that an operator holds the account.
+  // From AccountSpec: `user` says that the account is a user, and `held` that an operator holds the
+  // account.
   bool user : 1 = false;
   bool held : 1 = false;
-  // True: some node below is held.
+  // True: an operator holds some account below this one.
   bool held_below : 1 = false;
   // True: the account's quota is configured, not the sum of its children's quotas.
   bool own_quota : 1 = false;
@@ -85,15 +86,15 @@ struct NodeSummary {
   std::uint32_t own_jobs = 0;
   // Rises when a job at or below the account comes or goes.
   std::uint32_t changes = 0;
-  // The priority class of the first of its own jobs.
+  // The priority class of the first of the account's own jobs.
   std::int32_t priority = 0;
-  // The least cost of its next job: at a leaf the cost of its first job, else that of its cheapest
-  // job.
+  // The least cost of the account's next job: at a leaf the cost of its first job, else the cost of
+  // the cheapest job.
   MilliGpu least_next = 0;
 };
 
-// All figures are sums of the live jobs. So a pass does not look for jobs where none wait. A job
-// that comes or goes changes only its leaf and the accounts above it.
+// All figures are sums over the live jobs. So a pass does not look for jobs in accounts where none
+// wait. A job that comes or goes changes only its leaf and the accounts above the leaf.
 class Index {
  public:
   explicit Index(CostOf cost_of) : cost_of_(std::move(cost_of)) {}
@@ -103,19 +104,19 @@ class Index {
   void remove(JobId id);
   // Says that costs may have changed. O(1).
   void costs_changed() { costs_stale_ = true; }
-  // Calls `cost_of` for the shapes again if costs may have changed. O(shapes), and O(nodes + jobs)
-  // for each cost that did change.
+  // Calls `cost_of` for the shapes again if costs may have changed. O(shapes), and O(accounts +
+  // jobs) for each cost that did change.
   void sync_costs();
-  // Calls sync_costs(), and updates the summaries of the tree's nodes if the tree was edited since
-  // the last call. O(1) without an edit, O(depth) for few edits, else O(nodes).
+  // Calls sync_costs(), and updates the summaries of the accounts if the tree was edited since the
+  // last call. O(1) without an edit, O(depth) for few edits, else O(accounts).
   void sync(const AccountTree& tree);
 
-  // Both accept ids that the tree had at the last add() or sync().
+  // node() and summary() accept ids that the tree had at the last add() or sync().
   const TreeNode& node(AccountId id) const { return nodes_[id.value]; }
   const NodeSummary& summary(AccountId id) const { return summaries_[id.value]; }
   // Rises when sync() finds another tree, an edit of the tree, or other costs.
   std::uint64_t epoch() const { return epoch_; }
-  // Makes all cached results of any epoch up to this one invalid.
+  // Makes all cached results of epochs up to `epoch` invalid.
   void is_another(std::uint64_t epoch) { epoch_ = std::max(epoch_, epoch) + 1; }
   // The children by id, as of the last sync().
   std::span<const AccountId> children(AccountId id) const {
@@ -126,17 +127,17 @@ class Index {
   bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
   // True if the index has room for the account.
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
-  // The number must be that of a kind with jobs.
+  // The number must belong to a kind with jobs.
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
   const ShapeCost& cost(std::uint32_t kind) const { return kinds_[kind].cost; }
   // The kinds with jobs, by shape.
   const std::map<ShapeId, std::uint32_t>& kinds() const { return by_shape_; }
-  // All numbers of kinds are below this.
+  // Returns a number above all numbers of kinds.
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  // See ReadyQueue. It also trims the kind.
+  // See ReadyQueue. It also calls trim() for the kind.
   std::optional<JobId> oldest(ShapeId shape);
-  // Drops tombstones from the top of the kind's heap; invalidates positions in it.
+  // Drops tombstones from the top of the kind's heap. Positions in the heap become invalid.
   void trim(std::uint32_t kind);
   // Counts the changes that move positions in any heap.
   std::uint64_t heap_version() const { return heap_version_; }
@@ -146,25 +147,25 @@ class Index {
   void check_invariants() const;
 
  private:
-  // Makes room for the tree's nodes, and records the leaf's ancestors.
+  // Makes room for the tree's accounts, and records the leaf's ancestors.
   void reach(AccountId leaf, const AccountTree& tree);
   // Returns the kind of the shape; makes a new one if no job of the shape waits.
   std::uint32_t kind_of(ShapeId shape);
   // Changes the cost of all jobs of the kind, and every sum that counts them.
   void recost(std::uint32_t kind, ShapeCost cost);
-  // Computes NodeSummary::least_next again, after a change of the node's kinds.
+  // Computes NodeSummary::least_next again, after a change of the account's kinds.
   void set_least_next(AccountId id);
   // Frees the number of a kind without jobs.
   void release_kind(std::uint32_t number);
   // Drops all tombstones of the heap and frees their slots. O(jobs of the kind).
   void compact(Kind& kind);
-  // Updates the summaries of the nodes that were edited since the last sync(). Returns false if
-  // nodes came or went, or if too many were edited. Then all summaries must be made again.
+  // Updates the summaries of the accounts that were edited since the last sync(). Returns false if
+  // accounts came or went, or if too many were edited. Then all summaries must be made again.
   bool read_edits(const AccountTree& tree);
   void read_summary(const AccountNode& node);  // without its parent and children
   // Moves a line whose first job changed to its new position.
   void place_line(TreeNode& node, std::size_t at);
-  // Asserts that the sums of one node are those of its jobs.
+  // Asserts that the sums of one account agree with its jobs.
   void check_node(AccountId id) const;
 
   JobTable jobs_;
@@ -179,9 +180,9 @@ class Index {
   bool costs_stale_ = false;
   std::uint64_t heap_version_ = 0;
 
-  // By account id, as of version summaries_version_ of the tree summaries_of_.
+  // By account id. They are valid for version summaries_version_ of the tree summaries_of_.
   std::vector<NodeSummary> summaries_;
-  // The children of all nodes. Those of one node are together.
+  // The children of all accounts. The children of one account are next to each other.
   std::vector<AccountId> children_;
   const AccountTree* summaries_of_ = nullptr;
   std::uint64_t summaries_version_ = 0;

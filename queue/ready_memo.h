@@ -1,4 +1,4 @@
-// The next jobs of nodes, cached for later passes. Private to queue.
+// The next jobs of accounts, cached for later passes. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -15,53 +15,55 @@
 
 namespace subak::ready {
 
-// Later than every instant. A result until then does not become invalid by time alone.
+// Later than every instant. A result that is valid until kForever does not become invalid by time
+// alone.
 inline constexpr TimeMs kForever = std::numeric_limits<TimeMs>::max();
 
-// The next job of a node, or of its own jobs.
+// The next job at or below an account, or among the account's own jobs.
 struct NextJob {
   // The job's slot. kNoSlot: no job below can start.
   std::uint32_t slot = kNoSlot;
-  // True: the job is within quota at every level below the node.
+  // True: the job is within quota at every level below the account.
   bool within_quota = false;
   // What the job costs, in milli-GPU.
   MilliGpu cost = 0;
-  // Up to this instant it is the next job, if nothing changes at or below the node.
+  // Up to this instant the job stays the next job, if nothing changes at or below the account.
   TimeMs until = kForever;
   // The job is within quota at no account above this depth (Blocks::line_borrows()).
   std::uint32_t within_from_depth = 0;
 };
 
-// The results of passes that had blocked nothing. The order keys of a node's children change slowly
-// with time. So a result is valid until the key of another child could pass the first one, unless
-// something changes at or below the node. A pass computes only nodes with changes again.
+// The results of passes that had blocked nothing. The order keys of an account's children change
+// slowly with time. So a result is valid until another child could come before the first child,
+// unless something changes at or below the account. A pass computes only accounts with changes
+// again.
 class Memos {
  public:
-  // Begins a pass, and drops all results of another index, tree, rule or cost. All objects are
-  // borrowed. `accounts` is above every account id.
+  // Begins a pass. Drops all results if the index, the tree, the rule or a cost has changed. All
+  // objects must outlive the pass. `accounts` is above every account id.
   void begin(const Index& index, const Figures& figures, const Blocks& blocks,
              std::size_t accounts);
-  // True if this pass may read and store results. It must have blocked nothing and simulated no
-  // start, so that its results follow from the tree and the queue alone. Results are proven to stay
-  // valid only under target-share, so other policies store none.
+  // True if this pass may read and store results. The pass must have blocked nothing and simulated
+  // no start, so that its results follow from the tree and the queue alone. How long results stay
+  // valid is proven only for target-share, so other policies store no results.
   bool usable() const {
     return policy_ == OrderPolicy::kTargetShare && !figures_->simulated() && blocks_->none();
   }
-  // Returns the node's next job as a pass found it, if that is still valid; nullptr if it is
-  // unknown. O(1).
+  // Returns the account's next job that a pass found, if it is still valid; else nullptr. O(1).
   const NextJob* find(AccountId id) const;
   // Stores the next job that this pass found. The pass must be usable().
   void keep(AccountId id, const NextJob& next);
-  // Rises when begin() drops the results.
+  // A number that rises when begin() drops the results.
   std::uint64_t epoch() const { return epoch_; }
   // Prefetches what find() reads.
   void prefetch(AccountId id) const { __builtin_prefetch(&memos_[id.value]); }
 
  private:
   struct Memo {
-    // The value of epoch_ when the memo was made. With another value the memo is void.
+    // The value of epoch_ when the memo was made. If epoch_ has another value now, the memo is
+    // void.
     std::uint64_t epoch = 0;
-    // The counts of the node at that time.
+    // The account's counts of changes at that time.
     Changes seen;
     NextJob next;
     // The instant of the pass that found the next job.

@@ -1,5 +1,5 @@
-// A quick way to find a node's next job again after a start: it reads only the child that changed.
-// Private to queue.
+// A quick way to find an account's next job again after a start: it reads only the child that
+// changed. Private to queue.
 #pragma once
 
 #include <array>
@@ -15,19 +15,21 @@
 
 namespace subak::ready {
 
-// Caches the children of nodes, as the last computation read them, for later passes. A start
-// changes one child. The surplus of the others changes only with time, in a known way. So the order
-// at another instant follows from the cached figures. The cache has only nodes with few children,
-// all without quota. It decides only if the first child is first by a clear difference. Else the
-// node is computed in full.
+// Caches the children of accounts, as the last computation read them, for later passes. A start
+// changes one child. The surplus of the other children changes only with time, in a known way. So
+// the order at another instant follows from the cached figures. The cache has only accounts with
+// few children, all without quota. It decides only if the first child is first by a clear
+// difference. Else the walk computes the account in full.
 //
-// To find a node's next job: open() a contest. While unknown_first() returns a child, find its next
-// job and report it with answer(). Then close(). Do all this only while memos are usable().
+// To find an account's next job, open() a contest and call find_first(). While unknown_first()
+// returns a child, find the next job of that child and report the job with answer(). Then close()
+// the contest. Do all this only while memos are usable().
 class Standings {
   struct Standing;
 
  public:
-  // The order of one node's children at the instant of the pass. It is valid until the next pass.
+  // The order of one account's children at the instant of the pass. It is valid until the next
+  // pass.
   class Contest {
     friend class Standings;
     AccountId node_;
@@ -36,61 +38,62 @@ class Standings {
     // True: only one child takes part.
     bool alone_ = false;
     double surplus_ = 0, rate_ = 0;
-    // By index of the child. A child with target 0 takes no part.
+    // The figures of each child, by its index. A child with target 0 takes no part.
     std::array<double, kFewSiblings> value_, target_, cost_, key_;
   };
 
-  // Begins a pass, after Memos::begin(). All objects are borrowed.
+  // Begins a pass. Call it after Memos::begin(). All objects must outlive the pass.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
-  // Reads what changed at the node since it was cached, and fills in the contest. Returns false if
-  // the node must be computed in full: it is not cached, something else changed, or a surplus may
-  // stay at 0 for a while. O(1) as a rule, else O(children).
+  // Reads what has changed at the account since it was cached, and fills in the contest. Returns
+  // false if the walk must compute the account in full: the account is not cached, something else
+  // changed, or a surplus may stay at 0 for a while. O(1) as a rule, else O(children).
   bool open(AccountId id, Contest& contest);
-  // Finds the first child. Returns false if two are too near; then the node must be computed in
-  // full. The keys here differ from those of SiblingOrder by rounding, so only a clear difference
-  // counts.
+  // Finds the first child. Returns false if two children are too near each other; then the walk
+  // must compute the account in full. The keys here differ from the keys of SiblingOrder by
+  // rounding, so only a clear difference counts.
   bool find_first(Contest& contest) const;
-  // Returns the first child if the next job of that child is unknown; none if it is known.
+  // Returns the first child if its next job is unknown; none if that job is known.
   AccountId unknown_first(const Contest& contest) const;
-  // Takes the next job of unknown_first(). Returns false if the job costs more than assumed; then
-  // call find_first() again.
+  // Takes the next job of the child that unknown_first() returned. Returns false if the job costs
+  // more than assumed. Then call find_first() again.
   bool answer(Contest& contest, const NextJob& next) const;
-  // Returns the node's next job, which is that of the first child, and stores it in the memos.
+  // Returns the account's next job, which is the next job of the first child, and stores it in the
+  // memos.
   NextJob close(const Contest& contest);
-  // Caches the children of a node that was computed in full; `winner` is the first of them.
+  // Caches the children of an account that the walk computed in full. `winner` is the first child.
   void keep(AccountId id, const std::vector<Child>& children, AccountId winner);
 
  private:
   // A child as its parent last read it.
   struct Entrant {
     AccountId id;
-    // The priority class of its next job, if `by_class` is set.
+    // The priority class of the child's next job, if `by_class` is set.
     std::int32_t priority = 0;
     bool by_class = false;
     bool leaf = false;
-    // The slot of its next job until `until`; kNoSlot if that job is unknown.
+    // The slot of the child's next job, which is valid up to `until`. kNoSlot: that job is unknown.
     std::uint32_t slot = kNoSlot;
     double shares = 0;
     DecayedMeter::Course surplus;
     // The rate of the surplus, in milli-GPU.
     double rate = 0;
     MilliGpu alloc = 0;
-    // The least cost of its next job.
+    // The least cost of the child's next job.
     MilliGpu least = 0;
-    // The cost of its next job until `until`. After that, `least` counts.
+    // The cost of the child's next job up to `until`. After `until`, `least` counts.
     MilliGpu next = 0;
     TimeMs until = kForever;
     // The child's counts of changes when the child was read.
     Changes seen;
   };
-  // The cached children of one node.
+  // The cached children of one account.
   struct Standing {
-    // The epoch of the memos when it was made.
+    // The epoch of the memos when this object was made.
     std::uint64_t epoch = 0;
-    // The half-lives of the instants for which the surpluses are valid.
+    // The surpluses are valid for instants with this number of half-lives.
     std::int64_t half_lives = 0;
     TimeMs from = 0;
-    // The node's counts of changes when the node was last read.
+    // The account's counts of changes when the account was last read.
     Changes own;
     // The index of the child with the last result.
     std::uint32_t last = 0;
@@ -98,8 +101,8 @@ class Standings {
     std::vector<Entrant> entrants;
   };
 
-  // Both read what changed since the last call. They return false if more changed than the known
-  // children explain, or if a child has no job left.
+  // Both functions read what changed since the last call. They return false if the known children
+  // do not explain all changes, or if a child has no job left.
   bool catch_up(Standing& standing, AccountId id) const;
   bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);

@@ -18,33 +18,34 @@
 
 namespace subak::ready {
 
-// At each node the walk goes down to the child that is first, until it finds a job. Its parts:
+// At each account the walk goes down to the child that is first, until it finds a job. Its parts:
 //   Figures     the figures of accounts at the instant of the pass
 //   Blocks      what the pass must not take
 //   Memos       results of earlier passes that are still valid
 //   Standings   results that follow from the last one and one change
 //   Candidates  the children with a job that could start, and their order (SiblingOrder)
 //   Fifo        the oldest job, under the policy fifo
-// The walk asks memos, then standings. It compares the children only if both have no answer. A
-// start or a block marks its path, and the next visit of a marked node updates the node.
+// The walk asks the memos, then the standings. It compares the children only if neither has an
+// answer. A start or a block marks the accounts on its path, and the next visit of a marked account
+// updates the account.
 //
 // The walk reuses all memory in the next pass. The begin of a pass costs no work per account, and a
-// pass touches only the nodes that it visits. The calls are those of ReadyQueue::Pass.
+// pass touches only the accounts that it visits. The functions are those of ReadyQueue::Pass.
 class Walk {
  public:
-  // Begins a pass. The index, and the objects in the setup, are borrowed until the last call of the
+  // Begins a pass. The index, and the objects in the setup, must live until the last call of the
   // pass.
   void begin(Index& index, const PassSetup& setup);
   // Returns the slot of the next job; kNoSlot if no job can start.
   std::uint32_t next();
-  // Returns the siblings with demand in their order, level by level from the root down. Empty under
-  // fifo.
+  // Returns the siblings that have a job which may start, in their order, level by level from the
+  // root down. The result is empty for the policy fifo.
   std::vector<ReadyQueue::Level> rank(AccountId leaf);
-  // Says that the allocation of the leaf has changed in the tree. The walk compares the nodes above
-  // it again.
+  // Says that the allocation of the leaf has changed in the tree. The walk then compares the
+  // accounts above the leaf again.
   void started(AccountId leaf);
   void block_shape(ShapeId shape) { blocks_.block_shape(shape); }
-  // Both do nothing for a job that does not wait.
+  // block_job() and block_line() do nothing for a job that does not wait.
   void block_job(JobId id);
   void block_line(JobId id);
   void line_borrows(JobId id, AccountId reach);
@@ -54,18 +55,18 @@ class Walk {
   void take(std::uint32_t slot);
 
  private:
-  // Returns the next job at or below a node. `scope` is always the node's.
+  // Returns the next job at or below an account. `scope` is always the scope of the account `id`.
   NextJob next_of(AccountId id, Scope scope);
-  // Returns the next job of a child. `child` == `id` stands for the node's own jobs.
+  // Returns the next job of a child. `child` == `id` stands for the account's own jobs.
   NextJob next_of_child(AccountId id, AccountId child, Scope scope);
   NextJob own_next(AccountId id, Scope scope);
-  // Returns no job if the node must be computed in full.
+  // Asks the standings. Returns no job if the walk must compute the account in full.
   NextJob from_standing(AccountId id, Scope scope);
-  // Computes the node in full, and stores the result in memos and standings.
+  // Computes the account in full, and stores the result in memos and standings.
   NextJob compare_children(AccountId id, Scope scope);
-  // Stores a result for later passes, if it will stay valid for a while.
+  // Stores a result for later passes, if the result will stay valid for a while.
   void remember(AccountId id, Contenders& node, NextJob& next, std::size_t first);
-  // True if the child's next job is within quota at every level below the node.
+  // True if the child's next job is within quota at every level below the account.
   bool within_quota(AccountId id, AccountId child, const NextJob& next) const;
   ReadyQueue::Level level_at(AccountId id, Scope scope);
   void block_slot(std::uint32_t slot);

@@ -1,4 +1,5 @@
-// The children of one node that take part in a pass, and which of them is first. Private to queue.
+// The children of one account that take part in a pass, and which of them is first. Private to
+// queue.
 #pragma once
 
 #include <cstddef>
@@ -12,35 +13,35 @@
 
 namespace subak::ready {
 
-// For at most this many siblings, scanning all keys costs less than a heap.
+// For at most this many siblings, a scan of all keys costs less than a heap.
 inline constexpr std::size_t kFewSiblings = 16;
 
 // Siblings by id, each with its key by the rule of the pass. If there are many siblings, their keys
-// are in a heap. A change of one key costs O(log n): targets depend only on shares and surplus,
-// which do not change during the pass.
+// are in a heap. A change of one key costs O(log n), because targets depend only on shares and
+// surplus, which do not change during the pass.
 class SiblingOrder {
  public:
   // Drops all siblings.
   void clear();
-  // Appends a sibling, which the caller fills in. Its id must be higher than that of the last one.
-  // Call rank() after all siblings are added.
+  // Appends a sibling, which the caller fills in. Its id must be higher than the id of the last
+  // sibling. Call rank() after all siblings are added.
   Sibling& add() { return siblings_.emplace_back(); }
   // Computes all keys. The setup must outlive the siblings. O(n).
   void rank(const PassSetup& setup);
 
   // The number of siblings that take part.
   std::size_t size() const { return siblings_.size(); }
-  // The siblings by index, so in the order of ids. Valid until add() or clear().
+  // The siblings by index, which is the order of ids. References are valid until add() or clear().
   const Sibling& operator[](std::size_t at) const { return siblings_[at]; }
   const std::vector<Sibling>& all() const { return siblings_; }
-  // Returns the index of a sibling; size() if it takes no part.
+  // Returns the index of a sibling; size() if the sibling takes no part.
   std::size_t find(AccountId id) const;
-  // The key of a sibling. It is not computed if there is only one sibling.
+  // The key of a sibling. If there is only one sibling, its key is not computed.
   const OrderKey& key(std::size_t at) const { return keys_[at]; }
-  // The target share of a sibling, as a part of 1. The first call computes all targets. For
-  // target-share only.
+  // The target share of a sibling, as a part of 1. The first call computes all targets. Use it only
+  // with the policy target-share.
   double target(std::size_t at);
-  // True if every sibling has its key in a heap: then first() read only few of them.
+  // True if the keys are in a heap. Then first() reads only a few keys.
   bool has_heap() const { return !heap_.empty(); }
   // Returns the index of the sibling with the least key. There must be at least one sibling.
   std::size_t first() const;
@@ -56,7 +57,7 @@ class SiblingOrder {
   void compute_key(std::size_t at);
   // Computes the targets, once per ranking.
   void know_targets();
-  // Restores the heap after one key changed. O(log n), and O(n) to find the sibling.
+  // Restores the heap after a change of one key. O(log n), and O(n) to find the sibling.
   void sift(std::size_t at);
 
   const PassSetup* setup_ = nullptr;

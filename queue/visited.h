@@ -11,25 +11,26 @@
 
 namespace subak::ready {
 
-// A value for each visited account. Each value has the number of its pass, so begin() makes all of
-// them void in O(1). Their memory stays for the next pass, which calls T::clear() at the first
-// visit of an account. References to values stay valid until begin().
+// A value for each visited account. Each value has the number of its pass, so begin() makes all
+// values void in O(1). The memory of the values stays for the next pass, which calls T::clear() at
+// the first visit of an account. References to values stay valid until begin().
 template <class T>
 class Visited {
  public:
-  // Begins a pass, which has visited no account yet. All its account ids are below `accounts`.
+  // Begins a pass, which has visited no account yet. All account ids of the pass are below
+  // `accounts`.
   void begin(std::size_t accounts) {
     ++pass_;
     count_ = 0;
     if (marks_.size() < accounts) marks_.resize(accounts);
   }
-  // Returns nullptr if the pass has not visited the account. O(1).
-  // The pointer is valid until begin().
+  // Returns the account's value; nullptr if the pass has not visited the account. O(1). The pointer
+  // is valid until begin().
   T* find(AccountId id) { return found(id) ? values_[marks_[id.value].at].get() : nullptr; }
   const T* find(AccountId id) const {
     return found(id) ? values_[marks_[id.value].at].get() : nullptr;
   }
-  // Returns the account's value. At the first visit of a pass, the value is a cleared one.
+  // Returns the account's value. At the first visit of a pass, the value has just been cleared.
   T& visit(AccountId id) {
     must(id.value < marks_.size(), "a pass visits accounts that it began with");
     Mark& mark = marks_[id.value];
@@ -47,7 +48,7 @@ class Visited {
     // The index of the account's value in values_.
     std::uint32_t at = 0;
   };
-  // Most passes block nothing. Then count_ is 0, and the answer needs no look at the marks.
+  // Most passes block nothing. Then count_ is 0, and found() need not read the marks.
   bool found(AccountId id) const { return count_ != 0 && marks_[id.value].pass == pass_; }
 
   // The number of the present pass; 0 before the first pass.
@@ -56,7 +57,7 @@ class Visited {
   std::vector<Mark> marks_;
   // The values in the order of the first visit, so that a short pass always uses the same memory.
   std::vector<std::unique_ptr<T>> values_;
-  // How many of values_ belong to this pass: they are the first ones.
+  // How many of values_ belong to this pass. These are the first elements.
   std::uint32_t count_ = 0;
 };
 

@@ -5,11 +5,11 @@
 //
 // S is a row's part of the shares of its siblings. U is its part of the usage of its parent.
 //
-// Fair Tree    level_fs = S / U. A walk visits the tree from the root. Of siblings, the one with the
-//              highest level_fs comes first. Users get the ranks N, N-1, ... 1 in the order of the
-//              walk, and fairshare = rank / N. Users that tie share a rank. If accounts tie, the
-//              walk merges their children into one list and orders this list as siblings. A user
-//              that ties with an account shares the rank of that account's first user.
+// Fair Tree    level_fs = S / U. A walk visits the tree from the root. Of siblings, the one with
+//              the highest level_fs comes first. Users get the ranks N, N-1, ... 1 in the order of
+//              the walk, and fairshare = rank / N. Users that tie share a rank. If accounts tie,
+//              the walk merges their children into one list and orders this list as siblings. A
+//              user that ties with an account shares the rank of that account's first user.
 // classic      fairshare = 2^-((E / P) / dampening). P is the product of S over the path. V is the
 //              row's part of the root's usage. E is the effective usage: V for a row directly below
 //              the root, and V + (E of the parent - V) x S for every other row.

@@ -1,7 +1,8 @@
-// The holdings of accounts as they would be if some jobs held nothing ("if these were gone"). The
-// rules of entitlement.h can be asked about them before anything ends.
+// The holdings of accounts as they would be if some jobs held nothing ("if these were gone"). With
+// them, code can ask the rules of entitlement.h before any job ends.
 //
-// Units: milli-GPU. Errors: none. Threads: none; a value that borrows the tree.
+// Units: milli-GPU. Errors: none.
+// Threads: one at a time; the value refers to the tree.
 #pragma once
 
 #include <map>
@@ -19,22 +20,23 @@ namespace subak {
 
 class WithoutHoldings {
  public:
-  // Nothing is gone yet. The tree outlives it and does not change meanwhile.
+  // At first nothing is gone. The tree must outlive the object and must not change meanwhile.
   explicit WithoutHoldings(const AccountTree& tree) : tree_(tree) {}
 
-  // A job of `leaf` would hold this much less. No more than the account holds (asserted). O(depth).
+  // From now on, jobs of `leaf` count as holding this much less. `amount` is at most what the
+  // account holds (asserted). O(depth).
   void remove(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // What the account would hold, by product and in all.
+  // Return what the account would hold: by product, and in total.
   std::span<const ProductLevel> levels(AccountId id) const;
   MilliGpu alloc(AccountId id) const;
-  // What all accounts together would hold less of this product.
+  // Returns how much less of this product all accounts together would hold.
   MilliGpu gone(ProductId product) const { return amount_of(gone_, product); }
-  // What the account would hold of the product beyond its own quota: 0 if its quota covers all that
-  // it holds. An account without a quota borrows all.
+  // Returns what the account would hold of the product beyond its own quota; 0 if its quota covers
+  // all that it holds. An account without a quota borrows all that it holds.
   MilliGpu borrowed(AccountId id, ProductId product) const;
 
-  // Returns the first rule that would bind the demand, as first_binding() of entitlement.h.
+  // Returns the first rule that would bind the demand, like first_binding() of entitlement.h.
   std::optional<Binding> first_binding(const Demand& demand, Asking asking) const;
 
  private:
@@ -43,7 +45,7 @@ class WithoutHoldings {
     MilliGpu alloc = 0;
   };
   const AccountTree& tree_;
-  // Those that would hold less.
+  // The accounts that would hold less.
   std::map<AccountId, Account> accounts_;
   std::vector<ProductDemand> gone_;
 };

@@ -1,4 +1,4 @@
-// The shared parts of the cluster commands. Threads: one.
+// The parts that several cluster commands share. Threads: one at a time.
 #pragma once
 
 #include "cli/command.h"

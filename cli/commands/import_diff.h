@@ -1,4 +1,4 @@
-// The changes that an import of nodes makes to its cluster. Threads: one.
+// The changes that an import of nodes makes to its cluster. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace subak::cli {
 
-// The differences of two lists of nodes.
+// The differences between two lists of nodes.
 struct ImportDiff {
-  // One line for each such node, in the order of names: '+' added, '-' removed, '~' changed.
+  // One line for each node that differs, in the order of names: '+' added, '-' removed, '~'
+  // changed.
   std::vector<DiffLine> lines;
   // The numbers of added, removed and changed nodes.
   std::size_t added = 0, removed = 0, changed = 0;
@@ -20,12 +21,13 @@ struct ImportDiff {
   std::string summary() const;
 };
 
-// Compares two lists of nodes. The order of labels, taints and the like does not count.
+// Compares two lists of nodes. The order of labels, taints and other lists in a node does not
+// count.
 ImportDiff import_diff(const std::vector<v1::NodeSpec>& before,
                        const std::vector<v1::NodeSpec>& after);
 
-// Compares the nodes of the request with those that the cluster has now. A cluster that does not
-// exist yet has none.
+// Compares the nodes of the request with the nodes that the cluster has now. A cluster that does
+// not exist yet has no nodes.
 ImportDiff import_diff(Session& session, const v1::ImportNodesRequest& request);
 
 // Prints the first lines of the diff, and the number of lines that it leaves out.

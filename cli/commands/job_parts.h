@@ -1,4 +1,4 @@
-// The shared parts of the job commands. Threads: one.
+// The parts that several job commands share. Threads: one at a time.
 #pragma once
 
 #include "cli/command.h"

@@ -1,4 +1,4 @@
-// The gang of `job submit`, made from its flags. Threads: none.
+// Makes the gang of `job submit` from its flags. Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace subak::cli {
 
-// GPUs of each pod in a large gang: as many as an HGX node has.
+// The GPUs of each pod in a large gang: as many as an HGX node has.
 inline constexpr std::int64_t kDefaultGpusPerPod = 8;
 
-// What a pod requires of its node beside GPUs, in the forms of kubectl. Each entry is the text of
-// one flag.
+// What a pod requires of its node in addition to GPUs, in the forms of kubectl. Each entry is the
+// text of one flag.
 struct PodFlags {
   // "KEY=VALUE". The node must have all of these labels.
   std::vector<std::string> selectors;
-  // "gen in (h100,h200),zone!=b". Each entry is one term, and one of them must hold.
+  // "gen in (h100,h200),zone!=b". Each entry is one term, and at least one term must hold.
   std::vector<std::string> affinity;
   // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT", or "*" for every taint.
   std::vector<std::string> tolerations;
@@ -41,7 +41,7 @@ struct PodFlags {
 void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 
 // The values of the flags for a gang's wishes (model/gang_terms.h), one for each wish that has a
-// flag. Empty, 0 and false mean that the flag was not given.
+// flag. Empty, 0 and false mean that the user did not give the flag.
 class WishFlags {
  public:
   // Return where the parser puts the value of this wish's flag.
@@ -49,28 +49,28 @@ class WishFlags {
   std::int64_t& of(const Wish<std::uint32_t>& wish) { return numbers_[wish.place]; }
   bool& of(const Wish<bool>& wish) { return given_[wish.place]; }
 
-  // Returns the wishes. Throws Failure (usage) with the flag, its value and what the value should
-  // be.
+  // Returns the wishes. Throws Failure (usage) with the flag, its value and the form that the flag
+  // wants.
   GangTerms terms() const;
   friend bool operator==(const WishFlags&, const WishFlags&) = default;
 
  private:
   // The text of the flag for the topology.
   std::string topology_;
-  // Numbers, at the index Wish::place; 0: not given.
+  // Numbers, at the index Wish::place. 0: the flag was not given.
   std::array<std::int64_t, kWishCount> numbers_{};
   // Flags without a value, at the index Wish::place.
   std::array<bool, kWishCount> given_{};
 };
 
-// The flags of `job submit` as the user wrote them. Empty and 0: not given.
+// The flags of `job submit` as the user wrote them. Empty and 0 mean that a flag was not given.
 struct SubmitFlags {
-  // time_limit: a duration, "4h".
+  // `time_limit` and `grace` are durations: "4h".
   std::string account, user, name, cluster, time_limit, grace;
   // The GPUs of all pods together: "16", "0.5", "PRODUCT=16".
   std::string gpus;
   std::int64_t pods = 0;
-  // "8", "0.5".
+  // The GPUs of each pod: "8", "0.5".
   std::string gpus_per_pod;
   // Slices of each pod: "1g.10gb", "1g.10gb=2".
   std::string mig;
@@ -79,20 +79,20 @@ struct SubmitFlags {
   // The products that are allowed.
   std::vector<std::string> products;
   PodFlags pod;
-  // The text of the file, not its name: a JobSpec as JSON.
+  // The text of the file, not the file's name: a JobSpec as JSON.
   std::string file;
   // CPUs and memory of each pod, as Kubernetes quantities.
   std::string cpus, memory;
   WishFlags wishes;
-  // Among the jobs of one account, a higher number comes first.
+  // Among the jobs of one account, the job with the highest number comes first.
   std::int64_t priority = 0;
-  // The job waits until `subak job release` releases it.
+  // True: the job waits until `subak job release` releases it.
   bool held = false;
 };
 
 // Returns the job that the flags describe. The GPUs become pods as follows:
 // - --pods and --gpus-per-pod apply as given;
-// - --gpus N with one of them determines the other;
+// - --gpus N and one of --pods and --gpus-per-pod determine the other one;
 // - --gpus N alone is one pod up to 8 GPUs, and pods of 8 above that (the last pod gets the rest);
 // - a part of one GPU is one pod.
 // With a file, the gang comes from the file, and so does every value that no flag gives. Throws

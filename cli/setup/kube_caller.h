@@ -1,4 +1,4 @@
-// Calls to an API server, one after the other, for interactive commands. Threads: one.
+// Calls to an API server, one after the other, for interactive commands. Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -15,21 +15,21 @@
 
 namespace subak::cli {
 
-// What the commands need of an API server. Tests have an implementation of their own.
+// The calls to an API server that commands need. Tests have an implementation of their own.
 class KubeCaller {
  public:
   struct Reply {
     // The answer to the last attempt.
     CallAnswer answer;
-    // The body of a successful call; else empty.
+    // The body of a successful call. It is empty if the call failed.
     std::string body;
     // True if the API server has done what was asked for.
     bool done() const { return answer.outcome == Outcome::kDone; }
   };
 
   virtual ~KubeCaller() = default;
-  // Calls and waits for the answer. It retries a call if the server asks for that, and a read if no
-  // answer came. It gives up after a few attempts.
+  // Makes the call and waits for the answer. It retries a call if the server asks for that. It also
+  // retries a read if no answer came. It gives up after a few attempts.
   virtual Reply call(const KubeCall& call) = 0;
   // Waits this long before a further attempt.
   virtual void wait(DurationMs ms) = 0;
@@ -39,13 +39,13 @@ class KubeCaller {
   // Reads a collection ("/api/v1/pods") in pages and calls `each` for each object. `query` is added
   // to the URL, for example "labelSelector=x". Returns nullopt if it has read all objects.
   // kNotFound: the server has no such kind. kExhausted: there are more than
-  // limits::kMaxOperatorObjects. The value is valid during the call of `each` only.
+  // limits::kMaxOperatorObjects objects. The value is valid only during the call of `each`.
   std::optional<Error> list(const std::string& collection, const std::string& query,
                             const std::function<void(json::Value)>& each);
 };
 
-// Opens the kubeconfig `path`. `context`: empty for the file's current context. An error names the
-// field.
+// Opens the kubeconfig `path`. `context`: the context to use; empty: the file's current context. An
+// error names the field.
 Result<std::unique_ptr<KubeCaller>> open_kube(const std::string& path, const std::string& context);
 
 // Returns the error of an unsuccessful call, with the server's message. kDenied: a rule refused the

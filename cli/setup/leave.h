@@ -1,5 +1,6 @@
 // Removes Subak from a cluster: finds Subak's objects and removes them, so that no pod waits for
-// ever. These functions need only an API server: the service may be dead. Threads: one.
+// ever. These functions need only an API server, because the service may no longer run. Threads:
+// one at a time.
 #pragma once
 
 #include <functional>
@@ -16,11 +17,11 @@ namespace subak::cli {
 // A pod with Subak's gate.
 struct QueuedPod {
   std::string ns, name;
-  // RFC 3339, UTC.
+  // When the pod was created, as RFC 3339 in UTC.
   std::string created;
-  // The uid of its owner; the pod's own if it has none.
+  // The uid of the pod's owner. A pod without an owner has its own uid here.
   std::string owner;
-  // It has an owner, which creates the pod again after its deletion.
+  // True: the pod has an owner, which creates the pod again after its deletion.
   bool is_made = false;
 };
 
@@ -28,8 +29,8 @@ struct QueuedPod {
 struct SuspendedOwner {
   // The path of the object at the API server.
   std::string path;
-  // True: Subak revoked its hold, so it waits for its turn. False: a user cancelled it, and it
-  // stays suspended.
+  // True: Subak revoked the hold of its job, so the owner waits for its turn. False: a user
+  // cancelled the job, and the owner stays suspended.
   bool taken_back = false;
 };
 
@@ -51,24 +52,25 @@ struct Traces {
   std::vector<std::string> rights;
 };
 
-// Finds all objects of Subak in the cluster.
+// Returns all objects of Subak in the cluster.
 Result<Traces> find_traces(KubeCaller& api);
 
 // Removes an object. An object that does not exist is no error.
 std::optional<Error> remove_object(KubeCaller& api, const std::string& path);
-// Removes the label subak.gpu/managed.
+// Removes the label subak.gpu/managed from the namespace.
 std::optional<Error> forget_namespace(KubeCaller& api, const std::string& name);
-// Opens Subak's gate. The scheduler then chooses the node; gates of other programs stay. Does
+// Opens Subak's gate. The scheduler then chooses the node. Gates of other programs stay. Does
 // nothing if the pod is gone or its gate is open. The API server may still apply a policy for a
-// second after its removal, so the function retries.
+// second after the removal of the policy, so the function retries.
 std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod);
 // Deletes a pod. Call it only for a pod that no owner creates again.
 std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod);
-// Removes the mark, and lets a suspended owner create its pods if Subak revoked its hold.
+// Removes Subak's mark. If `taken_back` is set, it also ends the suspension, so that the owner
+// creates its pods again.
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner);
-// Returns the owners that carry Subak's mark now.
+// Returns the owners that have Subak's mark now.
 Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api);
-// Returns the pods that carry Subak's gate now.
+// Returns the pods that have Subak's gate now.
 Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api);
 
 }  // namespace subak::cli

@@ -1,5 +1,5 @@
 // The names of the objects in the files of deploy/kubernetes, for commands that find or remove
-// these objects. This is the only list of these names. Threads: pure functions.
+// these objects. This is the only list of these names. Threads: any; pure functions.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace subak::cli {
 
 // One right of the service.
 struct ServiceRight {
-  // The parts as in RBAC, for example "create", "", "pods", "eviction". `sub` is the subresource;
-  // empty: none.
+  // The parts of the right, as in RBAC: for example "create", "", "pods", "eviction". `sub` is the
+  // subresource; empty: none.
   std::string verb, group, resource, sub;
 };
 // Returns the rights that the ClusterRole of rbac.yaml grants, in its order.

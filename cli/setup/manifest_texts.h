@@ -6,7 +6,7 @@
 
 namespace subak::cli {
 
-// Returns the text of a file; `file`: its name, such as "webhooks.yaml". Empty: there is no such
+// Returns the text of a file. `file` is its name, such as "webhooks.yaml". Empty: there is no such
 // file.
 std::string_view manifest_text(std::string_view file);
 

@@ -1,5 +1,5 @@
 // The manifests that install Subak in a cluster. They are the files of deploy/kubernetes, which the
-// program contains, with the values of the cluster filled in. Threads: pure functions.
+// program contains, with the values of the cluster filled in. Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ enum class ManifestPart : std::uint8_t {
   kPolicies,
 };
 
-// The values of the cluster and of the service.
+// The values of the cluster and of the service that the manifests contain.
 struct ManifestOptions {
   // The cluster's name in Subak.
   std::string cluster;
@@ -36,9 +36,10 @@ struct ManifestOptions {
   std::string url;
   // The CA of the webhook's certificate: one or more certificates.
   std::string ca_pem;
-  // The image of the service; empty: it runs outside the cluster.
+  // The image of the service. Empty: the service runs outside the cluster.
   std::string image;
-  // The store: postgres://user@host/database. Empty: a file, which one pod has.
+  // The store: postgres://user@host/database. Empty: the store is a file, which only one pod can
+  // use.
   std::string state;
   // The number of pods of the service, if its store is a database; 0: two.
   std::int64_t replicas = 0;
@@ -48,22 +49,22 @@ struct ManifestOptions {
   std::string break_glass_group;
   // Resources that count as GPUs, in addition to those of nvidia.com/.
   std::vector<std::string> gpu_kinds;
-  // The minor version of the API server, at least kOldestMinor. It decides which parts are
-  // possible.
+  // The minor version of the API server, at least kOldestMinor. This version decides which parts
+  // are possible.
   int kubernetes_minor = 0;
   // Empty: all parts that are possible.
   std::vector<ManifestPart> parts;
 };
 
-// The first minor version of Kubernetes 1 that has each feature: matchConditions with optional
-// fields, ValidatingAdmissionPolicy, and MutatingAdmissionPolicy. With the last one, the API server
-// itself sets the gate.
+// The first minor version of Kubernetes 1 that has each of these features, in this order:
+// matchConditions with optional fields, ValidatingAdmissionPolicy, and MutatingAdmissionPolicy.
+// With MutatingAdmissionPolicy, the API server itself sets the gate.
 inline constexpr int kOldestMinor = 29;
 inline constexpr int kPoliciesMinor = 30;
 inline constexpr int kGateMinor = 36;
 
 // Returns YAML documents for `kubectl apply -f -`. kInvalid names the wrong option. The function
-// quotes no value: it refuses a value that would change the meaning of the text.
+// quotes no value. Instead it refuses a value that would change the meaning of the text.
 Result<std::string> manifests(const ManifestOptions& options);
 
 }  // namespace cli

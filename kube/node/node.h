@@ -1,39 +1,40 @@
-// Reads nodes as `kubectl get nodes -o json` prints them into NodeSpecs.
+// Reads nodes, in the form that `kubectl get nodes -o json` prints, into NodeSpecs.
 //
-// The fields, by their Kubernetes or NVIDIA name:
+// It reads these fields, with their Kubernetes or NVIDIA names:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints
 //   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
 //     heartbeat and its last transition. A node without conditions (a file written by hand) counts
 //     as ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
-//   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label is an
-//     empty name: the node is in no group at that level.
-//   Product: nvidia.com/gpu.product without -MIG-... and -SHARED; without that label GKE's
-//     gke-accelerator, under the name that feature discovery has for it.
+//   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label counts
+//     as an empty name: the node is in no group at that level.
+//   Product: nvidia.com/gpu.product without -MIG-... and -SHARED. If the node lacks this label,
+//     GKE's gke-accelerator counts, under the name that feature discovery gives this product.
 //   Clique: nvidia.com/gpu.clique, "<ClusterUUID>.<CliqueID>".
-//   NVLink inside the node. With a clique it joins all GPUs. Else the label
-//     subak.gpu/gpus-per-domain counts ("1" nothing, "8" all of 8, "4" each half of 8). Else the
+//   NVLink inside the node: if the node has a clique, NVLink joins all its GPUs. Else the label
+//     subak.gpu/gpus-per-domain counts ("1": no GPUs, "8": all of 8, "4": each half of 8). Else the
 //     product's name counts (model/product.h).
 //   GPUs: status.capacity says how many are installed, status.allocatable how many work.
 //     nvidia.com/gpu.count, or GKE's gke-accelerator-count, says how many cards there are.
 //     nvidia.com/gpu.replicas, or GKE's gke-max-shared-clients-per-gpu, says how often a shared GPU
-//     counts. Without these the count of cards decides, for shared GPUs: the product ends in
-//     -SHARED, a label names a sharing strategy, or the resource is nvidia.com/gpu.shared.
+//     counts. If a shared GPU has neither label, the count of cards decides. GPUs are shared if the
+//     product ends in -SHARED, a label names a sharing strategy, or the resource is
+//     nvidia.com/gpu.shared.
 //   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
-//     ...-MIG-PROFILE (strategy single) or of a node with GKE's gke-gpu-partition-size. Replicas of
-//     slices count as one slice. If no label says how many cards they are cut from, it is the
-//     fewest possible (placement/gpus/mig_cut.h).
-//   NodeSpec::unfit, why nothing new may be placed there, for any of these causes:
-//     - its statements about its GPUs contradict each other (below)
+//     ...-MIG-PROFILE (strategy single) or of a node with GKE's gke-gpu-partition-size. All
+//     replicas of a slice count as one slice. If no label says from how many cards the slices are
+//     cut, the fewest possible cards count (placement/gpus/mig_cut.h).
+//   NodeSpec::unfit: why nothing new may be placed on the node. These are the causes:
+//     - the node's statements about its GPUs contradict each other (see below)
 //     - nvidia.com/mig.config.state is pending or rebooting
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
 //     - a condition of KubeNodeOptions::fatal_conditions is True
-//     - none of its GPUs is allocatable. They count as working then, as no field says which of them
-//       are sick; pods on the node stay.
+//     - none of its GPUs is allocatable. Then they count as working, because no field says which
+//       GPUs are sick; pods on the node stay.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 //
-// Contradictions (NodeSpec::contradicts). Only allocatable resources count: a former configuration
-// may leave an installed resource with nothing allocatable.
+// Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former
+// configuration may leave an installed resource of which nothing is allocatable.
 //   more GPUs or shares of GPUs than the counted cards have; more slices than a label counts
 //   whole GPUs and slices on the same cards; slices that these cards cannot be cut into
 //   nvidia.com/gpu beside nvidia.com/gpu.shared, or beside nvidia.com/mig-* of strategy single
@@ -41,7 +42,7 @@
 //   nvidia.com/gpu of a product ...-MIG-INVALID
 //   a clique without both parts, with a ClusterUUID of zeros, or of a product whose NVLink ends
 //     inside the node; a label subak.gpu/gpus-per-domain that the product or the clique contradicts
-//   a label of these that is not a number but should be, or is more than a node can have
+//   one of these labels should be a number but is not, or is more than a node can have
 // Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG
 // manager); Kubernetes API reference of Node v1.
 #pragma once
@@ -57,16 +58,16 @@
 
 namespace subak {
 
-// Returns the types of node conditions that, if True, mean that GPU work would fail.
+// Returns the types of node conditions that mean, if they are True, that GPU work would fail.
 // Sources: NVIDIA's NVSentinel; Kubernetes' node-problem-detector (its kernel monitor).
 std::vector<std::string> default_fatal_conditions();
 
-// The operator's configuration for reading nodes.
+// The part of the operator's configuration that says how to read nodes.
 struct KubeNodeOptions {
-  // Labels that name the groups of a node, nearest first: its rack, its block. Labels beyond
-  // limits::kTopologyLevels are ignored.
+  // Labels that name the groups of a node, the nearest group first: its rack, its block. Labels
+  // beyond limits::kTopologyLevels are ignored.
   std::vector<std::string> topology_labels;
-  // Resources that count as whole GPUs beside NVIDIA's (`gpuKinds`). Empty: none.
+  // Resources that count as whole GPUs, in addition to NVIDIA's (`gpuKinds`). Empty: none.
   ExtraGpuResources extra_gpus;
   // Types of node conditions that make a node unfit while they are True. Empty: none.
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
@@ -77,9 +78,9 @@ struct KubeNodeOptions {
 Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
 
 // Reads a NodeList, a List of Nodes, one Node, or several of these one after the other (JSON
-// lines). Returns nodes in the order of the text. It never throws. Errors: those of one node, text
-// that is not JSON, objects that are not nodes, a name that comes twice, and more than
-// limits::kMaxNodes. The field names the position.
+// lines). Returns nodes in the order of the text. It never throws. Errors: the errors of one node,
+// text that is not JSON, objects that are not nodes, a name that comes twice, and more than
+// limits::kMaxNodes nodes. The error's field names the position.
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
                                               const KubeNodeOptions& options = {});
 

@@ -1,6 +1,6 @@
 // Reads the GPUs of a Kubernetes node from its resources and from NVIDIA's and Google's labels. It
 // is a part of kube/node/node.h, which lists the fields.
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace subak {
 // Amounts of resources by name, in whole units.
 using ResourceCounts = std::map<std::string, std::int64_t>;
 
-// Returns the label's value; empty if the node has none.
+// Returns the label's value; empty if the node does not have the label.
 std::string find_label(const NodeSpec& node, std::string_view key);
 
 // Pairs of a node's statements that contradict each other, as text for people: "nvidia.com/gpu 8
@@ -33,9 +33,9 @@ using Contradictions = std::vector<std::string>;
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                                const ExtraGpuResources& extra, NodeSpec& node, Contradictions& out);
 
-// Sets clique and gpus_per_domain of a node whose GPUs are set. It drops an impossible clique. It
-// ignores an impossible label subak.gpu/gpus-per-domain. If the label is not a number, NVLink joins
-// no GPUs.
+// Sets clique and gpus_per_domain of a node whose GPUs are set. It drops an impossible clique, and
+// ignores an impossible value of the label subak.gpu/gpus-per-domain. If the label's value is not a
+// number, NVLink joins no GPUs.
 void read_nvlink(NodeSpec& node, Contradictions& out);
 
 }  // namespace subak

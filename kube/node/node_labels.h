@@ -1,6 +1,6 @@
 // Reads numbers in labels of a node, and formats a label or a resource for messages. It is a part
 // of kube/node/node_gpus.h.
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The shared parts of the account commands. Threads: one.
+// The parts that several account commands share. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct AccountEditOptions {
   EditOptions edit;
   // The revision that the account must have; 0: any.
   std::int64_t revision = 0;
-  // The service checks the edit and shows the diff, but changes nothing.
+  // True: the service checks the edit and shows the diff, but changes nothing.
   bool dry_run = false;
 };
 // Adds --reason, --request-id, --revision and --dry-run.
@@ -24,7 +24,7 @@ void add_edit_options(Command& command, AccountEditOptions& options);
 // Prints the diff for people, or `answer` itself for programs. Returns the exit code.
 int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
               bool dry_run);
-// Prints a title and the diff: old values in red, new ones in green.
+// Prints a title and the diff: old values in red, new values in green.
 void print_diff(Session& session, const std::string& title, const std::vector<DiffLine>& lines);
 
 // Adds set, hold, drain, resume and delete.
