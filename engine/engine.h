@@ -11,9 +11,9 @@
 // Promises: the same state and input give the same outcome, byte for byte. A repeated mutation
 // (request_id) makes no fact. The state follows from the facts alone. check_invariants() passes
 // after each call.
-// Threads: none. Only one thread at a time may call an engine, for const calls too: they fill
-// caches, which never change an answer. References are valid until the next apply() or evolve().
-// Units: milli-GPU; milli-GPU x ms in GpuTime; ms since 1970-01-01 UTC. Other units are in the
+// Threads: one at a time, even for const calls, because these fill caches. The caches never change
+// an answer. References are valid until the next apply() or evolve().
+// Units: milli-GPU; milli-GPU x ms in GpuTime; ms since 1970-01-01 UTC. All other units are in the
 // names.
 #pragma once
 
@@ -56,7 +56,7 @@ enum class CopyFor : std::uint8_t {
 
 class Engine {
  public:
-  // Makes an engine without facts. evolve() or apply() then fill it.
+  // Makes an engine without facts. evolve() and apply() then fill it.
   Engine();
   ~Engine();
   Engine(const Engine&) = delete;
@@ -65,35 +65,37 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
-  // Decides on an input and applies the facts. It numbers them from seq() + 1.
+  // Decides on an input and applies the facts that follow. The facts get the numbers from seq() + 1
+  // on.
   ApplyOutcome apply(const Input& input);
   // Applies one stored fact, and decides nothing. Facts must arrive in order. Facts of a checkpoint
-  // (seq 0) come first, then set_seq().
+  // (seq 0) come first, and after them the call of set_seq().
   void evolve(const Fact& fact);
   // Sets the number of the last fact that the checkpoint includes.
   void set_seq(std::uint64_t seq);
-  // Returns the number of the last fact. 0: none yet.
+  // Returns the number of the last fact. 0: there is no fact yet.
   std::uint64_t seq() const;
   // Returns the time of the last input or fact.
   TimeMs now() const;
 
-  // Returns the next time at which a Tick changes something; nullopt if it changes nothing before
-  // another input comes.
+  // Returns the next time at which a Tick changes something; nullopt if a Tick changes nothing
+  // before another input comes.
   std::optional<TimeMs> next_deadline() const;
   // True if a change since the last Pass may let a job start.
   bool pass_due() const;
-  // Returns the effects to send now. Those of jobs that wait again come first, then those of jobs
-  // that start or end, by job id, then rank.
+  // Returns the effects to send now. Effects of jobs that wait again come first, then effects of
+  // jobs that start or end. In each part they are by job id, then rank.
   std::vector<Effect> outstanding(ClusterId cluster) const;
-  // Returns the snapshot for other threads, as of now. It shares the unchanged parts with the
-  // previous one.
+  // Returns the present snapshot for other threads. It shares the unchanged parts with the previous
+  // snapshot.
   std::shared_ptr<const View> view() const;
 
-  // Returns facts that rebuild this state in an empty engine (recovery without history). All have
-  // number 0 and the state's time. The second form passes each fact on and stores none. O(state).
+  // Returns facts that rebuild this state in an empty engine (recovery without history). All these
+  // facts have number 0 and the state's time. The second form passes each fact on to `each` and
+  // stores none. O(state).
   std::vector<Fact> checkpoint() const;
   void checkpoint(const std::function<void(const Fact&)>& each) const;
-  // Returns a digest of the checkpoint's facts: equal states have equal digests. It detects
+  // Returns a digest of the checkpoint's facts. Equal states have equal digests. The digest detects
   // mistakes, not forgery. O(state).
   std::array<std::uint64_t, 2> digest() const;
   // Asserts that no amount exceeds capacity, that the sums of the account tree and the holds are
@@ -101,8 +103,8 @@ class Engine {
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------
-  // Returns the cluster of this name; an empty name means the only cluster. Returns none if it is
-  // unknown, or if the name is empty and there are several.
+  // Returns the cluster of this name; an empty name means the only cluster. Returns none if the
+  // name is unknown, or if the name is empty and there are several clusters.
   ClusterId find_cluster(std::string_view name) const;
   // Returns the name; empty if the cluster was removed, or never existed.
   std::string cluster_name(ClusterId id) const;
@@ -110,74 +112,76 @@ class Engine {
   const AccountTree& accounts() const;
   const Fleet& fleet() const;
   const Ledger& ledger() const;
-  // Returns the node's drain, planned or in force.
+  // Returns the node's drain, which may be planned or in force.
   NodeDrain drain_of(NodeId id) const;
   // Returns the job; nullopt if it is unknown or forgotten. `with_pods` fills in JobRow::pods.
   std::optional<JobRow> job(JobId id, bool with_pods) const;
-  // Returns the jobs with ids after `after`, at most `most`, by id. `state`, `account` (subtree
-  // path) and `user` (name below any account) filter them.
+  // Returns at most `most` jobs with ids after `after`, by id. `state`, `account` (subtree path)
+  // and `user` (name below any account) filter the jobs.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
                            std::string_view account, std::string_view user = {}) const;
-  // Returns the whole order as it is now: O(n log n) in the waiting jobs. For a long queue, call
-  // copy_queue() and order the copy on another thread. The copy costs O(n + accounts), nearly all
-  // of it one copy of memory.
+  // Returns the complete present order: O(n log n) for n waiting jobs. For a long queue, call
+  // copy_queue(), and compute the order from the copy on another thread. copy_queue() costs O(n +
+  // accounts), and nearly all of this is one copy of memory.
   QueueSnapshot queue_snapshot() const;
   void copy_queue(QueueCopy& into) const;
-  // Returns the input of make_forecast() at `t`, which is not before now(). Any thread may use it.
-  // O(state).
+  // Returns the input of make_forecast() at `t`, which must not be before now(). Any thread may use
+  // the result. O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
-  // Begins a copy in slices, so that other calls need not wait for all of it. The copy shows the
-  // state at this call. The call drops a copy in progress. It costs O(accounts + nodes + ended
-  // jobs), and one copy of the ids of jobs and requests. For a forecast at `t`, append the facts of
-  // the slices to the result. The result has no run times: make_forecast() predicts them.
+  // Begins a copy of the state in slices, so that other calls need not wait for the complete copy.
+  // The copy shows the state at this call. If a copy is already in progress, the call drops it. The
+  // call costs O(accounts + nodes + ended jobs), and one copy of the ids of jobs and requests. For
+  // a forecast at `t`, append the facts of the slices to the result. The result has no run times,
+  // because make_forecast() predicts them.
   ForecastBasis begin_copy(CopyFor what, TimeMs t);
-  // Passes on the next slice, about `most` facts. Returns true when the copy is complete. apply()
-  // and evolve() may come between the slices; the copy does not show their changes. A copy must be
-  // in progress.
+  // Passes on the next slice, about `most` facts, to `sink`. Returns true when the copy is
+  // complete. apply() and evolve() may be called between slices, but the copy does not show their
+  // changes. A copy must be in progress.
   bool copy_slice(std::size_t most, const std::function<void(Fact&&)>& sink);
-  // Returns the timeline of the fleet (engine/answers/plan.h) from `t` on, which is not before
+  // Returns the timeline of the fleet (engine/answers/plan.h) from `t` on. `t` must not be before
   // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
-  // Both return the first `most` jobs in the order in which the next pass would take them. To order
-  // n jobs costs O(n log n), even for a small `most`.
+  // queue() and queue_order() return the first `most` jobs in the order in which the next pass
+  // would take them. Both order all n jobs, which costs O(n log n), even for a small `most`.
   std::vector<JobRow> queue(std::size_t most) const;
   std::vector<JobId> queue_order(std::size_t most) const;
   // True if the job waits for its turn at or below this account (subtree path; empty: any). O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
   // Returns jobs with waiting pods that are not in the order, by id: incomplete or paused jobs, and
-  // jobs with more pods than ranks. They are at or below `account` (empty: any). O(those jobs).
+  // jobs with more pods than ranks. The jobs are at or below `account` (empty: any). O(these jobs).
   std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
-  // Returns jobs with more pods than ranks, in any state, by id. O(those jobs).
+  // Returns jobs with more pods than ranks, in any state, by id. O(these jobs).
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
   // Returns all accounts, parents first, with Fair Tree's factors.
   std::vector<AccountRow> account_rows(TimeMs t) const;
-  // Explains why a job waits, at `t`. Returns nullopt if the job is unknown. If `position` (in the
-  // order) is given, the call does not compute the order.
+  // Explains why a job waits, at the time `t`. Returns nullopt if the job is unknown. If `position`
+  // (the job's position in the order) is given, the call does not compute the order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
-  // Returns the claims for jobs at or below the account, in the order in which they were made.
-  // Empty: all.
+  // Returns the claims for jobs at or below the account, in the order in which they were made. An
+  // empty `account` means all claims.
   std::vector<ClaimRow> claims(std::string_view account) const;
   // Returns only the reasons of a job that waits or has more pods than ranks; empty for other jobs.
-  // `position` is that in the order; 0: not known. The call does not read the queue: O(nodes).
+  // `position` is the job's position in the order; 0: not known. The call does not read the queue:
+  // O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
-  // Returns the main reason why a job waits; nullopt if it does not wait. It is the first of
-  // reasons() if that comes from the account's rules or the cluster. Otherwise it says whether
-  // there is room for the job now. O(depth) and one search for a placement, while reasons() looks
-  // at every node.
+  // Returns the main reason why a job waits; nullopt if the job does not wait. It is the first of
+  // reasons() if that reason comes from the account's rules or from the cluster. Otherwise the
+  // result says whether there is room for the job now. O(depth) and one search for a placement,
+  // while reasons() looks at every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
   // namespace were enforced and all pods that wait outside Subak were gated. These pods come from
-  // `view`: a View of this engine, or of the engine whose facts it is fed. Returns at most `most`
-  // rows from `begin` on, at or below `account` (empty: all); nullopt if there are more than
-  // limits::kMaxShadowQueue. O(state) once for each state and view, then one search for a placement
-  // per row.
+  // `view`: a View of this engine, or of the engine from which this engine gets its facts. Returns
+  // at most `most` rows from `begin` on, at or below `account` (empty: all). Returns nullopt if
+  // jobs, nodes and pods are more than limits::kMaxShadowQueue. O(state) once for each state and
+  // view, then one search for a placement for each row.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
-  // Returns all pods that hold GPUs, by node, job and rank. O(those pods).
+  // Returns the usage of all pods that hold GPUs, by node, job and rank. O(these pods).
   std::vector<OpenUsage> open_usage() const;
-  // Returns the bill of every present node, by cluster and name. `t` is not before the last change
-  // of any node. O(nodes + pods that hold GPUs).
+  // Returns the bill of every present node, by cluster and name. `t` must not be before the last
+  // change of any node. O(nodes + pods that hold GPUs).
   std::vector<NodeBill> bill(TimeMs t) const;
   // Returns the sum of |residual| over all nodes of bill().
   GpuTime residual(TimeMs t) const;
@@ -185,9 +189,10 @@ class Engine {
   std::vector<NodeId> nodes(ClusterId cluster) const;
   // Returns the number of jobs that have not ended plus the number of nodes.
   std::size_t live_size() const;
-  // Returns the number of jobs in the state; ended jobs count only while they are remembered.
+  // Returns the number of jobs in the state. Ended jobs count only while the engine remembers them.
   std::size_t count(JobState state) const;
-  // Returns how many kinds of pods have cached node filters in the searches of this engine.
+  // Returns the number of kinds of pods for which the searches of this engine have cached node
+  // filters.
   std::size_t filters() const;
   // Returns the free milli-GPU of the cluster on reserved nodes. O(reserved nodes).
   MilliGpu reserved_idle(ClusterId cluster) const;

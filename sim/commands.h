@@ -2,7 +2,7 @@
 // functions take plain options, write text to streams, and return an exit code (0 done, 1 refused,
 // 2 usage, 4 file not found). cli/commands/sim.cc names the flags.
 // Errors: two lines on `err`, the problem and the remedy.
-// Threads: none.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace subak::sim {
 
-// The values as written on the command line; empty means not given.
+// The values as the user wrote them on the command line. Empty means that an option was not given.
 struct SimOptions {
   // --trace T.csv[.gz]: the jobs (sim/read/trace.h).
   std::string trace;
-  // --nodes N.csv or 80x8: the fleet, as read_nodes() reads it.
+  // --nodes N.csv or 80x8: the fleet, in a form that read_nodes() reads.
   std::string nodes;
   // --policy P or --policies a,b,c: names of OrderPolicy.
   std::vector<std::string> policies{"target-share"};
-  // --backfill a,b,c of none, easy, reserve, all: each policy is replayed with each of these.
+  // --backfill a,b,c: some of none, easy, reserve, all. Each policy is replayed with each of these.
   std::vector<std::string> backfill;
   // --from-day A, --to-day B: the window, in days of the trace.
   std::optional<double> from_day, to_day;
@@ -41,7 +41,8 @@ struct SimOptions {
   std::string teams;
   // --limits: WorkloadOptions::limits.
   bool limits = false;
-  // --short-limits: the percentage of limits that are too short.
+  // --short-limits: WorkloadOptions::short_limits, the percentage of kinds of jobs with limits that
+  // are too short.
   std::uint64_t short_limits = 0;
   // --eta N: about N jobs get a start estimate at submission; 0: none.
   std::uint64_t eta = 200;
@@ -81,8 +82,9 @@ struct ToyCommandOptions {
   bool progress = false;
 };
 
-// Both accept several policies, and differ only in the form of the output. `compare` prints one
-// column for each policy.
+// Each function runs one command and returns its exit code. sim_run() and sim_compare() accept
+// several policies, and differ only in the form of the output. `compare` prints one column for each
+// policy.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

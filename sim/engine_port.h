@@ -1,5 +1,5 @@
 // The port to an engine in this process, without runtime, store and clock.
-// Threads: none.
+// Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace subak::sim {
 // Gives each input to the engine at once, and collects the effects for pass().
 class EnginePort : public Port {
  public:
-  // Receives every input, also ticks and passes, with its outcome, before the next input is
-  // applied.
+  // Receives every input, including ticks and passes, with its outcome. It is called before the
+  // port applies the next input.
   using Observer = std::function<void(const Input&, const ApplyOutcome&)>;
   // The engine must outlive the port. `observer` may be empty.
   explicit EnginePort(Engine& engine, Observer observer = nullptr);

@@ -1,7 +1,7 @@
-// The interface between the driver of a simulation and the engine. Behind it is an engine alone
-// (engine_port.h), or a real service with a clock that the test sets. The driver decides everything
-// else, so the same trace makes the same facts through both.
-// Threads: none.
+// The interface between the driver of a simulation and the engine. An implementation has an engine
+// alone (engine_port.h), or a real service with a clock that the test sets. The driver decides
+// everything else, so the same trace makes the same facts through both.
+// Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace subak::sim {
 
-// One engine or service. The driver owns the order of the calls.
+// One engine or service. The driver decides the order of the calls.
 class Port {
  public:
   virtual ~Port() = default;

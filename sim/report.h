@@ -1,5 +1,5 @@
 // The output of `subak sim`: the JSON of the manual, tables of at most 100 columns, and charts.
-// Threads: none.
+// Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,28 @@
 
 namespace subak::sim {
 
-// Prints one result as an object; several as {"results": [...]}.
+// Prints one result as an object, or, with `several`, all results as {"results": [...]}.
 void print_json(const std::vector<SimResult>& results, bool several, std::ostream& out);
 // Prints one line about the fleet and the window, then the figures of each policy. For a single
 // policy it also prints the teams.
 void print_table(const Workload& workload, const std::vector<SimResult>& results,
                  std::ostream& out);
-// Prints the results of the bursty toy: waits of both kinds, and the GPUs reserved idle for the
-// gangs.
+// Prints the results of the bursty toy: the waits of gangs and of short jobs, and the GPUs that
+// were idle because they were reserved for the gangs.
 void print_bursty(const std::vector<SimResult>& results, std::ostream& out);
 // Prints the table of the toy world, one line for each toy.
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out);
 
-// plot.cc: the SVG files. Each policy has share-<policy>.svg (parts of the fleet by team over time,
-// with the teams' entitlement) and load-<policy>.svg (utilisation and queue). waits.svg has the
-// waits of jobs, one curve for each policy.
+// plot.cc: return the SVG files. Each policy has share-<policy>.svg and load-<policy>.svg. The
+// first shows the part of the fleet that each team has over time, with the teams' entitlement. The
+// second shows utilisation and queue. waits.svg shows the waits of jobs, with one curve for each
+// policy.
 std::string share_plot(const Workload& workload, const SimResult& result);
 std::string load_plot(const Workload& workload, const SimResult& result);
 std::string waits_plot(const std::vector<SimResult>& results);
 
-// Writes all these files into a directory, and makes it if it is missing. Errors: a file or the
-// directory cannot be written.
+// Writes all these files into a directory, and makes the directory if it is missing. Errors: a file
+// or the directory cannot be written.
 std::optional<Error> write_plots(const Workload& workload, const std::vector<SimResult>& results,
                                  const std::string& directory);
 

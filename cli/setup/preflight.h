@@ -8,7 +8,7 @@
 // - kubernetes-sigs/kueue, kubernetes-sigs/karpenter, NVIDIA/KAI-Scheduler, volcano-sh/volcano,
 //   kubeflow, ray-project (their API groups).
 //
-// Threads: one.
+// Threads: one at a time; judge() is a pure function.
 #pragma once
 
 #include <array>
@@ -28,9 +28,9 @@ namespace cli {
 
 // The severity of a finding.
 enum class Level : std::uint8_t {
-  // Subak would not work there, or would do harm.
+  // Subak would not work in this cluster, or would do harm.
   kBlocker,
-  // Subak works, but something will differ from what users expect.
+  // Subak works, but something differs from what users expect.
   kWarning,
   // For information.
   kNote,
@@ -38,13 +38,13 @@ enum class Level : std::uint8_t {
 
 // One finding for the operator.
 struct Finding {
-  // How serious it is.
+  // The severity.
   Level level = Level::kNote;
-  // One sentence.
+  // What was found, in one sentence.
   std::string what;
-  // Objects by name, a few of many.
+  // The objects, by name. Of many objects it names only a few.
   std::string where;
-  // The remedy, or the meaning.
+  // What to do about the finding, or what it means.
   std::string todo;
   friend bool operator==(const Finding&, const Finding&) = default;
 };
@@ -53,29 +53,29 @@ struct Finding {
 struct ClusterFacts {
   // The minor version of the API server; 0: not reported.
   int minor = 0;
-  // The groups of its APIs.
+  // The API groups of the server.
   std::set<std::string> groups;
-  // Nodes with GPUs or slices of a device plugin.
+  // The number of nodes with GPUs or slices of a device plugin.
   std::size_t gpu_nodes = 0;
-  // Those of `gpu_nodes` where several pods share a GPU by time-slicing or MPS.
+  // The number of these nodes on which several pods share a GPU by time-slicing or MPS.
   std::size_t shared_gpu_nodes = 0;
   // Each namespace with Subak's label, and the value of the label.
   std::map<std::string, std::string> namespaces;
   // One bound of a ResourceQuota.
   struct Quota {
-    // The name and namespace of the ResourceQuota; the key of the bound, and its hard value as
+    // The name and namespace of the ResourceQuota, the key of the bound, and its hard value as
     // text.
     std::string name, ns, key, hard;
   };
   // Bounds on GPUs or on the number of pods.
   std::vector<Quota> quotas;
-  // One webhook of another program that is called for pods.
+  // One webhook of another program that the API server calls for pods.
   struct Webhook {
-    // The name of its configuration object, and the name of the webhook itself.
+    // The name of the webhook's configuration object, and the name of the webhook itself.
     std::string configuration, name;
     // `creates`: the API server calls it when a pod is created. `updates`: when a pod is updated.
     bool creates = false, updates = false;
-    // Its failurePolicy is Fail.
+    // True: the webhook's failurePolicy is Fail.
     bool fails = false;
   };
   // The webhooks of other programs that the API server calls for pods.
@@ -84,14 +84,15 @@ struct ClusterFacts {
   std::map<std::string, std::string> preempting;
   // The GPU pods of one namespace that have not ended.
   struct GpuPods {
-    // `pods`: all of them. `waiting`: those without a node and without Subak's gate.
+    // `pods`: the number of all these pods. `waiting`: the number of pods without a node and
+    // without Subak's gate.
     std::size_t pods = 0, waiting = 0;
     // Each gate of another program, and a pod that has it.
     std::map<std::string, std::string> foreign_gates;
     // Each scheduler other than the default one, and a pod that names it.
     std::map<std::string, std::string> schedulers;
-    // Each kind of owner ("PyTorchJob") whose pods would wait until a user sets the gang size,
-    // and a pod of it.
+    // Each kind of owner ("PyTorchJob") whose pods would wait until a user sets the gang size, and
+    // one pod of that kind.
     std::map<std::string, std::string> owners;
     // The priority classes that these pods name.
     std::set<std::string> priority_classes;
@@ -102,23 +103,23 @@ struct ClusterFacts {
   std::vector<std::string> device_classes;
   // Rights that the service's user lacks: "patch pods".
   std::vector<std::string> denied;
-  // The user has at least one of the rights.
+  // True: the user has at least one of the rights.
   bool has_rights = false;
   // Kinds of objects that the caller may not read.
   std::vector<std::string> unread;
 };
 
-// What the service answered. `asked` is false if it did not answer.
+// What the service answered. `asked` is false if the service did not answer.
 struct ServiceFacts {
   bool asked = false;
   // The names of all clusters, and the name of the cluster that preflight checks.
   std::vector<std::string> clusters;
   std::string cluster;
-  // `cluster` is one of `clusters`.
+  // True: `cluster` is one of `clusters`.
   bool knows_cluster = false;
-  // The mode of each namespace that has one of its own. The cluster's own mode is under "".
+  // The mode of each namespace that has a mode of its own. The cluster's own mode is under "".
   std::map<std::string, std::string> modes;
-  // The account of each namespace that has one.
+  // The account of each namespace that has an account.
   std::map<std::string, std::string> accounts;
   // The paths of all accounts.
   std::set<std::string> paths;

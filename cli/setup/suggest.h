@@ -1,6 +1,6 @@
 // Suggests a first account tree from a cluster's namespaces, as a file for `subak account apply`.
-// read_namespaces() reads the cluster. suggest() is a pure function that writes the file. Threads:
-// one.
+// read_namespaces() reads the cluster. suggest() is a pure function that writes the file.
+// Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ namespace subak::cli {
 
 // What the suggestion covers.
 struct SuggestOptions {
-  // The cluster's name in Subak: each account gets namespaces of this cluster only. Empty: of every
-  // cluster.
+  // The cluster's name in Subak. Each account then gets namespaces of this cluster only. Empty:
+  // each account gets its namespaces in every cluster.
   std::string cluster;
   // The label whose value is the parent account of a namespace; empty: none.
   std::string group_key;
-  // Suggest accounts for namespaces without GPUs too.
+  // True: the file suggests accounts even for namespaces without GPUs.
   bool all = false;
   // True: ResourceQuotas of whole GPUs become limits. False: the file mentions them in comments.
   bool limits = false;
@@ -30,18 +30,18 @@ struct SuggestOptions {
   ExtraGpuResources gpu_kinds;
 };
 
-// What read_namespaces() has read of one namespace.
+// What read_namespaces() has read about one namespace.
 struct NamespaceFacts {
   // The value of the label `group_key`; empty: none.
   std::string group;
   // The value of the label subak.gpu/account; empty: none.
   std::string account;
-  // GPU pods that have not ended.
+  // The number of GPU pods that have not ended.
   std::size_t gpu_pods = 0;
   struct Quota {
-    // For example "q", "requests.nvidia.com/gpu" and "8".
+    // The name, the key and the hard value: for example "q", "requests.nvidia.com/gpu" and "8".
     std::string name, key, hard;
-    // The quota counts whole GPUs, and applies to all pods.
+    // True: the quota counts whole GPUs, and applies to all pods.
     bool whole = false;
   };
   // The namespace's ResourceQuotas of GPUs.
@@ -56,25 +56,26 @@ Result<Namespaces> read_namespaces(KubeCaller& api, const SuggestOptions& option
 struct KnownAccounts {
   // The paths of all accounts.
   std::set<std::string> paths;
-  // The account of each namespace of this cluster that has one.
+  // The account of each namespace of this cluster that has an account.
   std::map<std::string, std::string> by_namespace;
 };
 
 // The suggested file with its figures.
 struct Suggestion {
-  // YAML. Without rows it is a valid file with no accounts.
+  // The file, in YAML. Without suggestions it is a valid file with no accounts.
   std::string text;
-  // Namespaces that get an account of their own in the file.
+  // The number of namespaces that get an account of their own in the file.
   std::size_t namespaces = 0;
-  // Namespaces with GPUs that already have an account.
+  // The number of namespaces with GPUs that already have an account.
   std::size_t kept = 0;
-  // Namespaces with a name that the file cannot express.
+  // The number of namespaces with a name that the file cannot express.
   std::size_t unnamed = 0;
 };
 
-// Returns the suggestion, the same for the same input. Names from existing accounts and labels
-// stay. New names come from namespaces and label values; suggest() changes characters that an
-// account name must not have. If two new names are equal, it makes them different.
+// Returns the suggestion, which is the same for the same input. Names from existing accounts and
+// from account labels stay unchanged. New names come from namespaces and label values; suggest()
+// changes characters that an account name must not have. If two new names would be equal, it makes
+// them different.
 Suggestion suggest(const Namespaces& namespaces, const KnownAccounts& known,
                    const SuggestOptions& options);
 

@@ -1,5 +1,5 @@
 // The fields of an account as a user writes them in flags and files, and reads them in diffs.
-// Threads: none.
+// Threads: any; the functions have no shared state.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace subak::cli {
 
-// The wanted fields of an account; an unset field stays unchanged. Each text has the form of the
-// flag's value: "3", "gpu=16", "none", "unlimited". Each namespace is a text of its own.
+// The fields that an account should have. An unset field stays unchanged. Each text has the form of
+// the flag's value: "3", "gpu=16", "none", "unlimited". Each namespace is a text of its own.
 struct AccountWish {
-  // The account that is wanted.
+  // The path of the account.
   std::string path;
   std::optional<std::string> shares, quota, limit, borrow, lend, time_limits;
   std::optional<std::vector<std::string>> namespaces;
@@ -26,8 +26,8 @@ struct AccountWish {
   }
 };
 
-// Fills in the request's account and mask. An error has `where` in front of the field's name.
-// Throws Failure (usage).
+// Fills in the request's account and mask. Throws Failure (usage), with `where` before the field's
+// name.
 void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);
 
 // One field of an account with its text.
@@ -39,8 +39,9 @@ struct FieldText {
 // Returns all fields that can be edited, in the order of the manual.
 std::vector<FieldText> account_fields(const v1::Account& account);
 
-// A line of a diff for people; '-' is the old value, '+' the new one. The diff leaves unchanged
-// fields out. For a new or deleted account it leaves out the fields with their default value.
+// A line of a diff for people. '-' marks the old value, and '+' the new value. The diff leaves out
+// unchanged fields. For a new or deleted account it also leaves out fields with their default
+// value.
 struct DiffLine {
   char sign = ' ';
   std::string text;

@@ -12,8 +12,9 @@
 //       time-limits: enforced
 //       draining: false
 //
-// The file may also be the list alone. Parents may come before or after children. An omitted field
-// stays unchanged. Threads: none.
+// The file may also be the list alone, without `accounts:`. Parents may come before or after
+// children. An omitted field stays unchanged.
+// Threads: any; pure functions.
 #pragma once
 
 #include <string>

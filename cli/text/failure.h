@@ -9,11 +9,11 @@
 
 namespace subak::cli {
 
-// Exit codes. The command has done what was asked for.
+// Exit codes. kExitDone: the command has done what the user asked for.
 inline constexpr int kExitDone = 0;
 // The service refused, or the failure has no exit code of its own.
 inline constexpr int kExitRefused = 1;
-// A wrong command line, or a file that cannot be used.
+// The command line is wrong, or a file cannot be used.
 inline constexpr int kExitUsage = 2;
 // No service answered.
 inline constexpr int kExitUnreachable = 3;

@@ -1,4 +1,4 @@
-// Reads files that the command line names. Threads: none.
+// Reads files that the command line names. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace subak::cli {
 
-// Returns the whole file, or standard input for "-". Throws Failure if the file does not exist
-// (exit code 4), is unreadable (2) or is larger than `most_bytes` (2).
+// Returns the text of the file; for "-", the text of standard input. Throws Failure if the file
+// does not exist (exit code 4), is unreadable (2) or is larger than `most_bytes` (2).
 std::string read_input(const std::string& path,
                        std::size_t most_bytes = limits::kMaxInputFileBytes);
 

@@ -1,4 +1,4 @@
-// Suggestions for an unknown name. Threads: none.
+// Suggestions for an unknown name. Threads: any; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace subak::cli {
 
-// Returns the known names that differ from `word` by a typing error: at most three, the best first.
-// Case does not matter. Empty: no name is near enough.
+// Returns the known names that differ from `word` only by a typing error: at most three, the best
+// first. Case does not matter. Empty: no name is near enough.
 std::vector<std::string> nearest(const std::string& word, const std::vector<std::string>& known);
 // Returns "did you mean a, b or c?"; without names, an empty text.
 std::string did_you_mean(const std::vector<std::string>& names);

@@ -1,4 +1,4 @@
-// Tables for people and for spreadsheets. Threads: none.
+// Tables for people and for spreadsheets. Threads: one at a time for each table.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ enum class Room { kUsual, kElastic, kWide };
 
 // A column of a table.
 struct Column {
-  // May have two lines. A form with a header of one line joins them without a blank.
+  // The header. It may have two lines. A form whose header has one line joins the two without a
+  // blank.
   std::string header;
   Align align = Align::kLeft;
   Room room = Room::kUsual;
@@ -34,7 +35,7 @@ struct Column {
 // The text for people, and the text for spreadsheets if it differs.
 struct Cell {
   std::string text;
-  // The text for spreadsheets; empty: the same.
+  // The text for spreadsheets. Empty: the same text as for people.
   std::string exact;
   Cell(std::string shown) : text(std::move(shown)) {}  // NOLINT: implicit on purpose
   Cell(const char* shown) : text(shown) {}             // NOLINT: implicit on purpose
@@ -49,11 +50,12 @@ class Table {
   void row(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
 
-  // Prints the table at most kTableColumns wide, unless `wide`. Each cell passes through
-  // printable().
+  // Prints the table at most kTableColumns wide; with `wide`, as wide as it needs. Each cell passes
+  // through printable().
   void print(std::ostream& out, bool wide) const;
-  // Prints all columns as RFC 4180. Each cell passes through printable(). A text that a spreadsheet
-  // would run as a formula gets an apostrophe in front. Numbers in right-aligned columns do not.
+  // Prints all columns in the form of RFC 4180. Each cell passes through printable(). A text that a
+  // spreadsheet would run as a formula gets an apostrophe in front. Numbers in right-aligned
+  // columns get no apostrophe.
   void print_csv(std::ostream& out) const;
 
  private:
@@ -66,7 +68,8 @@ std::size_t display_width(std::string_view text);
 // Returns at most `width` columns of the text. A text that it cuts ends in "…".
 std::string cut_to(std::string_view text, std::size_t width);
 // Returns the text in lines of at most kTableColumns columns, which break between words. A longer
-// word stays whole. The first line begins after `used` columns, the others with `indent`.
+// word stays whole. The first line begins after `used` columns. All other lines begin with
+// `indent`.
 std::string wrapped(std::string_view text, std::size_t used, std::string_view indent);
 
 }  // namespace subak::cli

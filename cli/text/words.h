@@ -1,4 +1,4 @@
-// Converts values of the API to texts for people, and back. Threads: none.
+// Converts values of the API to texts for people, and back. Threads: any; no shared state.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>
@@ -23,10 +23,10 @@ using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
 using google::protobuf::Duration;
 using google::protobuf::Timestamp;
 
-// Returns "gpu=16"; for no amounts "".
+// Returns "gpu=16"; "" if there are no amounts.
 std::string amounts_text(const Amounts& amounts);
-// Parses `text` and replaces the amounts in `out`. A usage failure names `flag`, here and in the
-// functions below.
+// Parses `text` and replaces the amounts in `out`. Here and in the functions below, a usage failure
+// names `flag`.
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
 // Returns "16", "0.5".
 std::string gpus_text(std::int64_t milligpu);
@@ -40,26 +40,27 @@ TimeMs to_ms(const Timestamp& time);
 DurationMs to_ms(const Duration& duration);
 Timestamp to_timestamp(TimeMs ms);
 Duration to_duration(DurationMs ms);
-// Returns "2026-03-01 13:00:00 CET", local; "-" if unset (0).
+// Returns the local time: "2026-03-01 13:00:00 CET"; "-" if the time is unset (0).
 std::string time_text(const Timestamp& time);
-// Returns RFC 3339 with milliseconds, in UTC.
+// Returns the time as RFC 3339 with milliseconds, in UTC.
 std::string exact_time_text(const Timestamp& time);
-// A column of times and one of its cells, in local time. The header names the zone of now. A cell
-// names its own zone if that differs (summer and winter time). Spreadsheets get exact_time_text().
+// Return a column of times, and a cell of such a column, in local time. The header names the
+// present zone. A cell names its own zone if that differs (summer and winter time). Spreadsheets
+// get exact_time_text().
 Column time_column(const std::string& header, Room room = Room::kUsual);
 Cell time_cell(const Timestamp& time);
-// Returns the two largest units: "3d4h", "12m5s", "0s".
+// Returns the duration in its two largest units: "3d4h", "12m5s", "0s".
 std::string age_text(DurationMs ms);
 // Reads an instant in one of these forms:
 // - RFC 3339;
-// - "2026-03-01 13:00" in the local zone, as times are shown;
+// - "2026-03-01 13:00" in the local zone, the form in which output shows times;
 // - a day "2026-03-01", which begins at 00:00 UTC as in the ledger;
-// - "7d" for that long before `now`.
+// - "7d": the time that is so long before `now`.
 // Throws Failure (usage) that lists these forms.
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
-// As instant_of(), but "4h" is that long after `now`.
+// Does the same as instant_of(), but "4h" is the time that is so long after `now`.
 Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
-// The wall clock.
+// Returns the time of the wall clock.
 TimeMs now_ms();
 
 // Returns GPU-hours without separators: "1234.56".
@@ -67,16 +68,16 @@ std::string gpu_hours_text(const v1::GpuTime& time);
 // Returns GPU-seconds exactly: "12.000345".
 std::string seconds_text(const v1::GpuTime& time);
 bool is_zero(const v1::GpuTime& time);
-// Returns the value with this many decimals. Infinity is "inf", and NaN is "-".
+// Returns the value with this many decimals. Infinity becomes "inf", and NaN becomes "-".
 std::string fixed_text(double value, int decimals);
 // Returns 4 significant digits, without an exponent up to 10^12.
 std::string significant_text(double value);
 
-// Returns why Subak promises no start that rests on this job's time limit. The job's
-// `limit_distrusted` is set.
+// Returns why Subak promises no start that depends on this job's time limit. The job's
+// `limit_distrusted` must be set.
 std::string distrust_text(const v1::Job& job);
 
-// Returns the value's name in lower case with "-" between words; for UNSPECIFIED "-".
+// Return the value's name in lower case with "-" between words. For UNSPECIFIED they return "-".
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);
@@ -85,9 +86,9 @@ std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);
 std::string word(v1::RowClock clock);
-// The inverse of word(). The parser has checked the text.
+// Returns the state of which word() gives this text. The parser has already checked the text.
 v1::JobState job_state_of(const std::string& text);
-// The inverse of word(). Throws Failure (usage).
+// Returns the mode of which word() gives this text. Throws Failure (usage) for any other text.
 v1::Mode mode_of(const std::string& text);
 // Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". The text is printable().
 std::string shape_text(const v1::GangRequest& request);

@@ -1,6 +1,6 @@
 // The records that the engine returns: outcomes of inputs, and rows of jobs, accounts, nodes and
-// the queue as reads show them. All are copies that the caller owns. Times are by the engine's
-// clock.
+// the queue as reads show them. All records are copies that the caller owns. Times are by the
+// engine's clock.
 // Threads: any.
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace subak {
 
-// The mode of a cluster, and of its namespaces with a mode of their own, by name.
+// The mode of a cluster, and the modes of its namespaces that have a mode of their own, by name.
 struct ClusterModes {
   Mode mode = Mode::kObserve;
   std::vector<NamespaceMode> namespaces;
@@ -46,12 +46,12 @@ struct Reply {
   // The account before and after the edit, to show what changed. DeleteAccount sets only `before`.
   std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
-  // SetCluster: the modes after the edit; with `validate_only` those that it would set. Not set for
-  // a repeated request.
+  // SetCluster: the modes after the edit; with `validate_only` the modes that the edit would set.
+  // Not set for a repeated request.
   std::optional<ClusterModes> modes;
   // Sentences for the caller about a request that was accepted.
   std::vector<std::string> warnings;
-  // True: the request id is known, and this is the reply of its first use. There are no facts.
+  // True: the request id is known, and this is the reply of its first use. Then there are no facts.
   bool repeated = false;
 };
 
@@ -59,16 +59,16 @@ struct Reply {
 // `effects` are the commands that follow from the facts. Send them only after the facts are
 // durable.
 struct ApplyOutcome {
-  // Empty if the input changed nothing, for example because it is a repeated one.
+  // The facts. Empty if the input changed nothing, for example because it is a repeated request.
   std::vector<Fact> facts;
-  // The effect of each job that the input concerned, if the job needs one.
+  // The effects of the jobs that the input concerned, as far as these jobs need an effect.
   std::vector<Effect> effects;
-  // Show the reply to the caller only after the facts are durable.
+  // The reply. Show it to the caller only after the facts are durable.
   Reply reply;
 };
 
-// The drain of a node: whether it is drained, when a planned drain begins, and when a drain ends by
-// itself. 0: no time is set.
+// The drain of a node: whether the node is drained, when a planned drain begins, and when a drain
+// ends by itself. 0: no time is set.
 struct NodeDrain {
   bool drained = false;
   // Both times are by the engine's clock.
@@ -83,13 +83,13 @@ struct PodRow {
   std::string uid, name;
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  // The GPUs that the pod holds. No node: it holds none.
+  // The GPUs that the pod holds. A slot without a node: the pod holds none.
   PodSlot slot;
-  // The start of its next ledger row. Its GPUs are not charged yet from this time on.
+  // The start of the pod's next ledger row. From this time on, its GPUs are not charged yet.
   TimeMs since_ms = 0;
 };
 
-// A job as reads show it. A copy is cheap enough to make a page of them.
+// A job as reads show it. A row is cheap enough to copy a page of rows.
 struct JobRow {
   JobId id;
   // `account` is a path without the user. `account` and `user` are empty if the job has no account.
@@ -97,15 +97,15 @@ struct JobRow {
   // The job's present state, and its origin.
   JobState state = JobState::kQueued;
   JobOrigin origin = JobOrigin::kApi;
-  // Why the job ended, or its current or last attempt.
+  // Why the job ended, or why its current or last attempt ended.
   Cause cause = Cause::kNone;
   // The request. For an incomplete gang, it has the pods that were seen so far.
   GangRequest request;
   // How many pods start together. 0: not known.
   std::uint32_t gang_size = 0;
-  // The GPUs that its pods hold now. If they hold none: the least that the request will cost.
+  // The GPUs that the job's pods hold now. If they hold none: the least that the request can cost.
   MilliGpu milligpu = 0;
-  // A higher number comes first among the jobs of one leaf.
+  // Among the jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
   // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
@@ -114,38 +114,40 @@ struct JobRow {
   // When the job began to wait, when its attempt started, and when it ended. 0: this has not
   // happened.
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
-  // The job's deadline. Starting, ending: all pods must be bound by then. Incomplete: the job is
-  // done unless a pod comes by then. Paused: the job is queued again at that time.
+  // The job's deadline. In the states starting and ending: all pods must be bound by then. In the
+  // state incomplete: the job is done unless a pod comes by then. In the state paused: the job is
+  // queued again at that time.
   TimeMs until_ms = 0;
-  // When the cluster refused to end one of its pods; 0: it did not refuse.
+  // When the cluster refused to end one of the job's pods. 0: it did not refuse.
   TimeMs end_refused_ms = 0;
-  // The number of its current or last attempt, from 1. 0: there was none.
+  // The number of the job's current or last attempt, from 1. 0: there was no attempt.
   std::uint32_t attempt = 0;
-  // When the GPUs that it holds are expected to be free: by its time limit, else by the policy's
-  // default. 0: it holds nothing, or the end is not known.
+  // When the GPUs that the job holds are expected to be free: by its time limit, else by the
+  // policy's default. 0: the job holds nothing, or the end is not known.
   TimeMs planned_end_ms = 0;
-  // For a queued job with reserved nodes: its latest start. 0: it has no reservation, or the start
-  // is not known. A promised start rests on time limits, and moves later only for a ReserveCause.
-  // Any other start is a guess.
+  // For a queued job with reserved nodes: its latest start. 0: the job has no reservation, or the
+  // start is not known. A promised start follows from time limits, and moves later only for a
+  // ReserveCause. Any other start is a guess.
   TimeMs start_ms = 0;
   // When the jobs on the reserved nodes are expected to end; never after start_ms.
   TimeMs start_expected_ms = 0;
-  // True: a promised start. False: a guess.
+  // True: `start_ms` is a promised start. False: it is a guess.
   bool start_promised = false;
-  // Why the reservation was made or moved last, and how often its start has moved later.
+  // `start_cause`: why the reservation was made or last moved. `start_moves`: how often its start
+  // has moved later.
   ReserveCause start_cause = ReserveCause::kMade;
   std::uint32_t start_moves = 0;
-  // How often its attempt ran beyond its planned end.
+  // How often the job's attempt ran beyond its planned end.
   std::uint32_t overruns = 0;
-  // True: the cluster's scheduler refused it (reason Unschedulable).
+  // True: the cluster's scheduler refused the job (reason Unschedulable).
   bool refused = false;
   // True: Subak asks the job to end after its time limit.
   bool limit_enforced = false;
   // True: planning does not rely on the job's time limit (state::trusts_limit, docs/design/0061).
   bool limit_distrusted = false;
-  // The nodes where it holds GPUs, by id, each once.
+  // The nodes where the job holds GPUs, by id, each once.
   std::vector<NodeId> nodes;
-  // The pods, by rank. Filled in only on request.
+  // The pods, by rank. They are filled in only on request.
   std::vector<PodRow> pods;
 };
 
@@ -155,7 +157,7 @@ struct JobRow {
 struct AccountRow {
   // The root has no parent.
   AccountId id, parent;
-  // The account as configured last.
+  // The settings that were last configured.
   AccountSpec spec;
   std::int64_t revision = 0;
   // The account's part of the sum of its siblings' shares; 1 for the root.
@@ -166,40 +168,43 @@ struct AccountRow {
   double effective_usage = 0;
   // norm_shares / effective_usage. Infinity without usage, 0 without shares.
   double level_fs = 0;
-  // Fair Tree's factor; nullopt for accounts that are no leaves.
+  // Fair Tree's factor; nullopt for an account that is not a leaf.
   std::optional<double> fairshare;
-  // The classic factor: 2^-(usage / share), both as parts of the whole tree. 0 without shares.
+  // The classic factor: 2^-(usage / share). Usage and share are parts of the complete tree. 0
+  // without shares.
   double share_factor = 0;
-  // The decayed usage that its quota did not cover.
+  // The decayed usage that the account's quota did not cover.
   double surplus_gpu_seconds = 0;
-  // Undecayed usage, exact.
+  // The exact usage without decay.
   GpuTime usage_total;
-  // `held` is on hold for pods that are not bound, `running` belongs to bound pods. `queued` is the
-  // least cost of waiting jobs at or below the account.
+  // `held`: GPUs on hold for pods that are not bound. `running`: GPUs of bound pods. `queued`: the
+  // least cost of the waiting jobs at or below the account.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
-  // The part of `held` and `running` that its quota does not cover; 0 for a user without quota.
+  // The part of `held` and `running` that the account's quota does not cover; 0 for a user without
+  // quota.
   MilliGpu borrowed = 0;
   // The number of queued jobs at or below the account.
   std::size_t jobs_queued = 0;
 };
 
-// One step of the walk that ranks a job: the siblings that it compares at one node of the tree.
-// Siblings that hold GPUs but have no job that could start follow at the end.
+// One step of the walk that ranks a job: the siblings that the walk compares at one account. At the
+// end follow siblings that hold GPUs but have no job that could start.
 struct RankStep {
-  // The path of the parent; empty for the root.
+  // The path of the account whose children are compared; empty for the root.
   std::string node;
   struct Entry {
-    // The path of the sibling. For jobs of the node itself: `node` and " (itself)".
+    // The path of the sibling. For jobs of the account `node` itself: `node` and " (itself)".
     std::string path;
-    // The sibling's part of the whole fleet by shares alone, among all siblings.
+    // The sibling's part of the complete fleet by shares alone, among all siblings.
     double shares = 0;
-    // The sibling's part of the whole fleet now, among the siblings with jobs.
+    // The sibling's target now, as a part of the complete fleet, among the siblings with jobs.
     double target = 0;
     // Decayed usage and surplus.
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
-    // The GPUs that it holds, and its effective quota.
+    // The GPUs that the sibling holds, and its effective quota.
     MilliGpu alloc = 0, quota = 0;
-    // The cost of its next job; half of it counts in addition to `alloc`. 0: it has no next job.
+    // The cost of the sibling's next job. Half of this cost counts in addition to `alloc`. 0: the
+    // sibling has no next job.
     MilliGpu next = 0;
     // True: the explained job is at or below this sibling.
     bool on_path = false;
@@ -208,17 +213,18 @@ struct RankStep {
   std::vector<Entry> entries;
 };
 
-// Why a job waits. For a job that does not wait, only its state.
+// Why a job waits. For a job that does not wait, it has only `job`.
 struct Explanation {
   JobRow job;
   // The position in the queue: 1 is next; 0 means that the job does not wait.
   std::size_t position = 0;
-  // All reasons that apply now, in kReasonOrder. Never empty while the job waits.
+  // All reasons that apply now, in kReasonOrder. There is at least one while the job waits.
   std::vector<Reason> reasons;
   // The steps from the root down to the job's leaf.
   std::vector<RankStep> ranking;
-  // For a queued job: the time from which Subak may reserve nodes for the job if it does not fit in
-  // its turn. 0: never. `reserved_nodes` has the names of the nodes that are reserved for it now.
+  // For a queued job: from this time on, Subak may reserve nodes for the job if it does not fit in
+  // its turn. 0: never. `reserved_nodes` has the names of the nodes that are reserved for the job
+  // now.
   TimeMs patience_until_ms = 0;
   std::vector<std::string> reserved_nodes;
 };
@@ -227,29 +233,29 @@ struct Explanation {
 // on.
 struct CrowdedJob {
   JobRow job;
-  // Why these pods have no rank.
+  // Why the pods without a rank have no rank.
   Reason reason;
 };
 
 // One claim (docs/design/0084).
 struct ClaimRow {
-  // A job that ends for it.
+  // A job that ends for the claim.
   struct Victim {
     JobId job;
-    // Its account and user.
+    // The account and user of the job.
     std::string account, user;
-    // What it still holds; 0: it has ended.
+    // The milli-GPU that the job still holds. 0: it has ended.
     MilliGpu milligpu = 0;
-    // From when on it may be asked to end.
+    // The time from which the job may be asked to end.
     TimeMs ask_ms = 0;
-    // It was asked, or ends by itself.
+    // True: the job was asked to end, or ends by itself.
     bool ending = false;
   };
-  // The job that gets the GPUs, its account and user.
+  // The job that gets the GPUs, and the job's account and user.
   JobId job;
   std::string account, user;
   ProductAmounts amounts;
-  // By name.
+  // The names of the nodes with the claimed GPUs.
   std::vector<std::string> nodes;
   std::vector<Victim> victims;
   TimeMs made_ms = 0;
@@ -258,13 +264,14 @@ struct ClaimRow {
 // One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`
 // (docs/design/0035).
 struct ShadowRow {
-  // The row's index among all rows, from 0, whatever account the caller asked for.
+  // The row's index among the rows of all accounts, from 0, even if the caller asked for one
+  // account.
   std::size_t index = 0;
   // The position in the queue: 1 is next. 0: the gang is incomplete, or the job has no account.
   std::size_t position = 0;
   // True: the job's pods wait outside Subak, and job.id is none.
   bool pending = false;
-  // The job as the next pass would leave it.
+  // The job in the state in which the next pass would leave it.
   JobRow job;
   // The main reason why the job would wait. nullopt: the pass would start it, on job.nodes.
   std::optional<Reason> waits_for;
@@ -278,13 +285,13 @@ struct OpenUsage {
   UsageState state = UsageState::kUsed;
   // The GPU product of the node, as NodeSpec::product names it.
   std::string product;
-  // The end of the last row, from which the next one begins.
+  // The end of the last row. The next row begins at this time.
   TimeMs since_ms = 0;
   // The GPUs that the pod holds.
   MilliGpu milligpu = 0;
 };
 
-// The bill of one node up to now: capacity and ledger, and the GPU time that they do not explain
+// The bill of one node up to now: capacity, ledger, and the GPU time that these two do not explain
 // (always zero).
 struct NodeBill {
   NodeId node;
@@ -292,12 +299,13 @@ struct NodeBill {
   NodeBooks capacity;
   // The sum of the node's ledger rows and open usage.
   GpuTime charged;
-  // capacity.allocated - charged, plus the difference of capacity and the sum of its parts.
+  // capacity.allocated - charged, plus the difference between the capacity and the sum of its
+  // parts.
   GpuTime residual;
 };
 
-// Figures for metrics that need a scan of everything that waits or holds GPUs. A collector reads
-// them.
+// Figures for metrics. To compute them, the engine reads everything that waits or holds GPUs. A
+// collector asks for them.
 struct Survey {
   struct OfCluster {
     // The cluster; never 0.
@@ -316,8 +324,8 @@ struct Survey {
   };
   // The clusters, by id.
   std::vector<OfCluster> clusters;
-  // For each account, the earliest submit time of the jobs that are queued at or below it. No
-  // entry: no job is queued there.
+  // For each account, the earliest submit time of the jobs that are queued at or below the account.
+  // An account without queued jobs has no entry.
   std::map<AccountId, TimeMs> oldest_submit;
   // The first limits::kSurveyQueue jobs of the queue, in order.
   std::vector<JobId> head;

@@ -1,6 +1,6 @@
 // Namespaces that name their account with the label subak.gpu/account. The label counts only
 // if no account names the namespace in its settings (AccountSpec::namespaces).
-// Threads: any, read-only.
+// Threads: any, because all data is read-only.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct NamespaceLabel {
   // The path of the account. The account need not exist yet.
   std::string account;
 };
-// The labels of one cluster, by namespace. Views share it until a label changes.
+// The labels of one cluster, by namespace. Views share this map until a label changes.
 using NamespaceLabels = SharedMap<NamespaceLabel>;
 
 }  // namespace subak

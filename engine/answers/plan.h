@@ -1,6 +1,7 @@
-// The timeline of the fleet: running jobs and their ends, idle reserved nodes, and forecast starts.
-// It begins at one instant. Holds and reservations come from the state; their lengths and later
-// starts are predictions (docs/design/0055). The timeline only informs. All types are plain values.
+// The timeline of the fleet from one instant on: running jobs and their ends, idle reserved nodes,
+// and forecast starts. Holds and reservations come from the state. How long they last, and which
+// jobs start later, are predictions (docs/design/0055). The timeline only informs. All types are
+// plain values.
 // Threads: any.
 #pragma once
 
@@ -18,30 +19,30 @@ namespace subak {
 struct PlanAsked {
   // The cluster. None: all clusters.
   ClusterId cluster;
-  // Shows only the domain, rack or node of this name; empty: all.
+  // The timeline shows only the domain, rack or node of this name. Empty: all.
   std::string domain;
-  // The end of the timeline. 0: when nine of ten jobs have ended, at most limits::kPlanAheadMs
-  // ahead.
+  // The end of the timeline. 0: the time when nine of ten jobs have ended, but at most
+  // limits::kPlanAheadMs ahead.
   TimeMs until_ms = 0;
-  // The largest numbers, each at least 1: of rows, of columns, of lanes of each kind in a row, and
-  // of jobs of each kind.
+  // The largest numbers, each at least 1, of: rows, columns, lanes of each kind in a row, and jobs
+  // of each kind.
   std::size_t rows = 1, columns = 1, lanes = 1, jobs = 1;
 };
 
 // What a lane or job of the timeline stands for.
 enum class PlanKind {
-  // A job holds GPUs now, until its predicted end.
+  // A job holds GPUs from now until its predicted end.
   kRuns,
   // GPUs are reserved for a job until its forecast start, and no job holds them.
   kIdle,
-  // A job waits, and is forecast to hold GPUs at that time.
+  // A waiting job will hold GPUs at that time, by the forecast.
   kForecast,
 };
 
 // The part of a row that belongs to one job, or to all other jobs of one kind together.
 struct PlanLane {
   PlanKind kind = PlanKind::kRuns;
-  // The job. If the lane has several jobs: the one that has the most.
+  // The job. If the lane has several jobs: the job with the most GPU time.
   JobId job;
   // How many jobs the lane stands for.
   std::size_t jobs = 1;
@@ -49,17 +50,17 @@ struct PlanLane {
   std::vector<MilliGpu> milligpu;
 };
 
-// One domain (an NVLink clique, else a node). Domains with the same content share a row. If the
-// rows are still too many, one row stands for a whole rack or product. At each column lanes + free
-// + closed = installed.
+// One domain: an NVLink clique, or a node without a clique. Domains with the same content share a
+// row. If there are still too many rows, one row stands for a complete rack or product. In each
+// column, lanes + free + closed = installed.
 struct PlanRow {
-  // The cluster of all its domains.
+  // The cluster of all domains of the row.
   ClusterId cluster;
-  // The GPU product of the row. All its domains have it.
+  // The GPU product of all domains of the row.
   std::string product;
   // "node", "clique" or "rack"; "product" if the row has all domains of its product.
   std::string kind;
-  // The name of the first domain, and that of the last one if there are several.
+  // The name of the first domain, and, if there are several domains, the name of the last domain.
   std::string name;
   std::string last;
   // How many domains and nodes the row stands for.
@@ -73,23 +74,23 @@ struct PlanRow {
   std::vector<MilliGpu> free, closed;
 };
 
-// A job that holds GPUs in the shown rows, is forecast to hold GPUs there, or has reserved nodes
-// there.
+// A job that holds GPUs in the shown rows, that will hold GPUs there by the forecast, or that has
+// reserved nodes there.
 struct PlanJob {
   // kIdle: the job waits and has reserved nodes.
   PlanKind kind = PlanKind::kRuns;
   JobId job;
-  // For a waiting job: the forecast start, else the start promised by its reservation; 0: not
+  // For a waiting job: the forecast start, or else the start that its reservation promises. 0: not
   // known.
   TimeMs start_ms = 0;
   // The predicted end; 0: not known.
   TimeMs end_ms = 0;
-  // True: the time rests on an assumed run time, as in Forecast::Start. For the end, the job's own
-  // run time counts too.
+  // True: the time depends on an assumed run time, as in Forecast::Start. For the end, the job's
+  // own run time counts too.
   bool start_assumed = false, end_assumed = false;
-  // The nodes where the job is, or is forecast to be. Empty: not known.
+  // The nodes where the job is, or will be by the forecast. Empty: not known.
   std::vector<NodeId> nodes;
-  // The milli-GPU that are idle now for this job.
+  // The milli-GPU that are idle now because they are reserved for this job.
   MilliGpu idle = 0;
 };
 
@@ -97,12 +98,13 @@ struct PlanJob {
 struct FleetPlan {
   // The first and the last instant of the timeline.
   TimeMs from_ms = 0, until_ms = 0;
-  // The time of one column: until = from + columns x step.
+  // The length of one column: until = from + columns x step.
   DurationMs step_ms = 0;
-  // The rows, by cluster, product and name. The next member counts rows beyond PlanAsked::rows.
+  // The rows, by cluster, product and name. `rows_left_out` counts the rows beyond PlanAsked::rows.
   std::vector<PlanRow> rows;
   std::size_t rows_left_out = 0;
-  // The jobs: kIdle by start, then kRuns with the largest first, then kForecast by start.
+  // The jobs: first kIdle jobs by start, then kRuns jobs with the largest first, then kForecast
+  // jobs by start.
   std::vector<PlanJob> jobs;
   // The number of jobs beyond PlanAsked::jobs, of all kinds together.
   std::size_t jobs_left_out = 0;

@@ -1,9 +1,9 @@
-// Snapshots of the queue (`QueueSnapshot`): the order of the whole queue at one instant, and a copy
-// from which any thread can compute it.
+// Snapshots of the queue (`QueueSnapshot`): the order of the complete queue at one instant. A
+// QueueCopy is a copy of the inputs from which any thread can compute a snapshot.
 //
-// The position of one job depends on the whole order, since allocation grows with each earlier job.
-// So a thread beside the engine computes the order, and readers use the snapshot
-// (docs/design/0025).
+// The position of one job depends on all jobs before it, because allocation grows with each of
+// them. So computing a position means computing the order. A thread other than the engine's does
+// this, and readers use the snapshot (docs/design/0025).
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,15 @@ class QueueSnapshot {
  public:
   // Makes the snapshot of an empty queue, before the first fact.
   QueueSnapshot() = default;
-  // `seq` and `time_ms` are the last fact that the order includes and its time. `order` has each
-  // job once. O(n log n).
+  // `seq` is the last fact that the order includes, and `time_ms` is the time of this fact. `order`
+  // has each job once. O(n log n).
   QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order);
 
   // The last fact that the order includes.
   std::uint64_t seq() const { return seq_; }
-  // The time of that fact. The order is that of this time.
+  // The time of that fact. The order is the order at this time.
   TimeMs time_ms() const { return time_ms_; }
-  // The jobs in order, the next job first, as a pass would take them if all fitted.
+  // The jobs in the order in which a pass would take them if all fitted. The next job is first.
   const std::vector<JobId>& order() const { return order_; }
   // The position of a job, from 1. 0: the job did not wait at that time. O(log n).
   std::size_t position(JobId id) const;
@@ -50,9 +50,9 @@ class QueueSnapshot {
 };
 
 // The inputs of the order at one instant: job classes, account tree and policy. It is an
-// independent copy: the engine continues while another thread computes the order. To copy into the
-// same object again reuses its memory. To free many small pieces at once would slow down later
-// allocations.
+// independent copy, so the engine continues while another thread computes the order. Copy into the
+// same object again, because this reuses its memory. To free many small pieces of memory at once
+// would slow down later allocations.
 // Threads: one at a time.
 class QueueCopy {
  public:
@@ -61,8 +61,8 @@ class QueueCopy {
   QueueCopy(QueueCopy&&) noexcept;
   QueueCopy& operator=(QueueCopy&&) noexcept;
   ~QueueCopy();
-  // Computes the snapshot. O(n log n) in the waiting jobs. The copy must be filled. Any thread may
-  // call it, if no other thread uses the copy.
+  // Computes the snapshot. O(n log n) for n waiting jobs. The copy must be filled. Any thread may
+  // call it if no other thread uses the copy.
   QueueSnapshot make() const;
 
  private:

@@ -1,7 +1,7 @@
 // The View: the small, immutable snapshot for other threads. The loop publishes a pointer to a View
-// when its batch is durable. So no reader sees data that a crash could undo. A View is const.
-// Successive Views share the parts that did not change.
-// Threads: any, read-only.
+// only when the facts of its batch are durable. So no reader sees data that a crash could undo. A
+// View is const. Successive Views share the parts that did not change.
+// Threads: any, because a View is read-only.
 #pragma once
 
 #include <array>
@@ -29,66 +29,68 @@
 
 namespace subak {
 
-// The account tree for the webhook, for look-ups only. An edit of one account makes a new version
-// that shares all others.
+// The account tree for the webhook, for look-ups only. An edit of one account makes a new version.
+// It shares all other accounts with the old version.
 struct AccountsView {
   // One account, or one user with rules of its own.
   struct Row {
     // The id of the account; never 0.
     AccountId id;
-    // The settings as configured.
+    // The account's settings as they were configured.
     AccountSpec spec;
     // The revision of the settings, for edits that name it.
     std::int64_t revision = 0;
     // Quota and limit by product, as accounting/quota/entitlement.h reads them. `quota` is the
-    // effective one.
+    // effective quota.
     std::vector<ProductDemand> quota, limit;
-    // The most beyond its quota; nullopt: unlimited.
+    // The most that the account may have beyond its quota; nullopt: unlimited.
     std::optional<MilliGpu> borrow;
-    // Returns the rules for accounting/quota/entitlement.h, with no GPUs held. They borrow from
-    // this row.
+    // Returns the rules for accounting/quota/entitlement.h, with no GPUs held. The rules have spans
+    // into this row.
     Rules rules() const;
   };
   // Live accounts, and users with rules of their own.
   SharedMap<Row> by_path;
   // The path of the account that names "ns" or "cluster/ns".
   SharedMap<std::string> by_namespace;
-  // Numbers of GPU products. A product that no node or account has named has none.
+  // The numbers of GPU products. A product that no node and no account has named has no number.
   std::shared_ptr<const std::map<std::string, ProductId, std::less<>>> products;
 
   // Returns the account that names this namespace; nullptr if no account does.
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
-  // Returns the live account or user of this path; nullptr if there is none, or if it is a user
-  // without rules.
+  // Returns the live account or user of this path. nullptr: there is none, or it is a user without
+  // rules of its own.
   const Row* of_path(std::string_view path) const { return by_path.find(path); }
   // Returns the number of a product; none if no node or account has named it.
   ProductId product(std::string_view name) const;
   // Returns the name of a product; "" if no product has this number.
   std::string_view product_name(ProductId id) const;
-  // Returns live accounts without users, parents first. O(accounts).
+  // Returns all live accounts that are not users, parents first. O(accounts).
   std::vector<const Row*> accounts() const;
-  // Returns the nearest rule, with its owner, that refuses `amounts` for the account or user of
-  // this path: a rule that could never allow them, or an account that drains. The rule is of that
-  // account or of one above it. A user without rules has those of its account. nullopt: no rule
-  // refuses.
+  // A rule that refuses amounts for an account or user.
   struct Refusal {
-    // The owner of the rule. Valid as long as the view.
+    // The account that has the rule. The pointer is valid as long as the view.
     const Row* row;
     // The rule with its figures.
     Binding binding;
   };
+  // Returns the nearest rule that refuses `amounts` for the account or user of this path. Such a
+  // rule could never allow the amounts, or its account drains. It is a rule of this account or of
+  // an account above it. A user without rules has the rules of its account. nullopt: no rule
+  // refuses.
   std::optional<Refusal> refusal(std::string_view path, std::span<const ProductDemand> amounts,
                                  Asking asking) const;
-  // True if `path` is `ancestor` or below it.
+  // True if `path` is `ancestor`, or below `ancestor`.
   static bool is_within(std::string_view path, std::string_view ancestor);
 };
 
 // The largest amount of each resource other than GPUs on one GPU node of a cluster. Different nodes
 // may have these maxima.
 struct LargestNode {
-  // 0:0: some node does not report the resource, so no maximum is known.
+  // 0: some node does not report the resource, so no maximum is known.
   std::int64_t cpu_milli = 0, memory_bytes = 0;
-  // By name, at most limits::kMaxResourceNames. If `more` is set, there are further names.
+  // The other resources by name, at most limits::kMaxResourceNames. If `more` is set, there are
+  // further names.
   std::vector<ResourceCount> extended;
   bool more = false;
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
@@ -104,7 +106,7 @@ struct ClusterView {
   std::vector<NamespaceMode> namespaces;
   // True: the cluster's list is complete, so its nodes are known.
   bool synced = false;
-  // True: its nodes were imported, and no edge reports them.
+  // True: the cluster's nodes were imported, and no edge reports them.
   bool owned = false;
   // The newest session; 0: no list ever began.
   std::uint64_t session = 0;
@@ -112,20 +114,21 @@ struct ClusterView {
   std::vector<ProductTotals> products;
   // The configured MIG slices by profile.
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;
-  // The GPUs of the largest node with each of `products`, and of the largest node of all.
+  // For each of `products`, the GPUs of the largest node with this product; then the GPUs of the
+  // largest node of all.
   std::vector<std::int64_t> product_node_gpus;
   std::int64_t largest_node_gpus = 0;
-  // The largest amounts on one node; the default if the cluster has no GPU node.
+  // The largest amounts on one node. It has its default value if the cluster has no GPU node.
   LargestNode largest_node;
-  // The accounts named by labels of namespaces; never null.
+  // The accounts that labels of namespaces name; never null.
   std::shared_ptr<const NamespaceLabels> labels;
-  // Pods that wait for a node outside Subak. They do not come from facts: an engine that was only
-  // fed with facts has none.
+  // Pods that wait for a node outside Subak. They do not come from facts, so an engine that gets
+  // only facts has none.
   std::shared_ptr<const UnmanagedPodList> unmanaged_pods;
-  // The user name of Subak in the cluster: in::ListBegin::known_as of the newest list. It does not
-  // come from facts either.
+  // The user name of Subak in the cluster: in::ListBegin::known_as of the newest list. This name
+  // does not come from facts either.
   std::string known_as;
-  // Returns the namespace's own mode if it has one, else the cluster's.
+  // Returns the namespace's own mode if it has one, else the cluster's mode.
   Mode mode_of(std::string_view ns) const;
 };
 
@@ -137,22 +140,23 @@ struct View {
   TimeMs time_ms = 0;
   // A copy of the policy in force.
   Policy policy;
-  // The version of the store: Subak writes no facts of a newer version.
+  // The version of the store. Subak writes no facts of a newer version.
   std::uint32_t fact_version = 1;
   std::shared_ptr<const AccountsView> accounts;
   // The clusters, by id.
   std::shared_ptr<const std::vector<ClusterView>> clusters;
-  // How many jobs are in each state. count() reads it.
+  // How many jobs are in each state. count() reads this array.
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};
   // The number of pods that have no rank in their gang.
   std::size_t pods_beyond_gang = 0;
   // How many rows the ledger ever had.
   std::uint64_t ledger_rows = 0;
 
-  // Returns the cluster of this name; an empty name means the only one. nullptr: there is none.
+  // Returns the cluster of this name; an empty name means the only cluster. nullptr: there is no
+  // such cluster.
   const ClusterView* cluster(std::string_view name) const;
-  // Returns the account that names this namespace, else the one that the namespace's label names;
-  // nullptr if there is none.
+  // Returns the account that names this namespace, or else the account that the namespace's label
+  // names; nullptr if there is neither.
   const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
   // Returns the number of jobs in a state. Ended jobs count only while the engine remembers them.
   std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }

@@ -1,8 +1,8 @@
-// The decisions: one function for each kind of input, and the steps that several of them share.
-// Each sees a const state, and changes it only by Decision::emit() and tell().
+// The decisions: one function for each kind of input, and the steps that several decisions share.
+// Each function sees a const state, and changes it only by Decision::emit() and tell().
 //
-// Errors: Decision::refuse() refuses an input. The refusal is then its only fact.
-// Threads: none.
+// Errors: Decision::refuse() refuses an input. Then the refusal is the input's only fact.
+// Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@
 
 namespace subak::decide {
 
-// The cache of a pass, with which the next pass looks only at changes. It decides nothing: with an
-// empty cache a pass makes the same decisions.
+// The cache of a pass. With it, the next pass looks only at changes. The cache decides nothing:
+// with an empty cache a pass makes the same decisions.
 struct PassMemory {
-  // By shape number: the fleet's freed_version(shape) at which the shape had no placement. A start
-  // takes GPUs, so it gives other shapes no room. But it frees the CPU and memory that were
-  // reserved beside these GPUs, and the versions of shapes with non-GPU pods count that.
+  // One entry by shape number: the fleet's freed_version(shape) at which the shape had no
+  // placement. A start takes GPUs, so it gives no room to other shapes. But it frees the CPU and
+  // memory that were reserved for these GPUs. Only the versions of shapes with non-GPU pods count
+  // this.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.
@@ -34,29 +35,31 @@ struct PassMemory {
     std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of accounts that stops jobs. It either stops a job class, which one of its jobs
-  // identifies while that job has the same request. Or it stops all jobs at or below an account
-  // that ask for at least some amount.
+  // A rule of accounts that stops jobs. Either it stops a job class: `line` is one job of the
+  // class, and identifies the class while that job has the same request. Or it stops all jobs at or
+  // below an account that ask for at least some amount.
   struct BlockedByRule {
-    // One of `line` and the account is set.
+    // Either `line` or `account` is set.
     JobId line;
     // The serial of the job's shape.
     std::uint64_t serial = 0;
     AccountId account;
-    // With an account: the rule stops jobs that ask for at least this much.
+    // With `account`: the rule stops jobs that ask for at least this much.
     MilliGpu least = 0;
   };
-  // Versions of the inputs to a cached result. If one changed, the result is computed again.
+  // The versions of the inputs of a cached result. If one of them has changed, the result is
+  // computed again.
   struct Point {
     // The versions of the fleet, of the account tree, and of the reserved nodes. 0: this input does
     // not matter.
     std::uint64_t fleet = 0, structure = 0, reserved = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
-  // Versions of the inputs to the last search for promised starts. If none changed, the search is
-  // skipped.
+  // The versions of the inputs of the last search for promised starts. If none of them has changed,
+  // the pass skips the search.
   struct StartsPoint {
-    // The version of the input of each name. Versions are only compared for equality.
+    // Each field is the version of the input that it names. Versions are compared only for
+    // equality.
     std::uint64_t freed = 0, structure = 0, reserved = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
@@ -64,11 +67,13 @@ struct PassMemory {
   };
   // Shapes that had no placement on unreserved nodes.
   BlockedShapes blocked;
-  // Shapes that had no placement on these, nor on nodes reserved for jobs beyond their quota.
+  // Shapes that had no placement on unreserved nodes, nor on nodes that are reserved for jobs
+  // beyond their quota.
   BlockedShapes blocked_for_all;
   // Shapes that had no placement on any node, reserved or not.
   BlockedShapes blocked_for_fill;
-  // A pass that stopped before it tried all jobs sets this. The next pass skips these jobs.
+  // A pass that stops before it has tried all jobs stores these rules. The next pass skips the jobs
+  // that they stop.
   std::vector<BlockedByRule> blocked_by_rule;
   Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes are valid.
@@ -77,9 +82,9 @@ struct PassMemory {
   Point open_at;
   // The versions at which no promised start could be earlier.
   StartsPoint pulled_at;
-  // The jobs that claimed in this pass: each does so once.
+  // The jobs that got a claim in this pass. A job gets at most one claim in a pass.
   std::set<JobId> claimed;
-  // Jobs for which no nodes can be reserved, with the serial of their shape.
+  // Jobs for which no nodes can be reserved, each with the serial of its shape.
   std::set<std::pair<JobId, std::uint64_t>> refused;
   // The versions for which `refused` is valid.
   StartsPoint refused_at;
@@ -87,7 +92,7 @@ struct PassMemory {
 
 // model/input.h describes each input and when it is refused.
 //
-// cluster.cc, node.cc, service.cc: clusters; nodes and lists; policy and the service itself
+// cluster.cc: clusters. node.cc: nodes and lists. service.cc: the policy and the service itself.
 void decide(Decision& d, const in::SetCluster& i);
 void decide(Decision& d, const in::DeleteCluster& i);
 void decide(Decision& d, const in::ImportNodes& i);
@@ -103,7 +108,8 @@ void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
 // leap.cc
 void decide(Decision& d, const in::ClockWrong& i);
-// Records that the service starts so long after the last fact that the clock may be wrong.
+// Records a leap of time: the service starts so long after the last fact that the clock may be
+// wrong.
 void note_leap(Decision& d);
 // seen.cc
 void decide(Decision& d, const in::SeenUntil& i);
@@ -131,51 +137,53 @@ void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
 // --- steps that several subjects share -----------------------------------------------------------
 
-// Returns the error that there is no such cluster, or that the name is missing.
+// Returns the error for a missing cluster: no cluster has this name, or the name is empty.
 Error no_cluster(const std::string& name);
-// account.cc: checks that there is room for these GPU products. Some of them may be known already.
+// account.cc: checks that the product table has room for these GPU products. Some of them may
+// already have a number.
 std::optional<Error> check_products(const Fleet& fleet, const std::set<std::string_view>& names);
-// node.cc: returns why the input's session may not report on its cluster; nullopt if it may.
+// node.cc: returns why the input's session may not report on the input's cluster; nullopt if it
+// may.
 std::optional<Error> check_session(const Decision& d);
 
-// node.cc: removes a node. Pods with holds there lose them; bound pods end at `at`. The last fact
-// removes the node, after its final bill.
+// node.cc: removes a node. Pods with holds on the node lose the holds. Bound pods end at `at`. The
+// last fact removes the node, after the node's final bill.
 void remove_node(Decision& d, NodeId id, TimeMs at);
 
-// node.cc: releases holds on a node whose holds exceed its GPUs. That happens when a pod was bound
-// there without Subak, or when the node shrank. It releases holds of pods with a closed gate that
-// do not fit beside the others, the newest first, until the others fit. It does nothing while a
-// list is read, since objects that the list does not name may be gone.
+// node.cc: releases holds on a node whose holds exceed its GPUs. Holds exceed the GPUs when a pod
+// was bound there without Subak, or when the node shrank. The function releases holds of pods with
+// a closed gate, the newest first, until the other holds fit. It does nothing while an edge sends a
+// list, because objects that the list does not name may be gone.
 void evict_overcommit(Decision& d, NodeId node);
 
 // node.cc: begins and ends drains whose time has come.
 void begin_and_end_drains(Decision& d);
 
-// job.cc: returns the user's node below the account, and creates it at the first use.
+// job.cc: returns the user's account below `account`, and creates it at the first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 
 // life.cc: the end of attempts, and the next state of their jobs.
-// Asks the job's pods to end. If the job is already ending, it gets the new cause. `until_ms`: when
-// Subak asks again; 0: at the end of its hold, if it has one.
+// ask_stop() asks the job's pods to end. A job that is already ending gets the new cause.
+// `until_ms`: when Subak asks again; 0: at the end of the job's hold, if the job has one.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
-// Gives up an attempt that cannot continue. It releases the holds of ranks without a launcher's
-// pod, and of pods whose gate is closed. It asks the job's other pods to end. If no controller
-// would recreate those pods, they stay.
+// Gives up an attempt that cannot continue. It releases the holds of pods whose gate is closed, and
+// of ranks of API jobs whose pod does not exist yet. It asks the job's other pods to end. But pods
+// that no controller would recreate stay.
 void give_up(Decision& d, JobId id, Cause cause);
-// Ends the hold (the "place") of an unbound pod whose gate is open; the pod stays. The attempt of
-// its gang cannot continue.
+// Ends the hold (the "place") of an unbound pod whose gate is open. The pod stays, but the attempt
+// of its gang cannot continue.
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
-// Makes an unbound pod of an inferred gang a job of its own, and moves the hold to that job.
-// Returns none if the pod had not come yet; its hold is then released.
+// Makes an unbound pod of an inferred gang a job of its own, and moves the pod's hold to that job.
+// If the pod has not come yet, it releases the hold and returns none.
 JobId part(Decision& d, JobId id, std::uint32_t rank);
-// Calls part() for all unbound pods, and gives up their holds for this cause. It asks pods with an
-// open gate to end.
+// Calls part() for all unbound pods, and gives up the attempts of the new jobs for this cause. It
+// asks pods with an open gate to end.
 void part_unbound(Decision& d, JobId id, Cause cause);
-// Resizes an inferred gang when it waits again. The gang does not wait for those of its pods that
-// became jobs of their own.
+// Resizes an inferred gang when it waits again, because the gang must not wait for pods that became
+// jobs of their own.
 void leave_out_apart(Decision& d, JobId id);
-// Ends the attempt if no pod of it has a hold or still has to end. The job then waits again or is
-// done.
+// Ends the attempt if none of its pods has a hold or still has to end. Then the job waits again or
+// is done.
 void finish_if_over(Decision& d, JobId id);
 // Updates a waiting job of pods: pods without a rank take free ranks, and the job is queued if and
 // only if its gang is complete. If no pod is left, the job ends with `cause`.
@@ -183,11 +191,12 @@ void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
 // True if the job only has to wait for its turn. For a job of pods this means that all ranks are
 // present and agree, and that the job has an account.
 bool may_queue(const state::Job& job);
-// Checks that the gang's request stays within bounds with this pod at this rank.
+// Checks that the gang's request, with this pod at this rank, stays within bounds.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape);
-// shared_bounds.cc: returns why the account may not have one more waiting job, or one more waiting
-// pod in the cluster; nullopt if it may. `joins`: the pod is of a gang that already waits there.
+// shared_bounds.cc: return why the account may not have one more waiting job, or one more waiting
+// pod in the cluster; nullopt if it may. `joins`: the pod belongs to a gang that already waits
+// there.
 std::optional<Error> queue_is_full(const Decision& d, AccountId account);
 std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
                                    AccountId account, bool joins);
@@ -196,42 +205,42 @@ std::optional<Error> check_bytes(std::size_t of_gang);
 // Assigns to this account the jobs without an account in its namespaces.
 void assign_jobs(Decision& d, const AccountSpec& spec);
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
-// Queues the jobs that waited because an account of theirs drained, if none of their accounts
-// drains now.
+// Queues the jobs that waited because one of their accounts drained, as far as none of their
+// accounts drains now.
 void resume_jobs(Decision& d);
 // Removes the labels of the cluster's namespaces that are not among `listed`.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
-// Ends a job's holds whose time is over. A pod that no controller would recreate does not lose its
-// hold; a fact records that its time is over.
+// Ends a job's holds whose time is over. A hold that must stay, for example because no controller
+// would recreate the pod, stays. Then a fact records that the time of the hold is over.
 void expire(Decision& d, const state::Job& job);
 // Ends a wait because no pod came in time, or because a pause is over.
 void end_wait(Decision& d, const state::Job& job);
 
-// node_backoff.cc: records that the node rejected a pod of this shape. Backs the node off for the
-// shape, longer each time.
+// node_backoff.cc: records that the node rejected a pod of this shape. The node backs off for the
+// shape, each time for longer.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
 // Call it when a pod of this job and shape runs on the node. Drops the node's backoffs for the
-// shape, except for scheduler refusals of other jobs.
+// shape. Backoffs that come from scheduler refusals of other jobs stay.
 void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job);
-// Records that the cluster's scheduler cannot bind this pod to the node of its hold. It backs off
-// the node for the job. After refusals on two nodes, it backs off the job itself
-// (docs/design/0072). It does nothing if this hold already had a refusal.
+// Records that the cluster's scheduler cannot bind this pod to the node of its hold. The node backs
+// off for the job. After refusals on two nodes, the job itself backs off (docs/design/0072). The
+// function does nothing if this hold already had a refusal.
 void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words);
-// Drops all refusals of the job by the scheduler. The job itself may still be backed off.
+// Drops all refusals of the job by the scheduler. A backoff of the job itself stays.
 void forget_refusals(Decision& d, JobId id);
-// True if the scheduler refused the job, and this shape is new: no pod of the job, present or gone,
-// has asked for it.
+// True if the scheduler refused the job and this shape is new to the job: no pod of the job,
+// present or gone, has asked for it.
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
-// Call it when the job's request changed. Drops its refusals and queues it at once.
+// Call it when the job's request has changed. Drops the job's refusals and queues the job at once.
 void job_changed(Decision& d, JobId id);
 // Ends the job's backoff and resets its count. Node backoffs stay.
 void retry(Decision& d, JobId id);
-// Call it when a node that takes pods has changed. Retries the jobs of its cluster that the
-// scheduler refused.
+// Call it when a node that takes pods has changed. Calls retry() for the jobs of the node's cluster
+// that the scheduler refused.
 void forgive_refusals(Decision& d, NodeId node);
 // Ends the node backoffs whose time is over, and deletes old records.
 void end_backoffs(Decision& d);
-// node.cc: removes nodes from their clique after their clique label was missing for
+// node.cc: removes nodes from their clique if their clique label has been missing for
 // limits::kCliqueKeptMs.
 void end_cliques(Decision& d);
 
@@ -242,40 +251,41 @@ bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed.
 void sum_non_gpu_pods(Decision& d, NodeId node);
 
-// expected.cc: returns a rank whose hold is for a pod like this one, if possible the pod's own
-// rank. nullopt: the pod has to wait.
+// expected.cc: returns a rank whose hold is for an expected pod like this one, if possible the
+// pod's own rank. nullopt: there is none, so the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
 // Returns the rank for a pod that joins the job. In a waiting gang this is the rank that the pod
-// asks for, or the first free one. Otherwise, or if all are taken, it is a number after the gang's
-// ranks, where the pod waits for a free rank. The result may exceed the largest allowed rank.
+// asks for, or else the first free rank. If the gang does not wait, or if all ranks are taken, it
+// is a number after the gang's ranks, where the pod waits for a free rank. The result may exceed
+// the largest allowed rank.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
 // Returns fact::PodAdded::order of the pod.
 std::uint32_t order_of(const PodRecord& pod);
-// Call it for a waiting gang that has all its pods. Orders its ranks by PodRecord::rank. Pods
-// without one come behind the others, in order of arrival. The ranks of expected pods do not
-// change.
+// Call it for a waiting gang that has all its pods. Orders the gang's ranks by PodRecord::rank.
+// Pods without such a rank come after the others, in order of arrival. The ranks of expected pods
+// do not change.
 void order_ranks(Decision& d, JobId id);
 
-// pod.cc: decides the reports that pods on this node sent before the node itself was seen.
+// pod.cc: decides the reports about pods on this node that came before the node itself was seen.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
 void note_unmanaged(Decision& d);
 
-// seen.cc: returns the account of a pod: that of its label `said` if it is at or below the
-// namespace's account, else the namespace's account. Returns kUnassigned if no account has the
-// namespace.
+// seen.cc: returns the account of a pod. This is the account that its label names (`said`) if it is
+// at or below the namespace's account, else the namespace's account. Returns kUnassigned if no
+// account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
-// Returns the pod that a cluster's edge names. If there is none, it refuses the input and returns
-// nullopt.
+// Returns the pod that a cluster's edge names. If there is no such pod, it refuses the input and
+// returns nullopt.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
 // pod_end.cc: returns the key of a pod whose node has not been seen: its uid, or "1-42/0/1" for a
 // launcher's pod.
 std::string early_name(const PodRef& ref);
-// pod_end.cc: ends the pod at `at`, a time by `clock`, or at its last sign of life if that is
-// later. Charges and releases the GPUs that it held.
+// pod_end.cc: ends the pod at `at`, a time by `clock`, or at the pod's last sign of life if that is
+// later. Charges and releases the GPUs that the pod held.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
              RowClock clock = RowClock::kService);
 
@@ -283,18 +293,18 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
 // each UTC day. Non-GPU pods cost nothing. `clock` is the clock that gave `to`.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock = RowClock::kService);
-// Writes the rows of a bound pod up to its end, or to a midnight. On a node that went silent the
-// platform pays from its last heartbeat on.
+// Writes the rows of a bound pod up to its end, or up to a midnight. If the node has gone silent,
+// the platform pays from the node's last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
                 RowClock clock = RowClock::kService);
 // Writes the capacity side of the bill for each UTC midnight that has passed.
 void close_days(Decision& d);
-// Charges bound pods up to each midnight whose day is closed, the oldest first in each cluster. It
-// writes at most limits::kMaxCutRowsPerTurn rows, plus one. Unbound holds are charged later, since
-// their payer is not known yet.
+// Charges bound pods up to each midnight whose day is closed, the oldest midnight first in each
+// cluster. It writes at most limits::kMaxCutRowsPerTurn rows, plus one. Unbound holds are charged
+// later, because their payer is not known yet.
 void close_rows(Decision& d);
 
-// account_warnings.cc: warns of account settings that are valid but probably a mistake.
+// account_warnings.cc: warns about account settings that are valid but are probably a mistake.
 void warn_of(Decision& d, const AccountSpec& spec);
 
 }  // namespace subak::decide

@@ -1,6 +1,6 @@
-// One walk of a scheduling pass down the account tree, with what it learns of shapes and rules.
-// Private to pass.cc.
-// Threads: those of the pass.
+// One walk of a scheduling pass down the account tree, with what the walk learns about shapes and
+// rules. Private to pass.cc.
+// Threads: as for the pass.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 
 namespace subak::decide {
 
-// Returns the version of the fleet for which cached results are valid; never 0. For one shape they
-// may be valid longer.
+// Return the version of the fleet for which cached results are valid; never 0. The version of one
+// shape may stay the same for longer than the version of the fleet.
 std::uint64_t freed_point(const Decision& d);
 std::uint64_t freed_point(const Decision& d, ShapeId shape);
-// True if the shape is known to have no placement. The result is about the nodes of `blocked`, at
-// the present version of the fleet.
+// True if the shape is known to have no placement on the nodes of `blocked`, at the present version
+// of the fleet.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape);
 // Records that the shape has no placement now.
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape);
@@ -37,39 +37,43 @@ struct Work {
 };
 
 // One walk down the account tree. Only shapes that have a placement outside the reserved nodes take
-// part. The order compares accounts by their next jobs. So the set of shapes must not depend on
-// earlier searches.
+// part. The set of these shapes must not depend on earlier searches, because the order compares
+// accounts by their next jobs.
 class PassWalk {
  public:
-  // It searches for placements outside `reserved_nodes`, which must outlive the walk. `blocked` has
-  // the cached results for these nodes. `reserved` has shapes that take part in any case.
+  // The walk searches for placements outside `reserved_nodes`, which must outlive the walk.
+  // `blocked` has the cached results for the nodes outside. `reserved` has shapes that take part in
+  // any case.
   PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
            PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {});
 
   std::optional<JobId> next() { return pass_.next(); }
   void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
   void no_place(ShapeId shape);
-  // Call it when one shape has no placement. It searches for the other shapes until one has a
-  // placement, and blocks those without. A start takes GPUs from several shapes, and to find each
-  // of them in its turn would cost a walk through the order.
+  // Call it when one shape has no placement. It searches placements for the other shapes until one
+  // shape has a placement, and blocks the shapes that have none. A start takes room from several
+  // shapes at once. To find each of these shapes in its turn would cost one walk through the order
+  // for each shape.
   void block_others(Work& work);
-  // Call it for a job without a placement, which would end at `end_ms`. Returns true if it would
-  // have one if nodes that are drained before that time counted. The job is then skipped, and
-  // similar jobs with shorter limits may start there.
+  // Call it for a job that has no placement and that would end at `end_ms`. Returns true if nodes
+  // that will be drained before that time are the only obstacle. Then the walk skips the job, and
+  // similar jobs with shorter limits may start on these nodes.
   bool skip_if_drained(const state::Job& job, TimeMs end_ms, derive::ReservedUntil& reserved_until);
-  // Skips the job. After limits::kMaxFillLooks jobs of one shape it skips the whole shape.
+  // Skips the job. After limits::kMaxFillLooks jobs of one shape, it skips all jobs of the shape.
   void skip_drained(const state::Job& job, TimeMs end_ms);
-  // True if a job of this shape that ends no later had no placement. Then a job that ends at
-  // `end_ms` has none either.
+  // True if some job of this shape that ends no later than `end_ms` had no placement. Then a job
+  // that ends at `end_ms` has none either.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const;
   std::set<ShapeId> too_late() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
   // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
-  // within quota, but it would borrow on this product. Its quota covers it only on other products.
-  // Then its job class waits for its turn among those that borrow.
+  // that of a job within quota, but the job would borrow on the product of the placement. The
+  // reason: its quota covers it only on other products. Then its job class waits for its turn among
+  // the classes that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
-  // Blocks the job class of the job, since a rule that stops one job of a leaf and shape stops all.
+  // Blocks the job class of the job, because a rule that stops one job of a leaf and shape stops
+  // all such jobs.
   void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
   // Blocks this job: it cannot be preempted, and would borrow what a quota promises. Other jobs of
   // its job class may be preemptible.
@@ -87,8 +91,8 @@ class PassWalk {
     return d_.s.fleet().shapes().serial(d_.s.jobs().at(id).shape);
   }
   // Returns the shapes that may have a placement, in an order that depends only on the state. It
-  // blocks the others. If there are more shapes than one pass could start, the newest ones are
-  // tried only in their turn.
+  // blocks all other shapes. If there are more shapes than one pass could start, the newest shapes
+  // are tried only in their turn.
   std::vector<ShapeId> unknown_shapes();
   bool has_place(ShapeId shape);
 

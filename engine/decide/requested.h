@@ -1,6 +1,6 @@
-// An input as a request: its caller, method and subject. A request that is repeated gets its first
-// answer again.
-// Threads: none; pure functions except apply().
+// An input as a request: its caller, method and subject. A repeated request gets its first answer
+// again.
+// Threads: one at a time; all functions except apply() are pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace subak::decide {
 
-// True for an edit of people or programs. A refused edit goes to the audit log.
+// True for an edit by a person or a program. If such an edit is refused, the refusal goes to the
+// audit log.
 bool is_edit(const in::Body& body);
 // True if validate_only is set: the input is checked and changes nothing.
 bool only_validates(const in::Body& body);
@@ -18,7 +19,7 @@ bool only_validates(const in::Body& body);
 std::string subject_of(const in::Body& body);
 
 // Handles one complete input: time, end of day, request id, bounds, decision. The caller has the
-// duties of Engine::apply.
+// same duties as a caller of Engine::apply.
 ApplyOutcome apply(State& state, Observed& observed, Search& search, PassMemory& memory,
                    const Input& input);
 

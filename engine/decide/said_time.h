@@ -2,7 +2,7 @@
 // reports when a pod was bound, ran and ended. The reporter's clock may be behind or ahead, and may
 // be set while the pod runs.
 //
-// Pure functions of the input and the state. Threads: none.
+// Threads: one at a time; pure functions of the input and the state.
 #pragma once
 
 #include "accounting/ledger.h"
@@ -13,28 +13,30 @@
 namespace subak::decide {
 
 // Converts `said`, a time of this input, to our clock. It corrects the time if the input says what
-// the other clock shows now (Input::said_at_ms). The result is never later than now. If `said` is
-// 0, the result is now.
+// the other clock shows now (Input::said_at_ms). The result is never later than the present time.
+// If `said` is 0, the result is the present time.
 TimeMs our_time(const Decision& d, TimeMs said);
 
-// Returns the clock of the result of our_time().
+// Returns the clock by which our_time() got its result.
 RowClock clock_of(const Decision& d, TimeMs said);
 
-// The evidence that a pod exists, for a fact: fact::PodBound::seen_ms and behind_ms.
+// Evidence that a pod exists, as a fact stores it: fact::PodBound::seen_ms and behind_ms.
 struct Sign {
-  // The time by our clock. 0: at the time of the fact.
+  // The time of the evidence, by our clock. 0: the time of the fact.
   TimeMs seen_ms = 0;
   // How far the reporter's clock is behind. 0: it is not behind, or a better source is known.
   DurationMs behind_ms = 0;
 };
 
-// The evidence of a launcher that says at `said`, by its clock, that the pod exists. If the error
-// of that clock is not known, the report counts as immediate, and shows how far the clock is
-// behind. While the cluster is listed, it does not count so, since the report may be old.
+// Returns the evidence of a launcher that says at `said`, by its clock, that the pod exists. If the
+// error of that clock is not known, the report counts as immediate, so it shows how far the clock
+// is behind. While an edge lists the cluster, the report does not count as immediate, because it
+// may be old.
 Sign sign_of(const Decision& d, ClusterId cluster, TimeMs said);
 
-// The same for a pod that the cluster's objects show as running. If the error of the node's clock
-// is not known, a start before the scheduler's binding shows how far the clock is behind at least.
+// Returns the evidence for a pod that the cluster's objects show as running. If the error of the
+// node's clock is not known, a start before the scheduler's binding shows by how much the clock is
+// behind at least.
 Sign sign_of(const Decision& d, const PodRecord& pod);
 
 // When a pod ended, and by which clock.
@@ -46,8 +48,8 @@ struct End {
 };
 
 // Returns the end of a bound pod that ended at `said`; 0: no time was reported. An end before the
-// last sign of the pod is impossible. It means that the clock was set meanwhile, so the pod ends
-// now.
+// last sign of the pod is impossible. It means that the reporter's clock was set meanwhile, so the
+// end is then the present time.
 End end_of(const Decision& d, const state::Pod& pod, TimeMs said);
 
 }  // namespace subak::decide

@@ -1,4 +1,5 @@
-// Deadlines: when the state has to change although no input comes. Threads: none; pure functions.
+// Deadlines: when the state has to change although no input comes.
+// Threads: one at a time; pure functions.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace subak::derive {
 
-// The UTC midnight after this instant.
+// Returns the UTC midnight after this instant.
 TimeMs midnight_after(TimeMs t);
 
 // A ledger row that is due when a day is closed: bound pods are charged up to each midnight.
@@ -18,22 +19,24 @@ struct DueRow {
   state::PodPlace place;
   // The end of the row.
   TimeMs midnight = 0;
-  // When it is written: limits::kDayOpenMs after that midnight.
+  // When the row is written: limits::kDayOpenMs after that midnight.
   TimeMs due_ms = 0;
 };
-// The next row of this cluster. nullopt: no pod is bound, or the cluster's list is not complete. In
-// the second case it is not known which pods have gone. O(log pods).
+// Returns the next row of this cluster. nullopt: no pod is bound, or the cluster's list is not
+// complete, so that it is not known which pods have gone. O(log pods).
 std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 
-// The first hold that ends, in clusters whose list is complete.
+// Returns the first hold that ends, in clusters whose list is complete.
 std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
-// The first job that Subak has to ask to end, or that is beyond its planned end, in clusters whose
-// list is complete. Never before an open clock leap is settled (state/leap.h). O(clusters).
+// Returns the first job that Subak has to ask to end, or that reaches its planned end, in clusters
+// whose list is complete. The time is never before an open clock leap is settled (state/leap.h).
+// O(clusters).
 std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 
-// The next deadline. nullopt: nothing changes without an input. O(clusters). It is the earliest of:
-//   - an end of a job that is due (next_end()), or the end of a hold
+// Returns the next deadline. nullopt: nothing changes without an input. O(clusters). The next
+// deadline is the earliest of these times:
+//   - the end of a job (next_end()), or the end of a hold
 //   - the end of a node backoff (a "bar")
 //   - the begin or end of a drain
 //   - the removal of a node from its former clique

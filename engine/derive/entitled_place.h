@@ -1,6 +1,6 @@
-// A placement that is checked together with the rules of the job's accounts ("entitled place"). A
-// pass and the reasons use the same check. Threads: none; pure functions except for the search's
-// cache, which decides nothing.
+// Checks a placement together with the rules of the job's accounts ("entitled place"). A pass and
+// the reasons use the same check.
+// Threads: one at a time; pure functions, except for the search's cache, which decides nothing.
 #pragma once
 
 #include <optional>
@@ -22,44 +22,48 @@ struct EntitledPlace {
   bool refused = false;
 };
 
-// What a job without a fixed product does to quota if it starts on a product, best first.
+// What a job without a fixed product does to quotas if it starts on some product. The best value is
+// first.
 enum class Borrowing {
   kNone,        // its quota covers it there
   kUnpromised,  // it borrows, and leaves as much idle as quotas by name promise and do not use
   kPromised,    // it borrows GPUs that another account owns by name
 };
 
-// Finds the best placement for the job in the present fleet, without nodes reserved for others. If
-// a rule of its accounts refuses the product of the best one, the next best product is tried. A job
-// that may use several products, some of them named by a quota, takes one with the least Borrowing
-// on which it fits (docs/design/0083). Nodes on which the cluster's scheduler refused the job, or
-// others with the same pods, are tried last (docs/design/0072).
+// Finds the best placement for the job in the present fleet, without nodes that are reserved for
+// other jobs. If a rule of the job's accounts refuses the product of the best placement, the
+// function tries the next best product. If the job may use several products, and a quota names some
+// of them, it takes a product with the least Borrowing on which it fits (docs/design/0083). It
+// tries last the nodes on which the cluster's scheduler refused this job, or other jobs with the
+// same pods (docs/design/0072).
 EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job);
-// The rule that stops the queued job on any placement, checked for the least that it can cost.
-// nullopt: none.
+// Returns the rule that stops the queued job on any placement. The rules are checked for the least
+// that the job can cost. nullopt: no rule stops it.
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking);
-// The first rule that stops jobs of `leaf` from starting now with these GPUs by product: one of its
-// accounts (kStart or kAmounts), or the `lend` of others.
+// Returns the first rule that stops jobs of `leaf` from starting now with these GPUs by product. It
+// is a rule of the accounts on the path of `leaf` (kStart or kAmounts), or the `lend` of other
+// accounts.
 std::optional<Binding> first_rule(const State& s, AccountId leaf,
                                   std::span<const ProductDemand> amounts, Asking asking);
 // The same for this job. A job that cannot be preempted may also not borrow what quotas promise,
 // if the policy reclaims (accounting/quota/promises.h). That rule costs O(holds).
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking);
-// True if the queued job would be within quota if it started now, for the least that it can cost.
+// True if the queued job would be within quota if it started now, at the least that it can cost.
 bool is_within_quota(const State& s, const state::Job& job);
-// The same for the queued job on these nodes; nullopt if they are of several products.
+// Returns the rule that stops the queued job on these nodes; nullopt if no rule does, or if the
+// nodes have several products.
 std::optional<Binding> stopped_on(const State& s, const state::Job& job,
                                   const std::vector<NodeId>& nodes, Asking asking);
-// Returns how far jobs of `leaf` would be entitled to these GPUs by product, as a placement has
-// them: reach() of accounting/quota/entitlement.h.
+// Returns how far jobs of `leaf` would be entitled to these GPUs of a placement, by product:
+// reach() of accounting/quota/entitlement.h.
 AccountId reach_of(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
-// The same for the least that the queued job can cost.
+// Does the same for the least that the queued job can cost.
 AccountId reach_of(const State& s, const state::Job& job);
 // True if reach_of() is the root: the quotas of `leaf` and of all accounts above it cover the GPUs.
 bool is_within_quota(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
-// The GPUs of the placement, by product.
+// Returns the GPUs of the placement, by product.
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);
 
 }  // namespace subak::derive

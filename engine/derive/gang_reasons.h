@@ -1,5 +1,5 @@
-// Why pods of a gang wait: the gang is incomplete, or it already has all its pods. Threads: none;
-// pure functions.
+// Why pods of a gang wait: the gang is incomplete, or it already has all its pods.
+// Threads: one at a time; pure functions.
 #pragma once
 
 #include "engine/answers/answers.h"
@@ -7,9 +7,9 @@
 
 namespace subak::derive {
 
-// What a gang lacks before it can wait for its turn.
+// Returns what a gang lacks before it can wait for its turn.
 Reason explain_incomplete(const state::Job& job);
-// Why the pods without a rank wait, of a job with more pods than ranks.
+// For a job with more pods than ranks: returns why the pods without a rank wait.
 Reason beyond_gang(const state::Job& job);
 
 }  // namespace subak::derive

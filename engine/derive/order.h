@@ -1,5 +1,5 @@
-// The order of the queue: which jobs a pass takes next. Threads: none; pure functions. Results
-// belong to the caller.
+// The order of the queue: which jobs a pass takes next. Results belong to the caller.
+// Threads: one at a time; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,10 @@
 
 namespace subak::derive {
 
-// The order in which a pass at `t` would take the queue if all fitted, the first `most` jobs of it.
+// Returns the order in which a pass at `t` would take the queued jobs if all fitted: the first
+// `most` jobs.
 std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
-// The whole order as a snapshot, as of the state's time. O(n log n) in the waiting jobs.
+// Returns the complete order as a snapshot, at the state's time. O(n log n) for n waiting jobs.
 QueueSnapshot queue_snapshot(const State& s);
 // Copies the inputs from which another thread makes that snapshot (Engine::copy_queue). O(jobs +
 // accounts).

@@ -1,5 +1,5 @@
-// Why a job waits: all reasons that apply now, and the walk that ranks it. Threads: none; pure
-// functions.
+// Why a job waits: all reasons that apply now, and the walk that ranks the job.
+// Threads: one at a time; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,19 @@
 
 namespace subak::derive {
 
-// All reasons of a waiting job, structural first. `position` in the queue; 0: not known, or not in
-// it. O(nodes).
+// Returns all reasons of a waiting job, structural reasons first. `position`: the position in the
+// queue; 0: it is not known, or the job is not in the queue. O(nodes).
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position);
-// The first of these reasons, or whether there is room for the job, without a look at every node
-// (Engine::first_reason).
+// Returns the first of these reasons, or a reason that says that there is room for the job. It does
+// not look at every node (Engine::first_reason).
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position);
-// The ranking of a queued job: the siblings at each node of the tree, from the root down, by the
-// walk of a pass. O(depth + siblings on the path), each asked for its next job.
+// Returns the ranking of a queued job: the siblings that the walk of a pass compares at each
+// account, from the root down. O(depth + siblings on the path); it computes the next job of each
+// sibling.
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t);
-// Implements Engine::explain. Without `position` it computes the whole order.
+// Implements Engine::explain. Without `position` it computes the complete order of the queue.
 std::optional<Explanation> explain(const State& s, const Places& places, JobId id, TimeMs t,
                                    std::optional<std::size_t> position);
 

@@ -1,5 +1,5 @@
-// Rows for reads of jobs, accounts and the bill. Values: they outlive their state. Threads: none;
-// pure functions.
+// Rows for reads of jobs, accounts and the bill. Rows are values, so they outlive their state.
+// Threads: one at a time; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 namespace subak::derive {
 
 // Returns the account and the user that pay for the jobs of a leaf of the tree. The user is empty
-// if the jobs are the account's own; both are empty for kUnassigned.
+// if the leaf is not a user. Both are empty for kUnassigned.
 std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf);
 
-// Returns one job as reads show it, with its pods only if requested. O(its pods).
+// Returns one job as reads show it, with its pods only if requested. O(pods of the job).
 JobRow row(const State& s, const state::Job& job, bool with_pods);
 // Implement Engine::beside_queue() and Engine::crowded(): pages of at most `most` rows by id, after
 // the job `after`. O(the jobs that they skip and return).

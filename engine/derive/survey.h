@@ -1,4 +1,5 @@
-// The collector for metrics that no index holds (`Survey`). Threads: none; pure functions.
+// Collects the figures for metrics that no index has (`Survey`).
+// Threads: one at a time; pure functions.
 #pragma once
 
 #include "engine/answers/answers.h"
@@ -7,7 +8,7 @@
 
 namespace subak::derive {
 
-// Implements Engine::reserved_idle(): free milli-GPU of the cluster on reserved nodes.
+// Implements Engine::reserved_idle(): returns the free milli-GPU of the cluster on reserved nodes.
 MilliGpu reserved_idle(const State& s, ClusterId cluster);
 // Implements Engine::survey(). O(queued jobs + pods that hold GPUs + nodes).
 Survey survey(const State& s, const Places& places);

@@ -1,4 +1,5 @@
-// The View for other threads: accounts, clusters, totals. Threads: none; the caller owns the memo.
+// Makes the View for other threads: accounts, clusters, totals.
+// Threads: one at a time; the caller owns the memo.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   // AccountTree::structure_version() of `accounts`.
   std::uint64_t accounts_version = 0;
-  // Configured MIG slices by profile, the most GPUs on one node by product, and LargestNode. All
-  // three depend on every node, so they are made again only when `nodes_version` is outdated.
+  // For each cluster: the configured MIG slices by profile, the most GPUs on one node by product,
+  // and LargestNode. All three depend on every node, so view() makes them again only when
+  // `nodes_version` is outdated.
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;
   std::map<ClusterId, std::map<std::string, std::int64_t>> node_gpus;
   std::map<ClusterId, LargestNode> largest;

@@ -1,5 +1,5 @@
-// Finds changes of its request with which a waiting job would start sooner. A forecast tests each
-// change.
+// Finds changes of a waiting job's request with which the job would start sooner. A forecast tests
+// each change.
 #pragma once
 
 #include <string>
@@ -21,18 +21,18 @@ struct Alternative {
   bool assumed = false;
 };
 
-// Returns changes of the job's request and time limit with which it would start sooner. Each is
-// tested as if the job were submitted again now with that change. It must start sooner by at least
-// a minute and a tenth of its wait. The soonest come first, at most limits::kMaxAlternatives. The
-// changes are:
-//   - the topology as a preference, or a wider one
+// Returns changes of the job's request and time limit with which the job would start sooner. Each
+// test assumes that the job is submitted again now with the change. With the change, the job must
+// start sooner by at least a minute, and by at least a tenth of its wait. The changes with the
+// soonest start come first, at most limits::kMaxAlternatives. The changes are:
+//   - the topology only as a preference, or a wider topology
 //   - segments of half the size
 //   - no spare nodes
 //   - any GPU product
 //   - the two largest MIG slices that the cluster has, for one whole GPU
 //   - shorter time limits
-// Empty if the job does not wait, or has no request yet. Costs one forecast for each change and one
-// more, each until the job starts.
+// The result is empty if the job does not wait, or has no request yet. The cost is one forecast for
+// each change plus one more. Each forecast runs until the job starts.
 // Threads: any.
 std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job);
 

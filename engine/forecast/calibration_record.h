@@ -1,6 +1,6 @@
-// The stored form of StartCalibration (engine/forecast/start_calibration.h) beside a checkpoint,
-// field by field. It is neither a fact nor a part of the state. A program that cannot read it
-// continues without it, and gives wider intervals.
+// The form in which StartCalibration (engine/forecast/start_calibration.h) is stored next to a
+// checkpoint. The record is neither a fact nor a part of the state. A program that cannot read the
+// record continues without it, and gives wider intervals.
 // Threads: any; plain values.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// The ratio (actual + 10 min) / (forecast + 10 min) of one start.
+// The ratio (actual wait + 10 min) / (forecast wait + 10 min) of one start.
 struct RatioRecord {
   // The ratio; above 0.
   double ratio = 0;
@@ -26,7 +26,7 @@ struct RatioRecord {
 
 // A waiting job and its first start estimate. All times are milliseconds since 1970 UTC.
 struct WaitRecord {
-  // The job. It waits for its first start.
+  // The job, which waits for its first start.
   JobId job;
   // The time of the estimate, and the forecast start.
   TimeMs at_ms = 0, start_ms = 0;
@@ -53,9 +53,9 @@ struct WaitRecord {
 // All outcomes and open estimates.
 struct CalibrationRecord {
   static constexpr std::string_view kName = "told_starts";
-  // The last fact that it includes.
+  // The last fact that the record includes.
   std::uint64_t seq = 0;
-  // The part of all starts that should miss their interval.
+  // The part of the ratios that the next interval leaves out.
   double level = 0;
   // The open estimates by job, at most limits::kMaxCalibrationStarts.
   std::vector<WaitRecord> waiting;
@@ -66,8 +66,8 @@ struct CalibrationRecord {
   void fields(V& v) {
     v(1, "seq", seq);
     v(2, "level", level);
-    // Numbers 3 and 4 had ratios with 1 min instead of 10 min, by how far ahead the forecast
-    // looked.
+    // Numbers 3 and 4 belonged to ratios with 1 min instead of 10 min, sorted by the length of the
+    // forecast wait.
     v(5, "waiting", waiting);
     v(6, "ratios", ratios);
   }

@@ -1,5 +1,5 @@
 // A dry-run pass does on a copy of the state what the next pass would do.
-// Threads: none.
+// Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ std::size_t live_size(const State& s);
 // and nodes than limits::kMaxDryRunJobs. O(state).
 std::optional<std::set<JobId>> dry_run_pass(const State& s);
 
-// Fills `copy`, which is empty, so that it makes the same decisions as the state at its time. It
-// does not copy request ids and ephemeral changes. O(state).
+// Fills the empty state `copy`, so that passes on it make the same decisions as passes on `s` at
+// its time. It does not copy request ids and ephemeral changes. O(state).
 void copy_state(const State& s, State& copy);
 
 }  // namespace subak::decide

@@ -1,6 +1,7 @@
-// A forecast of when each waiting job starts. It is a simulation: the engine runs on a copy of the
-// state with the same passes, deadlines and reservations. No new jobs come, and each job runs for
-// its predicted time. A forecast only informs: no decision depends on it (docs/design/0053).
+// A forecast says when each waiting job starts. It is a simulation: the engine runs on a copy of
+// the state with the same passes, deadlines and reservations. In the simulation no new jobs come,
+// and each job runs for its predicted time. A forecast only informs: no decision depends on it
+// (docs/design/0053).
 #pragma once
 
 #include <cstddef>
@@ -20,37 +21,37 @@
 
 namespace subak {
 
-// How long a job runs, from the start of its attempt to its end. For a running job it is the total
-// run time, not the remaining one.
+// How long a job runs, from the start of its attempt to its end. For a running job this is the
+// total run time, not the remaining time.
 struct RunTime {
   // The run time, at least 0.
   DurationMs ms = 0;
   // True if neither a time limit, nor a similar job, nor an operator's setting gives the run time.
-  // It is then limits::kGuessedRunMs.
+  // Then the run time is limits::kGuessedRunMs.
   bool assumed = false;
 };
 using RunTimes = std::unordered_map<JobId, RunTime>;
 
 // A run that has ended. Such runs predict the run times of similar jobs.
 struct EndedRun {
-  // The leaf of the job: the user's node, or the account's.
+  // The leaf of the job: the user's account, or the job's account if it has no user.
   AccountId leaf;
-  // The cluster where it ran.
+  // The cluster where the job ran.
   ClusterId cluster;
   // The name of the job, without digits.
   std::string name;
-  // Its request. Never null.
+  // The job's request. Never null.
   std::shared_ptr<const GangRequest> asked;
-  // The time from the start of its last attempt to its end.
+  // The time from the start of the job's last attempt to the job's end.
   DurationMs ran_ms = 0;
   // The time limit; 0: the job had none.
   DurationMs limit_ms = 0;
 };
 
-// The complete input of a forecast. It is an independent copy: the engine continues while another
-// thread computes the forecast.
+// The complete input of a forecast. It is an independent copy, so the engine continues while
+// another thread computes the forecast.
 struct ForecastBasis {
-  // The last fact that it includes.
+  // The last fact that the copy includes.
   std::uint64_t seq = 0;
   // The time at which the simulation begins.
   TimeMs time_ms = 0;
@@ -59,12 +60,12 @@ struct ForecastBasis {
   // The run times of all jobs that wait or hold GPUs. Empty: the forecast predicts them from
   // `ended`.
   RunTimes run_times;
-  // Runs that have ended, the earliest first. Filled in only if `run_times` is empty.
+  // Runs that have ended, the earliest first. They are filled in only if `run_times` is empty.
   std::vector<EndedRun> ended;
 };
 
-// The forecast starts of all waiting jobs. It is immutable, and takes 40 bytes for each job and 16
-// for each place.
+// The forecast starts of all waiting jobs. The object is immutable, and takes 40 bytes for each job
+// and 16 bytes for each place.
 // Threads: any.
 class Forecast {
  public:
@@ -76,18 +77,18 @@ class Forecast {
     TimeMs at_ms = 0;
     // `at_ms` plus the predicted run time.
     TimeMs end_ms = 0;
-    // The range of its places in the list of all places; places() reads it.
+    // The range of the job's places in the list of all places. places() reads this range.
     std::uint32_t first_place = 0, places = 0;
-    // True: the start rests on an assumed run time. A job with an assumed run time or start ends at
-    // the same time, or ended earlier on one of the nodes.
+    // True: the start depends on an assumed run time. This means that a job whose run time or start
+    // is assumed ends at the same time, or has ended earlier on one of the nodes.
     bool assumed = false;
     // True: the job's own run time is assumed.
     bool run_assumed = false;
   };
-  // The GPUs that a job holds on one node (its placement there).
+  // The GPUs that a job holds on one node.
   struct Place {
     NodeId node;
-    // The milli-GPU of adjacent pods together.
+    // The milli-GPU that adjacent pods of the job hold together on the node.
     MilliGpu milligpu = 0;
   };
   // Makes an empty forecast, without starts.
@@ -98,7 +99,7 @@ class Forecast {
 
   // The last fact that the forecast includes.
   std::uint64_t seq() const { return seq_; }
-  // The time at which the simulation began. 0: an empty forecast.
+  // The time at which the simulation began. 0: the forecast is empty.
   TimeMs time_ms() const { return time_ms_; }
   // The end of the forecast. A waiting job without a start in the forecast does not start before
   // this time.
@@ -109,14 +110,15 @@ class Forecast {
   // Returns the forecast start of a job; nullopt if the job did not wait at time_ms(), or has no
   // start. O(log n).
   std::optional<TimeMs> start(JobId id) const;
-  // Returns all about the start; nullptr if start() gives nullopt. Valid as long as the forecast.
+  // Returns the complete entry of the job; nullptr if start() returns nullopt. The pointer is valid
+  // as long as the forecast.
   const Start* find(JobId id) const;
-  // True if some start rests on an assumed run time. Then until_ms() rests on it too.
+  // True if some start depends on an assumed run time. Then until_ms() depends on it too.
   bool is_assumed() const { return assumed_; }
   // All starts, by job id.
   const std::vector<Start>& starts() const { return starts_; }
-  // The placement of a start, in the order of its pods. Adjacent pods on one node share an entry.
-  // Empty: it is not known, because limits::kForecastPlaces were used up.
+  // The placement of a start, in the order of the job's pods. Adjacent pods on one node share an
+  // entry. Empty: the placement is not known, because limits::kForecastPlaces were used up.
   std::span<const Place> places(const Start& start) const {
     return std::span(places_).subspan(start.first_place, start.places);
   }
@@ -130,9 +132,9 @@ class Forecast {
 };
 
 // Runs the forecast simulation. It stops when all jobs that can start have started, or after
-// limits::kForecastStarts starts or limits::kForecastAheadMs. It calls `go_on` now and then, and is
-// cut short if that returns false. If `until` is set, the simulation stops when this job has
-// started. The same basis gives the same forecast.
+// limits::kForecastStarts starts or limits::kForecastAheadMs. From time to time it calls `go_on`.
+// If `go_on` returns false, the forecast is cut short. If `until` is set, the simulation stops when
+// this job has started. The same basis gives the same forecast.
 // Threads: any.
 Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr,
                        JobId until = JobId());

@@ -1,6 +1,6 @@
 // The forecast simulation: the engine runs on a copy of its state, with a simulated cluster that
-// executes each command at once.
-// Threads: none.
+// carries out each command at once.
+// Threads: one at a time.
 #pragma once
 
 #include <compare>
@@ -23,23 +23,23 @@ namespace subak::decide {
 //  1. Jobs end whose run time is over, in the order of job ids.
 //  2. A tick follows, if a deadline has come.
 //  3. Passes follow until no more jobs start. Each job that starts is bound at the same instant.
-// Jobs with holds at the beginning are bound too. A job that is asked to end ends at once. No
-// decision depends on whether bound pods already run.
+// Jobs that have holds at the beginning are bound at once too. A job that is asked to end ends at
+// once. No decision depends on whether bound pods already run.
 class ForecastRun {
  public:
   // Restores the state of the basis, which must outlive the run. Jobs with holds are bound at once.
   explicit ForecastRun(const ForecastBasis& basis);
-  // Computes the forecast. It is cut short if `go_on` returns false. With `goal` it stops when that
-  // job has started.
+  // Computes the forecast. If `go_on` returns false, the forecast is cut short. With `goal`, the
+  // run stops when that job has started.
   Forecast run(const std::function<bool()>& go_on, JobId goal);
 
  private:
-  // A job that holds GPUs and is predicted to end. Ordered by time, then by job.
+  // The predicted end of a job that holds GPUs. Ends are ordered by time, then by job.
   struct End {
     TimeMs at_ms = 0;
     // The job that ends.
     JobId job;
-    // The attempt of the job. If the job has another attempt by then, the entry is void.
+    // The attempt of the job. If the job has another attempt at `at_ms`, this entry is void.
     std::uint32_t attempt = 0;
     // True: the start or the run time of the job is assumed, as in Forecast::Start.
     bool assumed = false;
@@ -47,9 +47,9 @@ class ForecastRun {
   };
   // Returns the time of the next event; nullopt if no later event lets a job start.
   std::optional<TimeMs> next_time() const;
-  // True if a job is queued, or is paused for a time.
+  // True if some job is queued, or is paused for a time.
   bool somebody_may_start() const;
-  // Moves the time to `t`, and does steps 1 to 3.
+  // Moves the simulated time to `t`, and does steps 1 to 3.
   void advance(TimeMs t);
   // Does steps 1 and 2.
   void end_what_is_due();
@@ -57,27 +57,30 @@ class ForecastRun {
   void settle();
   // Binds all holds of the job. Returns when the job ends.
   TimeMs begin(const state::Job& job);
-  // True if the start of the job rests on an assumed run time. The job starts now or holds its
-  // nodes already.
+  // True if the start of the job depends on an assumed run time. Call it for a job that starts now
+  // or already holds its nodes.
   bool rests_on_assumed(const state::Job& job) const;
   // Ends all pods of the job with success.
   void stop(JobId id);
-  // Records the start. It records the places too, unless limits::kForecastPlaces are used up.
+  // Records the start of the job. It also records the places, unless limits::kForecastPlaces are
+  // used up.
   void note_start(const state::Job& job, TimeMs end_ms);
-  // Returns the run time of the basis, else the predicted one, else limits::kGuessedRunMs.
+  // Returns the run time that the basis has, or else the predicted run time, or else
+  // limits::kGuessedRunMs.
   RunTime run_time(JobId id) const;
-  // Reads from the facts of the last decisions which jobs started or were stopped. Drops the facts.
+  // Reads from the facts of the last decisions which jobs were started or stopped, and drops the
+  // facts.
   void look();
 
-  // The basis, borrowed for the life of the run.
+  // The basis. It must live as long as the run.
   const ForecastBasis& basis_;
-  // The predicted run times, used if the basis has none.
+  // The predicted run times. They are used if the basis has no run times.
   RunTimes predicted_;
   // The copy on which the engine runs.
   State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;
-  // The arguments of decisions in a simulation, where no edge reports and no input has a caller.
+  // The arguments of decisions in a simulation: no edge reports, and no input has a caller.
   struct Silence {
     Observed observed;
     const Input input;
@@ -88,7 +91,7 @@ class ForecastRun {
   TimeMs now_ = 0;
   // Jobs that waited at the beginning and have not started.
   std::unordered_set<JobId> waiting_;
-  // Jobs that started or were stopped by the facts, and are not simulated yet.
+  // Jobs that facts started or stopped, and that the simulation has not handled yet.
   std::vector<JobId> begun_, stopped_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   // The starts, in the order of their times.
@@ -96,7 +99,7 @@ class ForecastRun {
   std::vector<Forecast::Place> places_;
   // The ends of jobs whose run times were assumed.
   struct Assumed {
-    // True: one ended at this instant.
+    // True: such a job ended at this instant.
     bool now = false;
     // The nodes where such jobs have ended.
     std::unordered_set<NodeId> ended_on;

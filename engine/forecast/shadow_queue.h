@@ -1,6 +1,6 @@
 // Shadow mode (`ShadowQueue`): the queue and the starts of the next pass as if all observed
 // namespaces were enforced. It works on a copy of the state (docs/design/0035).
-// Threads: none; only its owner's thread may call it.
+// Threads: one at a time; only its owner's thread may call it.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,9 @@ namespace subak::decide {
 class ShadowQueue {
  public:
   // Makes a shadow queue from this state and the View's pods that wait outside Subak, at the later
-  // time of both. It refers to neither of them later. Returns nullptr if together they are more
-  // than limits::kMaxShadowQueue. O(state + pods), and one pass.
+  // of their two times. Afterwards the shadow queue refers neither to the state nor to the View.
+  // Returns nullptr if jobs, nodes and pods together are more than limits::kMaxShadowQueue. O(state
+  // + pods), and one pass.
   static std::unique_ptr<ShadowQueue> make(const State& s, const View& view);
 
   // Returns at most `most` rows from `begin` on, at or below `account` (empty: all). Each row of a
@@ -32,12 +33,12 @@ class ShadowQueue {
   std::vector<ShadowRow> rows(std::string_view account, std::size_t begin, std::size_t most);
 
  private:
-  // A pod that waits outside Subak. Both pointers are valid during make() only.
+  // A pod that waits outside Subak. Both pointers are valid only during make().
   struct Waiting {
     const state::Cluster* cluster;
     const PodRecord* pod;
   };
-  // Returns the pods that the shadow queue adds, the earliest created first.
+  // Returns the pods that the shadow queue adds. The pod that was created first comes first.
   static std::vector<Waiting> waiting_in(const State& s, const View& view);
   ShadowQueue(const State& s, const std::vector<Waiting>& pods, TimeMs t);
   // Sets every cluster of the copy to enforce.
@@ -58,7 +59,7 @@ class ShadowQueue {
   PassMemory memory_;
   // The jobs that exist only in the copy: ShadowRow::pending.
   std::set<JobId> pending_;
-  // How many of rows_ are in the order of the queue. Incomplete gangs follow after them.
+  // How many of rows_ are in the order of the queue. After these rows, incomplete gangs follow.
   std::size_t in_order_ = 0;
   // The job of each row.
   std::vector<JobId> rows_;

@@ -1,17 +1,17 @@
-// Start-time calibration: it compares actual starts with their estimates (`StartCalibration`), and
-// sizes the next intervals to contain nine of ten starts. It is not part of the state. If it is
-// lost, the intervals only become wider. So it is not a fact, but is stored beside a checkpoint
+// Start-time calibration (`StartCalibration`): it compares actual starts with their estimates, and
+// sizes the next intervals so that they contain nine of ten starts. It is not part of the state. If
+// it is lost, intervals only become wider. So it is not stored as facts, but next to a checkpoint
 // (docs/design/0053).
-// Threads: none.
+// Threads: one at a time.
 //
-// A forecast does not know the jobs that come later, so most jobs wait longer than it says, by some
-// factor. The intervals are conformal: each is the shortest range that contains enough of the last
-// ratios (actual + 10 min) / (forecast + 10 min). Source: Vovk, Gammerman, Shafer, Algorithmic
-// Learning in a Random World, 2005.
-// Each hit and miss changes the level: the part of the ratios that a range leaves out. So in the
-// long run one in ten starts misses its interval, even if the load changes. Source: Gibbs, Candes,
-// Adaptive conformal inference under distribution shift, NeurIPS 2021.
-// It takes the shortest range and not the one in the middle, since most large errors are late
+// A forecast does not know the jobs that come later, so most jobs wait longer than the forecast
+// says, by some factor. The intervals are conformal: each interval is the shortest range that
+// contains enough of the last ratios (actual wait + 10 min) / (forecast wait + 10 min). Source:
+// Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005.
+// Each hit and each miss changes the level: the part of the ratios that a range leaves out. So in
+// the long run one in ten starts misses its interval, even if the load changes. Source: Gibbs,
+// Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021.
+// It takes the shortest range and not the range in the middle, because most large errors are late
 // starts.
 #pragma once
 
@@ -31,12 +31,12 @@
 
 namespace subak {
 
-// The estimated start of a waiting job: most likely at `expected`, rarely before `earliest`, rarely
-// after `latest`.
+// The estimated start of a waiting job. The job starts most likely at `expected`, rarely before
+// `earliest`, and rarely after `latest`.
 struct ExpectedStart {
   // The three times, in ascending order.
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
-  // True: the interval comes from past starts. False: it is a wide default, since too few past
+  // True: the interval comes from past starts. False: it is a wide default, because too few past
   // starts are known.
   bool learned = false;
   // The value of Forecast::Start::assumed.
@@ -44,19 +44,18 @@ struct ExpectedStart {
   friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
 };
 
-// Quantiles of past starts, as factors of (wait + 10 min). They are called `StartOdds`. A plain
-// value.
+// Quantiles of past starts, as factors of (forecast wait + 10 min). This is a plain value.
 // Threads: any.
 struct StartOdds {
   // The three factors. The defaults apply while fewer than 20 starts are known.
   double low = 0.1, middle = 1, high = 30;
   bool learned = false;
-  // The estimate for a start that a forecast made at `at_ms` gives. `start_ms` is not before
-  // `at_ms`.
+  // Returns the estimate for the start `start_ms` of a forecast that was made at `at_ms`.
+  // `start_ms` must not be before `at_ms`.
   ExpectedStart of(TimeMs at_ms, TimeMs start_ms) const;
 };
 
-// The newest forecast with its quantiles, for readers. A plain value.
+// The newest forecast and the quantiles, for readers. This is a plain value.
 // Threads: any.
 struct ForecastStarts {
   // The forecast; never null.
@@ -65,26 +64,28 @@ struct ForecastStarts {
   StartOdds odds;
   // False if no forecast was made yet; `forecast` is then empty.
   bool is_made() const { return forecast->time_ms() != 0; }
-  // Returns the estimate for a waiting job at `now`, which is not before the forecast's time;
-  // nullopt if the forecast has no start of the job.
+  // Returns the estimate for a waiting job at `now`; nullopt if the forecast has no start of the
+  // job. `now` must not be before the forecast's time.
   std::optional<ExpectedStart> of(JobId job, TimeMs now) const;
 };
 
 // Collects estimates and outcomes, and computes the quantiles from them.
 class StartCalibration {
  public:
-  // Records the first estimate of a job: the forecast made at `at_ms` is the first with a start for
-  // it. The call has no effect if limits::kMaxCalibrationStarts jobs are recorded already.
+  // Records the first estimate of a job: the forecast made at `at_ms` is the first forecast with a
+  // start of the job. The call has no effect if limits::kMaxCalibrationStarts jobs are already
+  // recorded.
   void announced(JobId job, TimeMs at_ms, TimeMs start_ms);
-  // Records the start of the job's first attempt. Returns the job's estimate; nullopt if it had
-  // none.
+  // Records the start of the job's first attempt. Returns the job's estimate; nullopt if the job
+  // had no estimate.
   std::optional<ExpectedStart> started(JobId job, TimeMs t);
   // Drops a job that is gone without a start, or whose fate is not known.
   void forget(JobId job) { waiting_.erase(job); }
   // Counts each job that still waits after its `latest` time as a miss, once. O(waiting jobs).
   void look(TimeMs t);
-  // The quantiles of all outcomes so far. The reference is valid until the next outcome or miss.
-  // The first call after an outcome or miss computes them, O(limits::kMaxCalibrationOutcomes).
+  // Returns the quantiles of all outcomes so far. The reference is valid until the next outcome or
+  // miss. The first call after an outcome or miss computes the quantiles,
+  // O(limits::kMaxCalibrationOutcomes).
   const StartOdds& odds() const;
   // The number of open estimates.
   std::size_t size() const { return waiting_.size(); }
@@ -94,7 +95,7 @@ class StartCalibration {
   // Restores the stored form. Returns kInvalid, with a field of "told_starts", if no
   // StartCalibration can have written it.
   static Result<StartCalibration> from(const CalibrationRecord& record);
-  // Drops each job for which `waits` returns false, because it is gone or not known.
+  // Drops each job for which `waits` returns false, because such a job is gone or not known.
   void forget_unless(const std::function<bool(JobId)>& waits);
 
  private:
@@ -105,11 +106,12 @@ class StartCalibration {
     // True: the job already counts as a miss.
     bool missed = false;
   };
-  // Changes the level after a start that was inside its interval (`in`), or missed it.
+  // Changes the level after a start. `in`: the start was inside its interval; else it missed the
+  // interval.
   void hit(bool in);
 
   std::unordered_map<JobId, Announced> waiting_;
-  // The last ratios (actual + 10 min) / (forecast + 10 min), the newest last.
+  // The last ratios (actual wait + 10 min) / (forecast wait + 10 min), the newest last.
   std::deque<double> ratios_;
   // The part of the ratios that a range leaves out.
   double level_ = 0.1;

@@ -1,5 +1,6 @@
 // Start estimates for people (`StartEstimate`): when a waiting job starts, from its reserved nodes
-// and the forecast. The API and the messages in a cluster use these. Threads: any; pure functions.
+// and the forecast. The API and the messages in a cluster use these estimates.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,10 @@ enum class EstimateBasis : std::uint8_t {
   kGuess,
   // A forecast: the job starts most likely at `expected`.
   kForecast,
-  // The start is beyond the forecast: not before `earliest`, and no more is known.
+  // The start is beyond the forecast. The job does not start before `earliest`, and no more is
+  // known.
   kBeyond,
-  // No estimate yet: it would rest on assumed run times, and too few past starts are known.
+  // No estimate yet: it would depend on assumed run times, and too few past starts are known.
   kTooFewStarts,
   // No estimate yet: the job is newer than the newest forecast.
   kNoForecast,
@@ -33,19 +35,19 @@ constexpr bool is_estimate(EstimateBasis by) { return by < EstimateBasis::kTooFe
 
 // A start estimate and its basis.
 struct StartEstimate {
-  // The basis of the times, or why there are none.
+  // The basis of the times, or why there is no estimate.
   EstimateBasis by = EstimateBasis::kForecast;
-  // The times; all are 0 without an estimate.
+  // The times. All are 0 if there is no estimate.
   ExpectedStart at;
   friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 
-// Returns in words the assumption of the estimate, such as "what its nodes hold ends by its time
-// limits". Without an estimate it returns why there is none.
+// Returns the assumption of the estimate in words, such as "what its nodes hold ends by its time
+// limits". If there is no estimate, returns why.
 std::string_view assumption(const StartEstimate& estimate);
 
-// Estimates the start of a job at `now`. Returns nullopt if the job does not wait, or does not
-// start unless something changes.
+// Estimates the start of a job at `now`. Returns nullopt if the job does not wait, or if it does
+// not start unless something changes.
 std::optional<StartEstimate> start_estimate(const JobRow& row, const ForecastStarts& starts,
                                             TimeMs now);
 

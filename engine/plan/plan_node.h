@@ -1,5 +1,5 @@
 // Computes the timeline of one node: which job has which part of its GPUs at which time.
-// Threads: none; pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <compare>
@@ -12,13 +12,13 @@
 
 namespace subak::derive {
 
-// Some GPUs of a node for the time [from, to).
+// A use of some GPUs of a node for the time [from, to).
 struct PlanPiece {
-  // The use of the GPUs. nullopt: the GPUs are closed, and there is no job.
+  // How the GPUs are used. nullopt: the GPUs are closed, and there is no job.
   std::optional<PlanKind> kind;
   // The job that has the GPUs, or for which they are reserved.
   JobId job;
-  // The time, without `to_ms` itself.
+  // The time, from `from_ms` to before `to_ms`.
   TimeMs from_ms = 0, to_ms = 0;
   MilliGpu milligpu = 0;
   friend auto operator<=>(const PlanPiece&, const PlanPiece&) = default;
@@ -34,28 +34,28 @@ struct NodeTime {
   };
   // All GPUs of the node, in milli-GPU.
   MilliGpu installed = 0;
-  // The node takes no pods from `closed_from_ms` to before `closed_until_ms`, which is kNever if
-  // the end is not known.
+  // The node takes no pods from `closed_from_ms` to before `closed_until_ms`. kNever: the end is
+  // not known.
   TimeMs closed_from_ms = 0;
   TimeMs closed_until_ms = 0;
   // Unhealthy or stranded GPUs, which no job can use.
   MilliGpu lost = 0;
-  // The running jobs. They count from now on, whatever their from_ms.
+  // The running jobs. They count from the start of the timeline on, whatever their from_ms is.
   std::vector<Hold> runs;
-  // The coming jobs. The one with the earlier from_ms gets the GPUs first. If these are equal, the
-  // earlier entry does.
+  // The coming jobs. The job with the earlier from_ms gets the GPUs first. If two jobs have the
+  // same from_ms, the earlier entry comes first.
   std::vector<Hold> coming;
-  // The job for which the node is reserved; none: it is not reserved.
+  // The job for which the node is reserved; none: the node is not reserved.
   JobId reserved_for;
-  // The end of the reservation. Only with `reserved_for`.
+  // The end of the reservation. It is set only with `reserved_for`.
   TimeMs reserved_until_ms = 0;
   // True if the node takes no pods at `t`.
   bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
 };
 
-// Returns the pieces from `from_ms` to `to_ms`, by kind, job and time. At no time do they exceed
-// the installed GPUs. GPUs in no piece are free. Running jobs come first, then closed GPUs, then
-// coming jobs, then the reservation.
+// Returns the pieces from `from_ms` to `to_ms`, by kind, job and time. At no time do the pieces
+// exceed the installed GPUs. GPUs that are in no piece are free. Running jobs get GPUs first, then
+// closed GPUs count, then coming jobs, then the reservation.
 std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms);
 
 }  // namespace subak::derive

@@ -1,5 +1,5 @@
 // Merges domains into the rows of a timeline.
-// Threads: none; pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace subak::derive {
 
 // A domain and its pieces by time.
 struct PlanDomain {
-  // The cluster of all its nodes.
+  // The cluster of all nodes of the domain.
   ClusterId cluster;
-  // The same as in PlanRow. `rack` is empty if the domain has none.
+  // The first three fields are as in PlanRow. `rack` is empty if the domain is in no rack.
   std::string product, kind, name, rack;
   // The number of nodes, and their GPUs in milli-GPU.
   std::size_t nodes = 0;
@@ -24,13 +24,14 @@ struct PlanDomain {
   std::vector<PlanPiece> pieces;
 };
 
-// Adds the rows to `plan`, and how many are left out. Domains with the same content share a row. If
-// there are still more than PlanAsked::rows, the domains of a rack share one, and then all of a
-// product. `domains` must be in display order, and the times of `plan` must be set.
+// Adds the rows to `plan`, and the number of rows that are left out. Domains with the same content
+// share a row. If there are still more rows than PlanAsked::rows, all domains of a rack share a
+// row. If there are still too many, all domains of a product share a row. `domains` must be in
+// display order, and the times of `plan` must be set.
 void add_rows(const std::vector<PlanDomain>& domains, const PlanAsked& asked, FleetPlan& plan);
 
-// Compares names with numbers by value: "node-9" comes before "node-10". It is a total order, in
-// which only identical names are equal.
+// Compares names, and numbers inside them by value: "node-9" comes before "node-10". In this order,
+// only identical names are equal.
 bool is_before(const std::string& a, const std::string& b);
 
 }  // namespace subak::derive

@@ -1,10 +1,11 @@
-// The only code that takes, binds, moves and frees slots. It changes fleet, account tree, meters
-// and the index of nodes together, or none of them.
+// The only code that takes, binds, moves and frees slots. Each change updates the fleet, the
+// account tree, the meters and the index of nodes together.
 //
 //   take: the pod gets a hold on a slot  bind: the hold becomes a meter of its account
 //   give: the slot is free again         move: give and take, the hold's time stays
 //
-// Threads: none; State owns it and lends it fleet and tree. Only state/ changes it.
+// Threads: one at a time. State owns the object and lends it fleet and tree. Only state/ changes
+// it.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +32,14 @@ class Allocations {
  public:
   using BySince = BlockSet<std::pair<TimeMs, PodPlace>>;
 
-  // Fleet and tree must outlive it.
+  // Fleet and tree must outlive the object.
   Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
-  // The pods that hold a slot on the node, in order. Valid until the next change.
+  // Returns the pods that hold a slot on the node, in order. The result is valid until the next
+  // change.
   std::span<const PodPlace> on(NodeId node) const;
-  // Their jobs, in the same order.
+  // Returns the jobs of these pods, in the same order.
   std::span<const Job* const> jobs_on(NodeId node) const;
   // Calls fn(node, on(node)) for each node with a held slot, in order.
   template <class F>
@@ -46,55 +48,59 @@ class Allocations {
       if (!nodes_[i].pods.empty()) fn(NodeId(i), std::span<const PodPlace>(nodes_[i].pods));
     }
   }
-  // The pods bound to GPUs in this cluster, by the start of their next ledger row. Empty after
-  // leave_out_books().
+  // Returns the pods that are bound to GPUs in this cluster, by the start of their next ledger row.
+  // Empty after leave_out_books().
   const BySince& open(ClusterId cluster) const;
-  // When the last job on the node is expected to end (Run::end_ms). 0: the node has no holds.
+  // Returns when the last job on the node is expected to end (Run::end_ms). 0: the node has no
+  // holds.
   TimeMs free_at(NodeId node) const {
     return node.value < nodes_.size() ? nodes_[node.value].free_at : 0;
   }
-  // False after leave_out_books().
+  // True unless leave_out_books() was called.
   bool keeps_books() const { return keeps_books_; }
-  // Set only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
+  // The state of the order rule kUsageTick, which is the simulator's baseline. nullptr: another
+  // rule is in force.
   const UsageTick* tick() const { return tick_.get(); }
 
   // --- changes -----------------------------------------------------------------------------------
-  // Stops recording since when GPUs are held and not charged. Call it before the first take().
+  // After this call, the object no longer records since when GPUs are held and not charged. Call it
+  // before the first take().
   void leave_out_books() { keeps_books_ = false; }
-  // Gives the pod a slot: it becomes kHeld from `now` on. The pod must have no slot yet, and its
+  // Gives the pod a slot. The pod becomes kHeld from `now` on. It must have no slot yet, and its
   // shape must be set.
   void take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now);
   // Begins the account's meter for a pod that holds a slot. The caller sets the pod's state.
   void bind(const Job& job, std::uint32_t rank, TimeMs now);
-  // Records that the pod has a ledger row up to `to`, which is after the end of its last row.
+  // Records that the pod has a ledger row up to `to`. `to` must be after the end of its last row.
   void charged(Job& job, std::uint32_t rank, TimeMs to);
-  // Frees the pod's slot, as of `at` <= now. An end that is reported late counts from its own time.
-  // Afterwards the pod has no slot. The caller sets the pod's state.
+  // Frees the pod's slot at the time `at` <= now: an end that is reported late counts from its own
+  // time on. Afterwards the pod has no slot. The caller sets the pod's state.
   void give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now);
-  // Moves a pod that turned out to be elsewhere. Its slot changes, but not the time since when it
-  // holds. The pod is kHeld afterwards.
+  // Moves a pod that is on another node than its slot says. The slot changes, but not the time
+  // since which the pod holds GPUs. Afterwards the pod is kHeld.
   void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
-  // Counts the job's holds for its leaf from now on. The job had no account until now.
+  // Counts the job's holds for its leaf from now on, because the job had no account until now.
   void assign(const Job& job, TimeMs now);
-  // Updates the nodes on which the job has holds after its end (Run::end_ms) changed.
+  // Call it after the job's expected end (Run::end_ms) has changed. Updates the nodes on which the
+  // job has holds.
   void end_changed(const Job& job);
-  // Counts the node's holds under its new product, after the node's product changed.
+  // Call it after the node's product has changed. Counts the node's holds under the new product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
-  // Sets the tick order; nullptr: another order is in force. A new tick order does not know the
-  // running jobs.
+  // Sets the state of the rule kUsageTick; nullptr: another rule is in force. A new UsageTick does
+  // not know the running jobs.
   void set_tick(std::unique_ptr<UsageTick> tick) { tick_ = std::move(tick); }
   // Runs the ticks that are due at `now`.
   void advance_tick(TimeMs now);
 
-  // Asserts that each slot is on its node, that bound pods are indexed by the start of their next
-  // row, and that the tree has the pods' holds. O(pods).
+  // Asserts that each slot is in the list of its node, and that the tree has the pods' holds. Also
+  // asserts that bound pods are indexed by the start of their next row. O(pods).
   void check(const Jobs& jobs) const;
 
  private:
-  // Sets the free_at of a node from the jobs on it. O(pods on it).
+  // Sets the free_at of a node from the jobs on the node. O(pods on the node).
   void find_free_at(NodeId node);
-  // Adds to the node's list a pod that got a slot there, or removes one that lost it.
+  // Adds a pod that got a slot on the node to the node's list, or removes a pod that lost its slot.
   void add_to_node(const Job& job, std::uint32_t rank, NodeId node);
   void remove_from_node(const PodPlace& place, NodeId node);
 

@@ -1,10 +1,12 @@
 // Claims: GPUs that are promised to a queued job, and the jobs that end for it (docs/design/0084).
 //
 // Invariants: the claimant is queued. A job is a victim of one claim at most. The fleet has each
-// claim on its nodes, and the account tree counts it as held by the claimant's account.
+// claim on the claim's nodes, and the account tree counts each claim as held by the claimant's
+// account.
 //
-// A reference to a claim holds until the next fact. Threads: none; State owns it and lends it fleet
-// and tree. Only state/ changes it.
+// A reference to a claim is valid until the next fact.
+// Threads: one at a time. State owns the claims and lends them fleet and tree. Only state/ changes
+// claims.
 #pragma once
 
 #include <functional>
@@ -21,65 +23,68 @@
 
 namespace subak::state {
 
-// One claim. The same as fact::Claimed.
+// One claim. The fields are as in fact::Claimed.
 struct Claim {
   using Victim = fact::Claimed::Victim;
   JobId job;
-  // By rank, not empty.
+  // The slots that the job will take, by rank; at least one.
   std::vector<PodSlot> slots;
-  // Ascending by job. Those that have ended since stay listed.
+  // The victims, ascending by job. Victims that have already ended stay in the list.
   std::vector<Victim> victims;
   TimeMs made_ms = 0;
   // The nodes of the slots; ascending.
   std::vector<NodeId> nodes;
-  // What it counts in the account tree: the account, and the GPUs by product.
+  // What the claim counts in the account tree: the account, and the GPUs by product.
   AccountId leaf;
   std::vector<ProductDemand> amounts;
   fact::Claimed as_fact() const;
 };
 class Jobs;
-// Returns the job while it is in the attempt that it ends for the claim. nullptr: it has ended.
+// Returns the victim's job while the attempt that must end for the claim goes on. nullptr: that
+// attempt has ended.
 const Job* still_there(const Jobs& jobs, const Claim::Victim& victim);
 
 class Claims {
  public:
   using Sink = std::function<void(fact::Body)>;
 
-  // Fleet and tree must outlive it.
+  // Fleet and tree must outlive the object.
   Claims(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
-  // In the order in which they were made.
+  // Returns all claims, in the order in which they were made.
   const std::vector<Claim>& all() const { return all_; }
-  // nullptr: the job claims nothing.
+  // Returns the claim of this job. nullptr: the job claims nothing.
   const Claim* of(JobId claimant) const;
-  // The claim whose victim the job is; nullptr: none. Also of a job that has ended since.
+  // Returns the claim whose victim the job is, even if the job has already ended. nullptr: it is no
+  // victim.
   const Claim* by(JobId victim) const;
 
   // --- facts -------------------------------------------------------------------------------------
-  // Makes the claim of this queued job, whose request is in use. `ended`: victims whose attempt is
-  // over already.
+  // Makes the claim of this queued job, whose request is in use. `ended`: the victims whose attempt
+  // is already over.
   void make(const fact::Claimed& f, const Job& job, std::set<JobId> ended);
-  // The attempt of a job is over. If it was a victim, what it held is set aside for the claimant.
+  // Call it when the attempt of a job is over. If the job is a victim, its GPUs are from now on set
+  // aside for the claimant.
   void victim_ended(JobId job);
-  // Ends it. Does nothing if the job claims nothing.
+  // Ends the claim of this job. Does nothing if the job claims nothing.
   void end(JobId claimant);
-  // Passes them on as facts.
+  // Passes all claims on as facts.
   void snapshot(const Sink& sink) const;
 
-  // Asserts that fleet and tree have the claims. O(claims).
+  // Asserts that fleet and tree have exactly these claims. O(claims).
   void check() const;
 
  private:
-  // Tells the fleet what is claimed on the node.
+  // Passes the claims on this node on to the fleet.
   void set_on(NodeId node);
 
   Fleet& fleet_;
   AccountTree& tree_;
   std::vector<Claim> all_;
-  // By claimant: the shape of its request.
+  // The shape of each claimant's request, by claimant.
   std::map<JobId, ShapeId> shapes_;
-  // By victim: the claimant.
+  // The claimant, by victim.
   std::map<JobId, JobId> by_victim_;
   // The victims whose attempt is over.
   std::set<JobId> ended_;

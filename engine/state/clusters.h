@@ -1,8 +1,8 @@
-// The clusters: names, modes, job numbers, reservations, and up to when their events are known.
-// Numbers of removed clusters are never reused.
+// The clusters: names, modes, job numbers, reservations, and the time up to which their events are
+// known. The id of a removed cluster is never reused.
 //
-// A reference to a cluster holds until the cluster is removed. Threads: none; State owns it. Only
-// state/ changes it.
+// A reference to a cluster is valid until the cluster is removed.
+// Threads: one at a time. State owns the object. Only state/ changes it.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@
 
 namespace subak::state {
 
-// Nodes reserved for a queued job. The same as fact::Reserved.
+// Nodes that are reserved for a queued job. The fields are as in fact::Reserved.
 struct Reservation {
   // A queued job of the cluster.
   JobId job;
-  // Ascending, not empty.
+  // The nodes, ascending; at least one.
   std::vector<NodeId> nodes;
-  // The latest start there. kNever: not known.
+  // The latest start on these nodes. kNever: not known.
   TimeMs start_ms = 0;
-  // True: the start rests on a guess.
+  // True: the start depends on a guess.
   bool estimated = false;
-  // Why it was made or moved last.
+  // Why the reservation was made or last moved.
   ReserveCause cause = ReserveCause::kMade;
   // When the job got the first of its consecutive reservations.
   TimeMs made_ms = 0;
@@ -49,25 +49,26 @@ struct Cluster {
   Mode mode = Mode::kObserve;
   // The namespaces with a mode of their own, by name.
   std::vector<NamespaceMode> namespaces;
-  // True: its nodes are known, so jobs may be placed there.
+  // True: the cluster's nodes are known, so jobs may be placed there.
   bool synced = false;
-  // True: its nodes were imported, and no edge reports them.
+  // True: the cluster's nodes were imported, and no edge reports them.
   bool owned = false;
-  // The newest session that began a list. 0: no session did.
+  // The newest session that began a list. 0: no session began one.
   std::uint64_t session = 0;
   // While the cluster is not synced: since when its events are not known.
   TimeMs since_ms = 0;
-  // Its identity as its edges reported it. Empty: no edge did.
+  // The identity that the cluster's edges reported. Empty: no edge reported one.
   std::string uid;
-  // The time up to which its events are known. 0: no edge has reported one.
+  // The time up to which the cluster's events are known. 0: no edge has reported such a time.
   TimeMs seen_until_ms = 0;
-  // The sequence number of its next job.
+  // The sequence number of the cluster's next job.
   std::uint64_t next_job = 1;
-  // The reservations, in the order in which the jobs got their first one.
+  // The reservations, in the order in which the jobs got the first of their consecutive
+  // reservations.
   std::vector<Reservation> reservations;
   // Never null.
   std::shared_ptr<const NamespaceLabels> labels = std::make_shared<const NamespaceLabels>();
-  // The namespace's own mode, else the cluster's.
+  // Returns the namespace's own mode, or else the cluster's mode.
   Mode mode_of(std::string_view ns) const;
 };
 
@@ -77,49 +78,53 @@ class Clusters {
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
-  // Returns the cluster of this name; an empty name means the only one. nullptr: unknown, removed,
-  // or not the only one.
+  // Returns the cluster of this name; an empty name means the only cluster. nullptr: the name is
+  // unknown, the cluster was removed, or the name is empty and there is not exactly one cluster.
   const Cluster* find(std::string_view name) const;
   // Returns the cluster. Asserts that it exists.
   const Cluster& at(ClusterId id) const;
-  // All clusters without the removed ones.
+  // All clusters, except removed clusters.
   const std::map<ClusterId, Cluster>& all() const { return all_; }
-  // Returns the name, also of a removed cluster, for rows of ended jobs.
+  // Returns the name of a cluster, even of a removed one, because rows of ended jobs need it.
   const std::string& name_of(ClusterId id) const;
-  // The number of the next new cluster. None: all numbers are used.
+  // Returns the id of the next new cluster. None: all ids are used.
   ClusterId next_id() const;
-  // The nodes reserved for a job. nullptr: it has none. Valid until the next fact.
+  // Returns the reservation of a job. nullptr: the job has none. The pointer is valid until the
+  // next fact.
   const Reservation* reservation_of(JobId id) const;
 
   // --- facts -------------------------------------------------------------------------------------
-  // A ClusterSet of an unknown cluster creates it. All other facts need an existing cluster
-  // (asserted). Asserts that no number is reused and no session goes back.
+  // A ClusterSet of an unknown cluster creates the cluster. All other facts need an existing
+  // cluster (asserted). The functions assert that no id is reused and that session numbers never
+  // fall.
   void apply(const fact::ClusterSet& f);
   void apply(const fact::ClusterRemoved& f);
   void apply(const fact::ClusterSynced& f);
   void apply(const fact::ClusterSeen& f);
   void apply(const fact::NamespaceLabelled& f);
-  // Records that a pod existed at `at`. In a synced cluster with a `seen_until_ms`, its events are
-  // then known until `at`.
+  // Records that a pod existed at `at`. If the cluster is synced and has a `seen_until_ms`, the
+  // cluster's events are then known up to `at`.
   void pod_seen(ClusterId id, TimeMs at);
   // Sets the reservation of a job. Without nodes it ends the reservation, which must exist
   // (asserted).
   void apply(const fact::Reserved& f);
-  // Restores the next job number of one cluster, which is not below that of its jobs (asserted).
+  // Restores the next job number of one cluster. The number must be above those of the cluster's
+  // jobs (asserted).
   void apply(const fact::CountersSnapshot& f);
-  // Makes sure that the next job of the cluster gets a higher number than this one.
+  // Makes sure that the next job of the cluster gets a higher number than this job.
   void number_used(JobId id);
   // Ends the reservation of a job. Returns false if the job had none.
   bool reserve_no_longer(JobId id);
 
-  // Passes the clusters on as facts. Reservations follow after the jobs.
+  // snapshot() passes the clusters on as facts. The facts of snapshot_reservations() must come
+  // after the jobs.
   void snapshot(const Sink& sink) const;
   void snapshot_reservations(const Sink& sink) const;
-  // Asserts that names are unique and numbers are not reused.
+  // Asserts that names are unique and ids are not reused.
   void check() const;
 
  private:
-  // The cluster, to change it. Asserts that it is there.
+  // Returns the cluster for a change. Asserts that it exists.
   Cluster& writable(ClusterId id);
 
   std::map<ClusterId, Cluster> all_;

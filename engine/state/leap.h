@@ -1,7 +1,7 @@
-// A clock leap at a start that may still prove wrong (fact::TimeLeapt), and the ledger rows over
-// that time.
+// A leap of time at a start of the service that may still prove wrong (fact::TimeLeapt), and the
+// ledger rows over the time of the leap.
 //
-// Threads: none; State owns it. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only state/ changes it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace subak::state {
 class Leap {
  public:
   struct Row {
-    // The number of its fact.
+    // The number of the row's fact.
     std::uint64_t charged = 0;
     // The row as it was charged.
     LedgerRow row;
@@ -30,16 +30,16 @@ class Leap {
   // The time of the last fact before the leap, and the time of the start. 0: there is no leap.
   TimeMs from_ms() const { return from_ms_; }
   TimeMs to_ms() const { return to_ms_; }
-  // The time until which the clock may prove wrong. 0: there is no leap.
+  // Returns the time until which the clock may prove wrong. 0: there is no leap.
   TimeMs until_ms() const;
-  // The ledger rows over that time, in order of their facts.
+  // The ledger rows over the time of the leap, in the order of their facts.
   const std::vector<Row>& rows() const { return rows_; }
 
-  // Records a leap. Another leap while one is open extends it.
+  // Records a leap. If a leap is already open, the new leap extends it.
   void apply(const fact::TimeLeapt& f);
   // Records the row of fact `charged` if it is within the leap, up to limits::kMaxLeapRows rows.
   void charged(std::uint64_t charged, const LedgerRow& row);
-  // Settles a leap that has lasted until the time of a new fact.
+  // Settles the leap if the time of a new fact, `fact_ms`, is after until_ms().
   void advance(TimeMs fact_ms);
   // Passes an open leap on as facts: the leap, then its rows.
   void snapshot(const std::function<void(fact::Body)>& sink) const;

@@ -1,8 +1,8 @@
 // Where a state is in the log of facts: the number and time of its last fact, the version of its
 // facts, and the present time. Numbers rise by one, and time never goes back.
 //
-// A fact with number 0 belongs to a checkpoint: it restores a record and is not in the log.
-// Threads: none; State owns it.
+// A fact with number 0 belongs to a checkpoint. It restores a record and is not in the log.
+// Threads: one at a time; State owns the object.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace subak::state {
 // The position of one state.
 class LogPosition {
  public:
-  // Number and time of the last fact; 0: there is none yet.
+  // The number and the time of the last fact. 0: there is no fact yet.
   std::uint64_t seq() const { return seq_; }
   TimeMs fact_ms() const { return fact_ms_; }
   // The time of the last input or fact. It is not before fact_ms().
@@ -27,7 +27,7 @@ class LogPosition {
   // True while a fact of a checkpoint is applied.
   bool restoring() const { return restoring_; }
 
-  // Call begin() before and end() after a fact is applied. begin() asserts that facts come in
+  // Call begin() before a fact is applied, and end() after it. begin() asserts that facts come in
   // order.
   void begin(const Fact& fact) {
     must(fact.seq == 0 || fact.seq == seq_ + 1, "facts come in order");
@@ -48,7 +48,7 @@ class LogPosition {
     fact_ms_ = std::max(fact_ms_, fact_ms);
     advance(fact_ms);
   }
-  // Sets the number of the last fact that a checkpoint stands for.
+  // Sets the number of the last fact that the checkpoint includes.
   void set_seq(std::uint64_t seq) {
     must(seq >= seq_, "the number of the last fact never goes back");
     seq_ = seq;

@@ -1,9 +1,9 @@
-// Node backoffs ("bars"): nodes that rejected pods, for which pods, how often in a row, and until
-// when. There are two kinds. If a node's kubelet rejects pods of any job, the search leaves the
-// node out (Fleet::back_off). If the cluster's scheduler refuses pods of one job there,
-// derive::find_entitled avoids the node.
+// Node backoffs ("bars"): which nodes rejected which pods, how often in a row, and until when this
+// counts. There are two kinds. If a node's kubelet rejects a pod, the search leaves out the node
+// for such pods of every job (Fleet::back_off). If the cluster's scheduler refuses to bind pods of
+// one job to the node, derive::find_entitled avoids the node.
 //
-// Threads: none; State owns it. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only state/ changes it.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ namespace subak::state {
 struct RefusedNode {
   // The node of the refusal.
   NodeId node;
-  // True: the job is not tried there before `until_ms`.
+  // True: the job is not tried on the node before `until_ms`.
   bool backed_off = false;
-  // The end of the backoff, or else of the record.
+  // The end of the backoff; without a backoff, the end of the record.
   TimeMs until_ms = 0;
 };
 
@@ -37,31 +37,32 @@ class NodeBackoff {
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
-  // Returns the record of this node for these pods and this job; without a job, that of the
-  // kubelet. nullptr: there is none. Valid until the next fact.
+  // Returns the record of this node for these pods and this job. Without a job, returns the record
+  // of the kubelet's rejections. nullptr: there is no such record. The pointer is valid until the
+  // next fact.
   const fact::NodeBackedOff* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
-  // The scheduler's refusals of the job, by node.
+  // Returns the scheduler's refusals of the job, by node.
   std::vector<fact::NodeBackedOff> of_job(JobId job) const;
-  // The nodes of these refusals, each once.
+  // Returns the nodes of these refusals, each once.
   std::vector<RefusedNode> nodes_of(JobId job) const;
   // True if the scheduler refused any job.
   bool any_of_jobs() const { return !by_job_.empty(); }
-  // Returns the nodes that are backed off because the scheduler refused pods of this shape there,
-  // of any job. It compares hashes, so it may return too many nodes.
+  // Returns the nodes that are backed off because the scheduler refused pods of this shape on them,
+  // whatever the job. It compares hashes, so it may return too many nodes.
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // All records by node.
   const std::map<NodeId, std::vector<fact::NodeBackedOff>>& all() const { return by_node_; }
   // The number of records, at most limits::kMaxNodeBackoffs.
   std::size_t size() const { return ends_.size(); }
-  // When the next backoff or record ends. nullopt: there is none.
+  // Returns when the next backoff or record ends. nullopt: there is none.
   std::optional<TimeMs> next_end() const;
-  // The records whose time is over at `now`, by node. O(all) if there are any.
+  // Returns the records whose time is over at `now`, by node. O(all records) if there are any.
   std::vector<fact::NodeBackedOff> ended(TimeMs now) const;
-  // The record whose time is over first. Requires one.
+  // Returns the record whose time is over first. There must be a record.
   fact::NodeBackedOff first() const;
 
   // --- facts -------------------------------------------------------------------------------------
-  // Sets a record, or deletes it if f.times is 0. A record to delete exists (asserted).
+  // Sets a record, or deletes it if f.times is 0. A record that is deleted must exist (asserted).
   void apply(const fact::NodeBackedOff& f);
   // Deletes all records of a node that is gone.
   void drop_node(NodeId node);
@@ -72,7 +73,7 @@ class NodeBackoff {
   void check() const;
 
  private:
-  // Removes a record from the indexes, or adds it.
+  // unindex() removes a record from the indexes, and index() adds one.
   void unindex(const fact::NodeBackedOff& backoff);
   void index(const fact::NodeBackedOff& backoff);
 

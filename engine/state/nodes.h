@@ -1,7 +1,7 @@
 // The nodes by name, the times of their drains, and the days up to which their capacity is billed.
 // The fleet has their resources and holds.
 //
-// Threads: none; State owns it. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only state/ changes it.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ namespace subak::state {
 
 // The times of a drain that begins or ends by itself. See fact::NodeSet.
 struct DrainTimes {
-  // When it begins. 0: it has begun, or there is none.
+  // When the drain begins. 0: it has begun, or there is no drain.
   TimeMs from_ms = 0;
-  // When it ends by itself. 0: no end is set.
+  // When the drain ends by itself. 0: no end is set.
   TimeMs until_ms = 0;
   friend bool operator==(const DrainTimes&, const DrainTimes&) = default;
 };
@@ -32,13 +32,13 @@ class NodeTimes {
  public:
   using ByTime = std::set<std::pair<TimeMs, NodeId>>;
 
-  // Sets the time of a node, and replaces an earlier one. 0: the node has none.
+  // Sets the time of a node, and replaces its earlier time. 0: the node has no time.
   void set(NodeId id, TimeMs at);
-  // Returns the time of a node; 0: it has none.
+  // Returns the time of a node. 0: the node has no time.
   TimeMs of(NodeId id) const;
   // The nodes with a time, by time.
   const ByTime& all() const { return by_time_; }
-  // The earliest. nullopt: no node has a time.
+  // Returns the earliest time, and its node. nullopt: no node has a time.
   std::optional<std::pair<TimeMs, NodeId>> first() const;
 
  private:
@@ -57,43 +57,46 @@ class Nodes {
   const ByName& all() const { return by_name_; }
   // The number of present nodes, of all clusters.
   std::size_t size() const { return by_name_.size(); }
-  // The highest number that was ever used. Numbers are not reused.
+  // The highest node id that was ever used. Ids are not reused.
   NodeId last() const { return last_; }
   // The last UTC midnight up to which NodeBilled facts exist.
   TimeMs billed_until() const { return billed_until_; }
-  // Since when the node is known. Its books have no earlier events. The node exists (asserted).
+  // Returns since when the node is known. Its books have no earlier events. The node must exist
+  // (asserted).
   TimeMs seen_since(NodeId id) const;
-  // The node that lost its clique label first (NodeSpec::clique_lost_ms), and when.
+  // Returns the node that lost its clique label first (NodeSpec::clique_lost_ms), and when it lost
+  // the label.
   std::optional<std::pair<TimeMs, NodeId>> first_lost_clique() const {
     return lost_cliques_.first();
   }
   // Grows with each change or removal of a node.
   std::uint64_t version() const { return version_; }
-  // The times of a drain that is planned or ends by itself; else {}.
+  // Returns the times of the node's drain if the drain is planned or ends by itself; else {}.
   DrainTimes drain_times(NodeId id) const;
   // Planned drains, by their begin.
   const NodeTimes::ByTime& planned_drains() const { return planned_.all(); }
-  // Changes with each change of a planned drain.
+  // A number that changes with each change of a planned drain.
   std::uint64_t planned_version() const { return planned_version_; }
-  // The next begin or end of a drain by itself. nullopt: there is none.
+  // Returns the next time at which a drain begins or ends by itself. nullopt: there is none.
   std::optional<std::pair<TimeMs, NodeId>> next_drain() const;
 
-  // Adds a node or updates one. An existing node keeps its number (asserted) and the time since
-  // when it is known. `clique_lost_ms`: as in its NodeSpec.
+  // Adds a node, or updates one. The id of an existing node must stay the same (asserted), and so
+  // does the time since which it is known. `clique_lost_ms`: as in the NodeSpec.
   void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs since,
            TimeMs clique_lost_ms = 0);
-  // Sets when the node, which exists (asserted), is drained. A drained node has no begin.
+  // Sets when the node's drain begins and ends. The node must exist (asserted). For a node that is
+  // already drained, the begin is 0.
   void set_drain(NodeId id, const DrainTimes& times);
-  // Removes a node, which exists (asserted).
+  // Removes a node, which must exist (asserted).
   void remove(ClusterId cluster, const std::string& name);
-  // Begins the bills with the day of `now`, when the first node comes.
+  // Call it when the first node comes. Begins the bills with the day of `now`.
   void begin_bills(TimeMs now);
   // Records that NodeBilled facts exist up to `as_of`, which never goes back.
   void billed(TimeMs as_of);
-  // Restores the highest number from a checkpoint, before its nodes.
+  // Restores the highest node id from a checkpoint. Call it before the checkpoint's nodes.
   void restore_last(NodeId last);
 
-  // Asserts that no two names have the same number.
+  // Asserts that no two names have the same id.
   void check() const;
 
  private:
@@ -101,7 +104,7 @@ class Nodes {
   std::map<NodeId, TimeMs> seen_since_;
   // Planned drains, by their begin.
   NodeTimes planned_;
-  // The ends of planned drains, where one is set.
+  // The ends of planned drains, as far as an end is set.
   std::map<NodeId, TimeMs> planned_ends_;
   // Drains that have begun, by their end.
   NodeTimes drain_ends_;

@@ -1,8 +1,9 @@
-// Replies of mutations with a request id, so that a repeated id gets the same reply. It stores
-// those of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If there are more,
-// the actor with the most loses its oldest, so no actor loses ids because of another. An id belongs
-// to its actor and its method. An id that is a UUID takes about 105 bytes. Private to engine.
-// Threads: none.
+// Stores the replies to mutations with a request id, so that a repeated id gets the same reply. It
+// has the replies of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If there
+// are more, the actor with the most ids loses its oldest id. So an actor with few ids loses none
+// because of another actor. An id belongs to its actor and its method. An id that is a UUID takes
+// about 105 bytes. Private to engine.
+// Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +22,9 @@
 
 namespace subak {
 
-// The reply of a mutation. Fields that the reply did not set are 0 or none.
+// The reply to a mutation. Fields that the reply did not set are 0 or none.
 struct RememberedRequest {
-  // When the request was decided.
+  // When the engine decided the request.
   TimeMs at_ms = 0;
   JobId job;
   AccountId account;
@@ -32,7 +33,7 @@ struct RememberedRequest {
   std::uint64_t content = 0;
 };
 
-// Actor, method and id of a request, as views of the caller's texts.
+// The actor, method and id of a request, as views into the caller's texts.
 struct RequestKey {
   std::string_view actor;
   Method method = Method::kNone;
@@ -42,9 +43,10 @@ struct RequestKey {
 // The requests of one actor.
 class ActorRequests {
  public:
-  // Returns the reply; nullptr if the request is unknown. Valid until the next change.
+  // Returns the reply; nullptr if the request is unknown. The pointer is valid until the next
+  // change.
   const RememberedRequest* find(const RequestKey& key) const;
-  // Adds a request. Times never decrease. Returns true if the key was not known.
+  // Adds a request. Times must never decrease. Returns true if the key was not known.
   bool add(const RequestKey& key, const RememberedRequest& request);
   // Forgets the oldest request. There must be one (asserted).
   void forget_oldest();
@@ -58,7 +60,7 @@ class ActorRequests {
  private:
   struct Entry {
     RememberedRequest request;
-    // The position of its key, counted from the first byte that was ever in text_.
+    // The position of the request's key, counted from the first byte that was ever in text_.
     std::uint64_t text = 0;
     std::uint32_t length = 0;
     std::uint32_t hash = 0;
@@ -67,7 +69,7 @@ class ActorRequests {
   static std::uint32_t hash(std::string_view text) {
     return static_cast<std::uint32_t>(std::hash<std::string_view>()(text));
   }
-  // The index refers to entries by number. Each new entry gets the next number, modulo this.
+  // The index refers to entries by number. Each new entry gets the next number, modulo kNumbers.
   static constexpr std::uint32_t kNumbers = 1u << 23;
   std::size_t place_of(std::uint32_t number) const { return (number - first_) % kNumbers; }
   std::uint32_t number_of(std::size_t place) const {
@@ -89,14 +91,17 @@ class ActorRequests {
 // The requests of all actors.
 class RequestLog {
  public:
-  // Returns the reply; nullptr if the request is unknown or forgotten. Valid until the next add().
+  // Returns the reply; nullptr if the request is unknown or forgotten. The pointer is valid until
+  // the next add().
   const RememberedRequest* find(const RequestKey& key) const;
-  // Adds a request. Times of one actor never decrease. A known key gets the new reply, and its
-  // position stays. Forgets requests that are too old or too many; that costs O(actors).
+  // Adds a request. Times of one actor must never decrease. A known key gets the new reply, but its
+  // position stays. The call then forgets requests that are too old or too many, which costs
+  // O(actors).
   void add(const RequestKey& key, const RememberedRequest& request);
   // The number of requests of all actors, at most limits::kMaxRequestIds.
   std::size_t size() const { return size_; }
-  // For checkpoints: calls fn(RequestKey, RememberedRequest) by actor, then from the oldest on.
+  // For checkpoints: calls fn(RequestKey, RememberedRequest) for each request, by actor, and for
+  // each actor from the oldest request on.
   template <class F>
   void each(F&& fn) const {
     for (const auto& [actor, of_actor] : actors_) {
@@ -106,8 +111,8 @@ class RequestLog {
       }
     }
   }
-  // Calls fn() for the request that each() would pass first, and forgets it. There must be one
-  // (asserted).
+  // Calls fn() for the request that each() would pass on first, and forgets this request. There
+  // must be a request (asserted).
   template <class F>
   void take_first(F&& fn) {
     must(!actors_.empty(), "a request that is taken is there");
@@ -122,13 +127,13 @@ class RequestLog {
  private:
   // Forgets requests older than limits::kRequestIdLifeMs.
   void forget_old(TimeMs now);
-  // Forgets the oldest request of the actor with the most.
+  // Forgets the oldest request of the actor with the most requests.
   void forget_of_largest();
 
-  // The requests of each actor; none is empty.
+  // The requests of each actor. No entry is empty.
   std::map<std::string, ActorRequests, std::less<>> actors_;
   std::size_t size_ = 0;
-  // No request is older than this.
+  // No request is older than this time.
   TimeMs oldest_ms_ = 0;
 };
 

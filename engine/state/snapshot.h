@@ -1,8 +1,9 @@
 // Writes a state as facts that rebuild it in an empty state: for a checkpoint, a copy or a
 // forecast.
 //
-// The facts have no number (0). Their order is fixed: a job comes after its account, and a meter
-// after the jobs, whose holds would otherwise count twice. Threads: none.
+// The facts have number 0. Their order is fixed: a job comes after its account, and the meters come
+// after all jobs, because the jobs' holds would otherwise count twice.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +17,31 @@
 
 namespace subak::state {
 
-// Which parts of a state are passed on.
+// The parts of a state that a snapshot passes on.
 enum class SnapshotParts : std::uint8_t {
-  // All of it, for a checkpoint.
+  // The complete state, for a checkpoint.
   kAll,
-  // All but the remembered requests.
+  // The complete state without the remembered requests.
   kWithoutRequests,
-  // For a forecast: also without books and unneeded ended jobs.
+  // For a forecast: the state without the remembered requests, the books, and ended jobs that a
+  // forecast does not need.
   kToLookAhead,
 };
 
 using FactSink = std::function<void(fact::Body)>;
 
-// Passes the state on. O(state).
+// Passes the state on to `sink`, as facts. O(state).
 void snapshot(const State& s, const FactSink& sink, SnapshotParts what = SnapshotParts::kAll);
-// The three other parts of snapshot(): the facts before the live jobs, those between the live jobs
-// and the requests (SnapshotParts::kAll), and those after the requests. None costs O(live jobs).
+// Pass on the parts of snapshot() other than live jobs and requests. These are the facts before the
+// live jobs, the facts between the live jobs and the requests (SnapshotParts::kAll), and the facts
+// after the requests. The cost of these functions does not depend on the number of live jobs.
 void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_last(const State& s, const FactSink& sink, SnapshotParts what);
 
-// The capacity side of one node's bill up to `as_of`. The node exists.
+// Returns the capacity side of one node's bill up to `as_of`. The node must exist.
 fact::NodeBilled billed(const State& s, NodeId id, TimeMs as_of);
-// A remembered request.
+// Returns the fact of a remembered request.
 fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& request);
 
 }  // namespace subak::state

@@ -1,14 +1,14 @@
 // The state. It follows from the facts alone. It has jobs, clusters, nodes, allocations, requests,
-// accounts, fleet, books and policy. Each of these has its own indexes, and State changes them
-// together, fact by fact. State decides nothing: decide/ makes the decisions, derive/ computes from
-// the state, and both see it as const.
+// accounts, fleet, books and policy. Each of these parts has its own indexes, and State changes the
+// parts together, fact by fact. State decides nothing: decide/ makes the decisions, derive/
+// computes from the state, and both see it as const.
 //
-// Reports of edges that no fact records are not a part of it: see observed/observed.h.
+// Reports of edges that no fact records are not a part of the state: see observed/observed.h.
 // planned_end.h and snapshot.h have functions over a state.
 //
-// References into it are valid until the next fact. References to jobs and clusters are valid
-// longer, as their headers say. After a fact, a reference shows the new values. Threads: none; an
-// engine owns one.
+// References into a state are valid until the next fact. References to jobs and clusters are valid
+// longer, as their headers say. Such a reference shows the new values after a fact.
+// Threads: one at a time; an engine owns one state.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@
 
 namespace subak {
 
-// Whether a state records usage that is not charged yet. The state of a forecast does not: no
-// decision depends on it.
+// Whether a state records usage that is not charged yet. The state of a forecast does not record
+// it, because no decision depends on this usage.
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
 namespace state {
@@ -49,10 +49,10 @@ class State {
   State& operator=(const State&) = delete;
 
   // --- reads -------------------------------------------------------------------------------------
-  // Number and time of the last fact: the state is as of then.
+  // The number and the time of the last fact. The state is the state after this fact.
   std::uint64_t seq() const { return log_.seq(); }
   TimeMs fact_ms() const { return log_.fact_ms(); }
-  // The time of the last input or fact, not before fact_ms(). Not in the digest.
+  // The time of the last input or fact. It is not before fact_ms(), and is not in the digest.
   TimeMs now() const { return log_.now(); }
   // The version of facts that the store allows (fact::Finalized).
   std::uint32_t fact_version() const { return log_.version(); }
@@ -60,7 +60,7 @@ class State {
   const AccountTree& tree() const { return tree_; }
   const Fleet& fleet() const { return fleet_; }
   const Ledger& ledger() const { return ledger_; }
-  // False with Books::kLeftOut: the state then has no charges and bills, and no day ends by itself.
+  // False with Books::kLeftOut. Then the state has no charges and bills, and no day ends by itself.
   bool keeps_books() const { return allocations_.keeps_books(); }
   const state::Jobs& jobs() const { return jobs_; }
   const state::Clusters& clusters() const { return clusters_; }
@@ -75,8 +75,8 @@ class State {
   // True if a change since the last pass may let a job start. It is not in the digest.
   bool pass_due() const { return pass_due_; }
 
-  // The stored size in bytes of the request of a single pod. The shape is that of an added pod and
-  // is in use.
+  // Returns the stored size in bytes of the request of a single pod. The shape must be that of an
+  // added pod, and must be in use.
   std::size_t single_pod_bytes(ShapeId shape) const {
     return bytes_of_shape_.at(shape.value).bytes;
   }
@@ -84,21 +84,21 @@ class State {
   // --- changes -----------------------------------------------------------------------------------
   // Sets the time of an input, which never goes back.
   void advance(TimeMs now) { log_.advance(now); }
-  // Lets the simulator's baseline order (OrderPolicy::kUsageTick) run its ticks up to now.
+  // Runs the ticks of the simulator's baseline order (OrderPolicy::kUsageTick) up to now.
   void advance_tick() { allocations_.advance_tick(now()); }
-  // Applies a fact. Facts come in order. Number 0: a fact of a checkpoint, which restores a record
-  // instead of making the event happen again.
+  // Applies a fact. Facts must come in order. A fact with number 0 belongs to a checkpoint: it
+  // restores a record, and does not make the event happen again.
   void apply(const Fact& fact);
-  // Gives a request of the cluster a ShapeId as long as the result lives.
+  // Gives a request of the cluster a ShapeId, which is valid as long as the result lives.
   ShapeUse use_shape(ClusterId cluster, const GangRequest& request) {
     return fleet_.use(cluster, request);
   }
   // Sets pass_due(). The next fact that may let a job start sets it again.
   void set_pass_due(bool due) { pass_due_ = due; }
-  // Says that a checkpoint stands for the facts up to this one.
+  // Says that the checkpoint includes all facts up to the number `seq`.
   void set_seq(std::uint64_t seq) { log_.set_seq(seq); }
 
-  // Asserts all invariants of the parts and between them. O(state).
+  // Asserts all invariants of the parts and between the parts. O(state).
   void check() const;
 
  private:
@@ -157,24 +157,27 @@ class State {
 
   // Rebuilds reserved_nodes() from the reservations of the clusters. O(reserved nodes).
   void reserve_nodes();
-  // Changes the job's state, and what depends on it: backoff, reservation, planned end.
+  // Changes the job's state, and what depends on the state: backoff, reservation, planned end.
   void set_state(state::Job& job, JobState to);
-  // Sets when the job's GPUs are expected to be free, and when Subak checks this. plan_ends() does
-  // so for all jobs.
+  // plan_end() sets when the job's GPUs are expected to be free, and when Subak checks this time.
+  // plan_ends() does so for all jobs.
   void plan_end(state::Job& job);
   void plan_ends();
   // Sets a starting job to kRunning if no pod is left to bind.
   void run_if_bound(state::Job& job);
-  // Releases the hold of a pod that waits again. All its usage is in the books (asserted).
+  // Releases the hold of a pod that waits again. All usage of the pod must be in the books
+  // (asserted).
   void give_place_back(state::Job& job, std::uint32_t rank);
-  // Gives each pod of a waiting gang a shape of its own again, if the gang has one request.
+  // If a waiting gang has one request, gives each of its pods a shape of its own again.
   void open_gang(state::Job& job);
   // Restores a pod with its slot. `lives`: its job is not done.
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
                    bool lives);
-  // The shape of a pod of the job by itself. It records the stored size of the request.
+  // Returns the shape of a request that has only this pod of the job. Records the stored size of
+  // this request.
   ShapeUse use_single_pod(const state::Job& job, const PodShape& shape);
-  // Remembers the reply of an edit with a request id. `request` has no content: the stamp has it.
+  // Remembers the reply to an edit with a request id. `request` has no content digest, because the
+  // stamp has it.
   void remember(const EditStamp& edit, RememberedRequest request);
 
   state::LogPosition log_;
@@ -196,7 +199,7 @@ class State {
     std::uint64_t serial = 0;
     std::uint32_t bytes = 0;
   };
-  // By shape number: the stored size of a request of one pod.
+  // The stored size of a request of one pod, by shape number.
   std::vector<SinglePodBytes> bytes_of_shape_;
   // The result of pass_due(). It follows from the facts since the last pass.
   bool pass_due_ = true;

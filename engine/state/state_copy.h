@@ -1,6 +1,7 @@
-// The facts of a state at one instant, passed on in slices while the state still changes. A
-// checkpoint and a forecast use it, so that reads need not wait for all of a large state. Threads:
-// none.
+// The facts of a state at one instant, passed on in slices while the state still changes.
+// Checkpoints and forecasts use such a copy, so that reads need not wait until a large state is
+// copied completely.
+// Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +16,22 @@
 
 namespace subak::state {
 
-// One copy in progress. Any number of changes of the state may come between its slices.
+// One copy in progress. The state may change between slices any number of times.
 class StateCopy {
  public:
   using Sink = std::function<void(Fact&&)>;
 
   // Begins a copy of the state as it is now. O(accounts + nodes + ended jobs), and one copy of the
-  // ids of all jobs and requests. The state has at most one copy in progress: a newer one replaces
+  // ids of all jobs and requests. The state has at most one copy in progress: a newer copy replaces
   // it.
   StateCopy(State& state, SnapshotParts what);
   // Passes on the next facts, about `most`, all with number 0. All calls together pass on the facts
-  // of snapshot() at the instant, in the same order. Returns true when the copy is complete.
-  // `state` is that of the constructor.
+  // that snapshot() would give at the instant of the copy, in the same order. Returns true when the
+  // copy is complete. `state` must be the state of the constructor.
   bool pass(State& state, std::size_t most, const Sink& sink);
 
  private:
-  // Facts that were made at the instant.
+  // Facts that were made at the instant of the copy.
   struct Made {
     std::vector<fact::Body> facts;
     // The index of the first fact that was not passed on.
@@ -39,7 +40,7 @@ class StateCopy {
   bool pass(Made& made, std::size_t& most, const Sink& sink) const;
   bool pass_requests(std::size_t& most, const Sink& sink);
 
-  // The time of the instant, which all facts get.
+  // The time of the instant. All facts get this time.
   TimeMs fact_ms_;
   Made before_, books_, last_;  // before the live jobs; between them and the requests; at the end
   // True: all live jobs were passed on.

@@ -1,7 +1,7 @@
 // CSV files from outside, plain or gzip: a header line that names the columns, then one row per
-// line. Fields may be quoted, but a quoted field must end on its line. Every mistake is an Error
-// whose field is "file:line: column".
-// Threads: none.
+// line. Fields may be quoted, but a quoted field must end on its line. Every mistake becomes an
+// Error whose field is "file:line: column".
+// Threads: one at a time for each reader.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace subak::sim {
 
-// Reads one file, row by row. Memory: one line.
+// Reads one file, row by row. It has only one line in memory.
 class CsvReader {
  public:
   // Opens the file and reads the header. Errors: the file cannot be read, is empty, or names a
@@ -30,7 +30,8 @@ class CsvReader {
   const std::vector<std::string>& columns() const { return columns_; }
   // Returns the index of the column; nullopt if the file has no column of this name.
   std::optional<std::size_t> column(std::string_view name) const;
-  // The same, but for a missing column it returns an Error that lists the columns of the file.
+  // Does the same as column(), but for a missing column it returns an Error that lists the columns
+  // of the file.
   Result<std::size_t> need(std::string_view name) const;
 
   // Reads the next row, and skips blank lines. Returns false at the end of the file. Errors: a line
@@ -44,9 +45,10 @@ class CsvReader {
   // Returns the number of the current line, from 1.
   std::size_t line() const { return line_; }
 
-  // These return typed fields of the current row; an empty field is an Error too.
+  // integer(), seconds() and milligpu() return typed fields of the current row. An empty field is
+  // an Error too.
   Result<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most) const;
-  // Reads seconds with decimals, as ms. It cuts decimals below a millisecond.
+  // Reads seconds with decimals, and returns milliseconds. It cuts decimals below a millisecond.
   Result<DurationMs> seconds(std::size_t column) const;
   // Reads GPUs with up to three decimals, like parse_milligpu().
   Result<MilliGpu> milligpu(std::size_t column) const;

@@ -1,4 +1,4 @@
-// JSON files of the offline commands. Threads: none.
+// JSON files of the offline commands. Threads: any.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -14,7 +14,8 @@ namespace subak::sim {
 Result<std::string> read_json_text(const std::string& path, std::size_t most_bytes);
 
 // Returns the one value in the file. Errors are those of read_json_text(), and kInvalid if the file
-// has no JSON value. The error then says that the file should be `want`, such as "a fairness case".
+// has no JSON value. The message of kInvalid then says that the file should be `want`, such as "a
+// fairness case".
 Result<boost::json::value> read_json_file(const std::string& path, std::size_t most_bytes,
                                           const std::string& want);
 

@@ -1,7 +1,7 @@
-// Random numbers from a seed, the same on every build. It uses std::mt19937_64, whose numbers the
-// standard specifies. It has its own code for distributions, since the standard does not specify
-// the results of these.
-// Threads: none.
+// Random numbers from a seed, which are the same on every build. The class uses std::mt19937_64,
+// whose numbers the standard specifies. It has its own code for distributions, because the standard
+// does not specify their results.
+// Threads: one at a time for each object.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,8 @@
 
 namespace subak::sim {
 
-// One sequence. Two objects with one seed give the same numbers in the same calls.
+// One sequence of numbers. Two objects with the same seed return the same numbers for the same
+// calls.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : engine_(seed) {}

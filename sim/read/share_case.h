@@ -1,7 +1,7 @@
 // Reads `subak sim share CASE.json`: the fair-share factors of a tree in a file. The case is an
 // object with "tree": [{"account", "user" (null for an account), "parent", "shares" (integer or
 // "parent"), "raw_usage", "order"}] and, for classic, "dampening".
-// Threads: none.
+// Threads: any.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Reads a trace of jobs and its small tables from outside files. A trace is a CSV whose header
 // names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods, state.
 // Its rows may be in any order. A fleet has node, gpus and optionally gpu_type, cpus, memory_mib.
-// Threads: pure functions.
+// Threads: any; the functions have no shared state.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct TraceJob {
   // The job_id of the row.
   std::string id;
   DurationMs submit_ms = 0;
-  // The time from its start to its end, at least 1.
+  // The time from the job's start to its end, at least 1.
   DurationMs duration_ms = 0;
   // The GPUs of the complete job, above 0.
   MilliGpu milligpu = 0;
   // The allowed products ("A|B" in the file); empty = any.
   std::vector<std::string> products;
-  // Team and user as in the file; "none" if the file has none.
+  // Team and user as in the file. "none": the file does not name one.
   std::string team;
   std::string user;
   // The number of pods. 0: as few pods as fit the nodes.
@@ -37,24 +37,26 @@ struct TraceJob {
 // Returns the rows in order of submission; rows of the same time stay in the order of the file.
 Result<std::vector<TraceJob>> read_trace(const std::string& path);
 
-// Reads a fleet: a CSV file as above, the output of `kubectl get nodes -o json` (a name that ends
-// in .json), or "80x8" for 80 nodes of 8 GPUs ("80x8:H100" names their product).
+// Reads a fleet from a CSV file as above, or from the output of `kubectl get nodes -o json` in a
+// file whose name ends in .json. A text such as "80x8" means 80 nodes of 8 GPUs ("80x8:H100" also
+// names their product).
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
 
-// Returns the nodes of a replay from kubectl's output (kube/node/node.h): their working whole GPUs,
-// and no taints, since pods of a trace tolerate none. It leaves out nodes without whole GPUs, nodes
-// with shared GPUs, and nodes that take no work now (cordoned, not ready, not fit). Errors: those
-// of read_kube_nodes(), or that no node is left. The field names the node.
+// Returns the nodes for a replay from kubectl's output (kube/node/node.h). A node has its working
+// whole GPUs, and no taints, because pods of a trace tolerate no taints. The function leaves out
+// nodes without whole GPUs, nodes with shared GPUs, and nodes that take no work now (cordoned, not
+// ready, not fit). Errors: those of read_kube_nodes(), or that no node is left. The error's field
+// names the node.
 Result<std::vector<NodeSpec>> nodes_to_replay(std::string_view json);
 
-// Reads `team,share` or `team,gpus`: a team and a number with up to three decimals. Returns the
-// numbers in thousandths. The column of the numbers is named `value_column` (or its plural), unless
-// the file has only two columns.
+// Reads a table `team,share` or `team,gpus`: a team and a number with up to three decimals. Returns
+// the numbers in thousandths. The column with the numbers must have the name `value_column` (or its
+// plural), unless the file has only two columns.
 Result<std::vector<std::pair<std::string, std::int64_t>>> read_team_table(
     const std::string& path, std::string_view value_column);
 
-// Returns the team of a row as an account path: lower case, anything outside [a-z0-9_-] becomes
-// '_'.
+// Returns the team of a row as an account path, in lower case. Every character outside [a-z0-9_-]
+// becomes '_'.
 std::string account_name(std::string_view team);
 
 }  // namespace subak::sim

@@ -1,6 +1,7 @@
-// The input of a simulation: the jobs of a trace window made ready for a fleet, its teams with
-// shares and quotas, and the fleet. It is made once, and replayed under any number of policies.
-// Threads: pure functions.
+// The input of a simulation: the jobs of a window of a trace, made ready for a fleet; the teams of
+// these jobs, with shares and quotas; and the fleet. A workload is made once, and can be replayed
+// with any number of policies.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,10 @@ inline constexpr TimeMs kTraceEpochMs = 1'767'225'600'000;
 struct Team {
   // The name in the trace.
   std::string name;
-  // The path of its account, directly below the root.
+  // The path of the team's account, directly below the root.
   std::string account;
-  // The team's shares: 1 for each team, unless weights are given. Then they are whole numbers in
-  // the proportions of the weights. A team without a weight has weight 1.
+  // The team's shares. Without weights, each team has 1. With weights, shares are whole numbers in
+  // the proportions of the weights, and a team without a weight counts with weight 1.
   std::int64_t shares = 1;
   // The quota in milli-GPU of any product; 0: none.
   MilliGpu quota = 0;
@@ -36,13 +37,13 @@ struct Team {
 
 // One job of the window, as the driver submits and ends it.
 struct SimJob {
-  // The job_id of its row.
+  // The job_id of the job's row.
   std::string name;
-  // The user. Empty: none.
+  // The user. Empty: the job has no user.
   std::string user;
   // An index into Workload::teams.
   std::uint32_t team = 0;
-  // The submit time by the engine's clock. For a warm job: the begin of the window.
+  // The submit time by the engine's clock. For a warm job: the start of the window.
   TimeMs submit_ms = 0;
   // The run time from its start. For a warm job: the run time that is left at `submit_ms`.
   DurationMs duration_ms = 0;
@@ -52,7 +53,7 @@ struct SimJob {
   std::uint32_t request = 0;
   // The time limit. 0: the policy's default.
   DurationMs time_limit_ms = 0;
-  // True: the job ran already at the begin of the window, and is not in the statistics.
+  // True: the job already ran at the start of the window, so it is not in the statistics.
   bool warm = false;
   // True: the empty fleet could hold the job.
   bool placeable = true;
@@ -65,7 +66,7 @@ struct Workload {
   std::vector<Team> teams;
   // The distinct requests, in order of first use.
   std::vector<GangRequest> requests;
-  // The jobs: warm ones first (the oldest first), then the others by submit time.
+  // The jobs: first the warm jobs (the oldest first), then all other jobs by submit time.
   std::vector<SimJob> jobs;
   // The window [from, to) as engine times.
   TimeMs from_ms = 0, to_ms = 0;
@@ -75,15 +76,15 @@ struct Workload {
 
 // The options for making a workload from a trace.
 struct WorkloadOptions {
-  // The window in days of the trace. Without `to_day` it ends when the last job of the trace has
-  // ended.
+  // The window in days of the trace. Without `to_day`, the window ends when the last job of the
+  // trace has ended.
   std::optional<double> from_day, to_day;
-  // A factor by which submissions come faster. It divides submit times, counted from the window's
-  // start, and the window's length. Durations stay.
+  // A factor by which submissions come faster. It divides the window's length and the submit times,
+  // counted from the window's start. Durations stay.
   double load = 1;
-  // If above 0: spreads the rows over so many teams at random.
+  // If above 0: the rows are spread at random over this many teams.
   std::uint32_t random_teams = 0;
-  // True: gives each job a random time limit.
+  // True: each job gets a random time limit.
   bool limits = false;
   // With `limits`: the percentage of kinds of jobs whose limits are too short. A kind is a team, a
   // user and a number of GPUs.
@@ -97,7 +98,8 @@ struct WorkloadOptions {
 };
 
 // Makes the workload. Errors: no team of the window is in the given weights or quotas, the window
-// has no jobs, or it ends before it begins. Weights and quotas of other teams are ignored.
+// has no jobs, or the window ends before it begins. Weights and quotas of teams outside the window
+// are ignored.
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
                                const WorkloadOptions& options);
 

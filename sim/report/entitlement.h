@@ -1,7 +1,7 @@
-// Computes which part of the received total each account is entitled to: quota first, then max-min
-// by shares, never above its demand. It is pure arithmetic in doubles (amounts are GPU-time of one
-// window).
-// Threads: none.
+// Computes which part of the received total each account is entitled to: first its quota, then a
+// max-min part by shares, but never more than its demand. The computation is pure arithmetic in
+// doubles. Amounts are the GPU time of one window.
+// Threads: any; pure functions.
 #pragma once
 
 #include <span>
@@ -9,18 +9,18 @@
 
 namespace subak::sim {
 
-// What one account may claim of the total, in the unit of the total.
+// The figures of one account that decide its part, in the unit of the total.
 struct Claim {
   // The queued and running GPUs, summed over the window.
   double demand = 0;
-  // Its quota times the length of the window.
+  // The account's quota times the length of the window.
   double quota = 0;
   // The account's shares. 0: it gets only what no other account wants.
   double shares = 0;
 };
 
-// Divides `total` and returns a part for each claim, in their order. The parts add up to min(total,
-// sum of demands).
+// Divides `total` and returns a part for each claim, in the order of the claims. The parts add up
+// to min(total, sum of demands).
 std::vector<double> entitled(double total, std::span<const Claim> claims);
 
 // Returns Jain's index (sum x)^2 / (n sum x^2) in (0, 1]; 1 for no or all-zero values.

@@ -1,7 +1,7 @@
-// Estimates the start of jobs at submission, as the service would, and compares the estimate with
-// the real start (docs/design/0053). It runs a forecast for each time at which such jobs come, so
-// it is slow.
-// Threads: none.
+// Estimates the start of jobs at submission, in the same way as the service, and compares the
+// estimate with the real start (docs/design/0053). It is slow, because it runs a forecast for each
+// time at which such jobs are submitted.
+// Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -40,18 +40,19 @@ namespace subak::sim {
 
 // Which jobs get an estimate, and from which run times.
 struct EtaOptions {
-  // About how many jobs of the window get an estimate, evenly spread; 0: none.
+  // About how many jobs of the window get an estimate. They are evenly spread over the window. 0:
+  // none.
   std::size_t told = 0;
   // The source of the run times in the forecast.
   RunTimeSource source = RunTimeSource::kPredicted;
 };
 
-// Follows one replay, like an Observer of its driver. Workload and engine must outlive it. Use it
-// only if EtaOptions::told is above 0.
+// Follows one replay: call its functions from an Observer of the driver. Workload and engine must
+// outlive the judge. Use it only if EtaOptions::told is above 0.
 class EtaJudge {
  public:
   EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);
-  // Chooses the job if it is one of those that get an estimate.
+  // Chooses the job if it is one of the jobs that get an estimate.
   void submitted(std::uint32_t job, JobId id);
   // Compares the start with the estimate. A start within a minute of the submission is not in the
   // result.
@@ -62,10 +63,11 @@ class EtaJudge {
   EtaResult result() const;
 
  private:
-  // One start: the wait, the errors of both estimates, and the width of the interval.
+  // One start: the wait, the errors of the corrected and of the raw estimate, and the width of the
+  // interval.
   struct Come {
-    // All are in seconds. `error_s` is the error of the corrected estimate, `uncorrected_s` that of
-    // the raw forecast.
+    // All figures are in seconds. `error_s` is the error of the corrected estimate. `uncorrected_s`
+    // is the error of the raw forecast.
     double wait_s = 0, error_s = 0, uncorrected_s = 0, width_s = 0;
     // True: the job started within the interval.
     bool in = false;
@@ -76,13 +78,13 @@ class EtaJudge {
   const Workload& workload_;
   const Engine& engine_;
   EtaOptions options_;
-  // Each job whose index is a multiple of this gets an estimate.
+  // Each job whose index is a multiple of this number gets an estimate.
   std::size_t every_ = 1;
   // The index of each job in the workload.
   std::unordered_map<JobId, std::uint32_t> index_;
-  // Jobs that get an estimate when no further job starts at this time.
+  // The chosen jobs that settled() will estimate, when no further job starts at the present time.
   std::vector<std::pair<std::uint32_t, JobId>> fresh_;
-  // A job with an estimate: its id and the start by the forecast.
+  // A job with an estimate.
   struct ToldJob {
     JobId id;
     // The start that the forecast gave.

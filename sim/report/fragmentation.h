@@ -1,11 +1,11 @@
-// Computes FGD's fragmentation F of free GPUs exactly over time, and counts only changed nodes
-// again. For a node n and a typical pod shape m, the loss is the part of n's free GPUs that m could
-// not use. If n cannot run m, the loss is all of them. Else it is the GPUs with less free than m
-// needs of each. F_n is the mean over the shapes by popularity. The result is the time mean of sum
-// F_n / sum free.
+// Computes FGD's fragmentation F of free GPUs exactly over time. After a change it computes only
+// the changed node again. For a node n and a typical pod shape m, the loss is the part of n's free
+// GPUs that m could not use. If n cannot run m, all free GPUs of n are lost. Else the GPUs are lost
+// that have less free than m needs of each GPU. F_n is the mean loss over the shapes, weighted by
+// popularity. The result is the time mean of sum F_n / sum free.
 // Source: Weng et al., Beware of Fragmentation, USENIX ATC 2023,
 // https://www.usenix.org/conference/atc23/presentation/weng
-// Threads: none.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@
 
 namespace subak::sim {
 
-// The fragmentation of one fleet from `from` on. Times of the calls never go backwards.
+// The fragmentation of one fleet from the time `from` on. The times of the calls must never go
+// backwards.
 class Fragmentation {
  public:
   // `requests[i]` was requested `counts[i]` times; every pod of a gang counts. The integral covers
@@ -39,9 +40,9 @@ class Fragmentation {
   struct Shape {
     // The number of whole GPUs; 0: a part of one GPU.
     std::int64_t gpus = 0;
-    // The milli-GPU that it needs of each GPU.
+    // The milli-GPU that the pod needs of each GPU.
     MilliGpu per_gpu = 0;
-    // Its part of all requested pods, 0 to 1.
+    // The part of all requested pods that have this shape, 0 to 1.
     double popularity = 0;
     // The allowed products; empty: any.
     std::vector<std::string> products;
@@ -56,7 +57,7 @@ class Fragmentation {
     // The sum of `free`.
     MilliGpu free_total = 0;
   };
-  // Counts the pods of a request that came `count` times.
+  // Counts the pods of a request that was made `count` times.
   void add_shapes(const GangRequest& request, std::uint64_t count);
   // Computes the loss of one node. O(GPUs x shapes).
   void recount(Node& node);
@@ -66,7 +67,8 @@ class Fragmentation {
   TimeMs to_, since_;
   std::vector<Shape> shapes_;
   std::vector<Node> nodes_;
-  // The index in `nodes_`. For look-ups only: its order is arbitrary.
+  // The index of each node in `nodes_`. The map serves for look-up only, because its order is
+  // arbitrary.
   std::unordered_map<std::string, std::size_t> by_name_;
   // The loss and the free amount of all nodes, in milli-GPU.
   double f_ = 0;

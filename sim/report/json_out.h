@@ -1,6 +1,6 @@
-// A small writer of JSON text: values in the order of the calls, two spaces of indent, doubles with
-// nine digits except in exact().
-// Threads: none.
+// A small writer of JSON text. It writes values in the order of the calls, with an indent of two
+// spaces. Doubles have nine digits, except in exact().
+// Threads: one at a time for each object.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,10 @@ class JsonOut {
   // Each of these writes one value. Texts are quoted and escaped.
   JsonOut& value(std::string_view text);
   JsonOut& value(const char* text) { return value(std::string_view(text)); }
-  // Writes nine digits; null if the number is not finite.
+  // Writes the number with nine digits; null if the number is not finite.
   JsonOut& value(double number);
-  // Like value(), but with as many digits as are needed to read back the same number.
+  // Writes the number like value(), but with so many digits that a reader gets exactly the same
+  // number.
   JsonOut& exact(double number);
   JsonOut& value(std::int64_t number);
   JsonOut& value(std::size_t number) { return value(static_cast<std::int64_t>(number)); }
@@ -43,7 +44,7 @@ class JsonOut {
   void begin_value();
   // Writes a line end and the indent.
   void new_line();
-  // `digits` is the number of significant digits; 0 means as many as in exact().
+  // Writes a number. `digits` is the number of significant digits; 0 means as many as in exact().
   JsonOut& put(double number, int digits);
   std::ostream& out_;
   // For each open bracket, whether a value was written in it.

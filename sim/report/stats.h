@@ -10,8 +10,9 @@
 //   max_deviation  largest |received - entitled| / (capacity x window)
 // Windows are whole hours, days and weeks from A on. A window that does not end by B is left out.
 // If there is no complete window, there is no figure. Waits, sizes and slowdown cover jobs
-// submitted in [A, B). Jobs that are queued at B still wait, and no new job comes after them.
-// Threads: none.
+// submitted in [A, B). After B the replay goes on until the jobs that are queued at B have run, but
+// no new job comes.
+// Threads: any; pure functions and plain values.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ namespace subak::sim {
 struct Spread {
   // The number of jobs in the distribution.
   std::size_t jobs = 0;
-  // All are 0 if there are no jobs. Percentiles use the nearest rank.
+  // All figures are 0 if there are no jobs. Percentiles use the nearest rank.
   double mean = 0, p50 = 0, p90 = 0, p99 = 0;
 };
 // Computes the distribution. O(n log n).
@@ -52,11 +53,11 @@ struct TeamResult {
   // The shares, as in the workload.
   std::int64_t shares = 0;
   MilliGpu quota = 0;
-  // The number of its jobs in the statistics.
+  // The number of the team's jobs in the statistics.
   std::size_t jobs = 0;
   // `entitled_gpu_h` treats [A, B) as one window.
   double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;
-  // The mean wait of its jobs that started, in seconds.
+  // The mean wait of the team's jobs that started, in seconds.
   double wait_mean_s = 0;
 };
 
@@ -64,10 +65,10 @@ struct TeamResult {
 struct SimResult {
   // The name of the order policy.
   std::string policy;
-  // The numbers of jobs submitted in the window, of those that ran to their end, and of those that
-  // the fleet or the port refused.
+  // `jobs`: how many jobs were submitted in the window. `finished`: how many of them ran to their
+  // end. `unplaceable`: how many of them the fleet or the port refused.
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
-  // The number of jobs that ran at A. They are not among `jobs`.
+  // The number of jobs that already ran at A. They are not among `jobs`.
   std::size_t warm = 0;
   // The wait from submission to start.
   Spread wait_s;
@@ -78,14 +79,15 @@ struct SimResult {
   double utilisation = 0;
   // The figures by the definitions above.
   ByWindow jain, max_deviation;
-  // The time mean of fragmentation, see sim/report/fragmentation.h.
+  // The time mean of the fragmentation (sim/report/fragmentation.h).
   double fragmentation = 0;
   // The quality of start estimates. nullopt: no job got a start estimate.
   std::optional<EtaResult> eta;
   // GPU-hours over [A, B): see reserved_idle and kept_beside above.
   double reserved_idle_gpu_h = 0;
   double kept_beside_gpu_h = 0;
-  // The duration of the replay in seconds, and the simulated seconds for each of these.
+  // `wall_s`: the real duration of the replay in seconds. `sim_speedup`: the simulated seconds for
+  // each of these seconds.
   double wall_s = 0, sim_speedup = 0;
   // The teams, in the order of the workload.
   std::vector<TeamResult> teams;
@@ -101,8 +103,8 @@ struct JobFate {
   TimeMs end_ms = -1;
 };
 
-// Computes everything except wall clock, speed and fragmentation. `fates` has one entry for each
-// job of the workload.
+// Computes all figures except the wall time, the speed and the fragmentation. `fates` has one entry
+// for each job of the workload.
 SimResult make_result(const Workload& workload, const Timeline& timeline,
                       const std::vector<JobFate>& fates);
 

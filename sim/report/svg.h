@@ -1,5 +1,5 @@
 // SVG charts: a canvas for simple shapes, and a frame with axes that maps data to the canvas.
-// Threads: none.
+// Threads: one at a time for each drawing.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace subak::sim {
 
-// A place on the canvas, in pixels from the upper left corner.
+// A position on the canvas, in pixels from the upper left corner.
 struct Point {
   double x = 0, y = 0;
 };
@@ -19,17 +19,17 @@ class Svg {
  public:
   // Makes an empty white canvas of this size in pixels.
   Svg(double width, double height);
-  // Makes one with a style sheet `css` for the classes of groups, and for class `ground`, the whole
-  // area.
+  // Makes a canvas with a style sheet `css`. The style sheet has the classes of groups, and the
+  // class `ground` for the whole area.
   Svg(double width, double height, std::string_view css);
-  // Begins a group: all shapes until close() have this class, and show `title` when the pointer is
-  // over them. Their fills and colours may be kInherit.
+  // Begins a group. All shapes until close() have this class, and show `title` when the pointer is
+  // over them. The fills and colours of these shapes may be kInherit.
   void open(std::string_view css_class, std::string_view title = "");
   // Ends the group that was begun last.
   void close();
   // Draws a filled rectangle; (x, y) is its upper left corner.
   void rect(double x, double y, double w, double h, std::string_view fill);
-  // Draws a straight line. `width` in pixels.
+  // Draws a straight line. `width` is in pixels.
   void line(Point a, Point b, std::string_view colour, double width, bool dashed = false);
   // Draws an open line through the points.
   void path(const std::vector<Point>& points, std::string_view colour, double width,
@@ -45,7 +45,7 @@ class Svg {
  private:
   // Appends these points as an attribute.
   void points(const std::vector<Point>& list);
-  // Appends text with XML escapes. It accepts any bytes; printable() replaces those that are no
+  // Appends text with XML escapes. It accepts any bytes; printable() replaces bytes that are not
   // text.
   void characters(std::string_view text);
   // All shapes so far.
@@ -53,13 +53,13 @@ class Svg {
   double width_, height_;
 };
 
-// One tick: position and label.
+// One tick of an axis: its position and its label.
 struct Tick {
   // The position, in the unit of the data.
   double at = 0;
   std::string label;
 };
-// Returns about `most` ticks at round steps (1, 2 or 5 times a power of ten). Their labels end with
+// Returns about `most` ticks at round steps (1, 2 or 5 times a power of ten). The labels end with
 // `suffix`.
 std::vector<Tick> linear_ticks(double from, double to, int most, std::string_view suffix = "");
 
@@ -68,7 +68,7 @@ struct Frame {
   // The rectangle in pixels, and the data at its edges.
   double left = 0, top = 0, width = 0, height = 0;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;
-  // Returns the place on the canvas of a point of the data.
+  // Returns the position on the canvas of a point of the data.
   Point map(double x, double y) const {
     return {left + (x - x0) / (x1 - x0) * width, top + height - (y - y0) / (y1 - y0) * height};
   }
@@ -77,12 +77,12 @@ struct Frame {
             std::string_view x_title, std::string_view y_title) const;
 };
 
-// The number of colours. Most colour-blind people can distinguish them too. The last one (grey) is
-// for "all others".
+// The number of colours. Most colour-blind people can distinguish these colours too. The last
+// colour (grey) is for "all others".
 inline constexpr std::size_t kColours = 12;
 std::string_view colour(std::size_t i);
 inline constexpr std::string_view kGrey = "#b8b8b8";
-// Means the colour of the group's class.
+// Stands for the colour of the group's class.
 inline constexpr std::string_view kInherit = "inherit";
 
 }  // namespace subak::sim

@@ -1,6 +1,6 @@
-// Plain tables for terminals: the first column is aligned left, the others right, with two blanks
-// between.
-// Threads: none.
+// Plain tables for terminals. The first column is aligned left, and all other columns right, with
+// two blanks between columns.
+// Threads: one at a time for each table.
 #pragma once
 
 #include <ostream>
@@ -23,7 +23,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Returns a number with so many decimals; "-" if it is not finite.
+// Returns a number with this many decimals; "-" if the number is not finite.
 std::string fixed(double value, int decimals);
 // Returns "0 s", "45.0 s", "12.3 min", "5.2 h" or "1.7 d".
 std::string human_seconds(double seconds);

@@ -1,6 +1,7 @@
 // Computes the running and queued GPUs of each team as exact integrals for each hour of the window
-// [A, B). Changes come in the order of time. All figures of a window are sums of these integrals.
-// Threads: none.
+// [A, B). Changes must come in the order of time. All figures of a window are sums of these
+// integrals.
+// Threads: one at a time for each object.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +19,21 @@ struct HourCell {
   double queued = 0;
 };
 
-// Memory: one cell for each hour and team.
+// The cells of all hours and teams. Memory: one cell for each hour and team.
 class Timeline {
  public:
   // All teams begin at 0. The window [from, to) must not be empty.
   Timeline(std::size_t teams, TimeMs from, TimeMs to);
-  // Changes the team's running and queued amounts by these differences from `t` on. For one team,
-  // times never go backwards. Changes outside [from, to) affect only the levels.
+  // Changes the team's running and queued amounts by these differences, from `t` on. For one team,
+  // times must never go backwards. Changes outside [from, to) affect only the levels.
   void change(std::uint32_t team, TimeMs t, MilliGpu running, MilliGpu queued);
   // Closes all integrals at `to`. Call it once, after the last change.
   void finish();
 
-  // The number of hours; the last one may be shorter.
+  // The number of hours. The last hour may be shorter.
   std::size_t hours() const { return hours_; }
   std::size_t teams() const { return levels_.size(); }
-  // Returns the length in ms: an hour, or less for the last one.
+  // Returns the length of the hour in ms. Only the last hour may be shorter than an hour.
   DurationMs hour_length(std::size_t hour) const;
   // Returns the integrals of one hour. They are complete after finish().
   const HourCell& cell(std::size_t hour, std::uint32_t team) const {
@@ -44,14 +45,14 @@ class Timeline {
  private:
   // The amounts of a team since its last change.
   struct Level {
-    // The time up to which the cells have the amounts.
+    // The cells include the amounts up to this time.
     TimeMs since = 0;
     MilliGpu running = 0, queued = 0;
   };
   // Adds the amounts up to `t` to the cells.
   void advance(std::uint32_t team, TimeMs t);
   TimeMs from_, to_;
-  // The number of hours of the window, with an incomplete last one.
+  // The number of hours of the window. An incomplete last hour counts too.
   std::size_t hours_;
   // The levels, by team.
   std::vector<Level> levels_;

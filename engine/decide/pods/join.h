@@ -1,6 +1,6 @@
 // Which job a pod joins, and which fields the job takes from the pod. Several files of decide/
-// share these.
-// Threads: none.
+// share these functions.
+// Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
 #include <string>
@@ -11,21 +11,22 @@ namespace subak::decide {
 
 // Returns "namespace/gang", or "namespace/name" for a pod without a gang.
 std::string job_name_of(const PodRecord& pod);
-// Returns the gates that the pod has, Subak's and others.
+// Returns the gates that the pod has: Subak's gate and gates of other parties.
 PodGate gate_of(const PodRecord& pod);
-// Returns the job that members of the pod's gang join; nullptr if there is none, or if the pod has
-// no gang.
+// Returns the job that members of the pod's gang join; nullptr if there is no such job, or if the
+// pod has no gang.
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod);
 // Returns the fact that creates a job, with the fields of its first pod.
 fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                         AccountId account, JobOrigin origin);
-// Lets a new pod with Subak's gate join its gang or become a job.
+// Makes a new pod with Subak's gate join its gang or become a job.
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod, AccountId account);
-// Call it when a waiting pod is seen again. The pod's present request counts.
+// Call it when a waiting pod is seen again. From then on, the pod's present request counts.
 void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod, AccountId account);
-// Call it when a pod is seen again, with the present size of its gang. Ranks may change.
+// Call it when a pod is seen again, because the report has the present size of the pod's gang.
+// Ranks may change.
 void see_size(Decision& d, JobId id, const PodRecord& pod);
-// Returns the job of a single pod whose gang started without it.
+// Returns `job` as the job of a single pod whose gang started without this pod.
 fact::JobCreated alone_of_gang(fact::JobCreated job);
 
 }  // namespace subak::decide

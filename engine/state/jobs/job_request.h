@@ -1,8 +1,10 @@
-// The requests of jobs and their pods. Only a complete gang has one request: the job then has a
-// shape, and each pod is a rank of it. Until then each pod has a shape of its own.
+// The requests of jobs and their pods. Only a complete gang has one request: then the job has a
+// shape, and each pod is a rank of this shape. Until the gang is complete, each pod has a shape of
+// its own.
 //
-// The functions look up requests by shape in the fleet. Those that change a job change only its
-// shape and the shapes of its pods, and no index of Jobs depends on these. Threads: none.
+// The functions look up requests by shape in the fleet. Functions that change a job change only the
+// job's shape and the shapes of its pods. No index of Jobs depends on these.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,40 +21,41 @@
 
 namespace subak::state {
 
-// The request of one pod, whose shape is set. Valid as long as the shape.
+// Returns the request of one pod, whose shape must be set. It is valid as long as the shape.
 const PodShape& shape_of(const Fleet& fleet, const Pod& pod);
-// The request of the job. For an incomplete gang it has the pods so far.
+// Returns the request of the job. For an incomplete gang, it has the pods that have come so far.
 GangRequest request_of(const Fleet& fleet, const Job& job);
-// The request of the job with this shape at this rank. The job must have the rank (asserted).
+// Returns the request of the job with `shape` at this rank. The job must have the rank (asserted).
 GangRequest request_with(const Fleet& fleet, const Job& job, std::uint32_t rank,
                          const PodShape& shape);
-// The request of the job's present pods, whatever its shape.
+// Returns the request of the job's present pods, even if the job's own shape differs.
 GangRequest gathered_request(const Fleet& fleet, const Job& job);
-// The least that the job will cost, in milli-GPU; 0 while its request is not complete.
+// Returns the least that the job can cost, in milli-GPU; 0 while its request is not complete.
 MilliGpu least_milligpu(const Fleet& fleet, const Job& job);
-// The one product that every GPU pod of the request can use. None: they can use several.
+// Returns the only product that the GPU pods of the request can use. None: they can use several.
 ProductId only_product(const Fleet& fleet, const GangRequest& request);
 // True if the job uses a ComputeDomain.
 bool uses_compute_domain(const Fleet& fleet, const Job& job);
 // True if Subak may not end the job for another one (GangTerms::not_preemptible).
 bool is_not_preemptible(const Fleet& fleet, const Job& job);
-// The nodes of the slots, ascending, each once.
+// Returns the nodes of the slots, ascending, each once.
 std::vector<NodeId> nodes_of(std::span<const PodSlot> slots);
-// The GPUs of the slots by product, ascending, each above 0. The nodes must be in the fleet.
+// Returns the GPUs of the slots, ascending by product. Each amount is above 0. The nodes must be in
+// the fleet.
 std::vector<ProductDemand> amounts_of(const Fleet& fleet, std::span<const PodSlot> slots);
-// The request of a single pod.
+// Returns the request of a single pod.
 GangRequest single_pod(const PodShape& shape, bool compute_domain = false);
-// The pod of a request of a single pod. The shape must be in use.
+// Returns the pod of a request that has a single pod. The shape must be in use.
 const PodShape& single_pod_of(const Fleet& fleet, ShapeId shape);
 
 // Completes a gang: the job gets this shape, and each pod becomes a rank of it. Asserts that the
 // shape has gang_size pods.
 void complete_gang(const Fleet& fleet, Job& job, ShapeUse shape);
-// Reverses complete_gang(), so that pods may change: each gets a shape of its own from `alone`.
+// Reverses complete_gang(), so that pods may change: each pod gets a shape of its own from `alone`.
 // Asserts that the job has no holds.
 void open_gang(const Fleet& fleet, Job& job, const std::function<ShapeUse(const PodShape&)>& alone);
-// Marks a rank of the gang without a live pod as expected, with this shape. References to the job's
-// pods become invalid.
+// Marks a rank without a live pod as an expected pod with this shape. References to the job's pods
+// become invalid.
 void expect_pod(Job& job, std::uint32_t rank, ShapeUse shape);
 
 }  // namespace subak::state

@@ -2,7 +2,7 @@
 // if and only if the set's comment is true for the job.
 //
 // The caller reports which part of a job has changed.
-// Threads: none; Jobs owns it.
+// Threads: one at a time; Jobs owns the object.
 #pragma once
 
 #include <array>
@@ -17,24 +17,24 @@
 
 namespace subak::state {
 
-// The sets of all jobs. Each is ordered by id.
+// The sets of all jobs. Each set is ordered by id.
 class JobSets {
  public:
-  // The number of jobs in this state; ended jobs count only while they are remembered.
+  // The number of jobs in this state. Ended jobs count only while Jobs remembers them.
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
-  // Job::active(): effects are needed for them.
+  // Jobs with Job::active(): they need effects.
   const BlockSet<JobId>& active() const { return active_; }
-  // Job::waits_again(): their pods had holds before.
+  // Jobs with Job::waits_again(): they wait, and their pods had holds before.
   const BlockSet<JobId>& waiting_again() const { return waiting_again_; }
   // Jobs that wait and are not in the queue: incomplete or paused.
   const std::set<JobId>& parked() const { return parked_; }
-  // Job::pods_behind() > 0: they have more pods than ranks.
+  // Jobs with Job::pods_behind() > 0: they have more pods than ranks.
   const std::set<JobId>& crowded() const { return crowded_; }
   // Jobs with a Job::backoff: the cluster's scheduler refused a pod of theirs.
   const std::set<JobId>& refused() const { return refused_; }
-  // Job::awaits_resume(): their account was draining when they came.
+  // Jobs with Job::awaits_resume(): their account was draining when they came.
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
-  // Job::awaits_pod(): their controller has to create another pod.
+  // Jobs with Job::awaits_pod(): their controller has to create another pod.
   const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }
 
   // Counts a job that is new or restored, and puts it into its sets.
@@ -48,7 +48,8 @@ class JobSets {
   // Removes a done job that is forgotten.
   void forget(const Job& job);
 
-  // Asserts that each job is in its sets and no other is, and that the counts are right. O(jobs).
+  // Asserts that each set has exactly the jobs that it should have, and that the counts are right.
+  // O(jobs).
   void check(const JobTable& jobs) const;
 
  private:

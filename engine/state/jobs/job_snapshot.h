@@ -1,5 +1,7 @@
 // A job as facts of a checkpoint. A job with more pods than a fact may have becomes several facts.
-// All but the last have only pods and `more` set. The last has all other fields too. Threads: none.
+// All these facts but the last have only pods, and `more` is set. The last fact also has all other
+// fields.
+// Threads: one at a time.
 #pragma once
 
 #include <vector>
@@ -15,11 +17,11 @@ namespace subak::state {
 // Passes the job on as facts. O(pods).
 void snapshot_job(const Fleet& fleet, const Job& job, const LiveCopy::Sink& sink);
 
-// Joins the facts of one job again. They must come one after the other.
+// Joins the facts of one job again. The facts of a job must come one after the other.
 class JobParts {
  public:
   // Adds the next fact. It returns the complete job with all its pods, or nullptr if more facts of
-  // the job follow. The result is valid until the next call, and as long as `part`.
+  // the job follow. The result is valid until the next call, but not longer than `part`.
   const fact::JobSnapshot* add(const fact::JobSnapshot& part);
 
  private:

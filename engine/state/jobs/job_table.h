@@ -1,9 +1,9 @@
-// The jobs by id, their ids in order, and the ended ones in the order of their ends. Each job is in
-// the table once. Ended jobs stay until limits::kDoneJobsKept others ended after them.
+// The jobs by id, their ids in order, and the ended jobs in the order of their ends. Each job is in
+// the table once. An ended job stays until limits::kDoneJobsKept other jobs have ended after it.
 //
 // Every change of a job begins with writable(), so that a copy in progress can first copy the
-// unchanged job. A reference to a job is valid until the job is forgotten. Threads: none; Jobs owns
-// it.
+// unchanged job. A reference to a job is valid until the table forgets the job.
+// Threads: one at a time; Jobs owns the table.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@
 namespace subak::state {
 
 // The ids of all jobs in order, so that the cost of a page of jobs depends on its size alone. Ids
-// come nearly in order. New ones stay unsorted at the end until the next read.
+// come nearly in order. New ids stay unsorted at the end until the next read.
 class JobIds {
  public:
   // Adds a new id.
   void add(JobId id) { ids_.push_back(id); }
-  // The ids, ascending. A removed job stays in for a while: look each one up.
+  // Returns the ids, ascending. The id of a removed job stays in for a while, so look up each id.
   const std::vector<JobId>& ascending() const;
-  // Drops removed ids. `live` is the number of jobs left, and `is_live` returns whether a job is
-  // one of them. The call is cheap unless half of the ids are removed.
+  // Drops removed ids. `live` is the number of jobs that are left, and `is_live` returns whether a
+  // job is one of these. The call is cheap unless half of the ids are removed.
   void trim(std::size_t live, const std::function<bool(JobId)>& is_live);
 
  private:
@@ -43,37 +43,39 @@ class JobTable {
  public:
   using All = std::unordered_map<JobId, Job>;
 
-  // Returns nullptr if the job is unknown or forgotten.
+  // Returns the job; nullptr if it is unknown or forgotten.
   const Job* find(JobId id) const;
   // Returns the job. Asserts that it is in the table.
   const Job& at(JobId id) const;
-  // For look-ups and sums only: the order has no meaning.
+  // All jobs. Use it for look-ups and sums only, because the order has no meaning.
   const All& all() const { return by_id_; }
-  // The number of jobs, with ended ones that are remembered.
+  // The number of jobs, including ended jobs that are not forgotten yet.
   std::size_t size() const { return by_id_.size(); }
   // The ids, ascending. O(jobs).
   std::vector<JobId> ids() const;
-  // The ids, ascending, for pages. A removed job stays in for a while: look each one up.
+  // The ids, ascending, for pages. The id of a removed job stays in for a while, so look up each
+  // id.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
   // The jobs that have ended and are not yet forgotten, the oldest first.
   const std::deque<JobId>& done() const { return done_; }
 
-  // Returns the job, to change it. Asserts that it is in the table.
+  // Returns the job for a change. Asserts that it is in the table.
   Job& writable(JobId id);
-  // Makes a new job with this id, which no job had before (asserted).
+  // Makes a new job with this id. No job may have had the id before (asserted).
   Job& add(JobId id);
-  // Says that the job is done. It becomes the newest of the ended jobs.
+  // Says that the job is done. The job becomes the newest of the ended jobs.
   void end(const Job& job);
   // Returns the oldest ended job if there are more than limits::kDoneJobsKept, else nullptr.
   const Job* to_forget() const;
   // Forgets the job of to_forget(), which must not be nullptr (asserted).
   void forget_oldest();
 
-  // Begins a copy of the live jobs of this instant, and drops one in progress. `snapshot` writes
-  // the facts of one job; the table calls it until the copy is complete. O(jobs), 8 bytes each.
+  // Begins a copy of the live jobs of this instant. If a copy is in progress, it drops that copy.
+  // `snapshot` writes the facts of one job; the table calls it until the copy is complete. O(jobs),
+  // with 8 bytes for each job.
   void begin_copy(LiveCopy::Snapshot snapshot);
-  // Copies the next slice: at most `most` jobs and pods together. Returns true if it was the last.
-  // A copy must be in progress (asserted).
+  // Copies the next slice: at most `most` jobs and pods together. Returns true if this was the last
+  // slice. A copy must be in progress (asserted).
   bool copy_slice(std::size_t most, const LiveCopy::Sink& sink);
 
   // Asserts that the lists agree with the jobs. O(jobs).

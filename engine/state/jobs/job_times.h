@@ -1,8 +1,9 @@
 // The due times of jobs: the deadline (Job::until_ms), and the time at which Subak checks the
-// planned end (Run::due_ms). A job has at most one of each.
+// planned end (Run::due_ms). A job has at most one deadline and one such check.
 //
 // JobTimes sets these times in the jobs and in its sorted lists together, so the two always agree.
-// Times are in ms since 1970-01-01 UTC; 0 stands for none. Threads: none; Jobs owns it.
+// Times are in ms since 1970-01-01 UTC; 0 stands for none.
+// Threads: one at a time; Jobs owns the object.
 #pragma once
 
 #include <map>
@@ -32,7 +33,7 @@ class JobTimes {
   // (asserted).
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms);
 
-  // Asserts that the sorted lists hold exactly the times of these jobs. O(jobs).
+  // Asserts that the sorted lists have exactly the times of these jobs. O(jobs).
   void check(const JobTable& jobs) const;
 
  private:

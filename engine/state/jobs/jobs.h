@@ -1,12 +1,14 @@
-// All jobs and gangs with their indexes, and the only code that changes more than one of them.
-// Allocations changes the slots of a job; this class changes all else.
+// All jobs and gangs with their indexes. Only this code changes more than one index. Allocations
+// changes the slots of a job; this class changes everything else.
 //
-// Each part owns one kind of index and documents its invariant. Jobs changes the parts together. It
-// also has the queue, the counts of waiting jobs and pods, and the record of overruns.
+// Each part owns one kind of index, and its header has its invariant. Jobs changes the parts
+// together. Jobs also has the queue, the counts of waiting jobs and pods, and the record of
+// overruns.
 //
-// A reference to a job is valid until the job is forgotten, limits::kDoneJobsKept ends after its
-// own. A reference to a pod is valid until pods join the job, or its attempt starts. Threads: none;
-// State owns it. Only state/ changes it.
+// A reference to a job is valid until Jobs forgets the job: when limits::kDoneJobsKept other jobs
+// have ended after it. A reference to a pod is valid until pods join the job, or until the job's
+// attempt starts.
+// Threads: one at a time. State owns the object. Only state/ changes it.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +39,7 @@ namespace subak::state {
 // The jobs of all clusters.
 class Jobs {
  public:
-  // Fleet and tree must outlive it.
+  // Fleet and tree must outlive the object.
   Jobs(const Fleet& fleet, const AccountTree& tree);
 
   // --- reads -------------------------------------------------------------------------------------
@@ -51,14 +53,14 @@ class Jobs {
   const GangIndex& gangs() const { return gangs_; }
   // The queued jobs, in their order.
   const ReadyQueue& ready() const { return ready_; }
-  // The numbers of waiting jobs and of their pods.
+  // The numbers of waiting jobs and of gated pods that wait.
   const WaitingCount& waiting() const { return waiting_; }
-  // Which kinds of jobs overran their limits lately.
+  // The record of which kinds of jobs overran their limits lately.
   const LimitRecord& limit_record() const { return record_; }
   // find() returns nullptr if the job is unknown or forgotten. at() asserts that it exists.
   const Job* find(JobId id) const { return table_.find(id); }
   const Job& at(JobId id) const { return table_.at(id); }
-  // The live pod of this uid. Uids are unique within a cluster only.
+  // Returns the live pod of this uid. A uid is unique only within its cluster.
   std::optional<PodPlace> find(ClusterId cluster, const std::string& uid) const {
     return pods_.find(cluster, uid);
   }
@@ -67,37 +69,37 @@ class Jobs {
   std::optional<PodPlace> find(ClusterId cluster, const PodRef& ref) const;
 
   // --- changes -----------------------------------------------------------------------------------
-  // Call it after a node of the fleet changed, since the cost of shapes may have changed.
+  // Call it after a node of the fleet has changed, because the cost of shapes may have changed.
   void fleet_changed() { ready_.costs_changed(); }
-  // Returns the job, to change it. Asserts that it exists. State uses it, and Allocations to change
-  // the slots of pods and their times. Every change of an existing job begins with this call, so
-  // that a copy in progress can copy the unchanged job.
+  // Returns the job for a change. Asserts that it exists. State uses this function, and Allocations
+  // uses it to change the slots of pods and their times. Every change of an existing job begins
+  // with this call, so that a copy in progress can copy the unchanged job first.
   Job& writable(JobId id) { return table_.writable(id); }
-  // Creates a job. `shape` is set for an API job only. The job is incomplete until set_state().
+  // Creates a job. `shape` is set only for an API job. The job is incomplete until set_state().
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
-  // Adds a waiting pod at a free rank. `shape` is the pod's own.
+  // Adds a waiting pod at a free rank. `shape` is the shape of the pod.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
-  // Gives the pod the hold that was reserved for it as an expected pod.
+  // Gives the pod the hold of an expected pod. The pod takes the place of the expected pod.
   void fill_place(const fact::PodAdded& f);
-  // Changes the request of a waiting job. Its priority and submit time, by which it is ordered,
+  // Changes the request of a waiting job. The job's priority and submit time, which order the job,
   // stay.
   void change_request(Job& job, ShapeUse shape);
   // Moves a waiting pod to a free rank.
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
-  // Reorders waiting pods. Asserts that the pods move among the same ranks.
+  // Reorders waiting pods. Asserts that the pods have the same set of ranks before and after.
   void rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves);
   // Changes the size of a waiting gang without a complete request.
   void resize_gang(Job& job, std::uint32_t size);
   // Frees the job's gang name for another job.
   void forget_gang(const Job& job) { gangs_.forget_gang(job); }
-  // Gives an account to a job without one. Allocations::assign handles what it holds.
+  // Gives an account to a job without one. Allocations::assign handles what the job holds.
   void assign(Job& job, AccountId leaf);
   // Sets Job::backoff; nullptr drops the refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
   // Sets whether the job may not be queued because its account was draining when it came.
   void await_resume(Job& job, bool awaits);
-  // The only function that changes a job's state, together with all indexes of it. Asserts that the
-  // table of model/job.h has this step.
+  // Changes a job's state, and all indexes that depend on the state. No other function changes a
+  // job's state. Asserts that model/job.h allows the change.
   void set_state(Job& job, JobState to);
   // Sets Job::until_ms. 0: no deadline.
   void set_deadline(Job& job, TimeMs until_ms);
@@ -105,30 +107,30 @@ class Jobs {
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms) { times_.set_end(job, end_ms, due_ms); }
   // Drops Job::of_run of a job that is about to wait.
   void end_run(Job& job);
-  // Sets Job::overruns to more than before.
+  // Sets Job::overruns to a higher number.
   void overran(Job& job, std::uint32_t times);
   // Extends the holds of one cluster by this much. O(holds).
   void put_off(ClusterId cluster, DurationMs by);
-  // Ends a job whose state is kDone: it is no longer found by uid or gang. The oldest ended jobs
-  // are forgotten.
+  // Ends a job whose state is kDone. Afterwards, look-ups by uid or gang no longer find the job.
+  // Jobs then forgets the oldest ended jobs.
   void end(Job& job, TimeMs now);
-  // Ends a pod: its uid is no longer found.
+  // Ends a pod. Afterwards, a look-up no longer finds its uid.
   void end_pod(Job& job, std::uint32_t rank);
 
   // --- checkpoints -------------------------------------------------------------------------------
-  // To restore a job, call gather() with each of its facts until it returns the complete job `f`
-  // (JobParts::add). Then call restore(), which leaves out the pods. Then call restore_pod() for
-  // each pod, and take its slot. Then call restored(), which adds the job to the queue and the
-  // indexes. In restore(), `shape` is that of a complete request; in restore_pod() it is that of
-  // the pod.
+  // To restore a job, call gather() with each of the job's facts until it returns the complete job
+  // `f` (JobParts::add). Then call restore(), which leaves out the pods. Then call restore_pod()
+  // for each pod, and take the pod's slot. Then call restored(), which adds the job to the queue
+  // and the indexes. In restore(), `shape` is the shape of a complete request. In restore_pod(),
+  // `shape` is the shape of the pod.
   const fact::JobSnapshot* gather(const fact::JobSnapshot& part) { return parts_.add(part); }
   Job& restore(const fact::JobSnapshot& f, ShapeUse shape);
   void restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
                    ShapeUse shape);
   void restored(Job& job, const fact::JobSnapshot& f);
 
-  // Copies the live jobs as facts in slices. begin_copy() fixes the instant. Jobs may change
-  // between the slices, and the facts are those of that instant. See JobTable.
+  // Copy the live jobs as facts in slices. begin_copy() fixes the instant. Jobs may change between
+  // the slices, but the facts show the jobs at that instant. See JobTable.
   void begin_copy();
   bool copy_slice(std::size_t most, const LiveCopy::Sink& sink) {
     return table_.copy_slice(most, sink);

@@ -1,12 +1,12 @@
-// Which kinds of jobs overran their time limits lately. Jobs are of one kind if account and user,
-// cluster, name without its digits, and request are equal. A kind overran lately if one of its jobs
-// is beyond its limit now. It also did if one of its last two jobs that ran their course was beyond
-// its limit.
+// Records which kinds of jobs overran their time limits lately. Jobs are of one kind if account,
+// user, cluster, request, and the name without its digits are equal. A kind overran lately if one
+// of its jobs is beyond its limit now. It also overran lately if one of its last two jobs that ran
+// their course was beyond its limit.
 //
-// Only jobs with a limit that Subak placed count. The record follows from the jobs in Jobs, the
-// ended ones in their order. When Jobs forgets a job (limits::kDoneJobsKept), the record forgets it
-// too.
-// Threads: none; Jobs owns one.
+// Only jobs with a time limit, and that Subak placed, count. The record follows from the jobs in
+// Jobs, with ended jobs in the order of their ends. When Jobs forgets a job
+// (limits::kDoneJobsKept), the record forgets it too.
+// Threads: one at a time; Jobs owns one record.
 #pragma once
 
 #include <cstddef>
@@ -24,25 +24,26 @@
 
 namespace subak::state {
 
-// The name without its digits: "train-41" and "train-42" are runs of one kind.
+// Returns the name without its digits: "train-41" and "train-42" are runs of one kind.
 std::string without_digits(std::string_view name);
 
 // The record of all kinds.
 class LimitRecord {
  public:
-  // True if the kind of the job, with this request, overran lately. O(log kinds), O(1) if none did.
+  // True if the kind of the job, with this request, overran lately. O(log kinds); O(1) if no kind
+  // overran lately.
   bool overran_lately(const Job& job, const GangRequest& request) const;
-  // True if this ended job is one of the last two of a kind that overran.
+  // True if this ended job is one of the last two ended jobs of a kind that overran.
   bool rests_on(const Job& done) const;
-  // Changes when a kind begins or ceases to count as overrun.
+  // A number that changes when a kind begins or ceases to count as overrun.
   std::uint64_t version() const { return version_; }
 
-  // over() says that a job with holds is beyond its limit, left() that such a job has no holds any
-  // more.
+  // Call over() when a job with holds is beyond its limit. Call left() when such a job no longer
+  // has holds.
   void over(const Job& job, std::shared_ptr<const GangRequest> request);
   void left(const Job& job, std::shared_ptr<const GangRequest> request);
-  // ended() says that the job is done, as the latest one. forgotten() says that Jobs drops it, as
-  // the first of the ended ones.
+  // Call ended() when the job is done; it is then the newest ended job. Call forgotten() when Jobs
+  // drops the job; it is then the oldest ended job.
   void ended(const Job& job);
   void forgotten(const Job& job);
   // True if both records are equal. O(kinds).
@@ -52,15 +53,15 @@ class LimitRecord {
   struct End {
     // The job that ended. None: fewer jobs of the kind have ended.
     JobId job;
-    // True: it ran beyond its limit.
+    // True: the job ran beyond its limit.
     bool over = false;
     friend bool operator==(const End&, const End&) = default;
   };
   struct Kind {
     std::shared_ptr<const GangRequest> request;
-    // How many of its jobs are beyond their limit now.
+    // How many jobs of the kind are beyond their limit now.
     std::uint32_t over_now = 0;
-    // The last two of its jobs that ended.
+    // The last two jobs of the kind that ended.
     End last, before;
     bool overran() const { return over_now > 0 || last.over || before.over; }
   };
@@ -76,7 +77,7 @@ class LimitRecord {
   template <class Change>
   void change(const Job& job, std::shared_ptr<const GangRequest> request, Change to);
 
-  // The kinds by name. No list is empty, and each kind has a job.
+  // The kinds by name. No list is empty, and each kind has at least one job.
   std::map<Name, std::vector<Kind>> kinds_;
   // The number of kinds that overran.
   std::size_t overran_ = 0;

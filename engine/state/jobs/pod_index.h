@@ -1,7 +1,8 @@
-// Finds the job and rank of a pod by its uid. Uids are unique within a cluster only. A uid belongs
-// to one job at a time: if a pod moves to another job, that job then has the uid.
+// Finds the job and rank of a pod by its uid. A uid is unique only within its cluster. A uid
+// belongs to one job at a time: if a pod moves to another job, the uid belongs to that job from
+// then on.
 //
-// Threads: none; Jobs owns it.
+// Threads: one at a time; Jobs owns the object.
 #pragma once
 
 #include <map>
@@ -18,21 +19,21 @@ namespace subak::state {
 // The live pods of all clusters.
 class PodIndex {
  public:
-  // Returns the place of the pod; nullopt if it is unknown or gone.
+  // Returns the job and rank of the pod; nullopt if the pod is unknown or gone.
   std::optional<PodPlace> find(ClusterId cluster, const std::string& uid) const;
 
-  // Puts the pod with this uid at this rank, wherever it was before.
+  // Records that the pod with this uid is at this rank of this job, wherever it was before.
   void put(const std::string& uid, const PodPlace& place);
-  // Removes a pod that is gone. Does nothing if it is not known.
+  // Removes a pod that is gone. Does nothing if the pod is not known.
   void erase(ClusterId cluster, const std::string& uid);
   // Removes all pods of a job that has ended, except for those that moved to another job.
   void erase(const Job& job);
 
-  // Asserts that each uid finds a pod of that uid, in a job of its cluster that is not done.
+  // Asserts that each uid leads to a pod with this uid, in a job of its cluster that is not done.
   void check(const JobTable& jobs) const;
 
  private:
-  // For look-ups only: the order has no meaning.
+  // The pods by uid. The map serves for look-ups only, because its order has no meaning.
   using Uids = std::unordered_map<std::string, PodPlace>;
   std::map<ClusterId, Uids> uids_;
 };

@@ -2,7 +2,7 @@
 // of waiting jobs and pods use these numbers (accounting/shared_bound.h). The count of an account
 // includes all accounts below it.
 //
-// Threads: none; Jobs owns it.
+// Threads: one at a time; Jobs owns the object.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class WaitingCount {
   // Does the same for gated pods that wait in a cluster.
   void pods(const AccountTree& tree, ClusterId cluster, AccountId leaf, std::ptrdiff_t more);
 
-  // Returns the count of all accounts, or that at or below one; kUnassigned means without an
-  // account. O(1).
+  // Return the count of all accounts together, or the count at or below one account. For
+  // kUnassigned they return the count of jobs without an account. O(1).
   std::size_t jobs() const { return jobs_.all; }
   std::size_t jobs(AccountId account) const { return jobs_.of(account); }
   std::size_t pods(ClusterId cluster) const;

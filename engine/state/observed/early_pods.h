@@ -1,7 +1,9 @@
-// Early reports: a pod was reported on a node that has not been seen. Once the node is seen, the
-// report is decided. The caller bounds their number (limits::kMaxEarlyPods).
+// Early reports: reports of pods on nodes that have not been seen. Once the node is seen, the
+// engine decides its early reports. The caller bounds the number of reports
+// (limits::kMaxEarlyPods).
 //
-// A restart loses them, since the edge's list repeats them. Threads: none; Observed owns it.
+// A restart loses early reports, which does no harm, because the edge's list repeats them.
+// Threads: one at a time; Observed owns the object.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +20,25 @@ namespace subak::state {
 
 // The last early report of a pod.
 struct EarlyPod {
-  // Its uid, or "1-42/0/1" for a launcher's pod.
+  // The pod's uid, or "1-42/0/1" for a launcher's pod.
   std::string pod;
-  // The node that it is on, by name.
+  // The name of the node that the pod is on.
   std::string node;
-  // The report as it came. In a PodBound the time is by our clock.
+  // The report as it came, except that the time in a PodBound is by our clock.
   in::Body said;
 };
 
-// The early reports of all clusters: the last one of each pod.
+// The early reports of all clusters: the last report of each pod.
 class EarlyPods {
  public:
-  // Copies of the reports of pods on this node, by pod. O(reports of the cluster).
+  // Returns copies of the reports of pods on this node, by pod. O(reports of the cluster).
   std::vector<EarlyPod> on(ClusterId cluster, std::string_view node) const;
   // The number of reports of the cluster.
   std::size_t count(ClusterId cluster) const;
 
-  // Adds a report. It replaces an earlier one of the same pod.
+  // Adds a report. It replaces the earlier report of the same pod.
   void add(ClusterId cluster, EarlyPod pod);
-  // Does nothing if there is none.
+  // Drops the report of the pod. Does nothing if there is none.
   void drop(ClusterId cluster, const std::string& pod);
   // Drops all reports of the cluster.
   void forget(ClusterId cluster);

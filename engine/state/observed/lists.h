@@ -1,8 +1,9 @@
-// The lists of the clusters' edges: what the list in progress has named, when a cluster was last
-// heard, and which user its edge is.
+// The lists of the clusters' edges: what a list in progress has named, when Subak last heard of a
+// cluster, and as which user its edge acts.
 //
-// A restart loses all of this. Then only Cluster::seen_until_ms says until when events are known,
-// and each edge lists again. Threads: none; Observed owns it.
+// A restart loses all of this. After it, only Cluster::seen_until_ms says up to when events are
+// known, and each edge lists again.
+// Threads: one at a time; Observed owns the object.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ namespace subak::state {
 
 // The objects that a list has named since it began.
 struct ListMarks {
-  // When the cluster was last heard before the list. 0: never.
+  // When Subak last heard of the cluster before the list. 0: never.
   TimeMs heard_before_ms = 0;
-  // When the list began: objects that it names existed then.
+  // When the list began. Objects that the list names existed at that time.
   TimeMs begun_ms = 0;
   std::set<NodeId> nodes;
   std::set<PodPlace> pods;
@@ -33,29 +34,30 @@ struct ListMarks {
 // The lists of all clusters. A cluster has one list in progress at most.
 class Lists {
  public:
-  // Returns the list in progress; nullptr if no list is being read. Valid until the list begins
-  // again or ends.
+  // Returns the list in progress; nullptr if there is none. The pointer is valid until the list
+  // begins again or ends.
   const ListMarks* find(ClusterId id) const;
-  // The user name that the API server knows for the edge of the newest list. Empty: not known.
+  // Returns the user name by which the API server knows the edge of the newest list. Empty: not
+  // known.
   const std::string& known_as(ClusterId id) const;
 
-  // Records that the cluster's edge or a launcher reported something at `at`, so events up to then
-  // are known. An earlier time than the last one changes nothing.
+  // Records that the cluster's edge or a launcher reported something at `at`, so that events up to
+  // then are known. A time before the last such time changes nothing.
   void heard(ClusterId id, TimeMs at);
-  // Begins a list at `now`. `seen_until_ms`: as in the Cluster. If a list begins again before it
-  // ended, what it named is forgotten, but `heard_before_ms` stays.
+  // Begins a list at `now`. `seen_until_ms`: as in the Cluster. If a list is already in progress,
+  // it begins again: what it has named is forgotten, but `heard_before_ms` stays.
   void begin(ClusterId id, TimeMs now, TimeMs seen_until_ms, std::string known_as);
-  // Ends the list in progress. Does nothing if no list is being read.
+  // Ends the list in progress. Does nothing if there is none.
   void end(ClusterId id);
-  // These mark an object as named. They do nothing if no list is being read.
+  // mark() marks an object as named by the list. It does nothing if no list is in progress.
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
   void mark(ClusterId id, const std::string& ns);
-  // Call it after the pod moved to a free rank of its job. It drops a mark that was left at that
-  // rank.
+  // Call it after a pod has moved to a free rank of its job. The pod's mark moves with it. An old
+  // mark at the free rank is dropped.
   void move_mark(JobId job, std::uint32_t from, std::uint32_t rank);
-  // Call it after pods moved to other ranks of their job. All marks move at once, since two pods
-  // may have exchanged ranks.
+  // Call it after pods have moved to other ranks of their job. All marks move at once, because two
+  // pods may have exchanged ranks.
   void move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves);
   // Forgets everything about a cluster.
   void forget(ClusterId id);
@@ -64,7 +66,7 @@ class Lists {
   void check(const Clusters& clusters) const;
 
  private:
-  // nullptr: no list is being read.
+  // Returns the list in progress for a change; nullptr if there is none.
   ListMarks* writable(ClusterId id);
 
   std::map<ClusterId, ListMarks> lists_;

@@ -1,8 +1,8 @@
-// Non-GPU pods that Subak does not queue (`NonGpuPods`): those of DaemonSets, for example. They are
-// no jobs. Their use of a node counts as one sum (fact::NodeLoad, which the fleet holds). The set
-// of these pods is not part of the state: a list names all of them.
+// Non-GPU pods that Subak does not queue (`NonGpuPods`), for example pods of DaemonSets. They are
+// no jobs. What they use on a node counts as one sum (fact::NodeLoad; the fleet has the sum). The
+// set of these pods is not part of the state, because each list names all of them.
 //
-// Threads: none; Observed owns it.
+// Threads: one at a time; Observed owns the object.
 #pragma once
 
 #include <map>
@@ -18,21 +18,21 @@ namespace subak::state {
 // All non-GPU pods by cluster and uid.
 class NonGpuPods {
  public:
-  // The node of the pod; none if the pod was never seen.
+  // Returns the node of the pod; none if the pod was never seen.
   NodeId node_of(ClusterId cluster, const std::string& uid) const;
-  // The sum of the non-GPU pods on the node. O(those on it).
+  // Returns the sum of the non-GPU pods on the node. O(non-GPU pods on the node).
   NodeUse use_of(NodeId node) const;
 
-  // Records that a pod was seen, perhaps again, on this node, which exists.
+  // Records that a pod was seen, perhaps again, on this node. The node must exist.
   void seen(ClusterId cluster, const std::string& uid, NodeId node, const PodShape& shape);
-  // Does nothing if the pod was not seen.
+  // Records that the pod is gone. Does nothing if the pod was not seen.
   void gone(ClusterId cluster, const std::string& uid);
   // Drops the pods of a node that is gone.
   void drop_node(NodeId node);
-  // Drops the pods of a cluster whose list begins: the list names all again.
+  // Drops the pods of a cluster whose list begins, because the list names all pods again.
   void forget(ClusterId cluster);
 
-  // Asserts that each pod is on its node, and no other pod is.
+  // Asserts that each node has exactly its pods.
   void check() const;
 
  private:

@@ -1,5 +1,6 @@
-// Notes: ephemeral changes. Each records in Observed a report that no fact needs to store. A
-// restart loses them, and they decide nothing by themselves. Every change of the State is a fact.
+// Notes: ephemeral changes. Each note records in Observed a report that no fact needs to store. A
+// restart loses the effect of notes, and notes decide nothing by themselves. In contrast, every
+// change of the State is a fact.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,19 @@
 
 namespace subak::note {
 
-// The cluster's edge or a launcher reported something: events up to then are known.
+// The cluster's edge or a launcher reported something at `at_ms`, so that events up to then are
+// known.
 struct Heard {
   ClusterId cluster;
   TimeMs at_ms = 0;
 };
-// ListBegun, ListEnded: the cluster's edge begins and ends a list. Objects that it names exist.
+// ListBegun, ListEnded: the cluster's edge begins or ends a list. Objects that the list names
+// exist.
 struct ListBegun {
   ClusterId cluster;
   // in::ListBegin::known_as.
   std::string known_as;
-  // The time of the input that began it.
+  // The time of the input that began the list.
   TimeMs at_ms = 0;
   // Cluster::seen_until_ms at that time.
   TimeMs seen_until_ms = 0;
@@ -46,7 +49,8 @@ struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
 };
-// A report of a pod on a node that has not been seen. It is decided once the node is seen.
+// There is a report of a pod on a node that has not been seen. The engine decides the report once
+// the node is seen.
 struct PodBeforeNode {
   ClusterId cluster;
   state::EarlyPod pod;
@@ -56,18 +60,18 @@ struct PodNoLongerBeforeNode {
   ClusterId cluster;
   std::string pod;
 };
-// A process that starts has no early reports, and does not know when it last heard of a cluster.
+// At its start, a process drops early reports, and does not know when it last heard of a cluster.
 struct NewsForgotten {
   ClusterId cluster;
 };
-// A non-GPU pod is on this node. No node: the pod is gone.
+// A non-GPU pod is on this node. Without a node: the pod is gone.
 struct NonGpuPodSeen {
   ClusterId cluster;
   std::string uid;
   NodeId node;
   PodShape shape;
 };
-// UnmanagedPodSeen, UnmanagedPodGone: a GPU pod waits for a node outside Subak, or no longer does.
+// UnmanagedPodSeen, UnmanagedPodGone: a GPU pod waits for a node outside Subak, or no longer waits.
 struct UnmanagedPodSeen {
   ClusterId cluster;
   PodRecord pod;

@@ -1,14 +1,14 @@
-// Reports of the clusters' edges since this process started that no fact records: lists in
+// What the clusters' edges have reported since this process started and no fact records: lists in
 // progress, early reports, non-GPU pods and unmanaged pods.
 //
-// Observed is not a part of the State: no checkpoint, digest or forecast has it. After a restart it
-// is empty. Each edge then lists again, which rebuilds it.
+// Observed is not a part of the State: no checkpoint, digest or forecast has it. After a restart
+// Observed is empty. Then each edge lists again, and this fills Observed.
 //
-// Two things change it. A note (note.h) records what an input showed. A fact may remove clusters
-// and nodes that are gone, or move pods to another rank.
+// Two things change Observed. A note (note.h) records what an input showed. A fact may remove
+// clusters and nodes that are gone, or move pods to another rank.
 //
-// References into it are valid until the next note or fact. Threads: none; the owner of the State
-// owns one beside it.
+// References into Observed are valid until the next note or fact.
+// Threads: one at a time; the owner of the State also owns an Observed.
 #pragma once
 
 #include "engine/state/clusters.h"
@@ -31,10 +31,11 @@ class Observed {
 
   // Records what an input showed.
   void apply(const Note& note);
-  // Follows a fact, after the State has applied it. Most kinds of facts change nothing here.
+  // Follows a fact. Call it after the State has applied the fact. Most kinds of facts change
+  // nothing here.
   void apply(const Fact& fact);
 
-  // Asserts the invariants of the parts, and that they are of these clusters. O(all).
+  // Asserts the invariants of the parts, and that all entries belong to these clusters. O(all).
   void check(const state::Clusters& clusters) const;
 
  private:

@@ -1,7 +1,8 @@
 // Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). They
-// are not a part of the state: no decision depends on them, and a list names all of them again.
+// are not a part of the state, because no decision depends on them, and each list names all of them
+// again.
 //
-// Threads: none; Observed owns it. Any thread may use the result of of().
+// Threads: one at a time; Observed owns the object. Any thread may use the result of of().
 #pragma once
 
 #include <cstddef>
@@ -17,9 +18,10 @@ namespace subak::state {
 // All pending pods.
 class UnmanagedPods {
  public:
-  // The pending pods of a cluster, as of this call. Never null.
+  // Returns the present pending pods of a cluster. Never null.
   std::shared_ptr<const UnmanagedPodList> of(ClusterId cluster) const;
-  // The record of a pod. nullptr: unknown. Valid until the next change.
+  // Returns the record of a pod; nullptr if the pod is unknown. The pointer is valid until the next
+  // change.
   const PodRecord* find(ClusterId cluster, const std::string& uid) const;
   // The number of pods of all clusters.
   std::size_t size() const { return size_; }
@@ -28,12 +30,12 @@ class UnmanagedPods {
   // limits::kMaxUnmanagedPods of all clusters is ignored, and its cluster sets
   // UnmanagedPodList::more.
   void seen(ClusterId cluster, const PodRecord& pod);
-  // Does nothing if the pod was not there.
+  // Records that a pod no longer waits. Does nothing if the pod is unknown.
   void gone(ClusterId cluster, const std::string& uid);
-  // Drops the pods of a cluster whose list begins: the list names all again.
+  // Drops the pods of a cluster whose list begins, because the list names all pods again.
   void forget(ClusterId cluster);
 
-  // Asserts that its count is right and within the bound.
+  // Asserts that the number of pods is right and within the bound.
   void check() const;
 
  private:
