@@ -188,7 +188,7 @@ class AccountMeters {
   void restore(const State& state);
 
  private:
-  DecayedMeter surplus_, adjustment_;  // first: a pass reads them of every sibling
+  DecayedMeter surplus_, adjustment_;  // first, because a pass reads them for every sibling
   DecayedMeter usage_;
   GpuTime usage_total_;  // undecayed, up to usage_as_of_: the last change
   TimeMs usage_as_of_ = 0;

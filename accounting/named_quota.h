@@ -56,7 +56,7 @@ class NamedQuota {
   struct Row {
     // The three figures of the list at the top of this file.
     MilliGpu promised = 0, by_name = 0, of_any = 0;
-    MilliGpu promised_below = 0, by_name_below = 0;  // sums of its children's
+    MilliGpu promised_below = 0, by_name_below = 0;  // sums over the children
   };
   Row& row(AccountId id);
   MilliGpu own(const AccountNode& node) const;
@@ -64,7 +64,7 @@ class NamedQuota {
   MilliGpu of_any(const AccountNode& node, MilliGpu holds, MilliGpu by_name) const;
 
   ProductId product_;
-  std::vector<Row> rows_;  // by account id; those that are missing are zero
+  std::vector<Row> rows_;  // by account id; missing rows are zero
   MilliGpu promised_ = 0, by_name_ = 0, of_any_ = 0;
 };
 

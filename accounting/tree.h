@@ -108,7 +108,7 @@ class AccountTree {
   // Returns the revision of the account's next edit. Revisions continue when a removed account is
   // created again. 1 if the account never existed.
   std::int64_t next_revision(AccountId id) const { return exists(id) ? node(id).revision + 1 : 1; }
-  std::vector<AccountId> preorder() const;  // live nodes, parents first, by id
+  std::vector<AccountId> preorder() const;  // live accounts, parents first, by id
 
   // --- holds and running jobs --------------------------------------------------------------------
   // O(depth) for each call. `leaf` is the job's account. The call changes its ancestors too.
@@ -190,9 +190,9 @@ class AccountTree {
   DecayClock clock_;
   std::vector<AccountNode> nodes_;  // index = id
   AccountNames names_;
-  std::vector<AccountId> edited_;  // as edited_since() tells
+  std::vector<AccountId> edited_;  // the list of edited_since()
   QuotaSums quota_sums_;
-  MilliGpu claimed_ = 0;  // by all accounts
+  MilliGpu claimed_ = 0;  // what all accounts claim together
 };
 
 // Returns true if `below` is `account` or below it. O(depth).

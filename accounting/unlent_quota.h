@@ -43,13 +43,13 @@ class UnlentQuota {
 
  private:
   struct Row {
-    MilliGpu unlent = 0, below = 0;  // the second: the sum of its children's
+    MilliGpu unlent = 0, below = 0;  // `below`: the sum of the children's `unlent`
   };
   MilliGpu own(const AccountNode& node, std::span<const ProductDemand> more) const;
   Row row(AccountId id) const { return id.value < rows_.size() ? rows_[id.value] : Row(); }
 
   ProductId product_;
-  std::vector<Row> rows_;  // by account id; those that are missing are zero
+  std::vector<Row> rows_;  // by account id; missing rows are zero
   MilliGpu total_ = 0;
 };
 

@@ -94,7 +94,7 @@ class FlatIndex {
   template <class HashOf>
   void rehash(HashOf hash_of) {
     std::size_t length = cells_.empty() ? kFirstCells : cells_.size();
-    if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only markers go
+    if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only the marks of erased cells go
     std::vector<std::uint32_t> old(length, kEmpty);
     old.swap(cells_);
     used_ = 0;

@@ -252,7 +252,7 @@ inline constexpr DurationMs kSequenceLookMs = 20;
 inline constexpr std::size_t kMaxServers = 16;
 inline constexpr int kServerRounds = 10;
 inline constexpr DurationMs kServerRoundMs = 500;
-inline constexpr DurationMs kServerConnectMs = 2 * kSecondMs;  // then the next one is tried
+inline constexpr DurationMs kServerConnectMs = 2 * kSecondMs;  // then the next server is tried
 inline constexpr std::size_t kDatabasePageRows = 4096;  // of facts, ledger, audit: read at a time
 inline constexpr std::size_t kCopiedFactsAtOnce =
     10'000;  // from one store to another: a transaction

@@ -41,9 +41,9 @@ enum class ReserveCause : std::uint8_t {
   kOverrun,  // a job on its nodes stays longer than expected
   kNode,     // one of its nodes is gone or closed
   kTaken,    // its nodes were taken: by a job within its quota, or by pods that Subak did not place
-  kAccount,  // given up: a rule of its accounts stops the job
+  kAccount,  // given up: a rule of the job's accounts stops the job
   kPolicy,   // given up: the policy allows fewer reservations, or none
-  kNoPlace,  // given up: no placement exists that it could wait for
+  kNoPlace,  // given up: no placement exists that the job could wait for
 };
 template <>
 struct EnumText<ReserveCause> {

@@ -16,7 +16,7 @@ namespace subak {
 // Why a claim was made or ended. Values are durable: append only.
 enum class ClaimCause : std::uint8_t {
   kMade,     // the job is within quota and found no placement in its turn
-  kAccount,  // ended: its quota or a rule of its accounts no longer allows it
+  kAccount,  // ended: the quota or a rule of the job's accounts no longer allows it
   kPlace,    // ended: a node is closed or gone, or others hold what was claimed
   kStays,    // ended: a victim does not end in time, or can no longer be asked
   kPolicy,   // ended: the policy has no claims

@@ -45,8 +45,8 @@ struct JobCreated {
   EditStamp edit;
   // The time since which the job waits, if that is before this fact; 0: from this fact on.
   TimeMs submit_ms = 0;
-  bool gang = false;  // later pods with its name and owner are its members
-  std::string owner;  // of a gang: PodRecord::owner
+  bool gang = false;  // true: later pods with this name and owner join the job
+  std::string owner;  // for a gang: PodRecord::owner
   // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
   // For a job of pods: its account was draining when the job came. The job is queued only after a
@@ -245,7 +245,7 @@ struct JobMoved {
   static constexpr std::string_view kName = "job_moved";
   JobId id;
   JobState to = JobState::kIncomplete;
-  Cause cause = Cause::kNone;  // of kDone
+  Cause cause = Cause::kNone;  // only for kDone
   EditStamp edit;
   // The state before this fact. It is set only with an edit, for the audit log.
   JobState from = JobState::kIncomplete;
@@ -276,7 +276,7 @@ struct JobAdopted {
 struct AttemptStarted {
   static constexpr std::string_view kName = "attempt_started";
   JobId id;
-  std::uint32_t attempt = 0;  // one more than the job's last
+  std::uint32_t attempt = 0;  // one more than the job's last attempt
   // The end of the hold. All pods should be bound by then.
   TimeMs until_ms = 0;
   std::vector<PodSlot> slots;  // one hold for each pod of the gang, by rank
@@ -308,7 +308,7 @@ struct StopAsked {
   JobId id;
   std::uint32_t attempt = 0;
   Cause cause = Cause::kNone;
-  EditStamp by;  // empty: Subak itself
+  EditStamp by;  // empty: Subak itself asked
   // Unbound pods have their holds until this time. 0: there are no such pods, or there is no limit.
   TimeMs until_ms = 0;
   JobState from = JobState::kIncomplete;  // the state before, for the audit log
@@ -329,7 +329,7 @@ struct JobOverran {
   static constexpr std::string_view kName = "job_overran";
   JobId id;
   std::uint32_t attempt = 0;
-  std::uint32_t times = 0;  // grows by more than 1 if the engine looked late
+  std::uint32_t times = 0;  // rises by more than 1 if the engine checked late
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -360,7 +360,7 @@ struct SchedulerRefused {
   // The message of the cluster's scheduler, never empty.
   std::string words;
   std::uint32_t backoffs = 0;  // attempts in a row that led to a backoff
-  TimeMs until_ms = 0;         // the job is not queued before; 0: it is queued at once
+  TimeMs until_ms = 0;         // the job is not queued before then; 0: it is queued at once
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -386,7 +386,7 @@ struct RefusalsForgotten {
 struct AttemptEnded {
   static constexpr std::string_view kName = "attempt_ended";
   JobId id;
-  std::uint32_t attempt = 0;  // 0: of a job that was found running
+  std::uint32_t attempt = 0;  // 0: the job was found running
   Cause cause = Cause::kNone;
   JobState to = JobState::kDone;  // kDone or a waiting state
   // For kPaused: the time at which Subak queues the job again; 0: only a person can queue it.

@@ -116,7 +116,7 @@ class Listener {
   Listener(ListenerOptions options, HttpHandler handler);
   // Makes a listener with a handler whose answers another thread makes.
   static std::unique_ptr<Listener> async(ListenerOptions options, AsyncHttpHandler handler);
-  ~Listener();  // stops
+  ~Listener();  // calls stop()
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 

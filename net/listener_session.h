@@ -231,7 +231,7 @@ class Session : public SessionBase {
   // Reads more bytes. The buffer grows only for long headers, and the parser bounds these.
   void read() {
     if (begin_ == end_) begin_ = end_ = 0;
-    if (begin_ > 0) {  // half a header: keep it, at the front
+    if (begin_ > 0) {  // half a header: move it to the front
       std::copy(in_.begin() + static_cast<std::ptrdiff_t>(begin_),
                 in_.begin() + static_cast<std::ptrdiff_t>(end_), in_.begin());
       end_ -= begin_;

@@ -166,7 +166,7 @@ inline SessionBase::~SessionBase() {
 }
 
 inline void SessionBase::enter(State state) {
-  age_ms_ = 0;  // before the step: a reader of the step sees its age
+  age_ms_ = 0;  // set before the step, so that a reader of the step sees this age
   state_ = state;
   step_ = ++shared_.steps;
 }

@@ -93,7 +93,7 @@ class ReadyQueue {
   // by id. O(jobs).
   struct Census {
     // How many jobs of each shape wait.
-    std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // jobs
+    std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // numbers of jobs
     // The earliest submit time at each leaf.
     std::vector<std::pair<AccountId, TimeMs>> oldest;
   };

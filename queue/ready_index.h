@@ -162,7 +162,7 @@ class Index {
   // Updates the summaries of the accounts that were edited since the last sync(). Returns false if
   // accounts came or went, or if too many were edited. Then all summaries must be made again.
   bool read_edits(const AccountTree& tree);
-  void read_summary(const AccountNode& node);  // without its parent and children
+  void read_summary(const AccountNode& node);  // except its parent and children
   // Moves a line whose first job changed to its new position.
   void place_line(TreeNode& node, std::size_t at);
   // Asserts that the sums of one account agree with its jobs.

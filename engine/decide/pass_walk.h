@@ -101,9 +101,9 @@ class PassWalk {
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
   const std::set<ShapeId> reserved_;
-  std::vector<ShapeId> open_;  // those with a placement when the walk began
+  std::vector<ShapeId> open_;  // shapes that had a placement when the walk began
   struct TooLate {
-    TimeMs end_ms = 0;     // the earliest of their ends
+    TimeMs end_ms = 0;     // the earliest end of these jobs
     std::size_t jobs = 0;  // the number of jobs
   };
   std::map<ShapeId, TooLate> too_late_;

@@ -32,8 +32,8 @@ bool mend(Decision& d, PassMemory& memory);
 // The result of reserve().
 enum class Reserving {
   kMade,
-  kStopped,  // a rule of its accounts refuses the product of the nodes
-  kNothing,  // it may have none, or there are no nodes for it
+  kStopped,  // a rule of the job's accounts refuses the product of the nodes
+  kNothing,  // the job may have no reservation, or no nodes were found
 };
 // Reserves nodes for a job that had no placement in its turn, if the job has waited long enough and
 // these limits allow it:

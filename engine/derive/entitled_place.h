@@ -25,8 +25,8 @@ struct EntitledPlace {
 // What a job without a fixed product does to quotas if it starts on some product. The best value is
 // first.
 enum class Borrowing {
-  kNone,        // its quota covers it there
-  kUnpromised,  // it borrows, and leaves as much idle as quotas by name promise and do not use
+  kNone,        // the job's quota covers it on this product
+  kUnpromised,  // it borrows, but leaves idle all that quotas by name promise and do not use
   kPromised,    // it borrows GPUs that another account owns by name
 };
 

@@ -38,8 +38,9 @@ namespace subak::derive {
 // The object is valid for one state, which must outlive the object.
 class FreeFor {
  public:
-  // Other jobs with a ComputeDomain count only if their reservation starts by the time `start_ms`.
-  // With the default, all such jobs count, because a search for a start must delay none of them.
+  // Other jobs with a ComputeDomain count if `start_ms` is not before the start of their
+  // reservation. By default all such jobs count, because a search for a start must delay none of
+  // them.
   FreeFor(const State& s, const state::Job& job, TimeMs start_ms = state::kNever);
   // Returns when the node is free, at the earliest now. kNever: not known. O(1). If gangs on other
   // nodes must end first: O(jobs that hold GPUs in their domain).
@@ -134,7 +135,8 @@ class ReservedUntil {
   // The times by which a job must end so that it may use some node; ascending, each once.
   std::vector<TimeMs> ends_;
   TimeMs last_ms_ = 0;
-  std::map<std::pair<std::ptrdiff_t, bool>, ReservedNodes> made_;  // by how many of these it misses
+  // The sets of nodes, by how many of `ends_` a job misses, and by whether planned drains count.
+  std::map<std::pair<std::ptrdiff_t, bool>, ReservedNodes> made_;
   // The version of State::reserved_nodes() for which made_ is valid.
   std::uint64_t made_at_ = 0;
 };

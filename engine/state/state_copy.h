@@ -42,10 +42,10 @@ class StateCopy {
 
   // The time of the instant. All facts get this time.
   TimeMs fact_ms_;
-  Made before_, books_, last_;  // before the live jobs; between them and the requests; at the end
+  Made before_, books_, last_;  // before live jobs; between live jobs and requests; last
   // True: all live jobs were passed on.
   bool live_passed_ = false;
-  RequestLog requests_;  // of the instant; those that were passed on are gone
+  RequestLog requests_;  // the requests of the instant that are not passed on yet
 };
 
 }  // namespace subak::state

@@ -42,7 +42,8 @@ class FleetView {
   explicit FleetView(const Fleet& fleet);
   // Makes a snapshot of the fleet now, with these nodes reserved for their owners.
   FleetView(const Fleet& fleet, const ReservedNodes& reserved);
-  FleetView(const Fleet& fleet, ReservedNodes&& reserved) = delete;  // it would not outlive this
+  // Deleted, because a temporary would not outlive the snapshot.
+  FleetView(const Fleet& fleet, ReservedNodes&& reserved) = delete;
 
   // Returns a snapshot without holds and reservations in which every node is open and healthy. It
   // shows what could ever fit. Best fit does not matter in the empty fleet, so a search takes the

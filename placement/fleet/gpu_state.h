@@ -69,7 +69,7 @@ class GpuStates {
   std::vector<StateIndex> unused_;
   std::uint64_t last_serial_ = 0;
   std::string scratch_;
-  std::vector<std::int32_t> free_;  // scratch too
+  std::vector<std::int32_t> free_;  // scratch memory too
 };
 
 }  // namespace subak

@@ -93,7 +93,7 @@ class GangAttempt {
   // if the nodes for some runs are a subset of the nodes for the other runs.
   template <class F>
   bool each_of(const Runs& runs, F&& place_one) {
-    constexpr int kOrders = 4;  // the orders tried in all
+    constexpr int kOrders = 4;  // the number of orders that it tries
     const std::size_t mark = trial_.mark();
     Runs order = runs;
     for (int i = 0; i < kOrders; ++i) {
@@ -124,7 +124,7 @@ class GangAttempt {
   Trial trial_;
   SpareNodes spare_nodes_;
   std::map<NodeIndex, bool>
-      computed_;  // of nodes queried so far: others have a ComputeDomain there
+      computed_;  // for nodes queried so far: computed_by_others()
   bool saw_reserved_ = false;
 };
 

@@ -44,7 +44,7 @@ class Query {
   // must outlive the query. `by_state`: the attempt may judge nodes that are alike once.
   Query(const Shape& shape, const std::vector<Filter*>& filters, const Scene& scene,
         const Terms& terms, bool by_state);
-  Query(const Query&) = delete;  // runs refer to its patches
+  Query(const Query&) = delete;  // runs refer to the query's patches
   Query& operator=(const Query&) = delete;
 
   // The gang, the fleet, and the snapshot of the fleet that the search reads.

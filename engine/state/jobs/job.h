@@ -50,8 +50,8 @@ struct Pod {
   // the reporter's clock is behind ours (fact::PodBound). The pod does not end before `seen_ms`.
   TimeMs seen_ms = 0;
   DurationMs behind_ms = 0;
-  ShapeUse shape;                // its shape in the fleet: the job's shape and this rank,
-  std::uint32_t shape_rank = 0;  // or a shape of its own, rank 0
+  ShapeUse shape;                // the job's shape (`shape_rank`: this pod's rank),
+  std::uint32_t shape_rank = 0;  // or a shape of the pod alone (`shape_rank`: 0)
   // True while the pod holds GPUs of a node, even if it is not bound.
   bool holds_slot() const {
     return state == PodState::kHeld || state == PodState::kBound || state == PodState::kRunning;

@@ -83,7 +83,7 @@ class JobTable {
 
  private:
   All by_id_;
-  JobIds ids_;  // of by_id_
+  JobIds ids_;  // the ids of by_id_
   // The ended jobs, the oldest first.
   std::deque<JobId> done_;
   // The copy in progress; nullptr if there is none.
