@@ -124,7 +124,7 @@ class GangAttempt {
   Trial trial_;
   SpareNodes spare_nodes_;
   std::map<NodeIndex, bool>
-      computed_;  // for nodes queried so far: computed_by_others()
+      computed_;  // for nodes queried so far: true if others have a ComputeDomain there
   bool saw_reserved_ = false;
 };
 
