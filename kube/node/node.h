@@ -58,8 +58,8 @@
 
 namespace subak {
 
-// Returns the types of node conditions that mean, if they are True, that GPU work would fail.
-// Sources: NVIDIA's NVSentinel; Kubernetes' node-problem-detector (its kernel monitor).
+// Returns the types of node conditions that, when True, mean that GPU work would fail. Sources:
+// NVIDIA's NVSentinel; Kubernetes' node-problem-detector (its kernel monitor).
 std::vector<std::string> default_fatal_conditions();
 
 // The part of the operator's configuration that says how to read nodes.

@@ -7,7 +7,7 @@
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. The caller has checked the input. A wrong call (the release of a slot
 // that is not held, time that goes backwards) is a bug in this program and is asserted.
-// Threads: one at a time changes a fleet. The engine owns a fleet on the loop thread; the
+// Threads: one thread at a time may change a fleet. The engine owns a fleet on the loop thread; the
 // follower's engine owns another fleet. const methods have no hidden changes: several threads may
 // read a fleet while no thread changes it.
 #pragma once
