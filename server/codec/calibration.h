@@ -1,6 +1,6 @@
 // The durable form of the records for start-time calibration
-// (engine/forecast/calibration_record.h). It works like the form of facts (server/codec/codec.h),
-// and has its own versions. Threads: pure functions.
+// (engine/forecast/calibration_record.h). It works like the durable form of facts
+// (server/codec/codec.h), but has its own version numbers. Threads: any; pure functions.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace subak::codec {
 
-// Returns the durable form of the records.
-// Asserts that it fits limits::kMaxFactBytes, as limits::kMaxCalibrationStarts ensures.
+// Returns the durable form of the records. Asserts that this form has at most limits::kMaxFactBytes
+// bytes. limits::kMaxCalibrationStarts bounds the number of records so that the form always fits.
 std::string encode_calibration(const CalibrationRecord& record);
-// Reads the records. An error means malformed bytes, or fields that only a newer program knows.
-// StartCalibration::from() checks the values.
+// Reads the records. An error means that the bytes are malformed, or that they have fields that
+// only a newer program knows. This function does not check the values; StartCalibration::from()
+// does.
 Result<CalibrationRecord> decode_calibration(std::string_view bytes);
 
 }  // namespace subak::codec

@@ -1,11 +1,11 @@
-// The durable form of a variant of records ("kinds"), each with kName and fields(v). A later
-// version only adds kinds at the end of the variant. codec.h uses it for facts. A test uses it with
-// a second version.
+// The durable form of a variant of records. The types of the variant are called kinds; each has
+// kName and fields(v). A later version may only add kinds at the end of the variant. codec.h uses
+// Format for facts. A test uses Format with a second version.
 //
 // Every kind, field and enum value belongs to the version that introduced it (core/text.h). A
-// reader of an older version refuses data of a newer one; it never drops such data silently. A
-// writer says which version its bytes need, so that a store for older programs can refuse them.
-// Threads: plain values, const functions.
+// reader of an older version refuses data of a newer version, and never drops such data silently. A
+// writer returns the version that its bytes need, so that a store for older programs can refuse
+// these bytes. Threads: any; const functions without shared state.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,7 @@
 
 namespace subak::codec {
 
-// The std::variant of a body: Body itself, or the variant that Body derives from and
-// names as Alternatives.
+// The std::variant of a body: Body itself, or the type Body::Alternatives, from which Body derives.
 template <class Body>
 struct VariantOf {
   using Type = Body;
@@ -38,27 +37,27 @@ struct VariantOf<Body> {
   using Type = typename Body::Alternatives;
 };
 
-// Encodes and decodes the bodies of one variant.
-// Only append kinds, since the store has each kind's number, which is its place in the variant.
+// Encodes and decodes the bodies of one variant. The store has the number of each kind, which is
+// the index of the kind in the variant. So only append kinds to the variant.
 template <class Body>
 class Format {
  public:
   using Kinds = typename VariantOf<Body>::Type;
   static constexpr std::uint32_t kKinds = std::variant_size_v<Kinds>;
 
-  // `kinds_of_version`: how many kinds each version has, from version 1 on. The array outlives the
-  // format.
+  // `kinds_of_version`: how many kinds each version has, from version 1 on. The array must outlive
+  // this object.
   constexpr explicit Format(std::span<const std::uint32_t> kinds_of_version)
       : kinds_of_version_(kinds_of_version) {
     assert(kinds_of_version.back() == kKinds);
   }
 
-  // Returns the durable number of a kind: its place in Body plus 1.
+  // Returns the durable number of the body's kind: the index of the kind in Body plus 1.
   static std::uint32_t kind_of(const Body& body) {
     return static_cast<std::uint32_t>(body.index()) + 1;
   }
-  // Returns the version that introduced the kind. A result beyond the newest version stands for a
-  // later one.
+  // Returns the version that introduced the kind. For a kind that this program does not know, the
+  // result is the newest version plus 1.
   constexpr std::uint32_t version_of_kind(std::uint32_t kind) const {
     std::uint32_t version = 1;
     for (const std::uint32_t kinds : kinds_of_version_) version += kind > kinds ? 1 : 0;
@@ -66,9 +65,9 @@ class Format {
   }
 
   // Appends the body's bytes to `out` and returns the oldest version that can read them. nullopt:
-  // no version can read them, and `out` is unchanged. Then the bytes are more than
-  // limits::kMaxFactBytes, or an enum has an undefined value.
-  // The limit is checked after encoding, so `out` may grow beyond it for a moment.
+  // no version can read the body, because its bytes are more than limits::kMaxFactBytes or an enum
+  // has an undefined value. Then `out` is unchanged. The limit is checked after encoding, so `out`
+  // may be larger than the limit for a moment.
   [[nodiscard]] std::optional<std::uint32_t> encode(const Body& body, std::string& out) const {
     const std::size_t start = out.size();
     WireWriter writer{out};
@@ -98,11 +97,11 @@ class Format {
             "want facts of version " + std::to_string(version) + ", which the store has"};
   }
 
-  // Reads one body as a program does that knows `version` and older ones. Malformed input leads to
-  // an error, never to undefined behaviour. kPrecondition: the bytes have a kind, field or value
-  // that only a newer program knows. kInvalid: a number is out of range, the bytes are truncated or
-  // malformed, or records are nested deeper than limits::kMaxFactDepth. The error's field names the
-  // place: "account_set.spec.shares".
+  // Reads one body like a program that knows `version` and all older versions. Malformed input
+  // leads to an error, never to undefined behaviour. kPrecondition: the bytes have a kind, field or
+  // value that only a newer program knows. kInvalid: a number is out of range, the bytes are
+  // truncated or malformed, or records are nested deeper than limits::kMaxFactDepth. The error's
+  // field names the place in the body, such as "account_set.spec.shares".
   Result<Body> decode(std::uint32_t kind, std::string_view bytes, std::uint32_t version) const {
     if (kind == 0 || kind > kKinds || version_of_kind(kind) > version) {
       const std::size_t newest = std::min<std::size_t>(version, kinds_of_version_.size());
@@ -122,11 +121,11 @@ class Format {
   }
 
  private:
-  // The function that reads one kind. The stream must end with the body.
-  // A static table has one decoder for each kind.
+  // A function that reads a body of one kind. The stream must end where the body ends. A static
+  // table has one such function for each kind.
   using Decoder = Result<Body> (*)(CodedInputStream&, std::uint32_t);
 
-  // Names what a reader of this version knows, for errors.
+  // Returns text for errors: the fact versions that a reader of this version knows.
   static std::string known(std::uint32_t version) {
     return "fact version " + std::to_string(version) + ", which is all that this program knows";
   }
@@ -147,7 +146,7 @@ class Format {
                  reader.error != nullptr ? reader.error : "is malformed or cut short"};
   }
 
-  // Returns the decoder of each kind, by its place in the variant.
+  // Returns the decoder of each kind, in the order of the variant.
   template <std::size_t... I>
   static constexpr std::array<Decoder, sizeof...(I)> decoders(std::index_sequence<I...>) {
     return {&decode_as<std::variant_alternative_t<I, Kinds>>...};

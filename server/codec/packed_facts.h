@@ -1,6 +1,6 @@
-// Facts in their durable form (server/codec/codec.h), one after another in memory. The service uses
-// it for a checkpoint until the store has written it. It needs about a tenth of the memory of the
-// records. Threads: one at a time.
+// Facts in their durable form (server/codec/codec.h), one after another in memory. The service
+// holds the facts of a checkpoint in this form until the store has written the checkpoint. The form
+// needs about a tenth of the memory that the records need. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ class PackedFacts {
   struct Row {
     TimeMs time_ms = 0;
     std::uint32_t kind = 0;  // codec::kind_of()
-    // Points into the PackedFacts.
+    // This points into the memory of the PackedFacts.
     std::string_view body;
   };
-  // Reads all facts, from the first on. Do not change the PackedFacts meanwhile.
+  // Reads all facts, from the first on. Do not change the PackedFacts while a Cursor is in use.
   class Cursor {
    public:
     explicit Cursor(const PackedFacts& facts) : facts_(facts) {}
@@ -33,12 +33,13 @@ class PackedFacts {
 
    private:
     const PackedFacts& facts_;
-    // The position of the next row: its block, and its first byte there.
+    // The position of the next row: the index of its block, and the offset of its first byte in
+    // that block.
     std::size_t block_ = 0, at_ = 0;
   };
 
-  // Appends a fact without its number. False: the fact could not be read again (codec::encode) and
-  // was left out.
+  // Appends a fact, without the fact's number. False: no version could read the fact
+  // (codec::encode), so the fact was left out.
   [[nodiscard]] bool add(const Fact& fact);
   // Returns the number of facts.
   std::size_t size() const { return size_; }
@@ -46,10 +47,10 @@ class PackedFacts {
   std::uint32_t needs() const { return needs_; }
 
  private:
-  // Each block has complete rows, and a new block is added without copying the others. A row is a
-  // header, then the body.
+  // No row spans two blocks. A new block is added without copying the others. A row is a header,
+  // then the body.
   std::deque<std::string> blocks_;
-  // The body that add() encodes. It is a member so that its memory is reused.
+  // The buffer in which add() encodes a body. It is a member so that each call reuses the memory.
   std::string body_;
   std::size_t size_ = 0;
   std::uint32_t needs_ = 1;

@@ -1,8 +1,8 @@
-// Visitors that write and read the fields of a record with fields(v), for server/codec/codec.h and
-// others. They use protobuf's wire format without its message classes. Threads: plain values, pure
-// functions. Format: https://protobuf.dev/programming-guides/encoding. As in proto3, fields with
-// their default (0, empty) are not written. No record has a list of numbers, so
-// there is no packed form.
+// Visitors that write and read the fields of any record that has fields(v); server/codec/codec.h
+// uses them. They use protobuf's wire format (https://protobuf.dev/programming-guides/encoding),
+// but none of protobuf's message classes. As in proto3, a field with its default value (0 or empty)
+// is not written. No record has a list of numbers, so there is no code for the packed form of such
+// lists. Threads: one at a time for each visitor; the functions are pure.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -29,8 +29,8 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
-// Types that are one varint on the wire, without a length. IsId: ids. IsScalar: ids, integers,
-// booleans and enums.
+// Types whose value is one varint on the wire, without a length before it. IsId: ids. IsScalar:
+// ids, integers, booleans and enums.
 template <class T>
 concept IsId = IsSmallId<T> || std::same_as<T, JobId>;
 template <class T>
@@ -48,7 +48,8 @@ inline void put_tag(std::string& out, int number, WireFormatLite::WireType type)
   put_varint(out, WireFormatLite::MakeTag(number, type));
 }
 
-// Returns a scalar's wire value. Negative numbers become 64 bits of two's complement.
+// Returns the number that stands for a scalar on the wire. A negative number becomes its two's
+// complement of 64 bits.
 template <IsScalar T>
 std::uint64_t to_varint(const T& value) {
   if constexpr (IsId<T>) {
@@ -60,8 +61,9 @@ std::uint64_t to_varint(const T& value) {
   }
 }
 
-// Reads a scalar from its wire value. False: the value is out of range for T. An enum gets any
-// value that its type can hold; the caller checks whether its version has the value.
+// Reads a scalar from its wire value. False: the value is out of range for T. An enum may get any
+// value that its underlying type can hold. The caller checks whether the value exists in the
+// caller's version.
 template <IsScalar T>
 bool from_varint(std::uint64_t raw, T& value) {
   if constexpr (IsId<T>) {
@@ -83,18 +85,18 @@ bool from_varint(std::uint64_t raw, T& value) {
   return true;
 }
 
-// Writes fields in one pass. For a nested record it first writes a length of one byte, and makes
-// the length longer afterwards if needed. `needs` becomes the oldest version
-// that can read the bytes.
-// The writer appends to `out`. It never fails: read `unknown` and `needs` when it is done.
+// Appends fields to `out`, in one pass. Before a nested record, it leaves one byte for the length
+// of that record. If the length needs more bytes, the writer inserts them afterwards. Writing never
+// fails: read `unknown` and `needs` at the end. `needs` is then the oldest version that can read
+// the bytes.
 struct WireWriter {
   std::string& out;
   std::uint32_t needs = 1;
-  // If true, the bytes must not be stored.
-  bool unknown = false;  // an enum had an undefined value
+  // True: the bytes must not be stored, because
+  bool unknown = false;  // an enum had an undefined value.
 
-  // fields(v) calls this for each member. A field with its default is not written and needs no
-  // version.
+  // fields(v) calls this for each member. A field with its default value is not written, so it does
+  // not raise `needs`.
   template <class T>
   void operator()(FieldNumber field, std::string_view, const T& value) {
     const std::size_t before = out.size();
@@ -108,8 +110,8 @@ struct WireWriter {
   }
 
  private:
-  // Leaves out an empty nested record. It writes an empty record of a list, since the places in a
-  // list count.
+  // Leaves out an empty nested record. But it writes an empty record that is an element of a list,
+  // since the positions in a list count.
   template <class T>
   void write(int number, const T& value) {
     if constexpr (std::same_as<T, std::string>) {
@@ -158,7 +160,7 @@ struct WireWriter {
     }
   }
 
-  // Appends a nested record and returns the bytes of its fields, without tag and length.
+  // Appends a nested record. Returns the number of bytes of its fields, without tag and length.
   template <class T>
   std::size_t put_record(int number, const T& value) {
     put_tag(out, number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -174,8 +176,9 @@ struct WireWriter {
   }
 };
 
-// Sets every number to zero, since an absent field means zero on the wire. The default of the C++
-// record may differ: an account's shares are 1 by default, and 0 shares are not written.
+// Sets every number to zero, since an absent field means zero on the wire. The default in the C++
+// record may differ from zero. For example, an account has 1 share by default, but 0 shares is the
+// value that is not written.
 struct WireZero {
   template <class T>
   void operator()(int, std::string_view, T& value) {
@@ -194,23 +197,24 @@ void zero(T& record) {
   record.fields(visitor);
 }
 
-// Fills the field whose tag was just read, as a program does that knows `version` and older ones.
-// It refuses a field or value of a newer version, because the next checkpoint would lose it. After
-// a failure, `error` has the cause, `field` the place ("spec.mode"), and `got` what was found.
-// `in` has a limit, and the reader does not read beyond it. Its memory is bounded by the number of
-// bytes. A field may occur several times: a scalar takes the last value, a list appends.
+// Reads the fields of a record, like a program that knows `version` and all older versions. It
+// refuses a field or value of a newer version, because the next checkpoint would lose that data.
+// After a failure, `error` has the cause, `field` the place ("spec.mode"), and `got` what was
+// found. `in` has a limit, and the reader does not read beyond that limit. The memory of the result
+// is bounded by the number of bytes read. A field may occur several times: a scalar takes the last
+// value, and a list gets an element for each occurrence.
 struct WireReader {
   CodedInputStream& in;
   std::uint32_t version = 1;
   std::uint32_t tag = 0;
   int depth = 0;
   bool found = false;
-  bool newer = false;  // failed on a field or value of a newer program
+  bool newer = false;  // the reader failed on a field or value of a newer version
   const char* error = nullptr;
   std::string field = {};
   std::string got = {};
 
-  // fields(v) calls this for each member. It acts only on the member whose tag was read.
+  // fields(v) calls this for each member. It acts only on the member whose tag was just read.
   template <class T>
   void operator()(FieldNumber number, std::string_view name, T& value) {
     if (found || WireFormatLite::GetTagFieldNumber(tag) != number.number) return;
@@ -222,9 +226,9 @@ struct WireReader {
     }
   }
 
-  // Reads fields up to the limit of `in`. Call zero() on the record first.
-  // It returns false if it failed (see `error`), or if the bytes end in the middle of a field. Then
-  // do not use the record.
+  // Reads fields up to the limit of `in`. Call zero() on the record first. False: a field could not
+  // be read (see `error`), or the bytes end in the middle of a field. Do not use the record after
+  // that.
   template <class T>
   bool read_record(T& record) {
     while ((tag = in.ReadTag()) != 0) {
@@ -238,14 +242,14 @@ struct WireReader {
 
  private:
   int tag_number() const { return WireFormatLite::GetTagFieldNumber(tag); }
-  // Fails because of `what`, which belongs to a newer version.
+  // Sets the error that `what` belongs to a newer version, and returns false.
   bool unknown(std::string what) {
     newer = true;
     got = std::move(what);
     error = "is not known";
     return false;
   }
-  // True if the tag has this wire type; otherwise fails.
+  // Returns true if the tag has this wire type. Otherwise it sets `error` and returns false.
   bool is(WireFormatLite::WireType type) {
     if (WireFormatLite::GetTagWireType(tag) == type) return true;
     error = "has another wire type";

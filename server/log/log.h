@@ -1,8 +1,8 @@
-// Structured logs: one line per event on stderr, in the text form of core/text.h, so that a log
-// line can be pasted into a test:
+// Structured logs: one line for each event, on stderr. A line has the text form of core/text.h, so
+// that it can be pasted into a test:
 //     time=2026-03-01T12:00:00.250Z level=info msg="job reserved" job=1-42 node=n7
-// Any thread may call every function, also threads of libraries. No line is dropped. If stderr is
-// slow, the caller waits, so the loop logs only rare events.
+// Any thread may call every function, and so may threads of libraries. No line is dropped. If
+// stderr is slow, the caller waits for it. So the loop logs only rare events.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace subak {
 
-// How important a line is, the least first.
+// How important a line is. The least important level is first.
 enum class LogLevel : unsigned char { kDebug, kInfo, kWarn, kError };
 template <>
 struct EnumText<LogLevel> {
@@ -24,7 +24,7 @@ struct EnumText<LogLevel> {
 
 namespace log {
 
-// One key=value of a line. Keys are plain words. Values of any kind are quoted if necessary.
+// One key=value of a line. A key is a plain word. A value is quoted if its text needs quotes.
 struct Field {
   std::string_view key;
   std::string value;
@@ -39,14 +39,13 @@ struct Field {
 };
 using Fields = std::initializer_list<Field>;
 
-// Sets the level for the whole process: lines below it are not written. The default is info.
-// Threads: any, also while other threads log.
+// Sets the level for the whole process: lines below it are not written. The default is info. Any
+// thread may call it, even while other threads log.
 void set_level(LogLevel level);
 LogLevel level();
 
-// Writes one line, unless its level is below the set level.
-// It blocks while stderr blocks. Lines of several threads never mix. A line break in a value is
-// written as an escape.
+// Writes one line, unless the level is below the one that set_level() set. It blocks while stderr
+// blocks. Lines of different threads never mix. A line break in a value is written as an escape.
 void write(LogLevel level, std::string_view message, Fields fields);
 // debug(), info(), warn() and error() write one line at the level of their name.
 inline void debug(std::string_view message, Fields fields = {}) {

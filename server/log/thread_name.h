@@ -3,12 +3,12 @@
 
 namespace subak {
 
-// Gives the calling thread a name of at most 15 characters.
+// Gives the calling thread a name. The name may have at most 15 characters, because
 // pthread_setname_np(3) ignores a longer name.
 void name_thread(const char* name);
-// Also gives the thread a low priority, for work for which no caller waits.
-// It uses setpriority(2) with nice 10, about a tenth of a normal thread's share. Without special
-// rights, this cannot be undone.
+// Like name_thread(), and gives the calling thread a low priority too. Use it for work for which no
+// caller waits. It calls setpriority(2) with nice 10, which gives about a tenth of a normal
+// thread's share of the CPU. A thread without special rights cannot raise its priority again.
 void name_background_thread(const char* name);
 
 }  // namespace subak

@@ -1,6 +1,6 @@
-// Makes checkpoints for the follower. It copies the facts of the engine's state in slices, and a
-// separate thread writes them to the store (docs/design/0071). Threads: the follower's, except for
-// on_written().
+// Makes checkpoints for the follower. It copies the facts of the engine's state in slices. When the
+// copy is complete, a separate thread writes it to the store (docs/design/0071). Threads: the
+// follower's thread makes all calls. The writing thread calls `on_written`.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ namespace subak {
 class Checkpointer {
  public:
   struct Options {
-    // True: there are no threads, and begin() makes and writes the complete checkpoint.
+    // True: there is no writing thread, and begin() makes and writes the complete checkpoint.
     bool stepped = false;
-    // The least number of facts from one checkpoint to the next; 0: no checkpoint becomes due.
+    // The least number of facts from one checkpoint to the next. 0: no checkpoint becomes due.
     std::uint64_t every = 0;
-    // Called on the writing thread after each attempt to write a checkpoint. An error: the
+    // Called on the writing thread after each attempt to write a checkpoint. If `error` is set, the
     // checkpoint was not written.
     std::function<void(std::uint64_t seq, const std::optional<Error>& error)> on_written;
   };
@@ -35,29 +35,29 @@ class Checkpointer {
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  // Takes the newest checkpoint in the store, at a start. `seq`: its last fact. `size`: how many
-  // facts it has.
+  // Says which checkpoint is the newest in the store. The follower calls this at its start. `seq`:
+  // the last fact of that checkpoint. `size`: how many facts it has.
   void found(std::uint64_t seq, std::uint64_t size);
-  // Returns the last fact of the newest checkpoint, written or in progress; 0: there is none.
-  // A checkpoint whose write failed counts too, so the next one is due only after `every` more
-  // facts.
+  // Returns the last fact of the newest checkpoint; 0: there is none. A checkpoint in progress
+  // counts. A checkpoint whose write failed counts too, so the next one is due only after `every`
+  // more facts.
   std::uint64_t seq() const { return seq_; }
   // True if enough facts have come since the newest checkpoint: at least `every`, and at least half
   // the number of facts in that checkpoint. False while a checkpoint is copied or written.
   bool is_due(const Engine& engine) const;
   // Begins to copy the state. `told`: the present calibration of start estimates, which is stored
-  // beside the checkpoint. No other copy of the engine may be in progress.
+  // beside the checkpoint. Do not call it while another copy of the engine is in progress.
   void begin(Engine& engine, std::string told);
-  // True from begin() until the last slice was copied.
+  // True from begin() until the last slice is copied.
   bool is_copying() const { return copy_.has_value(); }
-  // Copies the next slice. After the last slice, a thread writes the checkpoint. is_copying() must
-  // be true.
+  // Copies the next slice. is_copying() must be true. After the last slice it waits until an older
+  // checkpoint is written, and then starts the thread that writes this one.
   void copy_slice(Engine& engine);
-  // Copies all slices that are left; there may be none.
-  // Like copy_slice(), it first waits for an older write.
+  // Copies all slices that are left, by calls of copy_slice(). It does nothing if no copy is in
+  // progress.
   void finish_copy(Engine& engine);
-  // Waits until the checkpoint in progress is written.
-  // Threads: that of begin().
+  // Waits until the writing thread has written its checkpoint. Call it on the thread that calls
+  // begin().
   void wait();
 
  private:
@@ -66,13 +66,13 @@ class Checkpointer {
     // The last fact of the state that is copied.
     std::uint64_t seq = 0;
     PackedFacts facts;
-    // The calibration of start estimates as of begin().
+    // The calibration of start estimates that begin() got.
     std::string told;
     // Set if a fact cannot be stored. Then the checkpoint is not written.
     std::optional<Error> error;
   };
-  // Writes checkpoint and calibration, then calls on_written. If only the calibration fails, it
-  // logs that.
+  // Writes the checkpoint and the calibration, then calls on_written. If only the write of the
+  // calibration fails, it logs that failure, and on_written gets no error.
   void write(const Copy& copy);
 
   Options options_;
@@ -81,7 +81,7 @@ class Checkpointer {
   std::uint64_t seq_ = 0, size_ = 0;
   // nullopt: no copy is in progress.
   std::optional<Copy> copy_;
-  // True: the writing thread has not finished.
+  // True: a thread has begun to write a checkpoint and has not finished.
   std::atomic<bool> writing_ = false;
   std::thread thread_;
 };

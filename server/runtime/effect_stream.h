@@ -1,5 +1,5 @@
-// A bounded queue of effects from the loop to one edge. The edge is an external one (a gRPC
-// stream), or an edge of this service.
+// A bounded queue of effects from the loop to one edge. The edge is an external program (at the end
+// of a gRPC stream), or part of this service.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,31 @@
 
 namespace subak {
 
-// The loop pushes effects, and one reader takes them. The stream closes if effects already wait and
-// a push would make them more than limits::kMaxEffectBacklog. The reader then subscribes again. The
-// new stream begins with all outstanding effects, so no effect is lost. Threads:
-// any may call all members.
+// The loop pushes effects, and one reader takes them. If effects wait already, and a push would
+// make them more than limits::kMaxEffectBacklog, the stream closes instead. The reader then
+// subscribes again. The new stream begins with all outstanding effects, so no effect is lost.
+// Threads: any may call all members.
 class EffectStream {
  public:
-  // kOverflowed: the reader was too slow. kStopped: the service ends. kCancelled:
-  // the reader called cancel().
+  // The last three states are final. kOverflowed: the reader was too slow. kStopped: the service
+  // ends. kCancelled: the reader called cancel().
   enum class State : std::uint8_t { kOpen, kOverflowed, kStopped, kCancelled };
 
-  // The stream calls `wake` when the queue becomes non-empty and when the stream closes, without
-  // holding the lock of the queue. `wake` runs on the loop's thread, so it must only signal.
+  // The stream calls `wake` when the queue becomes non-empty, and when the loop closes the stream.
+  // It holds no lock of the queue during that call. `wake` runs on the loop's thread, so `wake`
+  // must do no more than signal another thread.
   explicit EffectStream(std::function<void()> wake);
 
-  // Takes all waiting effects, in order; empty if there are none. It also works after the stream
-  // has closed.
+  // Takes all waiting effects out and returns them, in order. The result is empty if none wait. It
+  // also works after the loop has closed the stream.
   std::vector<Effect> take();
   State state() const;
-  // Closes the stream for the reader. `wake` is not called after this returns. Call it before the
-  // objects that `wake` uses are destroyed.
+  // Closes the stream on behalf of the reader, and drops the waiting effects. `wake` is not called
+  // after this function returns. Call it before the objects that `wake` uses are destroyed.
   void cancel();
 
-  // Adds effects; for the runtime. False: the stream is closed, maybe by this call, and the runtime
-  // must drop it.
+  // Adds effects. Only the runtime calls it. False: the stream is closed, maybe by this call. The
+  // runtime must then drop the stream.
   bool push(std::span<const Effect> effects);
   // Closes the stream because the service ends. The reader can still take waiting effects.
   void stop();
@@ -46,7 +47,7 @@ class EffectStream {
   void wake();
 
   mutable Mutex mutex_;
-  // Held while `wake_` runs, so that cancel() can wait for it.
+  // Locked while `wake_` runs, so that cancel() can wait until that call returns.
   Mutex wake_mutex_;
   // Empty after cancel().
   std::function<void()> wake_;

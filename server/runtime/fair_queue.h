@@ -1,5 +1,5 @@
-// A queue in which callers take turns: first one task of each caller, then the next task of each. A
-// caller with a hundred tasks delays another caller by only one task.
+// A queue in which callers take turns: it returns one task of each caller, then the next task of
+// each. So a caller with a hundred tasks delays another caller by only one task.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace subak {
 enum class Queued : unsigned char {
   // The task is queued.
   kYes,
-  // No task is accepted any more. FairQueue itself never returns this value.
+  // The user of the queue accepts no tasks any more. FairQueue itself never returns this value.
   kStopped,
   // The limit of all callers together is reached.
   kFull,
@@ -23,18 +23,20 @@ enum class Queued : unsigned char {
   kCallerFull,
 };
 
-// The tasks of a caller are its waiting tasks, and the taken tasks without done(). A caller without
-// tasks may add one even if the queue is full, so that each caller gets a turn. So at most `most`
-// tasks and one of each caller wait. Threads: none; the owner locks.
+// A task counts as its caller's from push() until done(), so also after take(). A caller without
+// such tasks may add one even if the queue is full, so that each caller gets a turn. So at most
+// `most` tasks wait, plus one task of each caller. Threads: one at a time; the user of the queue
+// locks.
 template <class Task>
 class FairQueue {
  public:
-  // `most`: the limit of waiting tasks of all callers. `most_of_caller`: the limit of tasks of one
-  // caller, waiting or taken.
+  // `most`: how many tasks of all callers may wait. `most_of_caller`: how many tasks one caller may
+  // have, including tasks that were taken and are not done.
   FairQueue(std::size_t most, std::size_t most_of_caller)
       : most_(most), most_of_caller_(most_of_caller) {}
 
-  // Adds a task and returns kYes. If a limit is reached, it drops the task and returns the limit.
+  // Adds a task and returns kYes. If a limit is reached, it drops the task and returns the value
+  // for that limit.
   Queued push(const std::string& caller, Task task) {
     Line& line = lines_[caller];
     const std::size_t own = line.tasks.size() + line.taken;
@@ -45,7 +47,8 @@ class FairQueue {
     ++waiting_;
     return Queued::kYes;
   }
-  // Returns the next task and its caller. Call done() when it is finished.
+  // Takes out the next task and returns it with its caller. nullopt: no task waits. Call done()
+  // when the task is finished.
   std::optional<std::pair<std::string, Task>> take() {
     if (turns_.empty()) return std::nullopt;
     const std::string caller = std::move(turns_.front());
@@ -58,12 +61,12 @@ class FairQueue {
     if (!line.tasks.empty()) turns_.push_back(caller);
     return next;
   }
-  // Says that a task of the caller from take() is finished.
+  // Says that a task of this caller, which take() returned, is finished.
   void done(const std::string& caller) {
     const auto at = lines_.find(caller);
     if (at != lines_.end() && --at->second.taken == 0 && at->second.tasks.empty()) lines_.erase(at);
   }
-  // Drops the waiting tasks.
+  // Drops all waiting tasks. Tasks that were taken still count until done().
   void clear() {
     turns_.clear();
     waiting_ = 0;
@@ -78,7 +81,7 @@ class FairQueue {
   // The tasks of one caller.
   struct Line {
     std::deque<Task> tasks;
-    // The number of taken tasks without done().
+    // The number of tasks that were taken and are not done.
     std::size_t taken = 0;
   };
   std::size_t most_;

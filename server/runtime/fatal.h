@@ -1,4 +1,4 @@
-// Ends the process when the store fails: a restart is the only recovery.
+// Ends the process when the store fails, because only a restart recovers from that.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,12 @@
 
 namespace subak {
 
-// The function that ends the service. It may be called on any thread of the service. The service
-// must not work on after it, since the state is lost.
+// The function that ends the service. It may be called on any thread of the service. After this
+// call, the service must do no further work, since its state is lost.
 using Fatal = std::function<void(const Error&)>;
 
 // Logs the error, then calls `fatal`. If `fatal` is empty, it ends the process at once with status
-// 1. It runs no destructors then, so that no further output is possible.
-// Threads: any.
+// 1. In that case no destructor runs, so the process can release no further results. Threads: any.
 void end_process(const Error& error, const Fatal& fatal);
 
 }  // namespace subak

@@ -1,16 +1,19 @@
 // The follower: a second engine on its own thread, which gets the durable facts through evolve().
-// It serves all reads that need more than the View (lists, explanations, bills). It also writes the
-// checkpoints and compares digests with the loop. The loop never waits for it: if the follower is
-// too far behind, it reads the missing facts from the store.
+// The follower serves all reads that need more than the View (lists, explanations, bills). It also
+// writes the checkpoints, and compares digests of its state with those of the loop. The loop never
+// waits for the follower. If too many facts wait for the follower, it drops them and reads them
+// from the store.
 //
-// Reads wait in two priority lanes, cheap and expensive. In each round, the follower takes facts,
-// then all waiting cheap reads, then one expensive read. So a cheap read waits for at most one
-// expensive read, however many wait.
+// Reads wait in two priority lanes, cheap and expensive. In each turn, the follower takes the
+// waiting facts, then runs all waiting cheap reads, then one expensive read. So a cheap read waits
+// for at most one expensive read, however many expensive reads wait.
 //
-// Reading the order of the queue is expensive. The follower makes a snapshot of the order on
-// demand, at most once in limits::kQueueSnapshotMs. A separate thread makes the snapshot from a
-// copy of the state. Only reads of the order wait for it (docs/design/0025). Start estimates are
-// made in the same way, also without demand.
+// A read of the queue's order is expensive, because it needs a snapshot of that order. For a queue
+// of at most limits::kQueueOrderedAtOnce jobs, the follower makes the snapshot at once. For a
+// longer queue, a separate thread makes the snapshot from a copy of the state, at most once in
+// limits::kQueueSnapshotMs. Only reads of the order wait for this thread (docs/design/0025). The
+// follower makes start estimates in a similar way, but it makes them even if no read needs them
+// (server/runtime/forecaster.h).
 #pragma once
 
 #include <cstdint>
@@ -32,57 +35,60 @@ namespace subak {
 // The options of the follower. Callbacks run on the follower's thread, unless their
 // comment says otherwise.
 struct FollowerOptions {
-  // The number of facts after which a checkpoint is written. After a large checkpoint the number is
-  // larger, so that writing takes a constant part of all work. 0: only stop() writes one.
+  // The number of facts after which a checkpoint is written. After a large checkpoint more facts
+  // must come, so that writing checkpoints takes a constant part of all work. 0: only stop() writes
+  // a checkpoint.
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
-  // stop() writes a checkpoint if facts have come since the newest one.
+  // True: stop() writes a checkpoint if facts have come since the newest checkpoint.
   bool checkpoint_on_stop = true;
-  // Called before a checkpoint is written, since only the leader may write. Unset: the follower may
-  // always write.
+  // Returns true if the follower may write a checkpoint now; only the leader may. Unset: the
+  // follower may always write.
   std::function<bool()> may_write{};
-  // How many facts may wait for the follower. If more wait, it drops them and reads the store.
+  // How many facts may wait for the follower. If more wait, the follower drops them and reads them
+  // from the store.
   std::size_t most_queued_facts = limits::kFollowerFacts;
-  // True: there are no threads, and the caller runs turn().
-  // So a simulation of faults is reproducible.
+  // True: there are no threads, and the caller runs turn(). This makes a simulation of faults
+  // reproducible.
   bool stepped = false;
-  // A monotonic clock in ms, for the age of a queue snapshot. Unset: the machine's.
+  // A monotonic clock in ms. It measures the age of snapshots and forecasts. Unset: the machine's
+  // clock.
   std::function<DurationMs()> monotonic_ms;
-  // The time at which forecasts begin. Unset: the time of the last fact.
+  // Returns the present time, at which a new forecast begins. Unset: the time of the last fact.
   std::function<TimeMs()> now_ms;
-  // Called when a digest differs from the loop's. Then one of the two engines is wrong.
+  // Called when a digest differs from the loop's digest. One of the two engines is then wrong.
   std::function<void()> on_digest_mismatch;
-  // Called on the follower's thread when a job with a start estimate starts. `error_ms`: the
-  // difference to the expected start.
+  // Called when a job with a start estimate starts. `error_ms`: how far the actual start is from
+  // the expected one, in either direction.
   std::function<void(DurationMs error_ms)> on_told_start;
-  // Called once when the store can no longer be read. Unset: the follower logs the error and ends
-  // the process at once.
+  // Called once when the follower cannot read the store. Unset: the follower logs the error and
+  // ends the process at once.
   Fatal fatal;
 };
 
-// Figures for metrics and health. Counters only rise.
+// Figures for metrics and for the health status. Counters only rise.
 struct FollowerStats {
   // The last fact that the follower's engine has.
   std::uint64_t seq = 0;
-  // The last fact that the loop released. The difference to `seq` is the lag.
+  // The last fact that the loop released. `durable_seq` minus `seq` is the follower's lag.
   std::uint64_t durable_seq = 0;
   // The numbers of checkpoints written, and of attempts that failed.
   std::uint64_t checkpoints = 0;
   std::uint64_t checkpoint_failures = 0;
   // The last fact of the newest checkpoint; 0: there is none.
   std::uint64_t checkpoint_seq = 0;
-  // How many digests were equal to the loop's.
+  // How many digests of the follower were equal to the loop's.
   std::uint64_t digests_equal = 0;
-  // How many digests differed from the loop's. This must stay 0.
+  // How many digests of the follower differed from the loop's. This number must stay 0.
   std::uint64_t digests_different = 0;
-  // How often too many facts waited, so that the follower read facts from the store.
+  // How often the follower read facts from the store because too many waited.
   std::uint64_t caught_up_from_store = 0;
   // Snapshots of the queue's order made so far.
   std::uint64_t queue_snapshots = 0;
   // Forecasts of starts made so far.
   std::uint64_t forecasts = 0;
-  // The number of reads that wait in both lanes.
+  // The number of reads that wait now, in both lanes together.
   std::size_t reads_waiting = 0;
-  // The number of reads answered since the start, in both lanes.
+  // The number of reads answered since the start, in both lanes together.
   std::uint64_t reads_answered = 0;
   // True: the store could not be read, so the follower refuses reads.
   bool failed = false;
@@ -92,35 +98,40 @@ class Follower {
  public:
   // `store` outlives the follower.
   Follower(FollowerOptions options, Store& store);
-  ~Follower();  // stop(); a stepped follower just ends, like a process that crashes
+  ~Follower();  // calls stop(), but not in stepped mode, which ends like a crash
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Opens a reader and starts the thread. The thread first rebuilds the state, and reads wait for
-  // that. Call it before Runtime::start() or right after it. If Runtime::follow() is used, call it
-  // after follow() and before the first Runtime::followed(), so that the follower misses no fact.
+  // Opens a reader of the store and starts the thread. The thread first rebuilds the state; reads
+  // wait until it has. Call start() at a moment at which the follower misses no fact.
+  // - If the service uses Runtime::follow(): after follow() and before the first
+  //   Runtime::followed().
+  // - Otherwise: before Runtime::start(), or immediately after it.
   std::optional<Error> start();
-  // Finishes queued work, writes a checkpoint if one is due, and joins the thread.
-  // Call it after Runtime::stop().
+  // Finishes the queued work, including the reads. It then writes a checkpoint if facts have come
+  // since the newest one (FollowerOptions::checkpoint_on_stop), and joins the thread. Call it after
+  // Runtime::stop().
   void stop();
 
-  // Takes a durable batch. RuntimeOptions::on_durable calls it. It never blocks.
+  // Queues a durable batch for the follower, and never blocks. RuntimeOptions::on_durable calls it.
   void durable(const Released& batch);
 
   using Read = std::function<void(const Engine&)>;
-  // Queues a cheap read: a read of some rows, whose cost does not grow with fleet or queue. It runs
-  // on the follower's thread, and sees at least all facts that were released before this call. So a
-  // client that got the reply to a write can read that write. False: the lane is full
-  // (limits::kMaxCheapReads), or the follower does not run. Threads: any.
+  // Queues a cheap read: a read of a few rows, whose cost does not grow with the fleet or the
+  // queue. `fn` runs on the follower's thread. It sees all facts that were released before this
+  // call, and maybe later ones. So a client that got the reply to a write can read that write.
+  // False: the lane is full (limits::kMaxCheapReads), or the follower does not run. Threads: any.
   bool read(Read fn);
-  // As read(), for an expensive read: its cost grows with the state. Callers take turns. At most
-  // limits::kMaxReadsPerCaller reads of one caller wait, and limits::kMaxExpensiveReads in all.
+  // As read(), for an expensive read, which is one whose cost grows with the state. Callers take
+  // turns (FairQueue). One caller may have at most limits::kMaxReadsPerCaller reads. At most
+  // limits::kMaxExpensiveReads reads of all callers may wait, plus one read of each caller.
   Queued read_expensive(const std::string& caller, Read fn);
   // As read_expensive(), with a snapshot of the queue's order and the newest start estimates.
-  // - The snapshot is of the engine's state. For a queue of more than limits::kQueueOrderedAtOnce
-  //   jobs it may be up to limits::kQueueSnapshotMs older.
-  // - The estimates of a small state are of the same moment. Those of a large state are at most
-  //   some seconds old (server/runtime/forecaster.h).
+  // - The snapshot shows the state of the engine that `fn` gets. For a queue of more than
+  //   limits::kQueueOrderedAtOnce jobs, the snapshot may be older, by up to
+  //   limits::kQueueSnapshotMs.
+  // - The start estimates for a small state are up to date. Those for a large state may be some
+  //   seconds old (server/runtime/forecaster.h).
   using QueueRead = std::function<void(const Engine&, const QueueSnapshot&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
   // As read(), with the newest start estimates. The follower makes no new estimates for this read.
@@ -130,7 +141,7 @@ class Follower {
   Queued read_expensive_starts(const std::string& caller, StartsRead fn);
   // Threads: any.
   FollowerStats stats() const;
-  // For a stepped follower: finishes queued work, with reads, and writes a
+  // Only for a stepped follower: finishes the queued work, including the reads, and writes a
   // checkpoint if one is due.
   void turn();
 

@@ -1,6 +1,6 @@
-// The input trace: a file with every input and its time, in the text form of scenario files. By it,
-// an incident can be replayed through Engine::apply(). The trace has no influence on decisions, and
-// recovery never reads it.
+// The input trace: files with every input and its time, in the text form of scenario files. With a
+// trace, an incident can be replayed through Engine::apply(). The trace has no influence on
+// decisions, and a recovery never reads it.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,18 @@
 
 namespace subak {
 
-// Writes the trace. `path` is the newest file and `path`.1 the previous one, up to
-// limits::kTraceFiles in all. A file is full at `file_bytes` bytes. A disk failure ends the trace
-// with one log line, and has no other effect. The output is buffered, so the last lines may be
-// missing after a crash. Threads: the loop's (RuntimeOptions::record).
+// Writes the trace. `path` is the newest file and `path`.1 the previous one. There are at most
+// limits::kTraceFiles files in all. A file has at most `file_bytes` bytes, unless its first line
+// alone is longer. A disk failure ends the trace with one log line, and has no other effect. The
+// output is buffered, so the last lines may be missing after a crash. Threads: only the loop's
+// thread calls it (RuntimeOptions::record).
 class InputTrace {
  public:
   // Renames the older files and begins a new one, so that no file has inputs of two runs. If the
-  // folder is missing, the first append() fails, with a log line.
+  // folder of `path` is missing, the first append() writes a log line and ends the trace.
   explicit InputTrace(std::string path, std::size_t file_bytes = limits::kTraceFileBytes);
-  // Writes one line. If the line would not fit into the present file, it begins a new file first.
+  // Writes one line for the input. If the line does not fit into the present file, it first begins
+  // a new file.
   void append(const Input& input);
 
  private:

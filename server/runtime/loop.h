@@ -1,5 +1,5 @@
-// The loop of the runtime (runtime.h has the diagram). Each group of members says which threads use
-// it.
+// The loop of the runtime (runtime.h has the diagram). A comment before each group of members says
+// which threads use that group.
 #pragma once
 
 #include <deque>
@@ -17,12 +17,13 @@
 namespace subak {
 
 // A batch: facts that are not durable yet, and the replies and effects that wait for these facts.
-// One turn begins to fill it. Later turns may add to it until the store is free.
+// One turn of the loop begins to fill the batch. Later turns may add to the batch until the store
+// is free.
 struct Batch {
-  // The facts. Never nullptr; may be empty.
+  // The facts. The pointer is never nullptr, but the list may be empty.
   std::shared_ptr<std::vector<Fact>> facts = std::make_shared<std::vector<Fact>>();
-  // The replies to one post. At most one of `one` and `all` is set.
-  // If both are empty, no caller waits.
+  // The replies to one post. At most one of `one` and `all` is set. If neither is set, no caller
+  // waits for the replies.
   struct Completion {
     ReplyFn one;
     RepliesFn all;
@@ -30,99 +31,104 @@ struct Batch {
     std::vector<Reply> replies;
   };
   std::vector<Completion> completions;
-  // Effects by stream, in the order of the decisions.
+  // The effects for each stream, in the order of the decisions.
   std::vector<std::pair<std::shared_ptr<EffectStream>, std::vector<Effect>>> deliveries;
-  // The argument for on_durable.
+  // The argument for RuntimeOptions::on_durable.
   Released released;
   // True if nothing waits for this batch to be durable.
   bool empty() const { return facts->empty() && completions.empty() && deliveries.empty(); }
 };
 
-// The loop. It moves each batch through the states filling, at the store, durable, released. The
-// store works on one batch while the loop fills the next. Before a batch is durable, the loop
-// publishes no reply, no effect and no View of it.
+// The loop. It moves each batch through four states: filling, at the store, durable, released. The
+// store works on one batch while the loop fills the next one. Until a batch is durable, the loop
+// publishes none of its replies and effects, and no View that shows it.
 struct Runtime::Impl {
-  // `s` and `c` outlive this object. The constructor starts no thread.
+  // `s` and `c` must outlive this object. The constructor starts no thread.
   Impl(RuntimeOptions o, Store& s, const Clock& c)
       : options(std::move(o)), store(s), clock(c), shared(options.most_waiting) {}
 
-  // See Runtime::follow(). recover() reads checkpoint and facts into the engine. The thread that
-  // starts the service calls both, before start().
+  // recover() reads the checkpoint and the facts after it into the engine. follow(): see
+  // Runtime::follow(). The thread that starts the service calls both.
   Result<Recovered> recover(const std::function<void(const Fact&)>& saw);
   Result<Recovered> follow(const std::function<void(const Fact&)>& saw);
-  // See Runtime::followed(). The standby's thread calls it, until start(). `facts` follow those
-  // that the engine has.
+  // See Runtime::followed(). The standby's thread calls it until start() is called. `facts` begin
+  // with the first fact that the engine does not have.
   void followed(std::vector<Fact> facts, const KnownAs& known_as);
-  // Returns the View with the leader's user name in each cluster.
+  // Returns the engine's View, with the user name of the leader's edge in each cluster.
   std::shared_ptr<const View> followed_view() const;
-  // Releases facts of another leader, which are durable already.
+  // Releases facts that another leader has committed, which are durable already.
   void show(std::vector<Fact> facts);
-  // See runtime.h. start() returns once the first batch (in::Restarted) is durable.
+  // See runtime.h. start() returns once the first batch, which has in::Restarted, is released.
   Result<Recovered> start();
   // Starts the store thread, then the loop.
   void start_threads();
   void stop();
   // Lets the loop finish its work, and joins both threads.
   void stop_threads();
-  // Puts a post into the mailbox. Threads: any. False: the loop does not accept posts, or the
-  // mailbox is full. The post then counts as refused.
+  // Puts a post into the mailbox. False: the loop does not accept posts, or the mailbox is full.
+  // The post then counts in RuntimeStats::refused. Threads: any.
   bool post(Mail mail);
   // Runtime::turn() and Runtime::commit(), for tests without threads (RuntimeOptions::stepped).
   void step();
   void commit();
 
-  // The work of the loop's thread. It runs turns until a commit fails, or until no work is left
-  // after stop().
+  // The main function of the loop's thread. It runs turns until a commit fails, or until stop() was
+  // called and no work is left.
   void run();
-  // Sleeps until there is work, at most patience(). False: the loop must end.
+  // Sleeps until there is work, but at most for patience(). False: the loop must end.
   bool wait();
-  // Takes posts and the store's answer. False: the loop must end.
+  // Takes new posts, and the store's answer if there is one. False: the loop must end.
   bool collect() SUBAK_REQUIRES(shared.mutex);
-  // Does one round: fills a batch, gives it to the store if the store is free, and releases the
-  // durable batch.
+  // Does one turn: fills the filling batch, gives this batch to the store if the store is free, and
+  // releases the durable batch if there is one.
   void turn();
-  // Applies posts, at most limits::kMaxBatchInputs inputs in a batch, and a Tick if one is due.
+  // Applies posts until the filling batch has limits::kMaxBatchInputs inputs, and a Tick if one is
+  // due.
   void fill();
   // Applies all inputs of a post, or subscribes the stream of the post.
   void take_mail(Mail& mail);
-  // Applies a Tick if one is due. Waiting posts go first, for a bounded number of turns.
+  // Applies a Tick if one is due. A due Tick lets waiting posts go first, for a bounded number of
+  // turns.
   void tick_if_due();
-  // Gives the input the turn's time, records it, and decides it. Facts and effects go into the
-  // filling batch.
+  // Gives the input the turn's time, records the input, and lets the engine decide it. The facts
+  // and effects go into the filling batch.
   Reply apply(Input input);
-  // As apply(), for AcceptClock. The new time counts from the next input on.
+  // As apply(), for in::AcceptClock. The next input is the first that gets the new time.
   Reply accept_clock(Input input);
-  // Subscribes a stream, which begins with the outstanding effects of its cluster.
+  // Subscribes a stream. The stream first gets the outstanding effects of its cluster.
   void subscribe(Mail& mail);
   // Returns the effects of the filling batch for this stream.
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
-  // Runs a scheduling pass, if one is due and the options let passes run by themselves.
+  // Runs a scheduling pass, if wants_pass() is true.
   void pass_if_due();
-  // Gives the filling batch to the store, after a pass if one is due.
-  // It does not give an empty batch.
+  // Runs a pass if one is due, and then gives the filling batch to the store. It does not give an
+  // empty batch.
   void hand_over();
-  // Gives facts to the store thread. In stepped mode, commit() takes them.
+  // Gives the facts to the store thread. In stepped mode, the next call of commit() takes them
+  // instead.
   void give_to_store(std::shared_ptr<const std::vector<Fact>> facts);
-  // True for each digest_every-th batch, if its digest can be compared.
+  // True if the batch with these facts is a digest_every-th one and its digest can be compared.
   bool wants_digest(const std::vector<Fact>& facts) const;
-  // Releases a batch: on_durable, then the View, the effects and the replies, in this order. So a
-  // caller that gets a reply finds the result in the View.
+  // Releases a batch in this order: on_durable, the View, the effects, the replies. So a caller
+  // that gets a reply finds the result in the View.
   void release(Batch& batch);
-  // Takes the store's answer. The store thread calls it;
-  // in stepped mode, the caller of commit() does.
+  // Stores the store's answer for the loop, and wakes the loop. The store thread calls it. In
+  // stepped mode, commit() calls it.
   void committed(StoreThread::Done done);
-  // Reads the clocks, once in each turn.
+  // Reads the clocks and sets the turn's time, once in each turn.
   void stamp();
-  // Applies in::ClockWrong once when the wall clock is found to be behind.
+  // Applies in::ClockWrong when the wall clock is found to be far behind, once each time that this
+  // happens.
   void say_clock_wrong();
   ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
   // Logs a change of the clock's state.
   void tell_clock(const ClockStatus& before) const;
-  // Returns how long the loop may sleep: until the next deadline, within bounds.
+  // Returns how long the loop may sleep: until the engine's next deadline, but at most
+  // limits::kLoopMaxWaitMs.
   DurationMs patience() const;
   // True if the filling batch has room for a further input.
   bool can_fill() const;
-  // True if a pass is due and passes run by themselves.
+  // True if a pass is due and RuntimeOptions::auto_pass is set.
   bool wants_pass() const;
   // True if a post waits, or if a batch is not released yet.
   bool has_work() const SUBAK_REQUIRES(shared.mutex);
@@ -136,7 +142,8 @@ struct Runtime::Impl {
   Store& store;
   const Clock& clock;
 
-  // The data that other threads read and write. Only the loop writes `view` and most of `stats`.
+  // The data that the loop shares with other threads. Only the loop writes `view` and most of
+  // `stats`.
   struct Shared {
     explicit Shared(std::size_t most_waiting) : mailbox(most_waiting) {}
     mutable Mutex mutex;
@@ -145,32 +152,32 @@ struct Runtime::Impl {
     // Wakes start(), which waits for the first batch.
     CondVar started;
     Mailbox mailbox SUBAK_GUARDED_BY(mutex);
-    // All figures except those that Runtime::stats() adds.
+    // All figures, except those that Runtime::stats() computes.
     RuntimeStats stats SUBAK_GUARDED_BY(mutex);
     // nullptr before the first release.
     std::shared_ptr<const View> view SUBAK_GUARDED_BY(mutex);
-    // The store's answer, until the loop takes it.
+    // The store's answer, from its arrival until the loop takes it.
     std::optional<StoreThread::Done> store_done SUBAK_GUARDED_BY(mutex);
-    // The error of the commit that failed.
+    // The error of the commit that failed; nullopt: none failed.
     std::optional<Error> failure SUBAK_GUARDED_BY(mutex);
     // True: post() accepts inputs.
     bool accepting SUBAK_GUARDED_BY(mutex) = false;
-    // True: stop() was called, so the loop ends once its work is done.
+    // True: stop() was called, so the loop ends once no work is left.
     bool stopping SUBAK_GUARDED_BY(mutex) = false;
-    // True: the loop must read the clock at once.
+    // True: the loop must wake and read the clock at once.
     bool nudged SUBAK_GUARDED_BY(mutex) = false;
     // True between start() and stop().
     bool running SUBAK_GUARDED_BY(mutex) = false;
-    // When the engine last had all facts of the store, by the boot clock.
+    // The last time at which the engine had all facts of the store, by the boot clock.
     std::int64_t followed_at_ms SUBAK_GUARDED_BY(mutex) = 0;
   };
   Shared shared;
 
-  // Only the loop uses this and all following members.
+  // Only the loop's thread uses this member and all following ones.
   Engine engine;
-  // The data about another leader that this process follows.
+  // What this process knows of another leader, which it follows.
   struct OfLeader {
-    // True: the engine has all facts up to now.
+    // True: the engine has all facts that the store had when this process last looked.
     bool is_known = false;
     // The user names that the leader stored last.
     KnownAs known_as;
@@ -178,24 +185,25 @@ struct Runtime::Impl {
   OfLeader of_leader;
   // The times that inputs get.
   struct Stamps {
-    // The loop writes it under the mutex. Only the loop reads it without the mutex.
+    // The loop locks the mutex when it writes `time`. Only the loop may read `time` without the
+    // mutex.
     BelievedTime time;
     // The time of the present turn.
     TimeMs last = 0;
-    // True: in::ClockWrong was applied since the clock is behind.
+    // True: the clock is behind, and in::ClockWrong was applied for that.
     bool said_wrong = false;
   };
   Stamps stamps;
-  // Posts taken from the mailbox and not applied yet.
+  // Posts that were taken from the mailbox and are not applied yet.
   std::deque<Mail> mails;
   // For how many turns a due Tick has waited for `mails`.
   std::size_t tick_put_off = 0;
-  // The batches that are not released: at most one of each kind.
+  // The batches that are not released: at most one in each of the three states.
   struct Batches {
     std::unique_ptr<Batch> filling = std::make_unique<Batch>();
-    // The batch that was given to the store and is not committed; nullptr: the store is free.
+    // The batch that the store is committing; nullptr: the store is free.
     std::unique_ptr<Batch> at_store;
-    // The batch that is committed and not released.
+    // The batch that is committed and not released yet; nullptr: none.
     std::unique_ptr<Batch> durable;
     // The number of batches given to the store so far, for digest_every.
     std::uint64_t handed_over = 0;
@@ -203,9 +211,10 @@ struct Runtime::Impl {
     std::shared_ptr<const std::vector<Fact>> to_commit;
   };
   Batches batches;
-  // Open streams, by cluster. A closed stream is dropped at its next effect.
+  // The open streams, each with its cluster. A closed stream is dropped when the loop pushes the
+  // next effects to it.
   std::vector<std::pair<ClusterId, std::shared_ptr<EffectStream>>> streams;
-  // nullptr: in stepped mode, or before the start.
+  // nullptr: the mode is stepped, or start() was not called yet.
   std::unique_ptr<StoreThread> store_thread;
   std::thread thread;
 };

@@ -1,4 +1,4 @@
-// The bounded mailbox between all threads and the loop.
+// The bounded mailbox through which other threads send inputs to the loop.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace subak {
 
-// One post: an input, a group of inputs with one completion, or a new effect stream.
-// A post without `stream` has at least one input.
+// One post. It has one input, or a group of inputs with one completion, or a new effect stream. A
+// post without `stream` has at least one input.
 struct Mail {
   std::vector<Input> inputs;
-  // The callback for a single input; may be empty.
+  // The callback for the reply to a single input. It may be empty.
   ReplyFn done;
-  // The callback for a group; may be empty.
+  // The callback for the replies to a group of inputs. It may be empty.
   RepliesFn done_all;
   // The new effect stream; nullptr: the post has inputs.
   std::shared_ptr<EffectStream> stream;
@@ -26,27 +26,30 @@ struct Mail {
   ClusterId cluster;
 };
 
-// Holds at most `most` inputs, including those that the loop has taken and not yet applied.
-// Threads: any thread may call put(); only the loop calls the others.
-// The caller's mutex guards the mailbox.
+// Holds at most `most` inputs. Inputs that the loop has taken and not yet applied count too.
+// Threads: any thread may call put(); only the loop calls take() and applied(). Each caller must
+// lock the runtime's mutex, which guards the mailbox.
 class Mailbox {
  public:
-  // `most`: the number of inputs that it may hold. A new stream does not count.
+  // `most`: the number of inputs that the mailbox may hold. A post with a new stream does not
+  // count.
   explicit Mailbox(std::size_t most) : most_(most) {}
-  // Adds a post, with all its inputs or with none. False: there is no room for all.
+  // Adds a post with all its inputs. False: there is no room for all of its inputs, so none was
+  // added.
   bool put(Mail mail);
   bool empty() const { return mails_.empty(); }
-  // Returns the number of inputs, with those taken and not yet applied.
+  // Returns the number of inputs, including those that the loop has taken and not yet applied.
   std::size_t waiting() const { return waiting_; }
   // Moves all posts to the end of `out`.
   void take(std::deque<Mail>& out);
-  // Says that the loop has applied this many of the taken inputs, which makes room for new ones.
+  // Says that the loop has applied this many of the inputs that it took. That makes room for new
+  // inputs.
   void applied(std::size_t inputs) { waiting_ -= inputs; }
 
  private:
   std::vector<Mail> mails_;
   std::size_t most_;
-  // The number of inputs, with those taken and not yet applied.
+  // The number of inputs, including those that the loop has taken and not yet applied.
   std::size_t waiting_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // The interface of the durable store that the runtime needs. server/store/sqlite and
-// server/store/postgres implement it; tests have their own implementations.
+// server/store/postgres implement this interface; tests have their own implementations.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,10 @@ class PackedFacts;
 
 // --- reads ---------------------------------------------------------------------------------------
 
-// Receives the facts that rebuild the state. First come the checkpoint facts (seq 0), then one call
-// of checkpoint_end() (seq 0 if there is no checkpoint). Then each later fact follows without a
-// gap.
+// Receives the facts that rebuild the state, in this order:
+// - checkpoint_fact(), for each fact of the checkpoint; these facts have the number 0;
+// - checkpoint_end(), once; `seq` is 0 if there is no checkpoint;
+// - fact(), for each later fact, without a gap in the numbers.
 class FactSink {
  public:
   virtual ~FactSink() = default;
@@ -36,18 +37,18 @@ class FactSink {
   virtual void fact(const Fact& fact) = 0;
 };
 
-// The extent of a recovery.
+// Which facts a recovery has read.
 struct Recovered {
   // The last fact; 0: the store is empty.
   std::uint64_t seq = 0;
   // The last fact of the checkpoint; 0: there is no checkpoint.
   std::uint64_t checkpoint_seq = 0;
-  // The number of facts in the checkpoint, and of facts after it.
+  // The number of facts in the checkpoint, and the number of facts after the checkpoint.
   std::uint64_t checkpoint_facts = 0;
   std::uint64_t tail_facts = 0;
 };
 
-// A row of the ledger with the fact that wrote it.
+// A row of the ledger, with the number of the fact that wrote it.
 struct LedgerEntry {
   std::uint64_t seq = 0;
   // When the row was written.
@@ -55,24 +56,24 @@ struct LedgerEntry {
   LedgerRow row;
 };
 
-// Selects rows that overlap [from_ms, to_ms), after `after_seq` and up to `last_seq`, at most
-// `most`. The result is in order of seq.
+// Selects rows of the ledger that overlap [from_ms, to_ms). Their facts come after `after_seq` and
+// not after `last_seq`. The result is in order of seq, and has at most `most` rows.
 struct LedgerQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
-  // Only rows of these accounts that held the GPUs; empty: all.
+  // Only rows whose GPUs one of these accounts held; empty: all rows.
   std::vector<AccountId> holders;
-  // Only rows that these accounts paid; empty: all.
+  // Only rows that one of these accounts paid; empty: all rows.
   std::vector<AccountId> payers;
-  // Only this job; nullopt: all.
+  // Only rows of this job; nullopt: all rows.
   std::optional<JobId> job;
-  // Only rows of later facts; 0: from the first.
+  // Only rows of facts after this one; 0: from the first fact on.
   std::uint64_t after_seq = 0;
   std::uint64_t last_seq = INT64_MAX;
   std::size_t most = 1000;
 };
 
-// One edit, done or refused.
+// An entry of the audit log: one edit that was made or refused.
 struct AuditEntry {
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;
@@ -94,13 +95,15 @@ struct AuditEntry {
   std::string request_id;
 };
 
-// Selects edits in [from_ms, to_ms) with seq below `before_seq`, newest first.
+// Selects edits in [from_ms, to_ms) whose seq is below `before_seq`. The result is in order of seq,
+// the newest edit first, and has at most `most` edits.
 struct AuditQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
-  // Only this subject; for an account path also all accounts below it. Empty: all.
+  // Only edits of this subject. If this is the path of an account, edits of all accounts below that
+  // account match too. Empty: all edits.
   std::string subject;
-  // Only this caller; empty: all.
+  // Only edits by this caller; empty: all edits.
   std::string actor;
   std::uint64_t before_seq = INT64_MAX;
   std::size_t most = 100;
@@ -110,7 +113,7 @@ struct AuditQuery {
 struct DailyUsage {
   // Days since 1970-01-01, UTC.
   std::int64_t day = 0;
-  // The account that paid, and the one that held the GPUs.
+  // The account that paid, and the account that held the GPUs.
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
   std::string product;
@@ -119,21 +122,22 @@ struct DailyUsage {
   std::uint64_t rows = 0;
 };
 
-// Reads durable data on its own connection. It never waits for the loop or a commit. Threads: one
-// at a time for each reader; open one reader for each thread.
+// Reads durable data on its own connection. A read never waits for the loop or for a commit.
+// Threads: one at a time for each reader, so open one reader for each thread.
 class StoreReader {
  public:
   virtual ~StoreReader() = default;
-  // Passes the facts of one consistent snapshot to `sink`. After an error (damage, an unknown kind
-  // of fact) the service must not start.
+  // Passes the facts of one consistent snapshot to `sink`. After an error (the data are damaged, or
+  // a fact has an unknown kind) the service must not start.
   virtual Result<Recovered> recover(FactSink& sink) = 0;
   // Returns facts after `after_seq`, at most `most`, in order.
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
   // Returns rows of the ledger.
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
-  // Returns sums of ledger rows, for each day in [from_ms, to_ms) (UTC). A row that spans a limit
-  // is divided there. The result is sorted by day, payer, holder, state, product. It ignores `most`
-  // and `after_seq` of the query. Cost: the rows written since from_ms.
+  // Returns sums of ledger rows for each UTC day in [from_ms, to_ms). A row that spans midnight,
+  // from_ms or to_ms is divided at that time. The result is sorted by day, payer, holder, state and
+  // product. The function ignores `most` and `after_seq` of the query. It reads all rows that were
+  // written since from_ms.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
   // Returns rows of the audit log.
   virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;
@@ -141,18 +145,21 @@ class StoreReader {
 
 // --- writes --------------------------------------------------------------------------------------
 
-// By cluster: the user name of the leader's edge in that cluster (ClusterView::known_as).
+// For each cluster, by its name: the user name that the leader's edge has in that cluster
+// (ClusterView::known_as).
 using KnownAs = std::map<std::string, std::string>;
 
-// The process that may commit, if several share a store.
+// Describes the process that may commit, if several processes share a store.
 struct Leadership {
-  // The number of the leadership, which only rises; 0: one process owns the store.
+  // The number of the present leadership. Each process that takes the lead gets a larger number. 0:
+  // a single process owns the store.
   std::int64_t epoch = 0;
   // A description of the leader; empty: there is no leader.
   std::string holder;
   // The address at which clients reach the leader; empty: not known.
   std::string address;
-  // The leader's user names. They are not facts, so followers get them here.
+  // The user names of the leader's edges. They are not facts, so processes that follow the leader
+  // get them here.
   KnownAs known_as;
 };
 
@@ -162,39 +169,43 @@ struct Leadership {
 class Store {
  public:
   virtual ~Store() = default;
-  // Commits all facts or none. They are durable on return. `facts` are numbered without a gap and
-  // never empty. An error is final: the caller must not release the batch,
-  // and must end the process.
+  // Commits all facts or none. They are durable when this returns. `facts` are numbered without a
+  // gap and never empty. An error is final: the caller must not release the batch, and must end the
+  // process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
-  // Checks that no other process can have committed since the last commit(). Call it before a batch
-  // without facts is released, since its replies and effects are right only if this process has all
-  // facts. Call it also before the release of a batch that waited beyond owned_until_ms(). An error
-  // is final, as that of commit().
+  // Checks that no other process can have committed since the last commit(). The replies and
+  // effects of a batch are right only if this process has all facts. So call this function before
+  // the release of a batch that has no facts, or that waited beyond owned_until_ms(). An error is
+  // final, like an error of commit().
   virtual std::optional<Error> check_owned() { return std::nullopt; }
-  // Returns the time, by Clock::boot_ms(), until which the result of the last commit() or
-  // check_owned() is valid. A process may sleep before it releases the batch. The result is
-  // INT64_MAX if no other process can take the store.
+  // Returns the time, by Clock::boot_ms(), until which the last commit() or check_owned() proves
+  // that this process owns the store. The process may sleep between that proof and the release of
+  // the batch, and another process may take the store meanwhile. INT64_MAX: no other process can
+  // take the store.
   virtual std::int64_t owned_until_ms() const { return INT64_MAX; }
-  // Returns how long the present commit or check has waited for the store, since a database may be
-  // unreachable. 0: there is no commit or check, or the time is unknown.
+  // Returns how long the present commit or check has waited for the store; a database may be
+  // unreachable. 0: there is no commit or check at present, or the time is unknown.
   virtual DurationMs waiting_ms() const { return 0; }
-  // Returns the leader as last seen.
+  // Returns the leader that this process saw last.
   virtual Leadership lead() const { return {}; }
-  // Writes the facts that rebuild the state as of `seq`, which is durable. They replace the
-  // previous checkpoint once all of them are durable. Commits may run meanwhile. After an error,
-  // only this checkpoint is lost.
+  // Writes a checkpoint: the facts that rebuild the state as of `seq`. The fact `seq` must be
+  // durable. Once the whole checkpoint is durable, it replaces the previous one. Commits may run at
+  // the same time. After an error, only this checkpoint is lost.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
-  // Replaces the calibration data beside a checkpoint (server/codec/calibration.h). These data may
-  // be lost. After an error, only they are lost. The default implementation stores none.
+  // Replaces the calibration data that is stored beside the checkpoint
+  // (server/codec/calibration.h). After an error, only this data is lost, which does no harm. The
+  // default implementation stores nothing.
   virtual std::optional<Error> write_calibration(std::string_view) { return std::nullopt; }
-  // Returns the calibration data; empty: there are none. An error:
-  // the data are damaged or unreadable.
+  // Returns the calibration data; empty: there is none. An error means that the data is damaged or
+  // unreadable.
   virtual Result<std::string> read_calibration() { return std::string(); }
-  // Opens a reader with its own connection. The store outlives the reader.
+  // Opens a reader with its own connection. The store must outlive the reader.
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies all durable data to a new file beside the store and returns the file's path. The caller
-  // removes the file. Make one copy at a time. Commits go on meanwhile. It calls `wanted` between
-  // parts; if that returns false, the copy ends with an error.
+  // must remove the file. Make one copy at a time. Commits may run during the copy. The function
+  // calls `wanted` between parts of the copy. If `wanted` returns false, the copy ends with an
+  // error. The default implementation always returns an error, since a database has its own tools
+  // for backups.
   virtual Result<std::string> make_copy(const std::function<bool()>& wanted);
   // Returns a description for logs and status, such as "sqlite var/subak.db".
   virtual std::string describe() const = 0;

@@ -1,4 +1,4 @@
-// The store thread: makes one batch at a time durable, while the loop fills the next.
+// The store thread: makes one batch at a time durable, while the loop fills the next one.
 #pragma once
 
 #include <atomic>
@@ -13,36 +13,37 @@
 
 namespace subak {
 
-// The thread has no queue: the loop gives the next batch after `done`.
+// The thread has no queue: the loop gives it the next batch only after `done` was called for the
+// last one.
 class StoreThread {
  public:
-  // The result for a batch.
-  // An error is final: the store's state is unknown, and the process ends.
+  // The result for a batch. An error is final: the store's state is unknown, so the process ends.
   struct Done {
     // nullopt: the batch is durable.
     std::optional<Error> error;
-    // Duration of the commit in microseconds; 0 without facts.
+    // The duration of the commit in microseconds; 0: the batch had no facts.
     std::int64_t commit_us = 0;
     // Store::owned_until_ms() after the commit.
     std::int64_t owned_until_ms = INT64_MAX;
   };
-  // `done` runs on the store thread after each batch.
-  // `store` and `clock` outlive this object.
+  // Starts the thread, which calls `done` after each batch. `store` and `clock` must outlive this
+  // object.
   StoreThread(Store& store, const Clock& clock, std::function<void(Done)> done);
   ~StoreThread();  // finishes the batch in flight
   StoreThread(const StoreThread&) = delete;
   StoreThread& operator=(const StoreThread&) = delete;
 
-  // Gives a batch to the store; at most one at a time. For a batch without facts, the thread makes
-  // no commit and only checks that this process still owns the store.
-  // Returns at once. Threads: the loop's. Asserts that no batch waits.
+  // Gives a batch to the store thread, and returns at once. Asserts that no batch waits. For a
+  // batch without facts, the thread commits nothing and only checks that this process still owns
+  // the store. Threads: only the loop's thread calls it.
   void commit(std::shared_ptr<const std::vector<Fact>> facts);
-  // Commits one batch on the calling thread.
-  // Stepped mode calls it too. It blocks as long as the store does.
+  // Commits one batch on the calling thread, and blocks until the store has answered. Stepped mode
+  // calls it too.
   static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);
 
  private:
-  // The thread's work: commits one batch after the other, until the destructor.
+  // The main function of the thread: commits one batch after the other, until the destructor ends
+  // it.
   void run();
 
   Store& store_;

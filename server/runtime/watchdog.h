@@ -1,6 +1,6 @@
 // Detects that the loop makes no progress although it has work, for example because a pass never
-// ends or the store hangs. It repairs nothing. It logs, and the health status is not SERVING until
-// the loop makes progress again.
+// ends or the store hangs. The watchdog repairs nothing. It logs the stall, and the health status
+// is not SERVING until the loop makes progress again.
 #pragma once
 
 #include <atomic>
@@ -15,32 +15,30 @@
 
 namespace subak {
 
-// Detects a stall, without a thread.
-// Threads: one.
+// Detects a stall from the figures that its caller passes. Threads: one at a time.
 class StallDetector {
  public:
   explicit StallDetector(DurationMs patience_ms) : patience_ms_(patience_ms) {}
-  // Returns true if no batch was released for longer than the patience, although there was work all
-  // the time.
-  // `now_ms`: a monotonic clock. A batch released since the last call counts as progress, and so
-  // does a moment without work. The first call never returns true.
+  // Returns true if there was no progress for longer than the patience. It is progress if a batch
+  // was released since the last call, or if there was no work at this call or at the last one. So
+  // the first call always returns false. `now_ms`: the time by a monotonic clock.
   bool stalled(const RuntimeStats& stats, DurationMs now_ms);
 
  private:
   DurationMs patience_ms_;
   // The number of released batches at the last call.
   std::uint64_t batches_ = 0;
-  // When progress was last seen.
+  // The time of the last call that saw progress.
   DurationMs since_ms_ = 0;
   // True: there was work at the last call.
   bool working_ = false;
 };
 
-// The thread that looks for a stall, ten times in each period of the patience.
+// A thread that looks for a stall about ten times in each period of `patience_ms`.
 class Watchdog {
  public:
-  // Starts the thread. The thread calls `stats` (Runtime::stats). `clock` outlives the watchdog.
-  // `patience_ms`: how long work may wait without a released batch.
+  // Starts the thread, which calls `stats` to get the result of Runtime::stats(). `clock` must
+  // outlive the watchdog. `patience_ms`: how long work may wait while no batch is released.
   Watchdog(std::function<RuntimeStats()> stats, const Clock& clock,
            DurationMs patience_ms = limits::kWatchdogPatienceMs);
   // Joins the thread. `stats` is not called after that.
@@ -48,15 +46,15 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // stalled() is true from the detection of a stall until the loop makes progress. stalls() counts
-  // detections since the start. Threads: any.
+  // stalled() is true from the detection of a stall until the watchdog sees progress. stalls()
+  // returns the number of stalls detected since the start. Threads: any.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
   std::uint64_t stalls() const { return stalls_.load(std::memory_order_relaxed); }
 
  private:
-  // The thread's work, until the destructor.
+  // The main function of the thread, until the destructor ends it.
   void run();
-  // Looks once, and logs a change.
+  // Looks for a stall once. It logs the begin and the end of a stall.
   void look(StallDetector& detector);
 
   std::function<RuntimeStats()> stats_;

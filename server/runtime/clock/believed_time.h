@@ -1,16 +1,21 @@
-// The service's time: the wall clock, as long as it is plausible. Charges and deadlines are
-// differences of this time, so the time must not jump with the wall clock.
+// The service's time: that of the wall clock, as long as the wall clock is plausible. Charges and
+// deadlines are differences between two such times, so the service's time must not jump when the
+// wall clock jumps.
 //
-// - At a start: the wall clock is believed up to limits::kMaxClockAheadMs ahead of the last fact.
-//   If it is further ahead, the service waits until the clock comes back or an operator accepts it.
-//   If it is behind by more than limits::kMaxClockStepMs, it is not believed, and time continues
-//   from the last fact.
-// - While the service runs: a step of more than limits::kMaxClockStepMs against the boot-time clock
-//   is not believed. That is the sum of all steps in about an hour. Time then continues as the
-//   boot-time clock does, until the wall clock is back or is accepted.
+// At a start, the service compares the wall clock with the time of the last fact:
+// - If the wall clock is more than limits::kMaxClockAheadMs ahead, the service is not ready. It
+//   waits until the wall clock is right or an operator accepts it.
+// - If the wall clock is more than limits::kMaxClockStepMs behind, the service does not believe it.
+//   The service's time then continues from the last fact.
+// - Otherwise the service believes the wall clock.
+// While the service runs, it compares the wall clock with the boot-time clock. If the wall clock
+// has stepped by more than limits::kMaxClockStepMs, the service no longer believes it. Smaller
+// steps add up for about an hour (limits::kClockAnchorMs), so their sum may exceed the limit too.
+// Without the wall clock, the service's time continues as the boot-time clock does. This ends when
+// the wall clock is within the limit again, or when an operator accepts it.
 //
 // The service's time never goes back. If it is ahead of a believed wall clock, it stands still
-// until the clock has caught up.
+// until the wall clock has caught up.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +37,7 @@ struct ClockReading {
 enum class ClockState : std::uint8_t {
   // Time follows the wall clock.
   kBelieved,
-  // The wall clock is not believed: time continues by the boot-time clock.
+  // The wall clock is not believed: the service's time continues by the boot-time clock.
   kStepped,
   // The wall clock was far ahead at the start, so the service is not ready.
   kWaits,
@@ -41,46 +46,50 @@ enum class ClockState : std::uint8_t {
 // The state of the clock at the last look.
 struct ClockStatus {
   ClockState state = ClockState::kBelieved;
-  // The wall clock's time minus the service's, at the last look.
+  // The wall clock's time minus the service's time, at the last look.
   DurationMs offset_ms = 0;
-  // How often the state changed from kBelieved, or from a start, to another state.
+  // How often the wall clock was refused: how often the state left kBelieved. A start counts if the
+  // wall clock was refused at that start.
   std::uint64_t steps_refused = 0;
 };
 
-// Returns the text for users while the state is kWaits.
+// Returns a text for users that says why the service is not ready. The state must be kWaits.
 std::string why_not_ready(const ClockStatus& status);
 
-// Computes the service's time. It reads no clock: the caller passes readings.
-// All times are in ms. Threads: none.
+// Computes the service's time. It reads no clock: the caller passes readings. All times are in ms.
+// Threads: one at a time.
 class BelievedTime {
  public:
-  // Begins. `last_ms`: the time of the last fact; 0: there is none, and any wall clock is believed.
-  // It may be called again, for example after facts of another leader.
-  // It then forgets the earlier state.
+  // Begins with a first reading. `last_ms`: the time of the last fact; 0: there is no fact, so any
+  // wall clock is believed. A second call forgets the earlier state, including steps_refused; the
+  // runtime makes one after facts of another leader.
   void start(TimeMs last_ms, ClockReading now);
-  // Takes a reading and returns the time, which is never before that of an earlier call.
-  // Readings must come in the order of boot_ms.
+  // Takes a reading and returns the service's time, which is never before the result of an earlier
+  // call. Readings must come in the order of boot_ms.
   TimeMs look(ClockReading now);
-  // Returns the time of the last look, plus the time since then by the boot clock.
+  // Returns the service's time at `boot_ms`, without a new reading of the wall clock. It is never
+  // before the time of the last look.
   TimeMs at(std::int64_t boot_ms) const;
-  // Believes the wall clock from now on, and returns the time.
-  // Even so, the time does not go back: the result is not before the time of the last look.
+  // Believes the wall clock from now on, and returns the service's time. Even if the wall clock is
+  // behind, this time is not before the time of the last look.
   TimeMs accept(ClockReading now);
   // Returns the state as of the last look.
   const ClockStatus& status() const { return status_; }
 
  private:
-  // Returns the state that follows from this reading. Before the first belief it compares with the
-  // last fact, else with the anchor.
+  // Returns the state that follows from this reading. Before the wall clock was believed for the
+  // first time, it compares the reading with the last fact; after that, with the anchor.
   ClockState judge(ClockReading now) const;
-  // Follows the wall clock. It moves the anchor at most every limits::kClockAnchorMs.
+  // Makes the service's time follow the wall clock. It also moves the anchor, if the anchor was set
+  // at least limits::kClockAnchorMs ago.
   void believe(ClockReading now);
-  // Stores the time of this reading and returns it.
+  // Stores the service's time at this reading, and returns that time.
   TimeMs advance(ClockReading now);
 
-  // The service's time is the boot clock plus this offset, unless it would go back.
+  // The service's time is the boot clock plus this offset, unless the time would go back.
   DurationMs offset_ = 0;
-  // The wall clock's offset to the boot clock when the anchor was set. Steps are measured from it.
+  // The anchor: the wall clock minus the boot clock when the anchor was set. Steps are measured
+  // against this difference.
   DurationMs anchor_ = 0;
   // When the anchor was set, by the boot clock.
   std::int64_t anchored_at_ = 0;

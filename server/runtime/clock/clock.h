@@ -1,5 +1,5 @@
-// The interface of a clock, and the real clock. Of the service's files, only
-// server/runtime/clock/clock.cc reads a clock.
+// The interface of a clock, and its implementation for the real clocks. Of the service's files,
+// only server/runtime/clock/clock.cc reads a real clock.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace subak {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // UTC. It may jump in either direction.
+  // Returns the wall clock's time, UTC. It may jump in either direction.
   virtual TimeMs wall_ms() const = 0;
-  // The time since an arbitrary instant. It never goes back.
+  // Returns the time since an arbitrary instant. It never goes back.
   virtual std::int64_t monotonic_us()
       const = 0;  // since an arbitrary instant; never goes backwards
   DurationMs monotonic_ms() const { return monotonic_us() / 1000; }

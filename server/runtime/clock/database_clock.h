@@ -1,6 +1,6 @@
 // The clock of a database that several machines share, so that every leader uses the same clock.
-// The store samples it from time to time (server/store/postgres). Between two samples, the time
-// continues by the machine's boot-time clock.
+// The store samples the database's clock from time to time (server/store/postgres). Between two
+// samples, the time continues as the machine's boot-time clock does.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// The database's time at a moment between two readings of the boot-time clock.
-// `began_ms`: before the request was sent. `ended_ms`: after the answer arrived.
+// The database's time at a moment between two readings of the machine's boot-time clock. `began_ms`
+// was read before the request was sent, and `ended_ms` after the answer arrived.
 struct ClockSample {
   // The database's time, UTC.
   TimeMs wall_ms = 0;
@@ -20,7 +20,7 @@ struct ClockSample {
 };
 
 struct DatabaseClockStatus {
-  // The database's time minus the machine's wall clock.
+  // The database's time minus that of the machine's wall clock.
   DurationMs offset_ms = 0;
   // How often the clock stepped by more than limits::kClockStepMs from one sample to the next.
   std::uint64_t steps = 0;
@@ -29,20 +29,24 @@ struct DatabaseClockStatus {
 // Threads: any.
 class DatabaseClock final : public Clock {
  public:
-  // Returns the machine's time until the first sample. `machine` outlives this object.
+  // Until the first sample, wall_ms() returns the machine's wall-clock time. `machine` must outlive
+  // this object.
   explicit DatabaseClock(const Clock& machine) : machine_(machine) {}
-  // Takes a sample, and logs a step. It does not use a sample that took longer than
-  // limits::kClockSampleMs, unless it is the first. After such a first sample, the time may be
-  // behind by as much until the next sample.
-  // It assumes that the database read its clock in the middle of the sample, as in Cristian's
-  // algorithm (Distributed Computing 3, 1989). The error is at most half the
-  // duration of the sample.
+  // Takes a sample, and logs a step of the database's clock. What it does depends on the duration
+  // of the sample:
+  // - At most limits::kClockSampleMs: it assumes that the database read its clock in the middle of
+  //   the sample, as in Cristian's algorithm (Distributed Computing 3, 1989). The error is at most
+  //   half the duration of the sample.
+  // - Longer, and the first sample: it assumes that the database read its clock at the end of the
+  //   sample. So the time may be behind, by up to the duration of the sample, until a shorter
+  //   sample comes.
+  // - Longer, and not the first: it ignores the sample.
   void take(const ClockSample& sample);
-  // Returns the status; nothing before the first sample.
+  // Returns the status; nullopt before the first sample.
   std::optional<DatabaseClockStatus> status() const;
 
-  // Returns the database's present time, by the last sample. It may step with each sample, in
-  // either direction.
+  // Returns the database's present time, as it follows from the last sample that was used. It may
+  // step with each sample, in either direction.
   TimeMs wall_ms() const override;
   std::int64_t monotonic_us() const override { return machine_.monotonic_us(); }
   std::int64_t boot_ms() const override { return machine_.boot_ms(); }
@@ -52,9 +56,9 @@ class DatabaseClock final : public Clock {
   static constexpr std::int64_t kNone = INT64_MIN;
 
   const Clock& machine_;
-  // The database's time less the boot-time clock.
+  // The database's time minus that of the boot-time clock.
   std::atomic<std::int64_t> offset_ms_{kNone};
-  // True: the sample in use took too long.
+  // True: the sample in use took longer than limits::kClockSampleMs.
   std::atomic<bool> is_rough_{false};
   // The value of DatabaseClockStatus::steps.
   std::atomic<std::uint64_t> steps_{0};
