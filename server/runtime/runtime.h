@@ -31,7 +31,7 @@
 namespace subak {
 
 using ReplyFn = std::function<void(const Reply&)>;
-using RepliesFn = std::function<void(const std::vector<Reply>&)>;  // in the order of the inputs
+using RepliesFn = std::function<void(const std::vector<Reply>&)>;  // one for each input, in order
 
 // A durable batch, as the follower and observers get it.
 struct Released {

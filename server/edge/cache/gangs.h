@@ -1,5 +1,5 @@
-// Finds the gangs of pods from the pods' owners. Pure functions over the cache of owners.
-// Threads: none.
+// Finds out from a pod's owner to which gang the pod belongs. These functions only read the cache
+// of owners, and write their results into their arguments. Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,27 @@
 
 namespace subak {
 
-// Finds how many pods start together if only the owner says so. It writes the number into `pod`,
-// and the gang's owner into `entry`, and returns true.
-// It returns false if the owner is not known yet.
-// A pod whose labels state the gang stays unchanged.
+// Finds the gang of a pod from the pod's owner. It writes the gang and its size into `pod`. For a
+// pod of a LeaderWorkerSet, it also writes into `entry`. False: the owner is not known yet. For a
+// pod that does not need its owner for this, because its labels state the gang, it returns true and
+// changes nothing.
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
 // Returns the owners for which a pod must wait: uids, or "namespace/name" of a LeaderWorkerSet.
-// Empty: the pod need not wait. The owner only matters while Subak's gate is closed.
+// Empty: the pod need not wait. A pod without Subak's gate never waits, since the size of its gang
+// matters only until its gate opens.
 std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod);
-// True if the pod's Indexed Job now has fewer indexes and no longer needs this one. Then the pod is
-// not lost.
-// False for pods of other owners.
+// True if the pod's Indexed Job was scaled down and no longer needs the pod's index. Such a pod
+// counts as finished, not as lost. False for pods of other owners.
 bool is_left_out(const OwnerCache& owners, const PodEntry& entry);
-// True if, as far as known, the gang's owner exists and creates its pods again.
+// True if the gang's owner may create pods of this gang again. It may if it exists and has not
+// ended, or if the edge has no complete list of such owners yet.
 bool makes_more(const OwnerCache& owners, const std::string& gang_owner);
 
-// late_pods.cc: returns the members of a gang that are created only when the first members run
+// Returns the members of a gang that are created only when the first members run
 // (docs/design/0037). It derives them from the first pod and its owner. nullopt: there are none.
-// Admission may change the request of each pod. The existing first pods show the change, the
-// owner's template does not. So members of the same template get the shape of the first pods.
+// Admission may change the resource request of each pod. The first pods, which exist, show this
+// change; the owner's template does not. So a later member of the same template gets the shape of
+// the first pods. The implementation is in late_pods.cc.
 std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::string& cluster,
                                       const Pod& pod, const PodRecord& first);
 

@@ -1,5 +1,5 @@
 // Numbers the lists of one kind of objects, and decides whether objects that a list did not name
-// are gone. Threads: none.
+// are gone. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,21 @@
 
 namespace subak {
 
-// The cache has one ListRound for each kind. The number rises by one with each list, and wraps
-// after 2^32 lists.
+// Each cache of pods, nodes or namespaces has one ListRound. The number rises by one with each
+// list, and wraps after 2^32 lists.
 class ListRound {
  public:
-  // A list begins. The caller gives its number to each object that the list names.
+  // A list begins. The caller stores the number of this list in the entry of each object that the
+  // list names.
   void begin() { ++number_; }
   // Returns the number of the present or the last list; 0: there was no list.
   std::uint32_t number() const { return number_; }
-  // Says whether the `going` of `all` objects that a complete list did not name are gone.
-  // It returns false if they are more than half and more than 8, since a server may answer with old
-  // data. Then the caller drops none. If the next list misses as many again, it returns true.
+  // Says whether the objects that a complete list did not name are gone. `all`: the number of known
+  // objects. `going`: how many of them the list did not name. It returns false if `going` is more
+  // than half of `all` and more than 8, since a server may answer with old data. The caller then
+  // drops no object. If the next list also misses so many, it returns true.
   bool believe(std::size_t going, std::size_t all) {
-    // This many objects may go at once without a second list.
+    // So many objects may disappear at once without a second list.
     constexpr std::size_t kFewObjects = 8;
     const bool many = going > kFewObjects && 2 * going > all;
     asked_ = many && !asked_;

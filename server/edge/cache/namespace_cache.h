@@ -1,5 +1,5 @@
-// The namespaces whose label names an account, or named one earlier. Threads: none; ClusterCache
-// owns it.
+// The namespaces whose label names an account, or named one earlier. Threads: one at a time;
+// ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@ namespace subak {
 
 class NamespaceCache {
  public:
-  // Changes of labels go into the outbox, which outlives the cache.
+  // The cache puts changes of labels into `outbox`, which must outlive the cache.
   explicit NamespaceCache(Outbox& outbox) : outbox_(outbox) {}
-  // Forgets all namespaces, so that the next list sends all labels again.
-  // The caller clears the outbox.
+  // Forgets all namespaces, so that the core gets all labels again from the next list. The caller
+  // must clear the outbox.
   void clear() { entries_.clear(); }
 
   // A list of all namespaces begins.
   void begin() { round_.begin(); }
-  // Takes an event of the list or of the watch. A namespace that never had the
-  // label costs no memory.
+  // Takes an event of the list or of the watch. A namespace that never had the label gets no entry.
   void see(const WatchEvent& event);
-  // Drops the namespaces that the list did not name. For each, the core gets an update without an
-  // account. Returns false, and drops none, if the list is not believed (ListRound::believe()).
+  // The list is complete: drops the namespaces that it did not name. For each of them, the core
+  // gets an update without an account. Returns false, and drops none, if the list is not believed
+  // (ListRound::believe()).
   bool complete();
 
  private:
   struct Entry {
     // The account that the core got; empty: the label was removed.
     std::string account;
-    // The last list that named the namespace, as ListRound::number().
+    // The number of the last list that named the namespace (ListRound::number()).
     std::uint32_t list = 0;
   };
-  // Puts the account of the namespace into the outbox.
-  // An empty account means that there is no label.
+  // Puts the account of the namespace into the outbox. An empty `account` means that the namespace
+  // has no label.
   void tell(const std::string& ns, const std::string& account);
 
   Outbox& outbox_;

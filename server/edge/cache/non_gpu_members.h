@@ -1,6 +1,6 @@
 // Non-GPU pods whose own labels state a gang and its size, such as the launcher of an MPI job. They
-// have no gate and so no rank in the gang. The gang waits until they exist. Threads: none;
-// ClusterCache owns it.
+// have no gate, and so no rank in the gang. The gang waits until they exist. Threads: one at a
+// time; ClusterCache owns this object.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,24 @@
 
 namespace subak {
 
-// Finds the gang of a pod by the gang's name, and not by the controller: launcher and workers have
-// different controllers.
+// Counts the non-GPU members of each gang. It finds a gang by the gang's name and not by the pod's
+// controller, because a launcher and its workers have different controllers.
 class NonGpuMembers {
  public:
   // Forgets all members, as when a session begins.
   void clear();
-  // Takes the pod as it is now. Returns the gangs ("namespace/gang") whose number of such pods
-  // changed: two, if the pod moved from one gang to another.
-  // `uid`: the pod's. A pod leaves its gang when it is deleted, has failed,
-  // or has ended by request.
+  // Takes the pod with this uid as it is now. Returns the gangs ("namespace/gang") whose number of
+  // non-GPU members changed. These are two gangs if the pod moved from one gang to another. A pod
+  // leaves its gang when it is deleted, when its deletion is requested, or when it fails.
   std::vector<std::string> see(const std::string& uid, const Pod& pod, WatchKind kind);
-  // Takes a pod out because it is gone. Returns the same as see().
+  // Takes the pod out of its gang because the pod is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
-  // Subtracts the gang's non-GPU members from the size that the GPU pod states.
-  // Does nothing if no such member is known.
+  // `pod` is a GPU pod that states a gang and its size. Subtracts the number of the gang's known
+  // non-GPU members from that size.
   void leave_out_of(Pod& pod) const;
 
  private:
-  // Moves the pod to `gang`; empty: out of its gang.
+  // Moves the pod to `gang`. If `gang` is empty, the pod only leaves its present gang.
   std::vector<std::string> move(const std::string& uid, const std::string& gang);
 
   std::unordered_map<std::string, std::string> gangs_;     // by uid of the pod

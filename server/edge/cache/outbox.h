@@ -1,7 +1,7 @@
 // The updates that the core has not got yet, oldest first. Updates of one object are coalesced: the
-// core gets the state that was last seen, and then the end if the object ended.
+// core gets only the last state of the object, and then its end if the object has ended.
 //
-// Threads: none; ClusterCache owns it.
+// Threads: one at a time; ClusterCache owns the outbox.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace subak {
 
-// The object of an update. Two updates with equal keys are coalesced.
+// The types in about:: name the object of an update. Two updates with equal keys are coalesced.
 namespace about {
 
 struct Pod {
@@ -30,12 +30,12 @@ struct Namespace {
   std::string name;
   friend bool operator==(const Namespace&, const Namespace&) = default;
 };
-// A gang, by the owner that creates its pods (GpuPodEntry::gang_owner).
+// A gang, named by the owner that creates its pods (GpuPodEntry::gang_owner).
 struct Gang {
   std::string owner;
   friend bool operator==(const Gang&, const Gang&) = default;
 };
-// The pods of a gang that are created later, by the uid of its first pod.
+// The pods of a gang that are created later, named by the uid of the gang's first pod.
 struct LatePods {
   std::string first_uid;
   friend bool operator==(const LatePods&, const LatePods&) = default;
@@ -47,15 +47,15 @@ struct KeyHash {
 
 }  // namespace about
 
-// One update for the core.
-// It is a value: the edge may send it, drop it, or put it back.
+// One update for the core. The edge owns an update that it has taken out: it may send the update,
+// drop it, or put it back.
 struct News {
   // The input, ready to be sent.
   in::Body body;
   // The uid of the pod in the update; empty: the update is about no pod.
   std::string uid;
-  // The node whose clock gave the pod's times; empty:
-  // the service's clock gave them, or there are none.
+  // The node whose clock gave the times of the pod. Empty: the service's clock gave them, or the
+  // update has no such times.
   std::string clock{};
 };
 
@@ -64,51 +64,52 @@ class Outbox {
   // `cluster`: the name of the cluster in each update.
   explicit Outbox(std::string cluster) : cluster_(std::move(cluster)) {}
   const std::string& cluster() const { return cluster_; }
-  // Drops all updates, and forgets which updates wait for an answer.
-  // Call it when a session begins: the next lists bring all objects again.
+  // Drops all updates, and forgets which updates wait for an answer. Call it when a session begins,
+  // since the next lists bring all objects again.
   void clear();
 
-  // Adds the state of a pod. It replaces a waiting state of the same pod.
-  // A waiting end of the pod stays, and is sent after the state.
+  // Adds the state of a pod. This state replaces a waiting state of the same pod. A waiting end of
+  // the pod stays, and is sent after the state.
   void pod_seen(const std::string& uid, const PodRecord& record);
-  // Adds the state of a node. It replaces a waiting state of the same node.
-  // It drops a waiting end of the node, since the node exists again.
+  // Adds the state of a node. This state replaces a waiting state of the same node. A waiting end
+  // of the node is dropped, since the node exists again.
   void node_seen(NodeSpec node);
-  // Adds an update that follows the last state of the object: its end, or another change. It
-  // replaces a waiting change of the same object.
-  // A waiting state of a node is dropped. A waiting state of a pod stays, and is
-  // sent before the change.
-  // `clock`: News::clock of the update.
+  // Adds an update that is not the state of a pod or node: the end of an object, or another change.
+  // It replaces a waiting change of the same object. A waiting state of the same node is dropped. A
+  // waiting state of the same pod stays, and is sent before the change. `clock`: News::clock of the
+  // update.
   void changed(const about::Key& key, in::Body body, std::string clock = {});
-  // Adds the end of a node. It is sent after all other updates, and only once pods are known up to
-  // version `after`. So the core gets the ends of the node's pods first.
-  // `after`: a resource version.
+  // Adds the end of a node. It is sent after all updates of other objects, and only when the watch
+  // of pods has reported up to the resource version `after`. So the core gets the ends of the
+  // node's pods first.
   void node_gone(const std::string& name, in::Body body, std::uint64_t after);
-  // Adds an update that is not coalesced. It comes before all others, except those already added
-  // here or put back.
+  // Adds an update that is not coalesced. It is sent before all other updates, except those that
+  // were put back or added by first() earlier.
   void first(News news) { put_back_.push_back(std::move(news)); }
 
-  // Returns the next update; call put_back() if it could not be sent. `pods_version`: the version
-  // up to which the watch of pods has reported; 0: a list of pods is running. Versions of all kinds
-  // of objects have one order (etcd's revision).
+  // As the argument of next(): no end of a node must wait for its pods.
   static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
-  // First come updates that were put back, then objects in the order of their first waiting update,
-  // then deleted nodes. nullopt: no update may be sent now.
+  // Takes out the next update. If it cannot be sent, call put_back(). First come updates that were
+  // put back, then those of objects in the order of their first waiting update, then the ends of
+  // nodes. nullopt: no update may be sent now. `pods_version`: the resource version up to which the
+  // watch of pods has reported; 0: a list of pods is in progress. One order holds for the versions
+  // of all kinds of objects (etcd's revision), so this version compares with that of a node.
   std::optional<News> next(std::uint64_t pods_version);
   // True if next() would return an update.
   bool has_next(std::uint64_t pods_version) const;
-  // Takes an update back. It is the next one again, and no longer waits for an answer.
+  // Puts an update from next() back. It is the next update again, and no longer counts as waiting
+  // for an answer.
   void put_back(News news);
-  // Says that the core has answered an update of the pod from next(), and that the edge has handled
-  // the answer.
+  // Says that the core has answered one update of the pod that next() returned, and that the edge
+  // has handled this answer.
   void answered(const std::string& uid);
-  // True if the core has answered every update of the pod.
-  // False if an update of the pod waits or was put back.
+  // True if the core has answered every update of the pod. So it is false if an update of the pod
+  // waits to be sent or was put back.
   bool is_answered(const std::string& uid) const;
-  // True if an update of the pod waits.
+  // True if an update of the pod waits to be sent. Updates that were put back do not count.
   bool has_pod(const std::string& uid) const { return waiting_.contains(about::Pod{uid}); }
-  // True if no update waits to be sent, not even the end of a node. Updates that wait for an answer
-  // do not count.
+  // True if no update waits to be sent, not even the end of a node. Updates that were sent and wait
+  // for an answer do not count.
   bool is_empty() const { return queue_.empty() && last_queue_.empty() && put_back_.empty(); }
 
  private:
@@ -119,26 +120,29 @@ class Outbox {
     std::optional<in::Body> change;
     // News::clock of `change`.
     std::string clock;
-    // `change` is sent once pods are known up to this version; 0: at once.
+    // `change` must wait until the watch of pods has reported up to this version; 0: it need not
+    // wait.
     std::uint64_t after = 0;
     bool may_go_at(std::uint64_t pods_version) const {
       return pod || node || after <= pods_version;
     }
   };
-  // Returns the entry of the object. A new entry goes to the end of the queue.
+  // Returns the entry of the object. If it has none, makes one, with the object at the end of the
+  // queue.
   Waiting& waiting(const about::Key& key);
-  // As next(), without counting the update as unanswered.
+  // As next(), but does not count the update as one that waits for an answer.
   std::optional<News> take_next(std::uint64_t pods_version);
 
   const std::string cluster_;
-  // Objects with an update, in the order of their first update.
+  // The objects with a waiting update, in the order of their first waiting update.
   std::deque<about::Key> queue_;
-  // Deleted nodes, which come after all other objects.
+  // The nodes whose end waits. They come after all other objects.
   std::deque<about::Key> last_queue_;
   std::unordered_map<about::Key, Waiting, about::KeyHash> waiting_;
-  // Updates that come before all others, the next one first.
+  // The updates that come before all others: those that were put back, or added by first(). The
+  // next one is at the front.
   std::deque<News> put_back_;
-  // By uid of the pod: the number of updates from next() that wait for an answer.
+  // For each pod, by its uid: the number of updates from next() that wait for an answer.
   std::unordered_map<std::string, std::size_t> unanswered_;
 };
 

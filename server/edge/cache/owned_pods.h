@@ -1,5 +1,5 @@
-// Counts the pods of each controller and of each gang, without ended pods. Threads: none;
-// ClusterCache owns it.
+// Counts the pods of each controller and of each gang. Ended pods and pods without a GpuPodEntry do
+// not count. Threads: one at a time; ClusterCache owns this object.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,33 @@ namespace subak {
 
 class OwnedPods {
  public:
-  // The counts of one controller, without ended pods.
+  // The counts of one controller. Ended pods do not count.
   struct Count {
     std::size_t pods = 0;
-    std::size_t bound = 0;  // with a node and not being deleted
+    std::size_t bound = 0;  // pods with a node that are not being deleted
   };
   // Forgets all counts and all gangs.
   void clear();
 
-  // add() counts the pod, remove() takes it out of the counts. Call remove() before the entry
-  // changes, and add() after.
-  // Both ignore an ended pod and a pod without a controller.
-  // remove() must get the entry as add() got it, or the counts become wrong.
-  // add() also opens the gang of the pod: see open_gangs().
+  // add() counts the pod, and remove() takes the pod out of the counts. Both ignore an ended pod
+  // and a pod without a controller. Call remove() before a change of the entry, and add() after the
+  // change: remove() must get the entry as add() got it, or the counts become wrong. add() also
+  // opens the gang of the pod: see open_gangs().
   void add(const GpuPodEntry& pod);
   void remove(const GpuPodEntry& pod);
-  Count of(const std::string& controller) const;  // without pods of controllers below it
-  // True if a pod of that gang is counted.
+  Count of(const std::string& controller) const;  // does not count pods of controllers below it
+  // True if at least one pod of this gang is counted.
   bool has_gang(const std::string& gang_owner) const { return of_gang_.contains(gang_owner); }
 
-  // Returns the gangs that had pods and whose end was not sent, by GpuPodEntry::gang_owner.
+  // Returns the open gangs, by GpuPodEntry::gang_owner: those that had pods and whose end was not
+  // sent.
   const std::set<std::string>& open_gangs() const { return open_gangs_; }
-  // Returns the open gangs of one owner: its own, and those of its groups ("uid+group").
+  // Returns the gangs of one owner: its own gang, even if that is not open, and the open gangs of
+  // its groups ("uid+group").
   std::vector<std::string> open_gangs_of(const std::string& owner_uid) const;
-  // Opens a gang whose pods had all ended when they were first seen.
+  // Opens a gang. Call it for a pod that had ended when it was first seen, which add() ignores.
   void open_gang(const std::string& gang_owner) { open_gangs_.insert(gang_owner); }
-  // Closes a gang. Call it once the end of the gang was sent.
+  // Closes a gang. Call it when the end of the gang is in the outbox.
   void close_gang(const std::string& gang_owner) { open_gangs_.erase(gang_owner); }
 
  private:

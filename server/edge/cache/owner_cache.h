@@ -1,5 +1,5 @@
-// The owners of pods as last seen: Jobs, JobSets and LeaderWorkerSets. Threads: none; ClusterCache
-// owns it.
+// The owners of pods as last seen: Jobs, JobSets and LeaderWorkerSets. Threads: one at a time;
+// ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,35 @@
 
 namespace subak {
 
-// Entries stay when a session ends, since the core gets no data of owners.
+// Entries stay when a session ends: the core does not get owners, so no entry must be sent again.
 class OwnerCache {
  public:
-  // `extra` outlives the cache.
-  // `extra`: the resources that count as whole GPUs.
+  // `extra`: the resources that count as whole GPUs. It must outlive the cache.
   explicit OwnerCache(const ExtraGpuResources& extra) : extra_(extra) {}
 
-  // The changes by an event on an owner.
+  // What an event on an owner has changed.
   struct Seen {
-    // The uid of the owner, also of a deleted one.
+    // The uid of the owner, even if the owner was deleted.
     std::string uid;
     std::string worker_set;  // "namespace/name", if it is a LeaderWorkerSet; else empty
-    // The owner was deleted and no longer has an entry.
+    // True: the owner was deleted and no longer has an entry.
     bool gone = false;
-    // The gangs of the owner have changed, so its gated pods must be read again.
+    // True: the gangs of the owner have changed, so its gated pods must be read again.
     bool outdates = false;
   };
   // A list of the collection begins.
   void begin(const std::string& collection) { ++lists_[collection]; }
-  // Takes an event on an owner. `collection`: one of kOwnerPaths. For a deleted owner, `gone` is
-  // set. It does not compare versions, since a watch sends them in order.
+  // Takes an event on an owner. `collection`: one of kOwnerPaths. It does not compare versions,
+  // since a watch sends the versions of an object in order.
   Seen see(const WatchEvent& event, const std::string& collection);
   // Takes an owner from the answer to a call. It only updates an existing entry, since the answer
-  // belongs to no list. nullopt: the owner has no entry, or the answer is older. Older answers must
-  // not count, since the watch does not send newer versions again.
+  // belongs to no list. nullopt: the owner has no entry, or the entry has a newer version than the
+  // answer. Such an answer must not count, because the watch does not send the newer version again.
   std::optional<Seen> see_answer(json::Value owner, const std::string& collection);
-  // Forgets the owners of the collection that the list did not name.
-  // It believes every complete list, other than ListRound.
+  // The list of the collection is complete: forgets the owners that the list did not name. Unlike
+  // ListRound, it believes every complete list.
   void complete(const std::string& collection);
-  // True if the collection has had a complete list.
+  // True if at least one list of the collection was complete.
   bool is_known(std::string_view collection) const { return known_.contains(collection); }
 
   const OwnerEntry* find(const std::string& uid) const;  // nullptr: it does not exist
@@ -54,8 +53,8 @@ class OwnerCache {
   std::string worker_set(const std::string& name) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
-  // Returns the uids of the owners that this owner controls directly, such as the Jobs
-  // of a JobSet. O(owners).
+  // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
+  // The cost is O(n) for n owners in the cache.
   std::vector<std::string> below(const std::string& uid) const;
 
  private:

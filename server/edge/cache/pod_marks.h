@@ -1,4 +1,5 @@
-// The uids of pods that the edge must look at again. Threads: none; ClusterCache owns it.
+// The uids of pods that the edge must look at again, in one set for each cause. Threads: one at a
+// time; ClusterCache owns the marks.
 #pragma once
 
 #include <cstddef>
@@ -9,31 +10,32 @@
 
 namespace subak {
 
-// The sets are sorted, so that a turn does its work in the same order in each run.
+// The sets are sorted, so that a turn works through the pods in the same order in each run.
 class PodMarks {
  public:
   // Empties all sets, when a session begins.
   void clear();
-  // Drops the marks of a pod that is gone. The outdated mark may stay, since its reader will find
-  // no such pod.
+  // Drops the marks of a pod that is gone. The outdated mark may stay: the edge then reads the pod
+  // and finds that it is gone.
   void forget(const std::string& uid);
 
   // Pods with Subak's gate that have not ended and are not being deleted.
   const std::set<std::string>& gated() const { return gated_; }
-  // Sets the mark, or clears it.
+  // Sets the mark of the pod if `is` is true, else clears it.
   void set_gated(const std::string& uid, bool is) { set(gated_, uid, is); }
-  // Pods whose gate is open and for which the scheduler finds no node.
+  // Pods that Subak released and for which the scheduler finds no node.
   const std::set<std::string>& unschedulable() const { return unschedulable_; }
   // As set_gated().
   void set_unschedulable(const std::string& uid, bool is) { set(unschedulable_, uid, is); }
-  // Takes out the gated pods that cannot be sent, because no object says how large their gang is.
+  // Takes out the gated pods that cannot start, because no object says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
-  // Marks such a pod. Call it each time that the pod is seen, since take_unsized() empties the set.
+  // Marks a pod for take_unsized(). Call it each time that the pod is seen, since take_unsized()
+  // empties the set.
   void put_unsized(const std::string& uid) { unsized_.insert(uid); }
-  // Takes out at most `most` gated pods that must be read again. Either their owner now says
-  // something else about their gang, or the core refused their last update.
+  // Takes out at most `most` gated pods that must be read again, because their gang may have
+  // changed or because the core refused their last update.
   std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
-  // Marks a pod to be read again, also after a failed read, so that the next turn reads it.
+  // Marks a pod to be read again in the next turn. Call it also after a failed read.
   void put_outdated(const std::string& uid) { outdated_.insert(uid); }
 
  private:
