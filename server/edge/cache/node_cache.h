@@ -44,8 +44,8 @@ class NodeCache {
   std::size_t size() const { return entries_.size(); }
 
   // Returns the silent nodes whose lease was not read yet. The core gets such a node only when its
-  // lease was read: the last renewal of the lease (k8s.io/api coordination/v1, renewTime) is the
-  // node's last sign of life, while the status of the node may be minutes old.
+  // lease was read. The last renewal of the lease (k8s.io/api coordination/v1, renewTime) is the
+  // node's last sign of life; the status of the node may be minutes old.
   const std::map<std::string, NodeSpec>& silent() const { return silent_; }
   // Takes the lease of a silent node, and sends the node to the core. `renew_time`: the renewTime
   // of the lease; empty: the node has no lease. A time that cannot be read counts as no lease. Does

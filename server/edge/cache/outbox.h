@@ -79,8 +79,8 @@ class Outbox {
   // waiting state of the same pod stays, and is sent before the change. `clock`: News::clock of the
   // update.
   void changed(const about::Key& key, in::Body body, std::string clock = {});
-  // Adds the end of a node. It is sent after all updates of other objects, and only when the watch
-  // of pods has reported up to the resource version `after`. So the core gets the ends of the
+  // Adds the end of a node. It is sent after all updates of other objects. It also waits until the
+  // watch of pods has reported up to the resource version `after`. So the core gets the ends of the
   // node's pods first.
   void node_gone(const std::string& name, in::Body body, std::uint64_t after);
   // Adds an update that is not coalesced. It is sent before all other updates, except those that
@@ -89,11 +89,14 @@ class Outbox {
 
   // As the argument of next(): no end of a node must wait for its pods.
   static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
-  // Takes out the next update. If it cannot be sent, call put_back(). First come updates that were
-  // put back, then those of objects in the order of their first waiting update, then the ends of
-  // nodes. nullopt: no update may be sent now. `pods_version`: the resource version up to which the
-  // watch of pods has reported; 0: a list of pods is in progress. One order holds for the versions
-  // of all kinds of objects (etcd's revision), so this version compares with that of a node.
+  // Takes out the next update. If the update cannot be sent, call put_back(). The order is:
+  // - updates that were put back;
+  // - updates of objects, in the order in which the objects got their first waiting update;
+  // - ends of nodes.
+  // nullopt: no update may be sent now.
+  // `pods_version`: the resource version up to which the watch of pods has reported; 0: a list of
+  // pods is in progress. Resource versions rise across all kinds of objects (they are etcd's
+  // revision), so a version of a node can be compared with one of a pod.
   std::optional<News> next(std::uint64_t pods_version);
   // True if next() would return an update.
   bool has_next(std::uint64_t pods_version) const;

@@ -1,6 +1,6 @@
-// Computes the edge's next writes, as a pure function of the wanted effects, the object cache and
-// the attempts so far. It stores nothing else between two calls. So effects that were lost,
-// repeated or late do no harm. Threads: pure functions.
+// Computes the edge's next writes. The plan is a pure function of the wanted effects, the fence,
+// the object cache and the attempts so far; nothing else is stored between two plans. So an effect
+// that was lost, repeated or late does no harm. Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -22,13 +22,13 @@ namespace subak {
 enum class WriteKind : std::uint8_t {
   // Restricts the pod to its node and opens Subak's gate, in one patch.
   kRelease,
-  // Marks the pod, so that outdated patches no longer open its gate.
+  // Puts a mark onto the pod, so that outdated patches no longer open its gate (fence.h).
   kKeep,
-  // Evicts the pod. The owner counts that as a failure.
+  // Evicts the pod. The pod's owner counts the eviction as a failure.
   kEvict,
-  // Suspends the owner, which deletes all its pods. The owner counts no failure.
+  // Suspends the owner, which then deletes all its pods without counting a failure.
   kSuspend,
-  // Resumes the owner, which creates its pods again.
+  // Resumes the owner, which then creates its pods again.
   kResume
 };
 template <>
@@ -37,52 +37,54 @@ struct EnumText<WriteKind> {
                                                          "resume"};
 };
 
-// The values of the owner's annotation subak.gpu/suspended while Subak suspends it.
-// Subak resumes the owner once its pods are gone.
+// These are the values of the annotation subak.gpu/suspended on an owner that Subak has suspended.
+// With this value, Subak resumes the owner once the owner's pods are gone.
 inline constexpr std::string_view kMarkTakenBack = "taken-back";
-// The owner stays suspended until a user resumes it.
+// With this value, the owner stays suspended until a user resumes it.
 inline constexpr std::string_view kMarkCancelled = "cancelled";
 
-// One write to the API server.
-// It has no versions and paths: the writer reads these from the cache when the write begins.
+// One write to the API server. It names no path and no resource version: the writer reads both from
+// the cache when the write begins.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
   // The uid of the pod, or of the owner that is suspended or resumed.
   std::string uid;
-  // The job; none for kResume, and for a pod that Subak does not manage.
+  // The job; it is empty for kResume, and for a pod that Subak does not manage.
   JobId job;
-  // For kRelease: the pod's node; empty: the scheduler chooses.
+  // For kRelease: the node for the pod; empty: the scheduler chooses the node.
   std::string node;
-  // For kEvict and kSuspend: why the job ends. Users see the cause.
+  // For kEvict and kSuspend: why the attempt ends. Users see this cause.
   Cause cause = Cause::kNone;
-  // The attempt of the job. For kKeep: the revoked attempt.
+  // The attempt of the job. For kKeep: the attempt whose hold was released.
   std::uint32_t attempt = 0;
   // The number of pods in the core's effect.
   std::size_t pods = 0;
 };
 
-// The newest effect of the core on one job. The effect names all pods of the job.
-// A newer effect replaces an older one.
+// The newest effect of the core on one job. It replaces an older effect on that job, since each
+// effect names all pods of the job.
 struct Wanted {
   // The effect as the core last sent it.
   Effect effect;
-  // The number of the effect in the order of arrival, from 1.
+  // The number of the effect. Effects are numbered from 1, in the order of their arrival.
   std::uint64_t order = 0;
 };
 using WantedJobs = std::map<JobId, Wanted>;
 
-// The write attempts on one object.
-// It exists from the first write until a write succeeds or the object is gone.
+// The write attempts on one object. The record exists from the first write until a write succeeds
+// or the object is gone.
 struct Attempt {
-  // A call about the object is open.
+  // True: a call about the object has no answer yet.
   bool under_way = false;
-  // When the next write may begin, monotonic.
+  // When the next write may begin, by the monotonic clock.
   std::int64_t next_ms = 0;
-  // The pauses after failures.
+  // Computes the pauses after failures.
   Backoff backoff;
-  // Since when the API server refuses the write, monotonic; 0: it does not refuse.
+  // Since when the API server refuses the write, by the monotonic clock; 0: it does not refuse the
+  // write.
   std::int64_t refused_since_ms = 0;
-  // True: the release was given up after a long refusal, and no write has succeeded since.
+  // True: the release of the pod was given up after a long refusal, and no write has succeeded
+  // since then.
   bool release_given_up = false;
 };
 using Attempts = std::map<std::string, Attempt>;  // by uid
@@ -91,23 +93,29 @@ using Attempts = std::map<std::string, Attempt>;  // by uid
 struct Plan {
   // The writes to begin now, the most urgent first, at most as many as requested.
   std::vector<KubeWrite> writes;
-  // Jobs that need no further write, whose effects may be forgotten. Their pods have ended, are
-  // being deleted, or have open gates.
+  // Jobs whose effects may be forgotten, because they need no further write. All their pods have
+  // ended or are being deleted; or they had to be released, and their gates are open.
   std::vector<JobId> settled;
-  // When the first pause that delays a write ends, monotonic; 0: no pause delays a write.
+  // When the first pause that delays a write ends, by the monotonic clock; 0: no pause delays a
+  // write.
   std::int64_t next_ms = 0;
 };
 
-// Plans at most `most` writes. Evictions and suspensions come first, since GPUs wait for them. Then
-// come gangs with some open gates, then the other effects in their order.
-// It does not touch a pod with gates of other components. A pod that cannot be written now does not
-// delay other pods. It releases no pod to a node that `fence` guards; the caller has pruned `fence`
-// with this cache. It ignores an effect whose hold has ended by `now_ms`, since the core will
-// withdraw it.
-// It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if its
-// gang cannot run without the pod, or if all bound pods of the owner must end. If a pod is to be
-// recreated, its eviction never uses up the last failure that the Job may have.
-// Cost: all pods that the effects name, and all guarded and marked objects.
+// Plans at most `most` writes, in this order:
+// - Marks, evictions, suspensions and resumptions. GPUs wait for most of them.
+// - Releases of gangs that have some open gates.
+// - All other releases, in the order of their effects.
+// A pod that cannot be written now does not delay other pods. The function follows these rules:
+// - It does not release a pod that has gates of other components.
+// - It releases no pod to a node that `fence` guards. The caller must have pruned `fence` with this
+//   cache.
+// - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that
+//   effect.
+// - It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if the
+//   pod's gang cannot run without the pod, or if all bound pods of the owner must end.
+// - If a pod is to be recreated, it does not evict the pod if the Job can afford no further
+//   failure.
+// It reads all pods that the effects name, and all guarded and marked objects.
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);

@@ -1,7 +1,7 @@
-// Carries out the writes of plan_writes() and records failures. Each write names the version of its
-// object, so a late or repeated write has no effect. If an answer does not show whether the write
-// was done, the writer reads the object, and the next plan decides. Threads:
-// that of the client's turn().
+// Carries out the writes that plan_writes() planned, and records their failures. A late or repeated
+// write has no effect: each write names the version of its object, except an eviction, which names
+// the pod's uid. If an answer does not show whether a write was done, the writer reads the object,
+// and the next plan decides what to do. Threads: only the thread of the client's turn().
 #pragma once
 
 #include <cstdint>
@@ -14,74 +14,79 @@
 
 namespace subak {
 
-// The callbacks of the writer.
-// All must be set. The writer calls them within begin() or the client's turn().
+// The callbacks of the writer. All of them must be set. The writer calls them during begin() or
+// during the client's turn().
 struct WriterHooks {
-  // Gets a pod from the API server's answer, which counts as an update from a watch.
+  // Gets a pod that was in an answer of the API server. ClusterCache::see_answered_pod() takes such
+  // a pod.
   std::function<void(json::Value)> see_pod;
-  // As see_pod(), for an owner. `collection`: one of kOwnerPaths.
+  // Gets an owner that was in an answer of the API server. `collection`: one of kOwnerPaths.
   std::function<void(json::Value, const std::string& collection)> see_owner;
-  // The API server has accepted the write.
+  // Says that the API server has accepted the write.
   std::function<void(const KubeWrite& write)> done;
-  // The API server has refused for limits::kReleaseRefusedMs to open a gate or to end a pod;
-  // `answer` is its last answer. The writer retries the write as long as it is wanted. The writer
-  // also calls this at the first refusal of a mark, if the release of the pod was given up.
+  // Says that the API server has refused a write for limits::kReleaseRefusedMs. `answer` is the
+  // last answer. The writer does not call this for kResume. If the release of a pod was given up,
+  // the writer calls this at the first refusal of the pod's mark. The writer tries a refused write
+  // again as long as plans contain it.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
-  // A clock that never goes back, in ms.
+  // Returns the time of a clock that never goes back, in ms.
   std::function<std::int64_t()> monotonic_ms;
 };
 
 class Writer {
  public:
-  // `cache` outlives the writer. `api` must run no turn after the writer is destroyed.
+  // `cache` must outlive the writer. `api` must run no turn after the writer is destroyed.
   Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks);
 
   // Begins a write. Does nothing if the object is not in the cache. If the client has no room for
-  // the call, the write counts as failed and gets a pause.
+  // the call, the write gets a pause, like a write that failed.
   void begin(const KubeWrite& write);
-  // Returns the attempts, for the next plan.
+  // Returns the attempts on each object, which the next plan uses.
   const Attempts& attempts() const { return attempts_; }
-  // The number of calls without an answer, with reads.
+  // The number of calls without an answer. Calls that read an object count too.
   std::size_t under_way() const { return under_way_; }
 
  private:
-  // Forgets the attempts of objects that no longer exist. begin() calls it whenever their number
-  // has doubled. So the number is at most kFirstSweep, or twice the number of objects.
+  // Forgets the attempts on objects that no longer exist. begin() calls it whenever the number of
+  // entries has doubled since the last call. So there are at most kFirstSweep entries, or twice as
+  // many as there are objects.
   void forget_gone();
   static constexpr std::size_t kFirstSweep = 64;
 
-  // Patches node, status and gate together, with JSON Patch (RFC 6902). A test operation in the
-  // patch names the version.
+  // Sets the pod's node and its status and removes its gate, all in one JSON Patch (RFC 6902). A
+  // test operation in the patch names the pod's version.
   void release(const KubeWrite& write);
-  // Puts kept_closed_mark() onto the pod, so that an outdated patch no longer applies.
+  // Patches kept_closed_mark() onto the pod, so that outdated patches no longer apply.
   void keep_closed(const KubeWrite& write);
-  // Evicts by the eviction API (policy/v1), so that disruption budgets count.
-  // The uid is a precondition.
+  // Evicts the pod through the eviction API (policy/v1), so that disruption budgets count. The
+  // pod's uid is a precondition.
   void evict(const KubeWrite& write);
-  // Sends a merge patch (RFC 7386) with uid and version as preconditions.
+  // Sets spec.suspend of the owner by a merge patch (RFC 7386), with the owner's uid and version as
+  // preconditions.
   void set_suspended(const KubeWrite& write, bool suspended);
-  // Sends a write that names a version. settle() gets the answer.
+  // Sends a write that names this version. settle() gets the answer.
   void send(const KubeWrite& write, KubeCall call, const std::string& version);
-  // Makes a call and counts it in under_way_. If the client has no room for the call, the write
-  // gets a pause.
+  // Makes a call for the write, and counts it in `under_way_`. If the client has no room for the
+  // call, the write gets a pause.
   void call(const KubeWrite& write, KubeCall call,
             std::function<void(const CallAnswer&, std::string_view body)> answered);
-  // Handles the answer to a write. The write is done or refused, or it gets a pause, or the object
-  // is read first.
+  // Handles the answer to a write. Depending on the answer, the write is done or refused, or gets a
+  // pause, or the object is read.
   void settle(const KubeWrite& write, const std::string& version, const CallAnswer& answer,
               std::string_view body);
-  // Reads the object. If the object is unchanged after an invalid patch, the
-  // patch counts as refused.
+  // Reads the object after an answer that does not show what to do. `why`: that answer. If `why` is
+  // kInvalid and the object still has this version, the write counts as refused.
   void read_again(const KubeWrite& write, const std::string& version, const CallAnswer& why);
-  // Records a refusal and pauses. Calls give_up() after limits::kReleaseRefusedMs of refusals.
+  // Records a refusal, and delays the next attempt. Calls WriterHooks::give_up() after
+  // limits::kReleaseRefusedMs of refusals.
   void refuse(const KubeWrite& write, const CallAnswer& answer);
-  // Delays the next write by the attempt's backoff, and at least by `at_least` ms.
+  // Delays the next write on the object by its backoff, but at least by `at_least` ms.
   void pause(const std::string& uid, DurationMs at_least);
-  // Passes the object of an answer to the cache, by the hooks.
+  // Passes the object in an answer to see_pod or see_owner of the hooks.
   void take_object(const KubeWrite& write, std::string_view body);
-  // Returns the path of the object that the write is about.
+  // Returns the path of the write's object; empty: the object is not in the cache.
   std::string path_of(const KubeWrite& write) const;
-  // Returns the version of that object in the cache; empty: the object is not known.
+  // Returns the version of the write's object in the cache; empty: the object is not in the cache.
   std::string version_of(const KubeWrite& write) const;
 
   KubeApi& api_;
