@@ -1,6 +1,6 @@
-// Reads a YAML file that people write, and refuses a file that yaml-cpp would read only in part.
-// yaml-cpp reads only the first document, takes one of two equal keys, and stops at a control
-// character. The caller interprets keys and refuses unknown ones. Threads: pure functions.
+// Reads YAML that people write, and refuses a text that yaml-cpp alone would read only in part.
+// yaml-cpp alone reads only the first document, takes one of two equal keys, and stops at a control
+// character. The caller interprets the keys and refuses unknown ones. Threads: any; pure functions.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -17,16 +17,17 @@ struct YamlMistake {
   std::string what;  // "mode: was \"mode\", want each key once"
 };
 
-// A document, or its first mistake.
+// A document, or the first mistake in its text.
 struct YamlDocument {
-  // Null if the text is empty. Every key is a text and occurs once in its map.
+  // The root of the document; null if the text is empty. Every key is a text and occurs once in its
+  // map.
   YAML::Node root;
-  // The first mistake. If it is set, `root` is null.
+  // The first mistake in the text; nullopt: there is none. If it is set, `root` is null.
   std::optional<YamlMistake> mistake{};
 };
 
-// Reads a text of any size; the code that reads the file limits it to limits::kMaxWrittenFileBytes.
-// These are mistakes, of which it reports the first:
+// Reads a text of any size; read_written_file() limits the size of a file. These are the mistakes,
+// and the function reports the first of them:
 // - bytes that are not UTF-8,
 // - a control character,
 // - text that is not YAML,

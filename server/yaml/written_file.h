@@ -7,9 +7,8 @@
 
 namespace subak {
 
-// Returns the content of the file. It reads at most limits::kMaxWrittenFileBytes.
-// kNotFound: the file cannot be opened or read, or is a folder. kInvalid: the file is longer than
-// that. Errors have `field` and the path.
+// Returns the content of the file. kNotFound: the file cannot be opened or read, or it is a folder.
+// kInvalid: the file is longer than limits::kMaxWrittenFileBytes. Errors have `field` and the path.
 Result<std::string> read_written_file(const std::string& path, const std::string& field);
 
 }  // namespace subak

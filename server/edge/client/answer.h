@@ -1,6 +1,6 @@
-// Interprets an API server's answer to one call. Sources: kubernetes/apimachinery pkg/apis/meta/v1
-// (Status), kubernetes/apiserver pkg/server/filters (429 with a text that is not JSON). Threads:
-// pure functions.
+// Interprets an API server's answer to one call. The sources of the format are
+// kubernetes/apimachinery pkg/apis/meta/v1 (Status) and kubernetes/apiserver pkg/server/filters
+// (429 with a text that is not JSON). Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -13,25 +13,27 @@
 
 namespace subak {
 
-// The outcome of a call, by the HTTP status.
+// The outcome of a call. It follows from the HTTP status.
 enum class Outcome : std::uint8_t {
-  // 2xx.
+  // 2xx: the server has done what the call requests.
   kDone,
   // 404: there is no such object.
   kNotFound,
-  // 409: the object has changed, or exists already. Read it, then decide.
+  // 409: the object has changed, or an object that must be new exists already. Read the object,
+  // then decide.
   kConflict,
-  // 410: the version is too old. List again.
+  // 410: the resource version is too old. List the objects again.
   kExpired,
-  // 422: the object would be invalid, or a test of the patch failed.
+  // 422: the write would make the object invalid, or a test operation of the patch failed.
   kInvalid,
   // 401: the token is not valid, or no longer valid.
   kUnauthorized,
-  // 403 and other 4xx: a rule or a webhook refused, or the request is wrong.
+  // 403 and other 4xx: a rule or a webhook refused the request, or the request is wrong.
   kRefused,
-  // 429: the server did not do it. Retry after delay_ms.
+  // 429: the server did not do what the call requests. Retry after delay_ms.
   kLater,
-  // 5xx, or no answer: the server may have done it or not. Read the object, then decide.
+  // 5xx, a redirect, or no answer: it is unknown whether the server did what the call requests.
+  // Read the object, then decide.
   kUnknown,
 };
 template <>
@@ -44,7 +46,7 @@ struct EnumText<Outcome> {
 // The answer of an API server to one call, or the failure to get one.
 struct CallAnswer {
   Outcome outcome = Outcome::kUnknown;
-  // The reason in the Status, such as "Conflict". Empty if there is no Status.
+  // The reason in the Status, such as "Conflict". Empty if the answer has no Status.
   std::string reason;
   // The message for people, shortened.
   std::string message;
@@ -53,10 +55,10 @@ struct CallAnswer {
 };
 
 // Interprets an answer. `code`: the HTTP status; 0: the connection broke, or no answer came in
-// time. `retry_after`: the header, empty if there is none. A body that is not a Status becomes the
-// message.
-// A redirect (3xx) is kUnknown, with a message that says so. It reads `retry_after` only as whole
-// seconds, and limits it to limits::kMaxRetryAfterMs. The message of a failed call is never empty.
+// time. `retry_after`: the header Retry-After; empty: there is none. The header counts only if it
+// is a number of seconds, and delay_ms is at most limits::kMaxRetryAfterMs. If the call failed, the
+// message is never empty: it is from the Status, or else it is the body. A redirect (3xx) is
+// kUnknown, with a message that says so.
 CallAnswer read_answer(int code, std::string_view retry_after, std::string_view body);
 
 }  // namespace subak

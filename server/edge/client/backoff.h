@@ -1,4 +1,4 @@
-// The waits between attempts of one operation. Threads: plain value.
+// The waits between attempts of one operation. Threads: one at a time.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace subak {
 
-// Exponential backoff: limits::kEdgeRetryMs, doubled each time up to limits::kMaxEdgeRetryMs.
+// Exponential backoff: the first wait is limits::kEdgeRetryMs, and each further wait is twice as
+// long, up to limits::kMaxEdgeRetryMs.
 class Backoff {
  public:
   // Returns the wait before the next attempt, and counts the attempt.
@@ -24,7 +25,8 @@ class Backoff {
   std::uint32_t tries() const { return tries_; }
 
  private:
-  // Waits since the start or reset(). The wait stops doubling long before this wraps.
+  // The number of waits since the start or reset(). next() stops doubling long before this number
+  // wraps.
   std::uint32_t tries_ = 0;
 };
 

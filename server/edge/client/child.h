@@ -1,7 +1,7 @@
 // Runs a program and reads its output. The program runs in a process group of its own and inherits
-// no file descriptor of the service. It has no input, and its error output is discarded. Threads:
-// one for each child. The process must not ignore SIGCHLD, and no other code
-// may wait for any child.
+// no file descriptor of the service. It gets no input, and its error output is discarded. Threads:
+// one at a time for each Child. The service must not ignore SIGCHLD, and no other code may wait for
+// child processes.
 #pragma once
 
 #include <sys/types.h>
@@ -28,25 +28,25 @@ struct ChildProgram {
 class Child {
  public:
   // Starts the program. kNotFound: there is no such program. kPrecondition: the program cannot be
-  // run; `want` says why.
+  // run; Error::want says why.
   static Result<std::unique_ptr<Child>> start(const ChildProgram& program);
-  // Kills the group if the program has not ended.
+  // Kills the program's process group if the program has not ended.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Reads the output so far without waiting, up to a little more than limits::kMaxCredentialBytes.
-  // True: the program has ended, and its output is complete. Processes that the program started may
-  // still run.
+  // Reads the output so far, without waiting. It stops reading at a little more than
+  // limits::kMaxCredentialBytes. True: the program has ended, and output() has all that it printed,
+  // up to that limit. Processes that the program started may still run.
   bool poll();
   const std::string& output() const { return output_; }
-  // Returns the exit code once the program has ended. If a signal killed it, that is 128 + the
-  // signal, as in a shell.
+  // Returns the exit code of the program, which must have ended. If a signal killed the program,
+  // the code is 128 + the signal, as in a shell.
   int exit_code() const { return exit_code_; }
 
  private:
   Child(pid_t pid, int out) : pid_(pid), out_(out) {}
-  // Reads all bytes that are in the pipe now.
+  // Reads the bytes that are in the pipe now, up to the limit of poll().
   void read_all();
 
   const pid_t pid_;

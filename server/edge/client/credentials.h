@@ -1,8 +1,8 @@
 // Provides a valid credential for one API server. The source is one of three: the token in the
 // kubeconfig, a token file, or the output of an exec plugin. A token file is read again every
-// limits::kTokenFileMs. A plugin runs again when its credential expires. A token or certificate in
-// the kubeconfig has precedence over a plugin, as in client-go. Threads: that of
-// KubeClient::turn(). It never waits for a plugin.
+// limits::kTokenFileMs. A plugin runs again a short time before its credential expires. A token or
+// certificate in the kubeconfig has precedence over a plugin, as in client-go. Threads: only the
+// thread of KubeClient::turn(). No function here waits for a plugin.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace subak {
 
-// The last credential and its source. It starts at most one plugin at a time.
+// The last credential and its source. At most one plugin runs at a time.
 class Credentials {
  public:
   explicit Credentials(KubeAccess access);
@@ -26,19 +26,20 @@ class Credentials {
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
 
-  // Returns a credential to set in the client. None: the credential is unchanged, or the plugin
-  // still runs. Call it before each turn.
+  // Returns a credential that must be set in the client. nullopt: the credential is unchanged, or
+  // the plugin still runs. Call it before each turn of the client.
   //
-  // `now_ms`: the wall clock, by which credentials expire. If it went back, the credential counts
-  // as expired. `refused`: an answer since the last call was kUnauthorized. Then a token file is
-  // read at once, and a plugin is run if its last run ended at least
-  // limits::kCredentialAgainMs ago.
+  // `now_ms`: the time of the wall clock, by which credentials expire. If this clock went back, the
+  // credential counts as expired. `refused`: an answer since the last call was kUnauthorized. In
+  // that case a token file is read at once. A plugin runs again once limits::kCredentialAgainMs
+  // have passed since its last run ended.
   //
-  // It returns an error once for each failure, with the user and the remedy. The old credential
-  // stays, and the next attempt follows after kCredentialAgainMs. No error contains a secret.
+  // After a failure, it returns one error, which names the user and says what to change. The old
+  // credential stays in use, and the next attempt follows after limits::kCredentialAgainMs. No
+  // error contains a secret.
   Result<std::optional<Credential>> refresh(TimeMs now_ms, bool refused);
 
-  // True once the first credential was returned. Before that, no call can succeed.
+  // True once refresh() has returned the first credential. Before that, no call can succeed.
   bool known() const { return last_.has_value(); }
   // True while a plugin runs: call refresh() again soon.
   bool running() const { return plugin_ != nullptr; }
@@ -49,22 +50,24 @@ class Credentials {
 
   // Returns the result that means "unchanged".
   static Changed as_before() { return std::optional<Credential>(); }
-  // Returns the credential if it differs from the last one, and stores it as the last one.
+  // Stores the credential as the last one. Returns it if it differs from the one before, else
+  // as_before().
   Changed changed(Credential credential);
   Changed read_token_file();
   Changed start_plugin();
   Changed watch_plugin(TimeMs now_ms);
-  // Checks the output of a plugin: an expired credential is an error.
+  // Takes the credential that a plugin printed. It is an error if this credential has expired.
   Changed take(ExecCredential printed, TimeMs now_ms);
 
   const KubeAccess access_;
-  // True: the plugin is the source, since there is no token, token file or certificate.
+  // True: the plugin is the source, since the kubeconfig has no token, token file or certificate.
   const bool by_plugin_;
-  // The last credential returned; none: no credential was returned yet.
+  // The last credential that refresh() returned; nullopt: it has returned none yet.
   std::optional<Credential> last_;
   // The plugin that runs; nullptr: none runs.
   std::unique_ptr<Child> plugin_;
-  // The time of the last attempt. While a plugin runs: its start.
+  // The time of the last attempt. For a plugin that runs, its start; for a plugin that has ended,
+  // its end.
   TimeMs since_ms_ = 0;
   // The time from `since_ms_` to the next attempt.
   DurationMs wait_ms_ = 0;

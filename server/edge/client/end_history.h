@@ -1,5 +1,5 @@
-// Derives two things from the ends of earlier lists and watches: the pause before the next one, and
-// the server's error. Threads: plain value.
+// Derives two things from the ends of earlier lists and watches: the pause before the next list or
+// watch, and the server's error. Threads: one at a time.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,15 @@
 
 namespace subak {
 
-// The ends of the lists and watches of one kind, since the last watch that stayed open. The pause
-// grows with each end. error() is empty until an end is wrong.
+// The ends of the lists and watches of one kind of objects, since the last watch that stayed open.
+// The pause grows with each end. error() is empty until the server reports an error, or ends too
+// many lists and watches too early.
 class EndHistory {
  public:
   // `path`: the path of the collection, with which error() begins.
   explicit EndHistory(std::string path) : path_(std::move(path)) {}
 
-  // Records that the server has sent an event, or a list that the sink accepted.
+  // Records that the server has sent an event of a watch, or a list that the sink accepted.
   void heard() {
     unheard_ = 0;
     if (!ends_early()) error_.clear();
@@ -36,9 +37,9 @@ class EndHistory {
     error_.clear();
   }
 
-  // Records that a list or watch ended with `answer`. Returns the pause before the next one, which
-  // is not less than the server asks for. The pause is 0 if this is the first end and was in order
-  // (kDone or kExpired).
+  // Records that a list or watch ended with `answer`. Returns the pause before the next list or
+  // watch. An end is in order if `answer` is kDone or kExpired. The first end has no pause if it is
+  // in order. Any other pause is at least as long as the server asks for.
   DurationMs ended(const CallAnswer& answer) {
     const bool in_order = answer.outcome == Outcome::kDone || answer.outcome == Outcome::kExpired;
     const bool first = backoff_.tries() == 0;
@@ -54,25 +55,26 @@ class EndHistory {
     return in_order && first ? 0 : std::max(pause, answer.delay_ms);
   }
 
-  // Records that the sink rejected a complete list. Returns the pause before the next one.
+  // Records that the sink rejected a complete list. Returns the pause before the next list.
   DurationMs rejected() { return backoff_.next(); }
 
-  // True if there was at most one end since the last heard().
+  // True if there was at most one end since the last call of heard().
   bool heard_lately() const { return unheard_ < 2; }
-  // True if the last limits::kShortWatchesTold ends, or more, were all in order but too early.
+  // True if at least the last limits::kShortWatchesTold ends were all in order. They came too
+  // early, since settle() would have forgotten them otherwise.
   bool ends_early() const { return early_ >= limits::kShortWatchesTold; }
-  // True if there were limits::kShortWatchesTold ends or more, for any reason, since a watch last
+  // True if there were at least limits::kShortWatchesTold ends, for any reason, since a watch last
   // stayed open.
   bool is_long() const { return backoff_.tries() >= limits::kShortWatchesTold; }
-  // The last error with the path; empty after a success.
+  // The last error, which begins with the path; empty after a success.
   const std::string& error() const { return error_; }
 
  private:
   const std::string path_;
   Backoff backoff_;
-  // Ends in a row without an event between them.
+  // The number of ends since the last call of heard().
   std::uint32_t unheard_ = 0;
-  // Ends in a row that were in order but too early.
+  // The number of ends in a row that were in order but too early.
   std::uint32_t early_ = 0;
   std::string error_;
 };

@@ -1,6 +1,6 @@
-// The input and output of an exec plugin: client.authentication.k8s.io/v1 and v1beta1. Source:
-// kubernetes/client-go pkg/apis/clientauthentication/v1 and plugin/pkg/client/auth/exec. Threads:
-// pure functions.
+// The input and output of an exec plugin, in the formats client.authentication.k8s.io/v1 and
+// v1beta1. The sources of the formats are pkg/apis/clientauthentication/v1 and
+// plugin/pkg/client/auth/exec of kubernetes/client-go. Threads: any; pure functions.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace subak {
 
-// The credential for an API server. An empty part is absent.
+// The credential for an API server. A part that is empty is absent.
 struct Credential {
-  // A bearer token; empty: the certificate identifies the client.
+  // A bearer token; empty: only the certificate identifies the client.
   std::string token;
-  // A certificate and its key in PEM. Both are set, or none.
+  // A certificate and its key in PEM. Either both are set, or neither.
   std::string certificate, key;
   friend bool operator==(const Credential&, const Credential&) = default;
 };
@@ -25,20 +25,23 @@ struct Credential {
 // The output of a plugin.
 struct ExecCredential {
   Credential credential;
-  // When the credential expires; none: it is valid until the server refuses it.
+  // When the credential expires; nullopt: it is valid until the server refuses it.
   std::optional<TimeMs> expires_ms;
 };
 
-// Returns the value of KUBERNETES_EXEC_INFO. `authority`: the cluster's CA in PEM; empty: the CAs
-// of the system.
-// The value is one line of JSON with kind ExecCredential. It says that the plugin cannot ask a
-// person. It has the cluster's address if the plugin asks for it. `access.exec` must be set.
+// Returns the value of the environment variable KUBERNETES_EXEC_INFO for the plugin. `authority`:
+// the cluster's CA in PEM; empty: the CAs of the system. `access.exec` must be set. The value is
+// one line of JSON with the kind ExecCredential. It says that the plugin cannot ask a person. It
+// has the cluster's address and CA if ExecPlugin::wants_cluster is set.
 std::string exec_info(const KubeAccess& access, std::string_view authority);
 
-// Reads a plugin's output. `field` names the plugin in errors: "users[ana].user.exec". It fails
-// with kInvalid if the text is no ExecCredential of this version or has no status. It also fails if
-// there is neither token nor certificate, a certificate without its key, or a token of several
-// words. No error contains a secret.
+// Reads a plugin's output. `field` names the plugin in errors, such as "users[ana].user.exec". No
+// error contains a secret. It fails with kInvalid in these cases:
+// - The text is no ExecCredential of this version, or has no status.
+// - There is neither a token nor a certificate.
+// - There is a certificate without its key, or a key without its certificate.
+// - The token has several words.
+// - The time of expiry cannot be read.
 Result<ExecCredential> read_exec_credential(std::string_view text, std::string_view version,
                                             std::string_view field);
 

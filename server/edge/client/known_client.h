@@ -1,5 +1,5 @@
-// A client with a credential. It renews the credential before it expires, and reads it again when
-// the server refuses it. Threads: as KubeClient.
+// A client with a credential. It renews the credential before the credential expires, and when the
+// server refuses the credential. Threads: as KubeClient.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// A KubeClient that gets the present credential in each turn.
-// Calls and watches wait for the first credential.
+// A KubeClient that gets the present credential in each turn. Calls and watches are sent only after
+// the first credential has come.
 class KnownClient final : public KubeApi {
  public:
   // `wall_ms`: the wall clock, by which credentials expire. `tell` gets each error of a credential
@@ -20,17 +20,18 @@ class KnownClient final : public KubeApi {
   KnownClient(KubeAccess access, std::function<TimeMs()> wall_ms,
               std::function<void(const Error&)> tell);
 
-  // An answer kUnauthorized, also to a watch, makes the next turn renew the credential.
+  // If the answer to a call or watch is kUnauthorized, the next turn renews the credential.
   bool call(KubeCall call, Answered answered) override;
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
   void stop(WatchId watch) override { client_.stop(watch); }
-  // Refreshes the credential, then runs the client's turn. Before the first credential it only
-  // sleeps, at most 50 ms. While a plugin runs, a turn also takes at most 50 ms.
+  // Refreshes the credential, then runs the client's turn. Before the first credential has come, it
+  // sleeps instead of running the client's turn. Then, and while a plugin runs, it waits at most 50
+  // ms even if `most` is longer.
   void turn(DurationMs most) override;
   void wake() override { client_.wake(); }
 
  private:
-  // Stores until the next turn that an answer was kUnauthorized.
+  // Remembers until the next turn whether an answer was kUnauthorized.
   void note(const CallAnswer& answer) {
     refused_ = refused_ || answer.outcome == Outcome::kUnauthorized;
   }

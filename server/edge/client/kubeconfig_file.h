@@ -8,11 +8,10 @@
 
 namespace subak {
 
-// As read_kubeconfig(), for a file. Relative paths in the file begin at its folder. A relative
-// `path` begins at the working folder. kNotFound: the file cannot be read. `context` and other
-// errors are as for read_kubeconfig().
-// It reads at most limits::kMaxKubeconfigBytes and one byte more, so that read_kubeconfig() refuses
-// a file that is too large.
+// As read_kubeconfig(), for a file on disk. A relative `path` begins at the working folder.
+// Relative paths in the file begin at the folder of the file. kNotFound: the file cannot be read.
+// The other errors are those of read_kubeconfig(). It reads at most one byte more than
+// limits::kMaxKubeconfigBytes, so that read_kubeconfig() refuses a file that is too large.
 Result<KubeAccess> read_kubeconfig_file(const std::string& path, const std::string& context);
 
 }  // namespace subak

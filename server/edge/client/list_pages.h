@@ -1,4 +1,4 @@
-// The pages of one list that an API server sends in parts. Threads: plain value.
+// The pages of one list that an API server sends in parts. Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,21 @@
 
 namespace subak {
 
-// The tokens of the pages of one list. A list always ends, whatever the server answers: no token is
-// followed twice, and at most limits::kMaxListPages pages are requested.
+// The tokens of the pages of one list. Each page has the token of the next page. Whatever the
+// server answers, the list ends: no token is followed twice, and at most limits::kMaxListPages
+// pages are requested.
 class ListPages {
  public:
-  // Begins a list: its first page has no token.
+  // Begins a new list and forgets the tokens of the last one. The first page is requested without a
+  // token.
   void begin() {
     tokens_.clear();
     next_.clear();
   }
 
-  // Takes the continue token of a page; empty: it was the last page. False: the token was followed
-  // before, is longer than limits::kMaxContinueBytes, or would exceed the limit of pages.
+  // Takes the token of the next page from a page (its field "continue"); empty: there is no further
+  // page. False: the token must not be followed, because it was followed before, is longer than
+  // limits::kMaxContinueBytes, or exceeds the limit on pages.
   bool follow(std::string_view token) {
     if (!token.empty() &&
         (token.size() > limits::kMaxContinueBytes || tokens_.size() + 1 >= limits::kMaxListPages ||
@@ -35,10 +38,10 @@ class ListPages {
 
   // True if the list has a further page that was not requested yet.
   bool has_next() const { return !next_.empty(); }
-  // Returns the token of the page to request now, and drops the token; empty: the first page.
+  // Takes out and returns the token of the page to request now; empty: request the first page.
   std::string take_next() { return std::exchange(next_, {}); }
-  // Gives up the further pages of the list.
-  // The followed tokens stay known until begin().
+  // Drops the token of the next page, so the list has no further page. The tokens that were
+  // followed stay known until begin().
   void drop() { next_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// A limit on how often a server gets requests, whatever it answers. Threads: plain value.
+// A limit on how often a server gets requests, whatever the server answers. Threads: one at a time.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,19 @@
 namespace subak {
 
 // Lets at most `most` requests begin in any period of limits::kRequestWindowMs (a sliding window).
-// Memory: `most` times of requests.
+// It stores the times of the last `most` requests.
 class RequestPace {
  public:
   // `most`: 1 or more.
   explicit RequestPace(std::size_t most) : most_(most) {}
 
-  // Returns the time until the next request may begin; 0: now. `now_ms` is monotonic.
+  // Returns the time until the next request may begin; 0: it may begin now. `now_ms`: the time of a
+  // clock that never goes back.
   DurationMs due_in(std::int64_t now_ms) const {
     if (begun_.size() < most_) return 0;
     return std::max<DurationMs>(begun_.front() + limits::kRequestWindowMs - now_ms, 0);
   }
   // Records that a request begins now. Call it only when due_in() is 0.
-  // `now_ms` never goes back.
   void note(std::int64_t now_ms) {
     begun_.push_back(now_ms);
     if (begun_.size() > most_) begun_.pop_front();
@@ -33,7 +33,7 @@ class RequestPace {
  private:
   // How many requests may begin in one window.
   std::size_t most_;
-  // When the last `most_` requests began, the earliest first.
+  // When each of the last `most_` requests began, the earliest first.
   std::deque<std::int64_t> begun_;
 };
 
