@@ -1,11 +1,12 @@
 // The configuration that a process starts with. It comes from a YAML file (`apiVersion:
-// subak.gpu/v1`, `kind: Configuration`) and from flags, which win. Each key has a flag and each
-// flag a key (settings()). An unknown key or a bad value stops the start. The error names file,
-// line, key, the value found and the value expected.
+// subak.gpu/v1`, `kind: Configuration`) and from flags. A flag takes precedence over the file. Each
+// key of the file has a flag, and each flag has a key (settings()). If a key is unknown or a value
+// is bad, the process does not start. The error names the file, the line, the key, the value found
+// and the value expected.
 //
-// Clusters, modes and policy may also be edited while the service runs, so they are optional here.
-// A start applies only values that the file or a flag names. So a restart does not undo an edit of
-// another value. Threads: plain values, filled once in main.
+// Users may edit clusters, modes and policy while the service runs, so these values are optional
+// here. A start applies only the values that the file or a flag has. So a restart does not undo an
+// edit of any other value. Threads: plain values, which main fills once.
 #pragma once
 
 #include <cstdint>
@@ -25,32 +26,35 @@
 
 namespace subak {
 
-// Where to listen. With port 0 the system chooses a port, and the log line of the start shows it.
+// Where to listen. With port 0 the system chooses a port, and a log line at the start shows that
+// port.
 struct ListenAddress {
   // An IP address, IPv6 without brackets.
   std::string host;
   std::uint16_t port = 0;
-  // True if only this machine can reach it.
+  // True if only this machine can reach the address.
   bool loopback() const;
   // Returns the form that parse_listen_address() reads: "127.0.0.1:9443", "[::1]:9443".
   std::string text() const;
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
-// Reads "ADDRESS:PORT"; "localhost" is 127.0.0.1. Other names are refused, so that the address does
-// not depend on a resolver.
+// Reads "ADDRESS:PORT". The name "localhost" means 127.0.0.1. Other names are refused, so that the
+// address does not depend on a resolver.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
 // One cluster of the configuration.
 struct ClusterConfig {
-  // A Kubernetes DNS label. Each name occurs once.
+  // The cluster's name, which is a Kubernetes DNS label. No two clusters have the same name.
   std::string name;
-  // Unset: Config::mode; if that is unset too, the stored mode.
+  // The cluster's mode. Unset: Config::mode applies, or the stored mode if Config::mode is unset
+  // too.
   std::optional<Mode> mode;
-  // Sorted by name.
+  // The modes of single namespaces, sorted by name.
   std::vector<NamespaceMode> namespaces{};
   // How the service's own edge reaches the API server: by a kubeconfig and a context in it, or as a
-  // pod in the cluster. An empty context means the kubeconfig's current one. With neither, only an
-  // external edge can follow the cluster.
+  // pod in the cluster (`in_cluster`). An empty `context` means the current context of the
+  // kubeconfig. Without a kubeconfig and `in_cluster`, only an external edge can follow the
+  // cluster.
   std::string kubeconfig{}, context{};
   bool in_cluster = false;
   // True if the service has an edge of its own for the cluster.
@@ -58,11 +62,11 @@ struct ClusterConfig {
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
-// The failure that a commit survives if the state is in a database.
+// Which failure a commit survives if the state is in a database.
 enum class DatabaseDurability : std::uint8_t {
-  // The loss of the server's machine: a synchronous standby has the commit too.
+  // The loss of the database server's machine, because a synchronous standby has the commit too.
   kReplicated,
-  // A crash of the server.
+  // A crash of the database server.
   kLocal,
 };
 template <>
@@ -72,51 +76,56 @@ struct EnumText<DatabaseDurability> {
 
 // All values of the configuration, with their defaults.
 struct Config {
-  // Where the state is: a file, or the address of a database.
+  // Where the state is: the path of a file, or the address of a database.
   std::string state = "var/subak.db";
   DatabaseDurability database_durability = DatabaseDurability::kReplicated;
   ListenAddress listen_webhook{"127.0.0.1", 9443};
   ListenAddress listen_grpc{"127.0.0.1", 9444};
   ListenAddress listen_http{"127.0.0.1", 9445};
-  // Names that the HTTP port answers to, beside addresses, localhost and the machine's name.
+  // Further names that the HTTP port answers to. It always answers to IP addresses, localhost and
+  // the machine's name.
   std::vector<std::string> http_hosts;
-  // PEM files. Set both or none.
+  // The paths of the PEM files of the certificate and its key. Set both or neither.
   std::string tls_cert, tls_key;
-  // The token file. Empty: only loopback callers are admitted, as admins.
+  // The path of the token file. Empty: only callers on loopback are admitted, and they are admins.
   std::string tokens;
-  // False: without a token file there is no admin at all.
+  // False: callers on loopback are not admins. Without a token file, there is then no admin at all.
   bool loopback_admin = true;
-  // HOST:PORT of the leader's gRPC API, if this process is a replica that serves only the webhook.
+  // If this process is a replica that serves only the webhook: HOST:PORT of the leader's gRPC API.
   // Else empty.
   std::string follow;
-  // Two files for `follow`: the leader's CA in PEM, and a token for the leader.
+  // For `follow`, the paths of two files: the leader's CA in PEM, and a token for the leader.
   std::string follow_ca, follow_token;
-  // HOST:PORT at which clients reach the gRPC API of this process once it leads. Empty: the address
-  // of listen_grpc, if another machine can use it.
+  // HOST:PORT at which clients reach the gRPC API of this process while it leads. Empty:
+  // advertised() derives the address from listen_grpc.
   std::string advertise;
-  // Returns the address that clients get: `advertise`, or that of listen_grpc. Empty: clients get
-  // no address.
+  // Returns the address that clients get: `advertise`, or else listen_grpc if other machines can
+  // use that address. Empty: clients get no address.
   std::string advertised() const;
-  // NAMESPACE/NAME of the pod in which this process runs. The pod gets a label while the process
+  // NAMESPACE/NAME of the pod in which this process runs. The pod has a label while the process
   // leads. Empty: no pod gets a label.
   std::string own_pod;
-  // The folder for this replica's own files if the state is in a database. They are the replica's
-  // last durable sequence, and the basis of its webhook. Empty:
-  // the folder var in the working directory.
+  // If the state is in a database: the folder for this replica's own files. These are the last
+  // durable sequence that the replica knows, and the basis of its webhook. Empty: the folder var in
+  // the working directory.
   std::string known_folder;
-  // Path of the Unix socket of the gRPC API; empty: none.
+  // The path of the Unix socket of the gRPC API; empty: there is no such socket.
   std::string grpc_socket;
-  // User ids of the admins on that socket, beside root and the service's own user.
+  // The ids of further users that are admins on the socket. Root and the service's own user always
+  // are.
   std::vector<std::uint32_t> socket_users;
 
   // The mode of clusters that name no mode.
   std::optional<Mode> mode;
-  // The clusters. Empty: those of the store. A new store gets names::kFirstCluster.
+  // The clusters. Empty: the service uses the clusters in the store; a new store gets
+  // names::kFirstCluster.
   std::vector<ClusterConfig> clusters;
-  // How the service reaches the only cluster, if the cluster's own entry does not say so.
+  // How the service reaches its cluster, if there is only one and the cluster's own entry does not
+  // say how.
   std::string kubeconfig;
   bool in_cluster = false;
-  // Values of the Policy (model/policy.h), under the same names. Unset: the stored value stays.
+  // Values of the Policy (model/policy.h), under the same names. If a value is unset, the stored
+  // value stays.
   std::optional<OrderPolicy> order;
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
   std::optional<std::uint32_t> reserve_jobs;
@@ -128,13 +137,15 @@ struct Config {
   std::optional<bool> enforce_time_limits;
   std::optional<DurationMs> time_limit_grace_ms, default_time_limit_ms;
 
-  // Extended resources that are counted like nvidia.com/gpu.
+  // Extended resources that count like nvidia.com/gpu.
   std::vector<std::string> gpu_kinds;
-  // A node with one of these conditions gets no new work. nullopt: those of kube/node/node.h.
+  // A node with one of these conditions gets no new work. nullopt: the default conditions of
+  // kube/node/node.h.
   std::optional<std::vector<std::string>> fatal_conditions;
   // The value of KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
-  // The value of Policy::system_namespaces. It replaces the stored value, also if it is empty.
+  // The value of Policy::system_namespaces. It always replaces the stored value, even if it is
+  // empty.
   std::vector<std::string> system_namespaces;
   // Members of this group may remove Subak's gate.
   std::string break_glass_group = "subak:break-glass";
@@ -142,41 +153,45 @@ struct Config {
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
   // Log lines below this level are not written.
   LogLevel log_level = LogLevel::kInfo;
-  // The metrics also have series for each user, beside those for each account.
+  // True: the metrics have series for each user, in addition to those for other accounts.
   bool user_metrics = false;
-  // This start rebuilds the state from all facts, without the checkpoint.
+  // True: this start rebuilds the state from all facts, and does not use the checkpoint.
   bool ignore_checkpoint = false;
 
-  // True if this process follows the leader without TLS: the leader is on this machine, and no CA
-  // is named.
+  // True if this process follows the leader without TLS. It does so if the leader is on this
+  // machine and `follow_ca` is empty.
   bool follows_plainly() const;
-  // Returns `stored`, changed to the values that are set here.
+  // Returns `stored`, with the values that are set here in place of the stored ones.
   Policy policy_over(const Policy& stored) const;
 };
 
-// One key with its flag. `list`: the value is a sequence in the file, and the flag may be repeated;
-// flags replace the file's sequence. `toggle`: the flag needs no value.
+// One key of the file, with its flag.
 struct Setting {
-  // The key in the file: "listenWebhook".
+  // The key in the file, such as "listenWebhook".
   std::string_view key;
-  // The flag: "--listen-webhook".
+  // The flag, such as "--listen-webhook".
   std::string_view flag;
-  // The form of the value in the help: "ADDRESS:PORT".
+  // The form of the value as the help shows it, such as "ADDRESS:PORT".
   std::string_view value;
   std::string_view help;
+  // The value is a sequence in the file, and the flag may be repeated. If the flag is given, its
+  // values replace the whole sequence of the file.
   bool list = false;
+  // The flag needs no value.
   bool toggle = false;
-  // Reads one value into the config. The error's field is empty; the caller knows its name.
+  // Reads one value into the config. The field of an error is empty, since only the caller knows
+  // whether the key or the flag was used.
   std::optional<Error> (*set)(Config&, std::string_view) = nullptr;
-  // Empties the list before the first value of a flag; nullptr for all others.
+  // For a list: empties the list before the first value of the flag is read. nullptr for all other
+  // settings.
   void (*clear)(Config&) = nullptr;
 };
 // Returns all settings, in the order of the help. They live as long as the process.
 std::span<const Setting> settings();
 
-// The request of a command line without mistakes.
+// What a command line without mistakes requests.
 struct StartRequest {
-  // The file's values with the flags over them, checked.
+  // The values of the file and the flags, checked.
   Config config;
   // --check-config: exit after the check.
   bool check_only = false;
@@ -184,32 +199,33 @@ struct StartRequest {
   bool done = false;
 };
 
-// The mistakes of a command line: one or more full lines for stderr.
+// The mistakes in a command line or its file: one or more complete lines for stderr.
 struct StartError {
   std::string text;
 };
-// Reads the file that --config names, then the flags, which win, and checks the result. `out` gets
-// the output of --help and --version. The function reads and changes nothing else.
+// Reads the file that --config names, then the flags, and checks the result. A flag takes
+// precedence over the file. `out` gets the output of --help and --version. The function reads
+// nothing else and changes nothing.
 std::variant<StartRequest, StartError> read_start(int argc, const char* const* argv,
                                                   std::ostream& out);
 
-// Where a value was set: "file:line", or the flag.
+// Says for one key where its value was set: "file:line", or the flag.
 struct Origin {
   std::string key;
   std::string where;
 };
-// Sets the values of a YAML text in `config`. `file` is the text's name in errors. Returns the
-// first mistake as `file:line: key: was "found", want expected`.
-// Appends each key that it set to `origins`.
+// Sets the values of a YAML text in `config`, and appends each key that it set to `origins`.
+// `file`: the name of the text in errors. Returns the first mistake, in the form `file:line: key:
+// was "found", want expected`.
 std::optional<std::string> apply_yaml(const std::string& text, std::string_view file,
                                       Config& config, std::vector<Origin>& origins);
 
-// Returns an error for the first given key that a webhook-only replica (`follow`) does not use, or
-// that it gets from its leader.
+// If `follow` is set, returns an error for the first key in `origins` that a webhook-only replica
+// does not use, or whose value it gets from its leader.
 std::optional<Error> check_replica_keys(const Config& config, std::span<const Origin> origins);
 
-// Checks values against each other: pairs that belong together, duplicates, listeners beyond
-// loopback. The error's field is a key.
+// Checks whether the values fit together: pairs of values that belong together, duplicates, and
+// listeners that are not only on loopback. The field of an error is a key of the file.
 std::optional<Error> check_config(const Config& config);
 
 // The version of this program.

@@ -1,4 +1,5 @@
-// Readers of single values, used for the file and for the flags. Private to server/config.
+// Readers of single values. They read values of the file and of the flags. Private to
+// server/config.
 #pragma once
 
 #include <optional>
@@ -11,13 +12,13 @@
 
 namespace subak::config {
 
-// Returns the error for a bad value (kInvalid). `want` is the text after "want ".
-// The caller fills in the field: the key of the file, or the flag.
+// Returns the error for a bad value (kInvalid). `want`: the text of the error after "want ". The
+// caller sets the field of the error: the key of the file, or the flag.
 inline Error bad_value(std::string_view got, std::string_view want) {
   return {ErrorCode::kInvalid, "", std::string(got), "want " + std::string(want)};
 }
 
-// Lists the enum's spellings: "observe, warn or enforce".
+// Returns the names of the enum's values, such as "observe, warn or enforce".
 template <class E>
 std::string choices() {
   std::string out;
@@ -29,30 +30,29 @@ std::string choices() {
   return out;
 }
 
-// Reads an enum by its spelling.
-// The text must be exactly as in EnumText, in lower case.
+// Reads the name of an enum's value. The text must equal the name in EnumText exactly; it must be
+// in lower case.
 template <class E>
 Result<E> read_enum(std::string_view text) {
   if (const auto value = enum_from<E>(text)) return *value;
   return bad_value(text, choices<E>());
 }
 
-// Reads one value of a setting into `config`. The error's field is empty.
-// For a list, each call adds a value. Refuses text that is not printable. After an error `config`
-// is unchanged.
+// Reads one value of a setting into `config`. For a list, each call adds a value. It refuses text
+// that is not printable. After an error, `config` is unchanged. The field of the error is empty.
 std::optional<Error> set(const Setting& setting, Config& config, std::string_view value);
 // Returns an error unless the text is_printable().
 std::optional<Error> check_text(std::string_view text);
 
-// Checks a Kubernetes DNS label: a cluster or namespace name.
-// It has 1 to 63 characters of a-z, 0-9 and "-", with a letter or digit at both ends (RFC 1123).
+// Checks the name of a cluster or namespace, which must be a Kubernetes DNS label. Such a label has
+// 1 to 63 characters of a-z, 0-9 and "-", with a letter or digit at both ends (RFC 1123).
 std::optional<Error> check_name(std::string_view text);
 
-// Reads "NAME[:MODE[:NAMESPACE=MODE,...]]", the flag's form of one cluster.
-// An empty MODE means the default.
+// Reads "NAME[:MODE[:NAMESPACE=MODE,...]]", which is the form of one cluster in a flag. An empty
+// MODE leaves ClusterConfig::mode unset.
 Result<ClusterConfig> read_cluster(std::string_view text);
-// Adds the mode of one namespace; the list stays sorted.
-// Refuses a second mode for the same namespace.
+// Adds the mode of one namespace to the cluster's sorted list. Refuses a second mode for the same
+// namespace.
 std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
                                    std::string_view mode);
 

@@ -1,4 +1,4 @@
-// Takes an acceptance of data loss from the API, and writes it into the audit log.
+// Takes an operator's acceptance of data loss from the API, and writes it into the audit log.
 // Private to server.
 #pragma once
 
@@ -12,14 +12,15 @@
 
 namespace subak {
 
-// Carries out AdminService.AcceptLoss on a replica whose database ends with fact `last`. It calls
-// DurableMark::accept() and writes a log line. Returns the last lost fact, or why the acceptance is
-// refused. Threads: any.
+// Carries out AdminService.AcceptLoss on this replica. `last`: the last fact of the database. It
+// calls DurableMark::accept() and writes a log line. Returns the last lost fact. An error says why
+// the acceptance is refused. Threads: any.
 Result<LossSeen> accept_loss(DurableMark& known, const LossAsked& asked, std::uint64_t last);
 
-// Writes an acceptance of data loss into the audit log and waits until the entry is durable. Call
-// it once this replica leads, before any decision. By the entry, other replicas know that they may
-// follow. Does nothing if there is no acceptance.
+// Writes the acceptance of data loss into the audit log, and waits until the entry is durable. Does
+// nothing if there is no acceptance. Call it when this replica has begun to lead, before any
+// decision. Other replicas that knew the lost facts see this entry, so they know that they may
+// follow and lead again.
 std::optional<Error> record_data_loss(const DurableMark& known, Runtime& runtime);
 
 }  // namespace subak

@@ -1,7 +1,7 @@
-// Compares this replica's last durable sequence with the database. A database that failed over to a
-// copy may lack acknowledged facts, if the copy was behind. The next leader would lose these facts
-// for good. So a replica that knows a missing fact does not lead until an operator accepts the data
-// loss (docs/design/0065).
+// Compares the last durable fact that this replica knows with the database. If a database fails
+// over to a copy that was behind, the copy lacks acknowledged facts. If a replica led with this
+// copy, these facts would be lost for good. So a replica that knows a missing fact does not lead
+// until an operator accepts the data loss (docs/design/0065).
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace subak {
 
 // An operator's acceptance of data loss.
 struct DataLossConsent {
-  // The sequence of the database's last fact.
+  // The number of the database's last fact. All facts after it are lost.
   std::uint64_t until = 0;
-  // The person who accepts the data loss, and the reason, for the audit log.
+  // The person who accepts the data loss, and the reason. Both go into the audit log.
   std::string actor, reason;
 };
 
-// The last durable fact that this replica knows, in memory and in a file. It never names a fact
-// that was not durable. A separate thread writes the file.
+// The last durable fact that this replica knows, in memory and in a file. The file never names a
+// fact that was not durable. A separate thread writes the file.
 class DurableMark {
  public:
   // `path`: the file, in a folder that exists.
@@ -38,58 +38,64 @@ class DurableMark {
   DurableMark(const DurableMark&) = delete;
   DurableMark& operator=(const DurableMark&) = delete;
 
-  // Reads the file. From then on, the thread writes the file within a second after a change.
+  // Reads the file and starts the thread. After a change, the thread writes the file within a
+  // second.
   std::optional<Error> open();
-  // Looks for the last durable sequence in the store. If that fact is missing, it looks for a later
-  // acceptance of the data loss. An error: it could not decide. Call it before the first seen(),
-  // and again after this replica has taken the lead.
+  // Looks in the store for the last durable fact that this replica knows. If the store lacks that
+  // fact, it looks for an acceptance of that data loss. An error: it could not read the store, so
+  // it does not know whether the fact is missing. Call it before the first seen(), and again when
+  // this replica has taken the lead.
   std::optional<Error> compare(StoreReader& reader);
-  // Takes durable facts in order, from this process or another. If they have the missing fact, or a
-  // fact that accepts its loss, missing() becomes nullopt. Threads: one at a time.
+  // Takes durable facts in order. This process or another one has committed them. If one of them is
+  // the missing fact, or accepts the data loss, missing() becomes nullopt. Threads: one at a time.
   void seen(const std::vector<Fact>& facts);
-  // True if missing() is nullopt and compare() has checked it. Threads: any.
+  // True if this replica knows no durable fact, or if compare() was called and missing() is
+  // nullopt. Threads: any.
   bool may_lead() const;
-  // Returns the last fact that this replica knows as durable, if the database lacks it. nullopt:
-  // the database lacks none, or an operator accepted the data loss. Threads: any.
+  // Returns the last durable fact that this replica knows, if the database lacks that fact.
+  // nullopt: the database has the fact, or an operator has accepted the data loss. Threads: any.
   std::optional<MarkedFact> missing() const;
-  // Returns the number of that fact; 0: none. Threads: any.
+  // Returns the number of the missing fact; 0: none is missing. Threads: any.
   std::uint64_t missing_seq() const { return missing().value_or(MarkedFact()).seq; }
 
-  // Records that all facts after `word.until` are lost. Returns the last lost fact. It fails with
-  // field `until` if no fact is missing, or if `until` is not `last`, the database's last fact.
-  // After this, missing() is nullopt, and word() returns the entry for the audit log. With
-  // `validate_only` it only checks. Threads: any.
+  // Accepts that all facts after `word.until` are lost. Returns the last lost fact. After that,
+  // missing() is nullopt, and word() returns the entry for the audit log. `last`: the number of the
+  // database's last fact. The call fails, with the field `until`, if no fact is missing or if
+  // `word.until` is not `last`. `validate_only`: it only checks and accepts nothing. Threads: any.
   Result<MarkedFact> accept(const DataLossConsent& word, std::uint64_t last, bool validate_only);
-  // Returns the acceptance that this replica must write first when it leads, and sets `actor`. The
-  // acceptance stays until seen() gets its fact. Threads: any.
+  // Returns the acceptance that this replica must write into the audit log before any decision as
+  // the leader. It sets `actor` to the person. nullopt: there is no acceptance. The acceptance
+  // stays until seen() gets the fact with the entry. Threads: any.
   std::optional<LossAccepted> word(std::string* actor) const;
 
-  // Returns the time of the last fact that this replica knows as durable; 0: there is none.
-  // Threads: any.
+  // Returns the time of the last durable fact that this replica knows; 0: it knows none. Threads:
+  // any.
   TimeMs last_ms() const;
-  // Writes the file now, if it is not current. Logs a failure. Threads: any.
+  // Writes the file now, if its content has changed. If the write fails, it logs the error.
+  // Threads: any.
   void write();
   const std::string& path() const { return path_; }
 
  private:
-  // The work of the thread that writes the file, until the destructor.
+  // The main function of the thread that writes the file, until the destructor ends it.
   void run();
 
   // The path of the file.
   const std::string path_;
-  // Held while the file is written. Lock it before mutex_.
+  // Locked while the file is written. Lock it before `mutex_`.
   Mutex file_mutex_;
   // The content of the file.
   MarkedFact written_ SUBAK_GUARDED_BY(file_mutex_);
   mutable Mutex mutex_;
   CondVar wake_;
-  // The last durable fact that this replica knows; seq 0: none.
+  // The last durable fact that this replica knows; seq 0: it knows none.
   MarkedFact known_ SUBAK_GUARDED_BY(mutex_);
-  // True: compare() has decided about known_.
+  // True: compare() has looked for `known_` in the store.
   bool compared_ SUBAK_GUARDED_BY(mutex_) = false;
-  // True: the database lacks known_. That may have been accepted or not.
+  // True: the database lacks `known_`, and the data loss is not in the audit log yet. `word_` has
+  // the acceptance, if there is one.
   bool missing_ SUBAK_GUARDED_BY(mutex_) = false;
-  // The acceptance, until it is durable.
+  // The acceptance, until its entry in the audit log is durable.
   std::optional<DataLossConsent> word_ SUBAK_GUARDED_BY(mutex_);
   bool stop_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;

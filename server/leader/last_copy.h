@@ -1,6 +1,7 @@
-// A copy of the webhook's basis (server/api/convert/admission_snapshot.h) on this replica's own
-// disk. If the database is unreachable at the next start, the webhook decides by this copy. The
-// copy may be lost. Private to server.
+// A copy of the data by which the webhook decides (server/api/convert/admission_snapshot.h), on
+// this replica's own disk. If the database is unreachable at the next start, the webhook decides by
+// this copy. The copy need not be durable: without it, the webhook gates all GPU pods. Private to
+// server.
 #pragma once
 
 #include <functional>
@@ -17,11 +18,11 @@
 
 namespace subak {
 
-// The file with the copy, and a thread that updates the file. Threads: one at a time, beside its
-// own.
+// The file with the copy, and a thread that updates the file. Threads: one at a time, in addition
+// to the object's own thread.
 class LastCopy {
  public:
-  // `path`: the file, in a folder that exists. `place`: identifies the database.
+  // `path`: the file, in a folder that exists. `place`: a text that identifies the database.
   LastCopy(std::string path, std::string_view place, AdmissionConfig config);
   // Calls stop().
   ~LastCopy();
@@ -36,27 +37,29 @@ class LastCopy {
     TimeMs at_ms = 0;
   };
   // Reads the copy. nullopt: there is none. An error says why the copy cannot be used: it is
-  // damaged, of another database, too large, or unreadable.
+  // damaged, comes from another database, is too large, or cannot be read.
   Result<std::optional<Kept>> read() const;
 
-  // Starts a thread that calls `newest` every few seconds. `newest` returns the View in use, never
-  // nullptr. The thread replaces the file if a review could get another answer by the new View. It
-  // logs a write error once, until a write succeeds. Call keep() once.
+  // Starts a thread that calls `newest` every few seconds. `newest` returns the View in use, and
+  // never nullptr. The thread replaces the file if the webhook could decide otherwise by the new
+  // View. If writes fail, the thread logs the first error, and then no further one until a write
+  // succeeds. Call keep() once.
   void keep(std::function<std::shared_ptr<const View>()> newest);
-  // Does one round of that thread. The thread and tests call it.
+  // Does one round of the thread's work. Only the thread and tests call it.
   void look(const std::shared_ptr<const View>& newest);
-  // Stops the thread after one more round. Idempotent.
+  // Stops the thread, after one more round of its work. A second call does nothing.
   void stop();
 
  private:
   void run();
 
   const std::string path_;
-  // The start value of the file's checksum, so that the file of another database does not match.
+  // The start value of the file's checksum. It depends on the database, so the checksum of a file
+  // from another database does not match.
   const std::uint32_t seed_;
   const AdmissionConfig config_;
   std::function<std::shared_ptr<const View>()> newest_;
-  // The View in the file; nullptr: there is none, or it is not known.
+  // The View that the file has; nullptr: the file does not exist, or its content is not known.
   std::shared_ptr<const View> written_;
   // True: the last round could not write the file.
   bool failed_ = false;

@@ -1,5 +1,5 @@
-// The standby follows the store while another process leads. So it can serve reads, and needs to
-// read little when it takes over.
+// The standby follows the store while another process leads. So it can serve reads meanwhile, and
+// has few facts to read when it takes the lead.
 #pragma once
 
 #include <atomic>
@@ -18,109 +18,116 @@
 
 namespace subak {
 
-// Feeds a runtime with the facts of a store that another process writes. Threads: one at a time.
+// Passes the facts that another process writes into the store to a runtime. Threads: one at a time.
 class StoreTail {
  public:
-  // `runtime` outlives this object.
+  // `runtime` must outlive this object.
   explicit StoreTail(Runtime& runtime) : runtime_(runtime) {}
-  // Reads the whole store by Runtime::follow(), and calls `meanwhile` often during that. Call it
-  // once, before look().
+  // Reads the whole store by Runtime::follow(). It calls `meanwhile` often until the store is read.
+  // Call begin() once, before look().
   Result<Recovered> begin(const std::function<void()>& meanwhile = nullptr);
-  // Passes to the runtime the facts since the last look, and the leader's user names (KnownAs).
-  // - kGone: the last fact that was read is no longer there, as after a failover to a copy of the
-  //   database that lacked it. The state here is then not the store's, and the process must
-  //   restart.
-  // - kNewer: the leader finalized the store to a fact version that this program does not know.
-  // - kFailed: an error, which is logged once until a look succeeds.
+  // Passes the facts since the last look, and the leader's user names (KnownAs), to the runtime.
+  // The result is:
+  // - kAll: the runtime has all facts that the store had.
+  // - kGone: the store no longer has the last fact that was read, for example after a failover to a
+  //   copy of the database that lacked this fact. The state of this process then differs from the
+  //   store, so the process must restart.
+  // - kNewer: the leader has finalized the store to a fact version that this program does not know.
+  // - kFailed: the store could not be read. The first error is logged, and then no further one
+  //   until a look succeeds.
   enum class Look : unsigned char { kAll, kFailed, kGone, kNewer };
   Look look(StoreReader& reader, const KnownAs& known_as = {});
 
  private:
   Runtime& runtime_;
-  // The last fact read; none: all facts came from a checkpoint, or the store is empty.
+  // The last fact that was read; nullopt: all facts came from a checkpoint, or the store is empty.
   std::optional<Fact> last_;
   // True: the last look failed.
   bool failed_ = false;
 };
 
-// Calls open_shared_store() again and again while the database's server is unreachable, unless
-// `options.stop` ends that. Calls `away` after each failure.
+// Calls open_shared_store() again and again while the database's server is unreachable, until
+// `options.stop` returns true. Calls `away` after each failure.
 Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options,
                                                      const std::function<void()>& away = nullptr);
 
-// Tries to lead until it succeeds, and follows the store meanwhile. The store decides which process
-// leads; a standby only asks for the lead. Threads:
-// one thread calls begin(), then start() and stop().
+// Asks for the lead until this process leads, and follows the store meanwhile. The store decides
+// which process leads. Threads: one thread calls begin(), then start() and stop().
 class Standby {
  public:
-  // The objects that a standby uses. The references and pointers outlive it.
+  // What a standby uses. The objects of the references and pointers must outlive the standby.
   struct Ports {
-    // The standby takes the lead only if `known` allows it.
+    // The store that the processes share. It decides which of them leads.
     SharedStore& store;
     Runtime& runtime;
-    // Gets the released facts. nullptr: the replica has no DurableMark, and always may lead.
+    // The standby compares the store with this mark, and leads only if DurableMark::may_lead() is
+    // true. nullptr: the replica has no mark, and may always lead.
     DurableMark* known;
-    // Called on the standby's thread once this process leads and the runtime has all facts. An
-    // error ends the process.
+    // Called on the standby's thread when this process leads and the runtime has all facts. If it
+    // returns an error, the process ends.
     std::function<std::optional<Error>()> take_over;
-    // Ends the process after an error on the standby's thread.
+    // Called after an error on the standby's thread. It ends the process.
     Fatal fatal;
-    // True: the start of the process must end.
+    // Returns true if the process must stop while begin() still waits. It may be empty.
     std::function<bool()> stop;
-    // Called while begin() waits for a database that is unreachable. May be empty.
+    // Called again and again while begin() waits for a database that is unreachable. It may be
+    // empty.
     std::function<void()> away = nullptr;
   };
   explicit Standby(Ports ports);
-  // stop()
+  // Calls stop().
   ~Standby();
   Standby(const Standby&) = delete;
   Standby& operator=(const Standby&) = delete;
 
-  // Returns true once this process leads, or false once another process leads and the runtime
-  // follows. An error: neither is possible.
+  // Waits until this process leads or follows. Returns true if it leads, and false if another
+  // process leads and the runtime follows. An error: this process can do neither.
   Result<bool> begin();
-  // Starts a thread that looks every limits::kLeadLookMs until this process leads. Call it after
-  // begin() returned false.
+  // Starts a thread that calls look() every limits::kLeadLookMs until this process leads. Call it
+  // after begin() has returned false.
   void start();
 
-  // try_begin() is one round of begin(), look() one round of the thread. Both do not wait.
-  // Simulations of faults call them too, from one thread.
-  // kNotYet: the process can neither lead nor follow now, for example while the database is
-  // unreachable. Call try_begin() again.
+  // The result of try_begin(). kNotYet: this process can neither lead nor follow now, for example
+  // because the database is unreachable. Call try_begin() again later.
   enum class Begun : unsigned char { kLeads, kFollows, kNotYet };
+  // Does one round of begin(), without waiting. Simulations of faults call it too.
   Result<Begun> try_begin();
-  // Returns true once this process leads and the runtime has all facts. An error:
-  // the process must end.
+  // Does one round of the thread of start(), without waiting. Returns true if this process leads
+  // and the runtime has all facts. An error: the process must end. Simulations of faults call it
+  // too.
   Result<bool> look();
-  // Stops the thread, after a take-over that is in progress. Idempotent.
+  // Stops the thread. If `take_over` runs, stop() waits until that returns. A second call does
+  // nothing.
   void stop();
 
  private:
-  // The thread's work: calls wait_and_lead(). An error of it ends the process.
+  // The main function of the thread: calls wait_and_lead(). If that returns an error, the process
+  // ends.
   void run();
-  // Looks until this process leads, then takes over. nullopt: it took over, or was stopped.
+  // Calls look() until this process leads, then calls `take_over`. nullopt: `take_over` succeeded,
+  // or stop() was called.
   std::optional<Error> wait_and_lead();
-  // Compares the store with this replica's last durable sequence, if possible.
+  // Opens the reader if it is not open, and calls DurableMark::compare().
   std::optional<Error> compare();
-  // Checks once more that this process may lead, after it took the lead in the first round.
+  // Checks again that this process may lead, after it has taken the lead in try_begin().
   Result<Begun> led_at_once();
-  // Reads the whole store and serves reads from then on.
+  // Reads the whole store, so that this process can serve reads from then on.
   Result<Begun> follow();
   bool may_lead() const { return ports_.known == nullptr || ports_.known->may_lead(); }
   // Returns the error for a database that no longer has a fact that this process has read.
   Error gone() const;
-  // Waits for limits::kLeadLookMs. False: stop() was called.
+  // Waits for limits::kLeadLookMs, or until stop() is called. False: stop() was called.
   bool pause();
 
   Ports ports_;
   StoreTail tail_;
   // Opened by the first compare(); nullptr before.
   std::unique_ptr<StoreReader> reader_;
-  // True: the last look at the leader failed.
+  // True: the last attempt to ask for the lead or to follow failed, and that was logged.
   bool failed_ = false;
   // True: the store was compared with `known`.
   bool compared_ = false;
-  // True: the last look read all facts.
+  // True: the last look() has read all facts of the store.
   bool has_all_ = false;
   // The user names that the leader stored last.
   KnownAs known_as_;

@@ -1,7 +1,7 @@
-// Counters and histograms of past events, which no state contains. They begin at the start of the
-// process. They are prometheus-cpp's instruments, in a separate registry. The edges and the runtime
-// report events; /metrics reads the values. Threads: every function may be called by any thread and
-// never blocks for long.
+// Counters and histograms of past events, which the engine's state does not have. They begin at the
+// start of the process. They are instruments of prometheus-cpp, in a separate registry. The
+// runtime, the webhook and others report events, and /metrics reads the values. Threads: any may
+// call every function, unless its comment says otherwise. No function blocks for long.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -24,11 +24,12 @@ namespace subak::metrics {
 
 // The priority classes of the metric job_wait_seconds.
 inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high"};
-// Returns the index in kClasses of a priority: below 0, 0, or above 0.
+// Returns the index of a priority's class in kClasses. Priorities below 0 are low, 0 is normal, and
+// priorities above 0 are high.
 std::size_t class_of(std::int32_t priority);
 
-// An attempt that got a placement in a durable batch.
-// The job's request must be looked up in the follower.
+// An attempt that got a placement by a durable batch. What the job requests must be looked up in
+// the follower's engine.
 struct Reservation {
   // The job that was placed.
   JobId job;
@@ -37,53 +38,55 @@ struct Reservation {
 };
 using Reservations = std::vector<Reservation>;
 
-// The instruments. Most counters begin at 0, so that increase() sees the first event.
-// A series that exists stays until the process ends. Labels have closed vocabularies, so the number
-// of series is bounded.
+// The instruments. Most counters exist with the value 0 from the start, so that the function
+// increase() of Prometheus sees the first event. A series stays until the process ends. Each label
+// has a closed set of values, so the number of series is bounded.
 class Events {
  public:
   Events();
 
   // --- reported by the runtime -------------------------------------------------------------------
-  // Counts commits, ends, overruns and refusals. A batch without facts counts nothing.
-  // Call it on the loop's thread. Pass the result to look_up() on a thread that may read an engine
-  // with the facts of this batch.
+  // Counts the events that the facts of a batch show, and the commit. It counts nothing for a batch
+  // without facts. Call it on the loop's thread. Pass the result to look_up(), on a thread that may
+  // read an engine with the facts of this batch.
   Reservations durable(const Released& batch);
-  // Counts the placements with their topology. nullptr: no engine was available, so they count with
-  // an unknown topology.
-  // A hold that was only extended is not counted again.
+  // Counts the placements with their topology. If `engine` is nullptr, because no engine was
+  // available, they count with an unknown topology. A hold that was only extended does not count
+  // again.
   void look_up(const Reservations& reservations, const Engine* engine);
-  // Counts a list that begins, and stores when the edge of the input's cluster was last heard.
+  // Counts the input if it begins a list. It also stores the time of the input as the time at which
+  // the edge of that cluster was last heard.
   void input(const Input& input);
   // Counts a scheduling pass that took `us` microseconds.
   void pass(std::int64_t us);
-  // Counts the start of a job that had a start estimate. The follower reports it.
-  // `error_ms`: the difference between the start and the first estimate, early or late.
+  // Counts the start of a job that had a start estimate. The follower calls it. `error_ms`: how far
+  // the actual start is from the first estimate, in either direction.
   void told_start(DurationMs error_ms);
   // --- reported by the webhook -------------------------------------------------------------------
-  // Counts a decision that took `us` microseconds. The names are those of Verdict and Because.
+  // Counts a decision that took `us` microseconds. `decision` is the name of a Verdict, and
+  // `reason` the name of a Because.
   void admission(std::string_view decision, std::string_view reason, std::int64_t us);
-  // Counts an attempted way around the gate, by the name of a Bypass.
+  // Counts an attempt to start a pod without Subak's decision. `way` is the name of a Bypass.
   void bypass(std::string_view way);
   // --- reported by the collector (surveyor.h) ----------------------------------------------------
-  // Counts waiting jobs that are now further back in the queue than at the last collection.
+  // Counts waiting jobs that are further back in the queue now than at the last collection.
   void moved_back(std::size_t jobs) { position_moves_.Increment(static_cast<double>(jobs)); }
 
-  // Returns when the edge of each cluster was last heard, by the name that the edge gave; empty:
-  // the only cluster. Times are those of the inputs.
+  // Returns when the edge of each cluster was last heard, by the time of its last input. The key is
+  // the name that the edge gave for its cluster; an empty name stands for the only cluster.
   std::map<std::string, TimeMs> last_observed() const;
   // Returns all metrics in the text format of Prometheus, version 0.0.4.
   std::string text() const;
-  // Returns only the metrics that the webhook reported. A webhook-only replica has no others.
+  // Returns only the metrics of the webhook. A webhook-only replica has no other events.
   std::string admission_text() const;
 
  private:
   using Counters = prometheus::Family<prometheus::Counter>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
 
-  // Counts a claim that was made or ended.
+  // Counts a claim that was made or that ended.
   void note_claim(const fact::Claimed& claimed);
-  // Counts a refusal by the cluster, by its cause.
+  // Counts an attempt that ended because the cluster refused it, by the cause of the end.
   void refused(Cause cause);
 
   prometheus::Registry registry_;
@@ -108,10 +111,11 @@ class Events {
   prometheus::Histogram& batch_facts_;
   prometheus::Counter& watch_relists_;
 
-  // When the claims were made that have not ended, by claimant. Only the loop's thread uses it.
+  // When each claim that has not ended was made, by the job that has the claim. Only the loop's
+  // thread uses this map.
   std::map<JobId, TimeMs> claims_;
   mutable Mutex mutex_;
-  // By the name of the cluster: the time of the last input of its edge.
+  // The time of the last input from each cluster's edge, by the name of the cluster.
   std::map<std::string, TimeMs> last_observed_ SUBAK_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,6 @@
-// Recomputes the balances of accounts from the ledger's rows, again and again. The drift, which is
-// the largest difference, must be zero. It uses its own store reader and the follower's copy of the
-// balances, so it does not slow the loop.
+// Recomputes the balances of accounts from the ledger's rows, again and again. The drift is the
+// largest difference between a balance and the recomputed one, and must be zero. The audit uses its
+// own store reader and the follower's balances, so it does not slow the loop.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace subak::metrics {
 
-// Balances as of fact `seq`.
+// The balances of all accounts, as of one fact.
 struct Balances {
   // The last fact that the balances include.
   std::uint64_t seq = 0;
@@ -25,46 +25,48 @@ struct Balances {
   Ledger ledger;
 };
 
-// Returns the largest difference between a balance of `kept` and the sum of its rows up to
-// kept.seq, in GPU-seconds, rounded up. It reads the rows in pages.
-// `stop` ends it early with nullopt.
+// Returns the drift: the largest difference between a balance in `kept` and the sum of the
+// account's rows up to kept.seq. The unit is GPU-seconds, rounded up. It reads the rows in pages.
+// nullopt: `stop` became true before the end.
 Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreReader& reader,
                                                   const std::atomic<bool>& stop);
 
-// Returns the wait before the first run, by the number of rows to read. A long run begins so late
-// that it does not slow the start of the service.
+// Returns how long to wait before the first run. The wait depends on the number of rows that the
+// run must read: a long run begins later, so that it does not slow the start of the service.
 DurationMs audit_first_wait_ms(std::uint64_t rows);
 
-// The auditing thread, at a low priority. Its first run is soon after the start. Later runs are so
-// rare that they take at most a fiftieth of a core. It logs a drift that is not zero as an error.
+// The auditing thread, which has a low priority. It makes the first run after
+// audit_first_wait_ms(). Later runs are so rare that they take at most a fiftieth of the time of
+// one core. If the drift is not zero, the thread logs an error.
 class LedgerAudit {
  public:
-  // `follower`, `store` and `clock` outlive the audit.
+  // `follower`, `store` and `clock` must outlive the audit.
   LedgerAudit(Follower& follower, Store& store, const Clock& clock);
   // Stops and joins the thread.
   ~LedgerAudit();
   LedgerAudit(const LedgerAudit&) = delete;
   LedgerAudit& operator=(const LedgerAudit&) = delete;
 
-  // Returns the drift of the last finished run. Threads: any.
+  // Returns the drift that the last finished run found; nullopt: no run has finished. Threads: any.
   std::optional<std::int64_t> drift_gpu_seconds() const;
 
  private:
-  // run(), once(), wait() and balances() run on the audit's thread.
+  // run(), once(), wait() and balances() run on the audit's thread. run() is the main function of
+  // that thread.
   void run();
-  // Does one run: reads all rows and compares their sums with the balances.
-  // Logs an error of a read.
+  // Does one run: reads all rows and compares their sums with the balances. If a read fails, it
+  // logs the error.
   void once(const Balances& kept);
-  // Waits for `ms`, or until the audit stops.
+  // Waits for `ms` ms, or until the destructor stops the audit.
   void wait(DurationMs ms);
-  // Asks the follower for its balances and waits for them. nullptr: the follower has stopped, or
-  // the audit stops.
+  // Requests the follower's balances and waits for them. nullptr: the follower has stopped, or the
+  // destructor stops the audit.
   std::shared_ptr<const Balances> balances();
 
   Follower& follower_;
   Store& store_;
   const Clock& clock_;
-  // Set once, by the destructor.
+  // True: the destructor stops the audit.
   std::atomic<bool> stop_{false};
   mutable Mutex mutex_;
   CondVar wake_;

@@ -1,11 +1,12 @@
-// The page at /metrics; docs/metrics.md describes it. Events has the counters of past events. The
-// functions here read all other values. write_state() reads the View and counters, on the caller's
-// thread. write_fleet() and write_accounts() read data that only an engine has (accounts, domains,
-// slices, the bill), on the follower's thread.
+// The page at /metrics, which docs/metrics.md describes. Events has the counters of past events.
+// The functions here write all other values. write_state() reads the View and other figures, and
+// may run on any thread. write_fleet() and write_accounts() read data that only an engine has
+// (accounts, domains, slices, the bill), so they run on the follower's thread.
 //
-// Dashboards depend on the names. Label sets are bounded: accounts by limits::kMetricAccounts,
-// clusters, products and profiles by the configuration, all others by closed vocabularies. There
-// are series for each user only if that is configured. Threads: pure functions.
+// Dashboards depend on the names of the metrics. The number of values of each label is bounded:
+// limits::kMetricAccounts bounds accounts, and the configuration bounds clusters, products and
+// profiles. All other labels have a closed set of values. There are series for each user only if
+// the configuration says so. Threads: any; pure functions, except read_process().
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,11 @@
 
 namespace subak::metrics {
 
-// The resources that the process uses. A value that cannot be read is 0.
+// The resources that the process uses. A value is 0 if it cannot be read.
 struct ProcessState {
   // User and system time since the start of the process.
   double cpu_seconds = 0;
-  // Memory that is resident now.
+  // The resident memory of the process now.
   std::uint64_t resident_bytes = 0;
 };
 // Reads the present values from the kernel.
@@ -40,11 +41,12 @@ ProcessState read_process();
 struct ListenerState {
   // "webhook", "grpc" or "http".
   std::string name;
-  // The number of open connections, and its limit.
+  // The number of open connections, and the limit of that number.
   std::size_t open = 0, limit = 0;
-  // Connections refused at the limit, and connections closed to make room. Both only rise.
+  // The number of connections that were refused at the limit, and the number that were closed to
+  // make room for others. Both only rise.
   std::uint64_t refused = 0, evicted = 0;
-  // True: the last probe was answered.
+  // True: the listener answered the last probe.
   bool serves = false;
 };
 
@@ -52,29 +54,31 @@ struct ListenerState {
 struct EdgeState {
   // The cluster's name in the configuration; empty: the only cluster.
   std::string cluster;
-  // True: its watches are open, and the core has the complete list.
+  // True: the edge's watches are open, and the core has the complete list.
   bool follows = false;
-  // The number of lists that it began.
+  // The number of lists that the edge has begun.
   std::uint64_t lists = 0;
-  // Writes that were done, by kind.
+  // The number of writes that were done, by kind.
   std::vector<std::pair<std::string, std::uint64_t>> writes;
-  // Releases given up, by reason.
+  // The number of releases that were given up, by reason.
   std::map<std::string, std::uint64_t> refused;
-  // The numbers of: gates that it opened of pods that Subak does not manage; objects that it could
-  // not read; updates that the core refused; Events that it sent.
+  // `opened_outside`: the number of gates that the edge opened of pods that Subak does not manage.
+  // `unreadable`: objects that the edge could not read. `not_taken`: updates that the core refused.
+  // `events`: Events that the edge sent.
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
   // The number of pods that wait until the core has room for them.
   std::size_t put_off = 0;
-  // The largest clock error of a node; negative: that clock is ahead.
+  // The error of the node's clock that is furthest off; negative: that clock is ahead.
   DurationMs clock_behind_ms = 0;
 };
 
-// The basis of the webhook after a start, until there is a View. A shared store may be unreachable
-// at the start.
+// What the webhook decides by after a start, until there is a View. There is no View yet if a
+// shared store is unreachable at the start.
 struct StartState {
   // True: the store was unreachable.
   bool away = false;
-  // True: there is a copy, or a View by now. If false, the webhook gates GPU pods.
+  // True: there is a copy of an earlier basis, or there is a View by now. False: the webhook gates
+  // all GPU pods.
   bool has_copy = false;
   // The age of the copy. Without a copy: the time since the start.
   DurationMs age_ms = 0;
@@ -84,7 +88,7 @@ struct StartState {
 struct ShellState {
   // The service's own time (Runtime::now_ms).
   TimeMs now_ms = 0;
-  // nullptr: there is none yet.
+  // The newest View; nullptr: there is none yet.
   std::shared_ptr<const View> view;
   // Set only while there is no View.
   std::optional<StartState> start;
@@ -92,12 +96,12 @@ struct ShellState {
   Leadership lead;
   // How long a commit has waited for the database (Store::waiting_ms); 0: no commit waits.
   DurationMs commit_waits_ms = 0;
-  // None: there is no database.
+  // The clock of the database; nullopt: there is no database, or no sample of its clock yet.
   std::optional<DatabaseClockStatus> database_clock;
-  // The last durable sequence that this replica knows, if the database lacks it; 0: the database
-  // has it.
+  // The last durable fact that this replica knows, if the database lacks that fact; 0: the database
+  // lacks no such fact.
   std::uint64_t known_seq = 0;
-  // How many values differ between the policy in force and this configuration.
+  // How many values of the policy in force differ from those of this configuration.
   std::size_t config_differences = 0;
   // The figures of the loop.
   RuntimeStats runtime;
@@ -110,21 +114,23 @@ struct ShellState {
   ProcessState process;
   // When the service started, by the wall clock.
   TimeMs start_ms = 0;
-  // The time since the start by the boot clock, which a change of the wall clock does not affect.
+  // The time since the start, by the boot clock. So a change of the wall clock does not affect this
+  // time.
   DurationMs uptime_ms = 0;
-  // The drift of the last recomputation of balances from the ledger's rows; none before the first.
+  // The drift that the last run of LedgerAudit found; nullopt: no run has finished.
   std::optional<std::int64_t> drift_gpu_seconds;
-  // Expiry of the webhook's certificate.
+  // When the webhook's certificate expires; nullopt: there is none.
   std::optional<TimeMs> certificate_end_ms;
-  // When that certificate changes to the next CA; 0: there is no next CA.
+  // When the webhook's certificate changes to the next CA; 0: there is no next CA.
   TimeMs certificate_change_ms = 0;
-  // The size of the state file and its log; 0: the state is in a database.
+  // The size of the state file, including its log; 0: the state is in a database.
   std::uint64_t store_bytes = 0;
-  // By the name that an edge gave for its cluster (empty: the only cluster): the number of open
-  // Observe streams, and when the last event arrived.
+  // Two maps by the name that an edge gave for its cluster (empty: the only cluster). `observers`:
+  // the number of open Observe streams. `last_observed`: when the last event arrived.
   std::map<std::string, std::size_t> observers;
   std::map<std::string, TimeMs> last_observed;
-  // The number of events refused because a newer session follows their cluster.
+  // The number of events that were refused because a newer session follows the cluster of the
+  // event.
   std::uint64_t stale_events = 0;
   // The state of each listener that exists.
   std::vector<ListenerState> listeners;
@@ -132,28 +138,31 @@ struct ShellState {
   std::vector<EdgeState> edges;
 };
 
-// The state of a webhook-only replica. Of ShellState, it sets version, now_ms, start_ms, uptime_ms,
-// process, listeners and the end of the certificate.
+// The state of a webhook-only replica. It sets these members of `shell`: version, now_ms, start_ms,
+// uptime_ms, process, listeners and certificate_end_ms.
 struct ReplicaState {
-  // Other members have their default.
+  // All members that are not set have their default.
   ShellState shell;
   // True: a copy from the leader is in use.
   bool has_copy = false;
-  // The time since the leader was last heard; 0 while it is connected.
+  // The time since the replica last heard from the leader; 0 while they are connected.
   DurationMs age_ms = 0;
-  // The numbers of copies from the leader that were accepted and refused.
+  // The numbers of copies from the leader that the replica accepted and refused.
   std::uint64_t copies = 0, refused = 0;
 };
-// Writes the replica's page except Events::admission_text().
+// Writes the replica's page, except what Events::admission_text() returns.
 void write_replica(Families& out, const ReplicaState& state);
 
-// Returns a warning that the database, whose last fact is `last`, lacks `known`, and the remedy.
+// Returns a warning that the database lacks the fact `known`, and says what to do. `last`: the last
+// fact of the database.
 std::string missing_text(std::uint64_t known, std::uint64_t last);
 
 // Writes all metrics except those of the engine and of Events.
 void write_state(Families& out, const ShellState& state);
-// Write the metrics of the engine as of `now`, which is not before Engine::now(). write_accounts()
-// returns the metrics of accounts as text, because that is faster (measured in docs/design/0008).
+// These two write the metrics of the engine as of `now`, which must not be before Engine::now().
+// write_accounts() also returns the metrics of accounts as text, because text is faster for them
+// (measured in docs/design/0008). `most`: how many accounts have series. `users`: users have series
+// too.
 void write_fleet(Families& out, const Engine& engine, const Survey& survey, TimeMs now);
 std::string write_accounts(Families& out, const Engine& engine, const Survey& survey, TimeMs now,
                            bool users, std::size_t most = limits::kMetricAccounts);

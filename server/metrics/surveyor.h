@@ -1,7 +1,7 @@
-// Collects the figures that require a look at every job that waits or holds GPUs. It collects at a
-// scrape, but at most every limits::kSurveyEveryMs. It takes at most a fiftieth of a core, and
-// collects more rarely if needed. In between, a scrape gets the last figures. Threads: look() only
-// on the follower's.
+// Collects the figures for which it must look at every job that waits or holds GPUs. It collects
+// them when a scrape needs them, but at most once in limits::kSurveyEveryMs. It collects more
+// rarely if it would otherwise take more than a fiftieth of the time of one core. A scrape between
+// two collections gets the last figures. Threads: look() runs only on the follower's thread.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@
 
 namespace subak::metrics {
 
-// Stores the last figures, and the queue positions at that time.
+// Stores the last figures, and the positions of jobs in the queue at that time.
 class Surveyor {
  public:
-  // `clock` and `events` outlive this object.
+  // `clock` and `events` must outlive this object.
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
-  // Returns the present figures, or the last ones if they are new enough. The result is valid until
-  // the next call. After a collection, it counts in `events` how many waiting jobs moved back.
-  // A collection looks at each job that waits or holds GPUs.
+  // Returns the last figures, after a new collection if one may begin. The result is valid until
+  // the next call. After a collection, it counts in `events` how many waiting jobs have moved back
+  // in the queue.
   const Survey& look(const Engine& engine);
 
  private:
-  // Compares the head of the queue with that of the last collection.
+  // Compares the first jobs of the queue with those at the last collection.
   void follow_positions();
 
   const Clock& clock_;
   Events& events_;
   // The last figures.
   Survey survey_;
-  // By job: its index in `survey_.head`.
+  // The index of each job in `survey_.head`.
   std::map<JobId, std::size_t> positions_;
   // False: there was no collection yet.
   bool taken_ = false;
-  // When the next collection may begin, on the monotonic clock.
+  // When the next collection may begin, by the monotonic clock.
   std::int64_t next_ms_ = 0;
 };
 
