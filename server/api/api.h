@@ -1,9 +1,9 @@
 // The gRPC API (proto/subak/v1) of one process: services, health (grpc.health.v1) and server
 // reflection. All services use gRPC's callback API, so no call blocks a gRPC thread.
-// - Mutations are posted to the runtime and answered once they are durable.
+// - Mutations are posted to the runtime, and answered when they are durable.
 // - Lists and explanations are read from the follower.
-// - Ledger and audit rows are read from the store on a thread of their own.
-// A full queue answers RESOURCE_EXHAUSTED with a RetryInfo.
+// - Rows of the ledger and the audit log are read from the store, on a separate thread.
+// If the queue for a call is full, the answer is RESOURCE_EXHAUSTED with a RetryInfo.
 #pragma once
 
 #include <cstdint>
@@ -28,38 +28,39 @@ class ApiServer {
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
-  // Starts to listen. Call after Runtime::start(). An error names an option ("tokens:3",
-  // "listenGrpc", "tlsCert"); then the server does not listen.
+  // Starts to listen. Call it after Runtime::start(). After an error, the server does not listen.
+  // The error names an option, such as "tokens:3", "listenGrpc" or "tlsCert".
   std::optional<Error> start();
   int port() const;  // the port in use; 0 before start()
-  // Calls the health service over a new connection, in a slot reserved for probes. Blocks for at
-  // most twice `patience`. Threads: any, between start() and shutdown().
+  // Calls the health service over a new connection, which uses a slot that is reserved for probes.
+  // It blocks for at most twice `patience`. Threads: any, between start() and shutdown().
   ProbeResult probe(DurationMs patience);
   ConnectionStats connections() const;  // any thread
-  // Sets the health status, which is SERVING after start(). Calls are answered in either case.
+  // Sets the health status, which is SERVING after start(). Calls are answered whatever the status
+  // is.
   void set_serving(bool serving);
-  // Reads the token file again (on SIGHUP). On an error the tokens stay unchanged. Streams whose
-  // token was removed end with UNAUTHENTICATED. Streams whose token no longer has the needed role
-  // end with PERMISSION_DENIED.
+  // Reads the token file again, for example on SIGHUP. After an error, the tokens are unchanged.
+  // Streams whose token was removed end with UNAUTHENTICATED. Streams whose token no longer has the
+  // needed role end with PERMISSION_DENIED.
   std::optional<Error> reload_tokens();
   // Returns a warning if users other than the owner could read the token file when it was last
   // read. Empty: the file was private.
   std::string token_warning() const;
-  // Ends streams with UNAVAILABLE, refuses new calls and lets unary calls finish until `deadline`.
-  // Call before Runtime::stop(). Idempotent.
+  // Ends all streams with UNAVAILABLE and refuses new calls. Unary calls may finish within
+  // `deadline` ms. Call it before Runtime::stop(). A second call does nothing.
   void shutdown(DurationMs deadline);
 
-  // Returns the number of open Observe streams for each cluster name that a stream gave. An empty
-  // name means the only cluster. Streams that have not named a cluster yet are left out.
-  // Threads: any.
+  // Returns the number of open Observe streams, by the name of the cluster that each stream gave.
+  // An empty name stands for the only cluster. A stream that has not named a cluster yet does not
+  // count. Threads: any.
   std::map<std::string, std::size_t> observers() const;
-  // Returns the number of events that were refused because a newer session follows their cluster.
-  // Threads: any.
+  // Returns the number of events that were refused because a newer session follows the cluster of
+  // the event. Threads: any.
   std::uint64_t stale_events() const;
 
-  // Callbacks for RuntimeOptions. Call on_durable() after Follower::durable() of the same batch, so
-  // that its reads of the follower see the batch. Both callbacks run on the loop's
-  // thread and never block.
+  // Callbacks for RuntimeOptions. Call on_durable() after Follower::durable() for the same batch,
+  // so that the follower's answers to reads of on_durable() include the batch. Both callbacks run
+  // on the loop's thread and never block.
   void on_durable(const Released& batch);
   void on_pass(std::int64_t us);
 

@@ -1,10 +1,14 @@
-// Accounts are named by path: "ml.vision" is an account, "ml.vision/ana" a user in it, "" the root.
-// gRPC calls the methods on its own threads, several at once. Each returns at once and finishes its
-// call later, from the thread that has the answer. `in` and `out` belong to gRPC and outlive the
-// call.
-// Errors of all methods: INVALID_ARGUMENT names the field. NOT_FOUND means that there is no such
-// account. Edits also need the role team-admin and the leader; other replicas answer UNAVAILABLE.
-// An edit may give a `revision`. If the account has another revision, the edit is ABORTED.
+// A path names an account: "ml.vision" is an account, "ml.vision/ana" is a user below it, and "" is
+// the root.
+//
+// gRPC calls the methods on its own threads, and may run several at the same time. Each method
+// returns at once; the call is finished later, by the thread that has the answer. `in` and `out`
+// belong to gRPC and outlive the call.
+//
+// INVALID_ARGUMENT names the field that is wrong. NOT_FOUND means that there is no such account. An
+// edit needs the role team-admin and is accepted only by the leader; other replicas answer
+// UNAVAILABLE. An edit may give a `revision`. If the account has another revision, the edit gets
+// ABORTED.
 #pragma once
 
 #include "server/api/calls/shared.h"
@@ -15,7 +19,7 @@ namespace subak::api {
 // The calls of AccountService (proto/subak/v1): accounts, their history and shares.
 class AccountService final : public v1::AccountService::CallbackService {
  public:
-  // `shared` outlives the service.
+  // `shared` must outlive the service.
   explicit AccountService(Shared& shared) : shared_(shared) {}
 
  private:
@@ -23,29 +27,32 @@ class AccountService final : public v1::AccountService::CallbackService {
   using Reactor = grpc::ServerUnaryReactor;
   // Role viewer. Returns one account with its revision; a cheap read.
   Reactor* GetAccount(Context* context, const v1::GetAccountRequest* in, v1::Account* out) override;
-  // Role viewer. Lists `parent` and all accounts below it, parents first. Users are left out unless
-  // include_users. The page token is an offset in that order. So a row can appear twice if an
-  // account is created between two pages.
+  // Role viewer. Lists `parent` and all accounts below it, each account before those below it.
+  // Users are left out unless include_users is set. The page token is an offset in this order. So a
+  // row can appear twice if an account is created between two pages.
   Reactor* ListAccounts(Context* context, const v1::ListAccountsRequest* in,
                         v1::ListAccountsResponse* out) override;
-  // Refuses an existing account with ALREADY_EXISTS. A reason is required.
+  // Creates an account. If the account exists, the call gets ALREADY_EXISTS. A reason is required.
   Reactor* CreateAccount(Context* context, const v1::CreateAccountRequest* in,
                          v1::EditAccountResponse* out) override;
-  // Changes the fields that the mask names. Without a mask, it changes the fields that are set. It
-  // creates a missing account only with allow_missing. An empty path is the root.
+  // Changes the fields that the mask names. Without a mask, it changes the fields that are set. If
+  // the account is missing, it creates the account only if allow_missing is set. An empty path is
+  // the root.
   Reactor* UpdateAccount(Context* context, const v1::UpdateAccountRequest* in,
                          v1::EditAccountResponse* out) override;
-  // Removes an account without children and jobs; its ledger rows and its history stay.
+  // Removes an account, which must have no accounts below it and no jobs. The account's ledger rows
+  // and its history stay.
   Reactor* DeleteAccount(Context* context, const v1::DeleteAccountRequest* in,
                          v1::EditAccountResponse* out) override;
-  // Role viewer. Returns the edits of exactly this account, newest first, from the audit log. It
-  // reads rows of accounts below too, so a page may take several reads of the store. An account
-  // that never existed has an empty history.
+  // Role viewer. Returns the edits of this account from the audit log, newest first. Edits of the
+  // accounts below it are left out, but the call has to read their rows too, so a page may take
+  // several reads of the store. An account that never existed has an empty history.
   Reactor* GetAccountHistory(Context* context, const v1::GetAccountHistoryRequest* in,
                              v1::GetAccountHistoryResponse* out) override;
-  // Role viewer. Returns usage and shares of `account` and all below it, in tree order, decayed to
-  // one instant (`time`). `rank` counts the leaves of the whole tree from 1 by fairshare; equal
-  // factors share a rank.
+  // Role viewer. Returns the usage and shares of `account` and of all accounts below it, in the
+  // order of the tree. All usage is decayed to the same instant (`time`). `rank` numbers the leaves
+  // of the whole tree from 1, in the order of their fairshare factors; leaves with equal factors
+  // have the same rank.
   Reactor* ListShares(Context* context, const v1::ListSharesRequest* in,
                       v1::ListSharesResponse* out) override;
 

@@ -1,4 +1,4 @@
-// Backup: copies the store to a file beside it and streams the copy in parts.
+// The call Backup: copies the store to a file beside it, and streams this copy in parts.
 #pragma once
 
 #include <atomic>
@@ -15,24 +15,23 @@
 
 namespace subak::api {
 
-// Runs one backup at a time on a thread of its own, since copying a file may take minutes. Threads:
-// any.
+// Runs one backup at a time, on a separate thread, since the copy of a file may take minutes.
+// Threads: any.
 class BackupDesk {
  public:
-  // Joins the last backup's thread.
+  // Joins the thread of the last backup.
   ~BackupDesk() { stop(); }
-  // Reserves the desk. Returns false if another backup is running or the service stops; then do not
-  // call end().
-  // After true, end() must be called: by the work itself, or by the caller if it never calls run().
+  // Reserves the desk for one backup. False: another backup is running, or the service stops; do
+  // not call end(). True: end() must be called once. The work that run() gets must call it, or the
+  // caller must if it does not call run().
   bool begin();
-  // Runs `work` on the thread; `work` must call end().
-  // It first joins the thread of the previous backup, which has called end(). After stop() it drops
-  // `work` and returns.
+  // Starts a thread that runs `work`; `work` must call end(). Before that, it joins the thread of
+  // the previous backup, which has called end(). After stop(), it drops `work` and returns.
   void run(std::function<void()> work);
-  // Frees the desk for the next backup. Also called on the backup's own thread.
+  // Frees the desk for the next backup. The backup's own thread may call it.
   void end();
-  // Waits until the work has ended. Close the stream of the backup first.
-  // After this, begin() returns false. Call it from any thread but the backup's.
+  // Waits until the work has ended. Close the stream of the backup before this call. After this
+  // call, begin() returns false. Any thread except the backup's may call it.
   void stop();
 
  private:
@@ -42,21 +41,20 @@ class BackupDesk {
   std::thread thread_;
 };
 
-// One Backup stream.
-// The first message is the header. It has the size of the copy in bytes, and the number and digest
-// of one fact in the copy. The data follow in parts of 1 MiB. The copy may also have later facts
-// than the one in the header. Memory: two messages, since the stream writes one part before it
-// reads the next. So a slow reader needs no more memory, but the copy stays open. The copy is in
-// the folder of the store, so that disk needs room for it.
-// The copy has no file name once it is open.
+// One stream of the call Backup. The first message is the header. It has the size of the copy in
+// bytes, and the number and digest of one fact in the copy. The copy may have later facts too. The
+// data follow in parts of 1 MiB. The stream reads a part only when the last one was written, so it
+// never has more than two messages in memory, even if the reader is slow. The copy is in the folder
+// of the store, so the disk of the store needs room for it. Once the copy is open, it has no file
+// name; it disappears when the stream closes it.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
-  // `set`, `desk` and `store` outlive the stream.
+  // `set`, `desk` and `store` must outlive the stream.
   BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
-  // Call it after begin(). Sends the whole copy and ends the stream, or ends the stream with an
-  // error. Errors: RESOURCE_EXHAUSTED if another backup runs or the queue of reads is full; the
-  // error of Store::make_copy(); FAILED_PRECONDITION if the copy cannot be read back. The read of
-  // the digest takes its turns in the queue as `caller`.
+  // Sends the whole copy and ends the stream, or ends the stream with an error. Call it after
+  // begin(). The error is RESOURCE_EXHAUSTED if another backup runs or the queue of reads is full.
+  // It is FAILED_PRECONDITION if the copy cannot be read. Or it is an error of Store::make_copy().
+  // The digest is read in the name of `caller`, so this read counts among the reads of that caller.
   void start(Follower& follower, const std::string& caller);
 
  private:
@@ -65,13 +63,14 @@ class BackupStream final : public QueueWriter<v1::BackupResponse> {
   void ended() override { signal(&over_); }
   // Sets `*what` under the lock and wakes send().
   void signal(bool* what);
-  // True once the stream has ended, which also stops the copy between two parts.
+  // True if the stream has ended. The copy then ends between two of its parts.
   bool over();
-  // On the desk's thread: sends the copy, frees the desk, ends the stream.
+  // Sends the copy, frees the desk and ends the stream. It runs on the desk's thread.
   void work();
-  // Returns OK also if the reader has left meanwhile.
+  // Sends the copy. Returns the status with which the stream ends; OK if the client has left
+  // meanwhile.
   grpc::Status send_copy();
-  // Returns false if the stream is over.
+  // Sends one message and waits until it is written. False: the stream is over.
   bool send(v1::BackupResponse message);
 
   BackupDesk& desk_;

@@ -1,9 +1,10 @@
-// gRPC calls the methods on its own threads, several at once. Each returns at once and finishes its
-// call later. `in` and `out` belong to gRPC and outlive the call.
-// Reads need the role viewer. Other calls need the role admin, and changes also need the leader. An
-// empty cluster name means the only cluster; if there is not exactly one, the call gets
-// INVALID_ARGUMENT. The page token of nodes, domains and slices is an offset. So a row can appear
-// twice or be missing if rows are added between two pages.
+// gRPC calls the methods on its own threads, and may run several at the same time. Each method
+// returns at once; the call is finished later. `in` and `out` belong to gRPC and outlive the call.
+//
+// Reads need the role viewer. Other calls need the role admin, and only the leader accepts changes.
+// An empty cluster name stands for the only cluster; if there is not exactly one cluster, the call
+// gets INVALID_ARGUMENT. The page token for nodes, domains and slices is an offset. So a row can
+// appear twice or be missing if rows are added or removed between two pages.
 #pragma once
 
 #include "server/api/calls/shared.h"
@@ -16,12 +17,12 @@ namespace subak::api {
 class ClusterService final : public v1::ClusterService::CallbackService {
  public:
   // Reserves the clusters that edges of this service follow (ApiOptions::own_edges), so that
-  // streams for them are refused. `shared` outlives the service.
+  // streams for these clusters are refused. `shared` must outlive the service.
   explicit ClusterService(Shared& shared);
-  // Returns how many Observe streams follow each cluster now, by the name that each stream gave.
-  // Edges of this service count too. Threads: any.
+  // Returns how many Observe streams follow each cluster now, by the name of the cluster that each
+  // stream gave. Edges of this service count too. Threads: any.
   std::map<std::string, std::size_t> observers() const { return observers_.read(); }
-  // Returns how many events were refused since the start because they were of an older session.
+  // Returns how many events were refused since the start because they belong to an older session.
   // Threads: any.
   std::uint64_t stale_events() const { return observers_.stale(); }
 
@@ -32,18 +33,19 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   Reactor* ListClusters(Context* context, const v1::ListClustersRequest* in,
                         v1::ListClustersResponse* out) override;
   // Sets the mode of the cluster, and the modes of single namespaces. MODE_UNSPECIFIED leaves the
-  // cluster's mode as it is; for a namespace it removes that namespace's own mode. The call
-  // computes the complete new value from the View. So of two calls at the same time, the later one
-  // overwrites the other. The answer has a warning if the mode is enforce and no edge observes the
-  // cluster: its pods would get gates.
+  // cluster's mode as it is, but it removes a namespace's own mode. The call computes the complete
+  // new value from the View. So if two calls run at the same time, the later one overwrites what
+  // the earlier one has set. The answer has a warning if the mode is enforce but no edge observes
+  // the cluster, since pods would then get gates that are never opened.
   Reactor* UpdateCluster(Context* context, const v1::UpdateClusterRequest* in,
                          v1::UpdateClusterResponse* out) override;
-  // FAILED_PRECONDITION while an Observe or Effects stream follows the cluster.
+  // Removes a cluster. While an Observe or Effects stream follows the cluster, the call gets
+  // FAILED_PRECONDITION.
   Reactor* DeleteCluster(Context* context, const v1::DeleteClusterRequest* in,
                          v1::DeleteClusterResponse* out) override;
-  // Replaces the nodes of a cluster that no edge observes. It takes at most limits::kMaxNodes
-  // nodes. If the named cluster does not exist, a separate input first creates
-  // it in the default mode.
+  // Replaces the nodes of a cluster, which no edge may observe. It takes at most limits::kMaxNodes
+  // nodes. If the named cluster does not exist, a separate input first creates the cluster in the
+  // default mode.
   Reactor* ImportNodes(Context* context, const v1::ImportNodesRequest* in,
                        v1::ImportNodesResponse* out) override;
   // ListNodes, ListDomains and ListMigSlices are expensive reads: each page computes all rows of
@@ -54,18 +56,19 @@ class ClusterService final : public v1::ClusterService::CallbackService {
                        v1::ListDomainsResponse* out) override;
   Reactor* ListMigSlices(Context* context, const v1::ListMigSlicesRequest* in,
                          v1::ListMigSlicesResponse* out) override;
-  // Returns the fleet by time, see put_plan(). This is an expensive read. An empty cluster name
-  // means all clusters.
+  // Returns the fleet over time, see put_plan(). This is an expensive read. Here, an empty cluster
+  // name means all clusters.
   Reactor* GetPlan(Context* context, const v1::GetPlanRequest* in, v1::Plan* out) override;
-  // Drains a node from `from` (default: now) to `until`, both UTC. Without `until`, the drain lasts
-  // until UndrainNode ends it. A reason is required.
+  // Drains a node from the time `from` to the time `until`, both UTC. Without `from`, the drain
+  // begins now. Without `until`, it lasts until UndrainNode ends it. A reason is required.
   Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* in,
                      v1::DrainNodeResponse* out) override;
   Reactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* in,
                        v1::DrainNodeResponse* out) override;
   // The streams Observe, Effects and Static: see ObserveStream, EffectsWriter and
-  // AdmissionSnapshotStream. Observe and Effects need the role admin, the leader, and a cluster
-  // that no edge of this service follows. Static needs the role viewer, and any replica serves it.
+  // AdmissionSnapshotStream. Observe and Effects need the role admin, and only the leader serves
+  // them. No edge of this service may follow the cluster. Static needs the role viewer, and any
+  // replica serves it.
   grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* Observe(
       Context* context) override;
   grpc::ServerWriteReactor<v1::EffectsResponse>* Effects(Context* context,
@@ -73,9 +76,9 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   grpc::ServerWriteReactor<v1::StaticResponse>* Static(Context* context,
                                                        const v1::StaticRequest* in) override;
 
-  // Returns the name of the placeholder cluster; empty: there is none. A service without configured
-  // clusters starts with a placeholder. The first cluster that a caller names replaces it, if the
-  // placeholder is unchanged and unused.
+  // Returns the name of the placeholder cluster; empty: there is none. A service whose
+  // configuration names no clusters starts with a placeholder. The first cluster that a caller
+  // names replaces the placeholder, if the placeholder is unchanged and unused.
   std::string placeholder() const;
 
   Shared& shared_;

@@ -1,6 +1,6 @@
-// Sets known_as of each of `clusters`: the user name by which that cluster knows this service. The
-// name is not a fact, so only the loop's View has it. The engine that answers reads does not have
-// it. Threads: a pure function.
+// Sets known_as in each of `clusters`: the user name by which that cluster knows this service. The
+// name is not a fact, so only the loop's View has it; the follower's engine, which answers reads,
+// lacks it. Threads: any; a pure function.
 #pragma once
 
 #include "engine/answers/view.h"
@@ -8,7 +8,8 @@
 
 namespace subak::api {
 
-// `Clusters` is a repeated field of v1::Cluster. A cluster that `now` lacks stays unchanged.
+// `Clusters`: the type of a repeated field of v1::Cluster. `now`: the loop's View. A cluster that
+// this View lacks stays unchanged.
 template <class Clusters>
 void put_known_as(const View& now, Clusters* clusters) {
   for (v1::Cluster& row : *clusters) {

@@ -1,4 +1,4 @@
-// ListQueue: returns one page of the queue's order.
+// The call ListQueue, which returns one page of the queue in its order.
 #pragma once
 
 #include <optional>
@@ -12,35 +12,34 @@
 
 namespace subak::api {
 
-// The start of a page: after the last job of the previous page. If that job has left the queue, the
-// page starts at the position that the job had.
+// Where a page begins: after the last job of the previous page. If that job has left the queue, the
+// page begins at the position that the job had.
 struct QueuePage {
-  // `after`: the position in the queue.
+  // The size of the page. Page::after is the position of the last job of the previous page.
   Page page;
   // The last job of the previous page; 0: the page is the first.
   JobId job;
 };
-// Reads the token "POSITION.JOB".
-// `size` as in read_page(). A token of another form makes `check` fail for `page_token`; then do
-// not use the result.
+// Reads the size of a page, as read_page() does, and its token "POSITION.JOB". A token of another
+// form is a mistake in the field `page_token`; do not use the result after that.
 QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token);
 
-// Lists one page: the jobs in order, then waiting jobs without a position. It skips jobs that left
-// the queue after the snapshot `order` was taken. It examines at most limits::kMaxQueueLookedAt
-// jobs. Threads: the follower's.
-// `now`: the instant for waits and estimates. `order` may be older than `engine`; the answer has
-// the times of both (`order_time`, `time`). Positions count from 1; a job without a position has 0.
-// A page can be shorter than its size, even empty, and still have a next page.
+// Lists one page: first the jobs in the order of the queue, then the waiting jobs without a
+// position. Positions count from 1; a job without a position has 0. `order` may be older than
+// `engine`, and the answer has the times of both (`order_time` and `time`). Jobs that have left the
+// queue since the snapshot `order` are left out. `now`: the instant for waits and estimates. The
+// function examines at most limits::kMaxQueueLookedAt jobs. So a page can be shorter than its size,
+// even empty, although a next page follows. Threads: only the follower's thread.
 void list_queue(const Engine& engine, const QueueSnapshot& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
                 v1::ListQueueResponse* out);
 
-// Lists one page of shadow mode: the queue if every namespace were enforced. `view` is not newer
-// than `engine`. Fails with kExhausted if there are more than limits::kMaxShadowQueue jobs, nodes
-// and pending pods together.
-// The page token is an index in the shadow queue. `in.account` selects jobs at or below it. Only
-// the first page names the clusters in mode observe, and the clusters whose pods are not all known.
-// Threads: the follower's.
+// Lists one page of shadow mode: the queue as it would be if every namespace were enforced. `view`
+// must not be newer than `engine`. The page token is an index in this queue. `in.account`: only
+// jobs of this account and of those below it. Only the first page names the clusters in mode
+// observe, and the clusters whose pods are not all known. It fails with kExhausted if there are
+// more than limits::kMaxShadowQueue jobs, nodes and pending pods together. Threads: only the
+// follower's thread.
 std::optional<Error> list_shadow_queue(const Engine& engine, const View& view, TimeMs now,
                                        const v1::ListQueueRequest& in, const Page& page,
                                        v1::ListQueueResponse* out);

@@ -1,5 +1,5 @@
-// Decides which refusals for lack of rights get a row in the audit log. A caller gets one row for
-// each subject and minute, however often the caller tries.
+// Decides which refusals for lack of rights get a row in the audit log. However often a caller
+// tries, the log gets one row a minute for each subject that the caller tries to change.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace subak::api {
 
-// Threads: any.
-// Memory: at most limits::kMaxDenialsRemembered pairs of caller and subject.
-// It does not store the rows.
+// It does not store the rows, but only limits::kMaxDenialsRemembered pairs of caller and subject at
+// most. Threads: any.
 class Denials {
  public:
   struct Row {
-    // `actor` is empty in the row that counts refusals.
+    // `actor` is empty in a row that counts refusals.
     std::string actor, subject, message;
   };
-  // Records a refusal at `now` (monotonic, in ms) and returns the rows to write. It returns no row
-  // if the refusal already has one. Within limits::kDenialAuditEveryMs it remembers at most
-  // limits::kMaxDenialsRemembered refusals, and only counts further ones. With the first refusal
-  // after that time it returns a row without actor, which has the count.
+  // Records a refusal and returns the rows to write. `now`: the time of the refusal by the
+  // monotonic clock, in ms. There is no row if this caller and subject got one within the last
+  // limits::kDenialAuditEveryMs. Within that time, at most limits::kMaxDenialsRemembered refusals
+  // get a row; further ones are only counted. After that time, the next refusal returns an
+  // additional row, without an actor, which has the count.
   std::vector<Row> note(const Row& refusal, DurationMs now);
 
  private:
@@ -34,11 +34,11 @@ class Denials {
   void forget(DurationMs now) SUBAK_REQUIRES(mutex_);
 
   Mutex mutex_;
-  // When the row of each actor and subject was written.
+  // When the last row was written for each pair of actor and subject.
   std::map<std::pair<std::string, std::string>, DurationMs> noted_ SUBAK_GUARDED_BY(mutex_);
-  // Refusals without a row of their own, since `full_since_`.
+  // The number of refusals since `full_since_` that got no row.
   std::uint64_t uncounted_ SUBAK_GUARDED_BY(mutex_) = 0;
-  // When the first refusal was only counted, because the limit was reached; monotonic.
+  // When the first of these refusals came, by the monotonic clock.
   DurationMs full_since_ SUBAK_GUARDED_BY(mutex_) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Runs `fn` on a gRPC thread after `delay`, which may be 0. This keeps an edge's work off the
+// Runs `fn` on a gRPC thread after `delay`, which may be 0. So work for an edge does not run on the
 // threads of the loop and the follower.
 #pragma once
 

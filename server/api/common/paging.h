@@ -1,6 +1,6 @@
-// Pages: a size and an opaque token. The token is a number that the method understands: the last
-// id, or an offset. A page also ends at limits::kMaxPageBytes, so that it fits a client's usual
-// message limit.
+// Pages of lists. A request for a page has a size and an opaque token. For the server, the token is
+// a number: the last id of the previous page, or an offset, as the method chooses. A page has at
+// most about limits::kMaxPageBytes, so that clients accept it with their usual limit on messages.
 #pragma once
 
 #include <charconv>
@@ -12,18 +12,18 @@
 
 namespace subak::api {
 
-// A position in a list; a value.
+// The page that a request asks for.
 struct Page {
-  // Rows at most.
+  // The largest number of rows.
   std::size_t size = 0;
-  // The position after which the page begins; 0: from the start.
+  // The position after which the page begins; 0: the page begins with the list.
   std::uint64_t after = 0;
 };
 
-// Reads a page's size and token. Size 0 means the default size.
-// A size above the limit becomes the limit.
-// `check` fails for a negative size, or a token that is not a number above 0; then do not use the
-// result. A token is also accepted in a request with other filters.
+// Reads the size and the token of a page. Size 0 means the default size, and a size above the limit
+// means the limit. It is a mistake if the size is negative, or if the token is not a number above
+// 0; do not use the result after that. The function accepts a token even if the filters of the
+// request have changed since the previous page.
 inline Page read_page(Check& check, std::int32_t size, const std::string& token) {
   Page page;
   check.number("page_size", size, 0, INT32_MAX);
@@ -38,20 +38,20 @@ inline Page read_page(Check& check, std::int32_t size, const std::string& token)
   return page;
 }
 
-// Counts the rows and bytes of a page. add() returns false if the row just added is the last.
-// Threads: one.
+// Counts the rows and bytes of a page. Threads: one at a time.
 class PageMeter {
  public:
   explicit PageMeter(const Page& page) : left_(page.size) {}
-  // `row_bytes`: the serialized size. The row is always part of the page, so each page has a row,
-  // even if the row alone exceeds the limit. Do not call add() after it returned false.
+  // Counts a row that was added to the page. `row_bytes`: the serialized size of the row. False:
+  // the page is full, so this row is its last one. The row stays in the page even if the row alone
+  // exceeds the limit, so each page has a row. Do not call add() again after it has returned false.
   bool add(std::size_t row_bytes) {
     bytes_ += row_bytes;
     return --left_ > 0 && bytes_ < limits::kMaxPageBytes;
   }
 
  private:
-  // Rows that the page may still get.
+  // How many rows the page may still get.
   std::size_t left_;
   std::size_t bytes_ = 0;
 };

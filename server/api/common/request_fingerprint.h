@@ -1,6 +1,6 @@
-// Identifies a mutation by its request id and a digest of the request message, so that a retry is
-// recognised. The digest does not cover the engine input, which also holds parts of the state at
-// that time.
+// Identifies a mutation by its request id and a digest of the request message, so that the service
+// recognises a repeated call. The digest is not one of the engine's input, since an input also has
+// data from the state at the time of the call.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@
 
 namespace subak::api {
 
-// The engine compares `content`: it refuses a known id whose content differs.
+// Identifies a request. If the engine gets a known request id again, it compares `content`, and
+// refuses the request if the content differs.
 struct RequestFingerprint {
-  // The request id as the caller gave it. Empty: a repetition counts as a new request.
+  // The request id as the caller gave it. Empty: a repeated call counts as a new request.
   std::string request_id;
   // The digest of the request message; 0: there is no request id.
   std::uint64_t content = 0;
 };
 
-// Computes the fingerprint of `in`. Request messages have no maps, so equal messages have equal
-// bytes: their fields in the order of the field numbers.
-// The digest includes the full name of the message, so requests of different methods differ. A
-// field at its default counts as absent. `Request` has a field request_id.
+// Returns the fingerprint of `in`, which must have a field request_id. Request messages have no
+// maps, so equal messages have equal bytes: their fields, in the order of the field numbers. The
+// digest includes the full name of the message type, so requests of different methods have
+// different digests. A field with its default value counts as absent.
 template <class Request>
 RequestFingerprint fingerprint_of(const Request& in) {
   if (in.request_id().empty()) return {};

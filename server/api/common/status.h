@@ -1,5 +1,6 @@
-// Refusals as gRPC statuses: a status code, one line of text, and google.rpc details for programs
-// in the trailer `grpc-status-details-bin` (format: Google AIP-193). Threads: pure functions.
+// Refusals as gRPC statuses. A status has a code, one line of text and, in most cases, google.rpc
+// details for programs in the trailer `grpc-status-details-bin` (the format is that of Google
+// AIP-193). Threads: any; pure functions.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -18,33 +19,33 @@ namespace subak::api {
 // PERMISSION_DENIED. kExhausted: RESOURCE_EXHAUSTED. kNotFound: NOT_FOUND. kExists: ALREADY_EXISTS.
 grpc::StatusCode code_of(ErrorCode code);
 
-// Returns the message that the trailer carries; also used inside answers (BatchCreateJobs,
-// Observe).
-// Long texts are cut (cut_error()), since clients accept trailers of 8 KiB only. The details always
-// have an ErrorInfo with domain "subak.gpu" and the error's field, got and want. kInvalid also has
-// a BadRequest, kConflict and kPrecondition a PreconditionFailure, kExhausted a RetryInfo.
+// Returns the message for the trailer. Some answers also have such a message in themselves
+// (BatchCreateJobs, Observe). It cuts long texts by cut_error(), since clients accept trailers of 8
+// KiB only. The details always have an ErrorInfo with the domain "subak.gpu" and the error's field,
+// got and want. kInvalid also has a BadRequest, kConflict and kPrecondition have a
+// PreconditionFailure, and kExhausted has a RetryInfo.
 google::rpc::Status to_rpc(const Error& error);
-// Returns the same as a gRPC status, with the details as bytes.
+// Returns the same as to_rpc() in the form of a gRPC status, with the details as bytes.
 grpc::Status to_status(const Error& error);
 
-// Returns the refusal of a full queue: RESOURCE_EXHAUSTED with a RetryInfo.
-// `what`: the queue, as in "the mailbox".
+// Returns the refusal because a queue is full, which is RESOURCE_EXHAUSTED with a RetryInfo.
+// `what`: the name of the queue, such as "the mailbox".
 Error busy(std::string_view what);
-// Returns UNAUTHENTICATED. There is no ErrorCode for it, since only the API layer uses it.
-// `want`: the text for the caller. The status has no details.
+// Returns UNAUTHENTICATED without details. `want`: the text for the caller. There is no ErrorCode
+// for this status, since only the API uses it.
 grpc::Status unauthenticated(std::string_view want);
-// Returns UNAVAILABLE without details. Clients then try again, or try another replica.
+// Returns UNAVAILABLE without details. A client that gets it tries again, or tries another replica.
 grpc::Status shutting_down();
 // Returns the refusal of a change by a replica that does not lead: UNAVAILABLE with an ErrorInfo
-// NOT_LEADER. Its metadata are `epoch` and, if known, `leader`, the leader's address.
-// The status has no RetryInfo, since this replica may never lead.
+// NOT_LEADER. The metadata of the ErrorInfo are `epoch` and, if it is known, `leader`, which is the
+// leader's address. The status has no RetryInfo, since this replica may never lead.
 grpc::Status not_leader(const Leadership& lead);
 // Returns the refusal of a change while the database does not answer: UNAVAILABLE with an ErrorInfo
-// DATABASE_AWAY and a RetryInfo. A commit has waited for `waits_ms`.
+// DATABASE_AWAY and a RetryInfo. `waits_ms`: how long a commit has waited.
 grpc::Status database_away(DurationMs waits_ms);
-// Returns the refusal of a read that requires fact `wanted`, while this replica has facts up to
-// `seen`: UNAVAILABLE with an ErrorInfo BEHIND and a RetryInfo.
-// The metadata `sequence` is `seen`.
+// Returns the refusal of a read that requires the fact `wanted` while this replica has facts only
+// up to `seen`: UNAVAILABLE with an ErrorInfo BEHIND and a RetryInfo. The ErrorInfo has `seen` as
+// the metadata `sequence`.
 grpc::Status is_behind(std::uint64_t seen, std::uint64_t wanted);
 
 }  // namespace subak::api

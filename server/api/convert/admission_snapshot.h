@@ -1,11 +1,11 @@
-// The copy that a webhook-only replica follows (ClusterService.Static). It has the View and the
-// configuration by which the webhook decides, as messages or as bytes to store. With the View of a
-// copy, decide() gives the same answers as on the leader.
+// The copy of the leader's data that a webhook-only replica gets (ClusterService.Static). It has
+// the part of the View and of the configuration by which the webhook decides, as messages or as
+// bytes to store. With the View of a copy, decide() gives the same answers as on the leader.
 //
 // A copy comes from the network or a disk, so the reader limits its size and checks the complete
-// copy. The reader refuses accounts that form no tree, a namespace of two accounts, and a product
-// that does not exist. Threads: pure functions; an AdmissionSnapshotAssembler
-// belongs to one thread.
+// copy. For example, the reader refuses accounts that form no tree, a namespace that belongs to two
+// accounts, and a product that does not exist. Threads: any; pure functions. An
+// AdmissionSnapshotAssembler is used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,39 +20,39 @@
 
 namespace subak::api {
 
-// Returns true if `a` and `b` lead to the same answer for each review. The call is cheap, so the
-// service makes it for each batch.
-// It compares accounts by address, since Views share accounts that did not change.
+// Returns true if the webhook decides every review the same way by `a` as by `b`. The function is
+// cheap, so the service calls it for each batch. It compares accounts by their address in memory,
+// since Views share the accounts that did not change.
 bool is_same_admission_snapshot(const View& a, const View& b);
 
 // Returns a complete copy in parts of about limits::kAdmissionSnapshotPartBytes. The View must have
-// accounts and clusters.
-// The first part has `begins` set and contains the rules. The last has `complete` set. All have the
-// View's sequence.
+// accounts and clusters. The first part has `begins` set, and has the rules of the configuration.
+// The last part has `complete` set. Each part has the View's sequence.
 std::vector<v1::StaticResponse> admission_snapshot_parts(const View& view,
                                                          const AdmissionConfig& config);
 
-// Write and read the copy as one message. The reader takes at most
-// limits::kMaxAdmissionSnapshotBytes. The error has field "copy" if the bytes are no message, are
-// too many, or are not a complete copy. Other errors name the field.
+// These two write and read the copy as the bytes of one message. The reader takes at most
+// limits::kMaxAdmissionSnapshotBytes. The error has the field "copy" if the bytes are too many, or
+// are not a message, or are not a complete copy. Other errors name the field of the message.
 std::string admission_snapshot_bytes(const View& view, const AdmissionConfig& config);
 Result<AdmissionBasis> read_admission_snapshot(std::string_view bytes);
 
-// Assembles the parts of a copy.
-// take() refuses the copy if a part has another sequence, or if a later part also says `begins`.
-// Memory: at most limits::kMaxAdmissionSnapshotBytes of parts.
+// Assembles a copy from its parts. take() refuses the copy if its parts have different sequences,
+// or if a part after the first has `begins` set. The parts may have at most
+// limits::kMaxAdmissionSnapshotBytes in all.
 class AdmissionSnapshotAssembler {
  public:
-  // Adds a part. Returns the copy if `part` completes it. An error names the field. After an error
-  // the assembler drops all parts so far, and the next part must begin a copy.
+  // Adds a part. Returns the copy if `part` completes it; nullopt: further parts must follow. An
+  // error names the field. After an error, all parts so far are dropped, and the next part must
+  // begin a new copy.
   Result<std::optional<AdmissionBasis>> take(const v1::StaticResponse& part);
 
  private:
-  // Checks that the part fits those before it, and merges it into the copy.
+  // Checks that the part fits the parts before it, and merges it into the copy.
   std::optional<Error> add(const v1::StaticResponse& part);
 
   v1::StaticResponse whole_;
-  std::size_t bytes_ = 0;  // of all parts; 0: no copy begun
+  std::size_t bytes_ = 0;  // of all parts so far; 0: no copy has begun
 };
 
 }  // namespace subak::api

@@ -1,5 +1,6 @@
-// Strict reading of messages. A Check stores the first mistake, with the full path of its field,
-// and ignores later ones. So a converter reads to the end and then asks ok() once.
+// Strict reading of messages. A Check stores the first mistake in a message, with the full path of
+// the field, and ignores later mistakes. So a converter reads the whole message, and then calls
+// ok() once.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,17 @@ namespace subak::api {
 
 constexpr std::int32_t kNanosPerMs = 1'000'000;
 
-// Threads: none; one per message.
-// All methods return the value as it is in the message, also after a mistake. So use a result only
-// if ok() is true at the end.
+// Threads: one at a time; each message has its own Check. A method returns a value even if the
+// value is a mistake. So use the values only if ok() is true at the end.
 class Check {
  public:
   enum class Texts {
-    kNew,     // new text from a caller
-    kStored,  // text of a copy of stored data: text() is a sentence()
+    kNew,     // new text from a caller: text() refuses what core/printable.h refuses
+    kStored,  // text from a copy of stored data: text() refuses only what sentence() refuses
   };
   explicit Check(Texts texts = Texts::kNew) : texts_(texts) {}
 
-  // While a Scope lives, field names are relative to it: "groups[2].".
+  // While a Scope exists, the names of fields are relative to its field, such as "groups[2].".
   class Scope {
    public:
     ~Scope() { check_.path_.pop_back(); }
@@ -40,7 +40,8 @@ class Check {
     explicit Scope(Check& check) : check_(check) {}
     Check& check_;
   };
-  // Enters a field. `name` outlives the scope. index < 0: not an element of a list.
+  // Enters a field until the Scope is destroyed. `name` must outlive the Scope. `index`: the index
+  // of an element, if the field is a list; else below 0.
   [[nodiscard]] Scope in(const char* name, int index = -1) {
     path_.push_back({name, index});
     return Scope(*this);
@@ -52,36 +53,37 @@ class Check {
   // message itself.
   void fail(std::string_view field, std::string got, std::string want);
 
-  // Returns the number. A number below `least` or above `most` is a mistake.
+  // Returns `value`. A number below `least` or above `most` is a mistake.
   std::int64_t number(std::string_view field, std::int64_t value, std::int64_t least,
                       std::int64_t most);
-  // Returns the text. A text of more than `most_bytes`, or one that is not
-  // is_printable(), is a mistake.
-  // core/printable.h names the refused characters.
+  // Returns `value`. It is a mistake if the text is longer than `most_bytes`, or is not
+  // is_printable(). core/printable.h says which characters that refuses.
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // As text(), for a person's sentence or a search text:
-  // of the characters, only C0 and DEL are refused.
+  // As text(), for a sentence that a person wrote, or for a search text. The only characters that
+  // it refuses are C0 controls and DEL.
   std::string sentence(std::string_view field, const std::string& value, std::size_t most_bytes);
   // As text(), for the name of an object: at most limits::kMaxNameBytes. An empty name is refused
   // if `required`.
   std::string name(std::string_view field, const std::string& value, bool required);
   // As name(), for the name of an existing object. It refuses only the characters that sentence()
-  // refuses, since an older version may have accepted the name.
+  // refuses, since an older version of the program may have accepted the name.
   std::string known_name(std::string_view field, const std::string& value, bool required);
-  // As text(), for a Kubernetes key: at most limits::kMaxTextBytes, and not empty.
+  // As text(), for a Kubernetes key. The key may have at most limits::kMaxTextBytes, and must not
+  // be empty.
   std::string key(std::string_view field, const std::string& value);
-  // Records the mistake that another checker found in this message; nullopt: it found none.
-  // The error's field is relative to the present scope.
+  // Records the mistake that another function found in this message; nullopt: it found none. The
+  // field of the error is relative to the present Scope.
   void take(const std::optional<Error>& error);
-  // Returns milliseconds since 1970 in UTC, rounded down. Refuses times outside 1970 to 9999, and
-  // returns 0 for them.
+  // Returns the time in milliseconds since 1970, UTC, rounded down. A time outside the years 1970
+  // to 9999 is a mistake, and the result is 0.
   TimeMs time(std::string_view field, const google::protobuf::Timestamp& value);
-  // Returns the duration in ms, rounded down. A duration outside 0 to `most` is a mistake.
-  // It returns 0 if the seconds or the nanoseconds of the message are out of range.
+  // Returns the duration in ms, rounded down. A duration outside 0 to `most` is a mistake. If the
+  // seconds or the nanoseconds of the message are out of range, that is a mistake too, and the
+  // result is 0.
   DurationMs duration(std::string_view field, const google::protobuf::Duration& value,
                       DurationMs most);
-  // Returns the value of a protobuf enum whose numbers go from 0 to `last`.
-  // It accepts 0 (UNSPECIFIED); the caller decides what 0 means.
+  // Returns `value`, which belongs to a protobuf enum with the numbers 0 to `last`. Any other
+  // number is a mistake. 0 (UNSPECIFIED) is not a mistake; the caller decides what 0 means.
   int enum_value(std::string_view field, int value, int last);
 
  private:

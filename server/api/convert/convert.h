@@ -1,7 +1,7 @@
-// Conversion between API messages and the core's records. `put` writes a message. `get` reads one
-// strictly: it refuses bad ranges, names, unknown enum values and contradictions. The Check names
-// the field of the first mistake. The engine checks all that needs the state (does the account
-// exist?). Threads: pure functions.
+// Conversion between API messages and the core's records. put() writes a message. get() reads a
+// message strictly: it refuses numbers out of range, bad names, unknown enum values and
+// contradictions. The Check gets the first mistake and its field. What can be checked only with the
+// state is left to the engine, for example whether an account exists. Threads: any; pure functions.
 #pragma once
 
 #include <optional>
@@ -28,44 +28,47 @@ namespace subak::api {
 // --- basics (convert_basic.cc) -------------------------------------------------------------------
 using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
 using PodGroups = google::protobuf::RepeatedPtrField<v1::PodGroup>;
-// Times become UTC timestamps with milliseconds. A time before 1970 becomes an invalid timestamp.
+// A time becomes a UTC timestamp with a precision of milliseconds. A time before 1970 becomes an
+// invalid timestamp.
 void put(TimeMs time, google::protobuf::Timestamp* out);
 void put_duration(DurationMs duration, google::protobuf::Duration* out);
-// Writes whole GPU-seconds and the remainder in milli-GPU x ms, so that the sum is exact.
+// Writes the amount as whole GPU-seconds and a remainder in milli-GPU x ms, so that the two
+// together are exact.
 void put(GpuTime amount, v1::GpuTime* out);
 void put(const ProductAmounts& amounts, Amounts* out);
-// A claim, with at most limits::kMaxNodesShown nodes and victims.
+// Writes a claim, with at most limits::kMaxNodesShown nodes and as many victims.
 void put(const ClaimRow& row, v1::Claim* out);
-// Returns the amounts, sorted by product. Refuses a product that occurs twice, and amounts outside
-// 0 to limits::kMaxMilliGpu.
+// Returns the amounts, sorted by product. It refuses a product that occurs twice, and an amount
+// outside 0 to limits::kMaxMilliGpu.
 ProductAmounts get_amounts(Check& check, const char* field, const Amounts& in);
 // Reads a reason for the audit log: a sentence of at most limits::kMaxReasonBytes.
 std::string get_reason(Check& check, const std::string& reason, bool required);
 // Reads a job id of the form "1-42". Refuses an empty id.
 JobId get_job_id(Check& check, std::string_view field, const std::string& text);
 inline std::string text_of(JobId id) { return id ? text::job_id_text(id) : std::string(); }
-// The parts of a path: of "ml.vision/ana", these are "ml.vision" and "ana".
+// The two parts of a path. For "ml.vision/ana", these are "ml.vision" and "ana".
 struct PathParts {
   std::string account, user;
 };
-// Splits at the first slash; without one `user` is empty.
+// Splits the path at its first slash. If there is none, `user` is empty.
 PathParts split_path(const std::string& path);
-// Returns the path of an account, also of a removed one. The special accounts are "(platform)" and
-// "(unassigned)". An id that the tree does not have is "(unassigned)" too.
+// Returns the path of an account, even of one that was removed. The special accounts have the paths
+// "(platform)" and "(unassigned)". An id that the tree does not have gives "(unassigned)" too.
 std::string path_of(const AccountTree& tree, AccountId id);
 
 // --- accounts (convert_account.cc) ---------------------------------------------------------------
-// Amounts in milli-GPU. An unlimited borrow or lend limit is left absent.
+// Writes an account. Amounts are in milli-GPU. If the account may borrow or lend without a limit,
+// that field stays absent.
 void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out);
-// Returns the fields that an update leaves unchanged: those that its mask does not name.
-// Without a mask, these are the unset fields of the account. "*" names all fields. An unknown name
-// is a mistake of paths[i].
+// Returns the fields that an update leaves unchanged. With a mask, these are the fields that the
+// mask does not name; "*" names all fields. Without a mask, these are the fields that are unset in
+// the account of the request. An unknown name in the mask is a mistake, with the field paths[i].
 in::UnchangedFields get_unchanged(Check& check, const v1::UpdateAccountRequest& in);
-// Reads the path, and all fields that are not in `unchanged`.
-// It does not check the path: the callers check it as a name, the engine as a path.
+// Reads the path of an account, and all fields that are not in `unchanged`. It does not check the
+// path. Its callers check the path as a name, and the engine checks it as a path.
 AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged);
-// `root_usage_gpu_seconds`: decayed usage of the root at the same instant, by which norm_usage is
-// computed.
+// Writes the shares and usage of an account. `root_usage_gpu_seconds`: the decayed usage of the
+// root at the same instant. The function needs it to compute norm_usage.
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out);
 
 // --- what a job asks for (convert_request.cc) ----------------------------------------------------
@@ -73,28 +76,30 @@ void put(const PodShape& shape, v1::PodShape* out);
 void put(const GangRequest& request, v1::GangRequest* out);
 PodShape get(Check& check, const v1::PodShape& in);
 GangRequest get(Check& check, const v1::GangRequest& in);
-// Refuses a request without a group, or with a number of pods outside 1 to limits::kMaxPodsPerJob.
+// Reads the groups of a request. It refuses a request without a group, and a number of pods outside
+// 1 to limits::kMaxPodsPerJob.
 std::vector<PodGroup> get_groups(Check& check, const PodGroups& in);
-// Describes a request for people, such as "4x8 nvlink": pods x GPUs of the first group, and the
-// topology.
-// The text is "?" if there is no group. A "+" follows the GPUs if there are more groups.
+// Returns a description of a request for people, such as "4x8 nvlink": the pods of the first group
+// x the GPUs of each, then the topology. If there are more groups, a "+" follows the GPUs. If there
+// is no group, the text is "?".
 std::string shape_text(const GangRequest& request);
 
 // --- jobs (convert_job.cc) -----------------------------------------------------------------------
-// Also checks the request by the bounds of model/bounds.h. A time limit is at most
-// limits::kMaxTimeLimitMs; an absent one means no limit. The account must be a path without a user.
+// Reads a job. It also checks the request by the bounds of model/bounds.h. A time limit may be at
+// most limits::kMaxTimeLimitMs; if it is absent, the job has no limit. The account must be a path
+// without a user.
 in::SubmitJob get(Check& check, const v1::JobSpec& in);
-// The message lists at most limits::kMaxNodesShown node names. `node_count` counts all nodes of the
-// job, those not listed too. Times that are not set stay absent.
+// Writes a job. The message lists the names of at most limits::kMaxNodesShown nodes, but
+// `node_count` counts all nodes of the job. Times that are not set stay absent.
 void put(const JobRow& row, const Engine& engine, v1::Job* out);
 void put(const Reason& reason, v1::WaitReason* out);
 void put(const Explanation& why, const Engine& engine, const ForecastStarts& starts, TimeMs now,
          v1::Explanation* out);
-// Returns the expected start by reserved nodes and by the forecast. nullopt: the job does not wait,
-// cannot start in the present state, or has no estimate yet.
-// If `promised` is set, the job starts by `latest`. That time moves later only if there is a cause.
-// If `calibrated` is set, the quantiles come from past starts. A start beyond the forecast's
-// horizon has only `earliest`.
+// Returns the expected start of a job, from its reserved nodes and from the forecast. nullopt: the
+// job does not wait, cannot start in the present state, or has no estimate yet. If `promised` is
+// set, the job starts by `latest`, and this time becomes later only for a cause that Subak names.
+// If `calibrated` is set, the quantiles come from past starts. If the start is beyond the horizon
+// of the forecast, only `earliest` is set.
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
                                                 TimeMs now);
 // Says why there is no start estimate yet; empty if there is one.
@@ -103,26 +108,27 @@ v1::JobState to_proto(JobState state);
 
 // --- clusters (convert_cluster.cc) ---------------------------------------------------------------
 void put(const NodeSpec& spec, v1::NodeSpec* out);
-// Refuses a node with GPUs and no product. If only `rack` is set, it becomes the first of `levels`.
+// Reads a node. It refuses a node that has GPUs but no product. If `rack` is set and `levels` is
+// empty, the rack becomes the first of the levels.
 NodeSpec get(Check& check, const v1::NodeSpec& in);
 void put(const ClusterView& cluster, v1::Cluster* out);
-// Writes amounts in milli-GPU, as the fleet counts them now. For an unknown id, the spec is empty.
+// Writes a node. Amounts are in milli-GPU, as the fleet counts them now. For an unknown id, the
+// spec is empty.
 void put_node(const Engine& engine, NodeId id, v1::Node* out);
 v1::Mode to_proto(Mode mode);
-// Writes the effect as sent at `now_ms`.
-// `hold_left` is the remaining time of the hold at now_ms. So the launcher's clock may differ from
-// the service's.
+// Writes an effect that is sent at `now_ms`. `hold_left` is the time that is left of the hold at
+// `now_ms`. So the launcher need not know the service's time.
 void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out);
 
 // --- events (convert_observe.cc) -----------------------------------------------------------------
-// Reads one event. `cluster` is the cluster of the stream.
-// The field of a mistake begins with the event's name ("pod_seen.pod.uid"). After a mistake, do not
-// use the result.
+// Reads one event. `cluster`: the cluster of the stream. The field of a mistake begins with the
+// name of the event, such as "pod_seen.pod.uid". After a mistake, do not use the result.
 in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string& cluster);
 
 // --- usage and audit (convert_usage.cc) ----------------------------------------------------------
 v1::UsageState to_proto(UsageState state);
-// Writes accounts by their paths, also removed ones. A removed node has only its id.
+// Writes a row of the ledger. Accounts are written by their paths, even if they were removed. For a
+// node that was removed, only its id is written.
 void put(const LedgerEntry& entry, const Engine& engine, v1::LedgerRow* out);
 void put(const AuditEntry& entry, v1::AuditEntry* out);
 

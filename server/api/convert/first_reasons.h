@@ -1,4 +1,4 @@
-// The first wait reason of each row of a list.
+// Finds the first reason why a job waits, for each row of a list.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 namespace subak::api {
 
 // Finds and caches first reasons. The time of one search grows with the fleet. So waiting jobs of
-// one user with equal requests share an answer. A job that the cluster's scheduler refused gets its
-// own answer. A page starts no search once it has examined more than `most_nodes` nodes. Threads:
-// the follower's.
+// one user with equal requests share one answer. But a job that the cluster's scheduler refused
+// gets its own answer. Once the searches for a page have examined more than `most_nodes` nodes, no
+// further search begins. Threads: only the follower's thread.
 class FirstReasons {
  public:
-  // `engine` outlives this object. One object serves one page: the state must not change meanwhile.
+  // `engine` must outlive this object. Each page needs its own object, since the state must not
+  // change while the object is in use.
   FirstReasons(const Engine& engine, std::size_t most_nodes)
       : engine_(engine), most_nodes_(most_nodes) {}
 
-  // Returns the job's first reason. nullptr: the page has examined too many nodes, or the job does
-  // not wait.
-  // `position`: the job's position in the queue, from 1; 0: unknown. The pointer is valid as long
-  // as this object. Cached answers have no limit.
+  // Returns the job's first reason. nullptr: the job does not wait, or a search would be needed and
+  // too many nodes were examined. `position`: the job's position in the queue, from 1; 0: it is not
+  // known. The pointer is valid as long as this object exists.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
     if (!is_waiting(row.state)) return of_crowd(row);
     const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";
@@ -40,7 +40,8 @@ class FirstReasons {
   }
 
  private:
-  // Returns the reason for a job that does not wait, whose pods beyond the gang's size may wait.
+  // Returns the reason for a job that does not wait itself, but which may have waiting pods beyond
+  // the size of its gang.
   const Reason* of_crowd(const JobRow& row) {
     auto reason = engine_.first_reason(row.id, 0);
     if (!reason) return nullptr;

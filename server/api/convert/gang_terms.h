@@ -1,5 +1,6 @@
-// The wishes of a gang (its terms, such as a topology) in API messages. A wish's field has the
-// wish's name, so these functions go over kWishes (model/gang_terms.h). Threads: pure functions.
+// The wishes of a gang (its terms, such as a topology) in API messages. The field of a wish has the
+// name of the wish, so these functions loop over kWishes (model/gang_terms.h). Threads: any; pure
+// functions.
 #pragma once
 
 #include "model/gang_terms.h"
@@ -9,14 +10,14 @@
 
 namespace subak::api {
 
-// Writes all wishes.
+// Write all wishes.
 void put(const GangTerms& terms, v1::GangRequest* out);
 void put(const GangTerms& terms, v1::PodRecord* out);
-// Reads the wishes strictly: a number beyond its bound is a mistake, and so is an unknown topology.
+// Read the wishes strictly: a number beyond its bound is a mistake, and so is an unknown topology.
 GangTerms get_terms(Check& check, const v1::GangRequest& in);
 GangTerms get_terms(Check& check, const v1::PodRecord& in);
-// Reads the wishes of an answer, for people. A value that this program does
-// not know counts as unset.
+// Reads the wishes in an answer, to show them to people. A value that this program does not know
+// counts as unset.
 GangTerms known_terms(const v1::GangRequest& in);
 
 }  // namespace subak::api

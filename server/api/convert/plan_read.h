@@ -1,4 +1,4 @@
-// GetPlan: the fleet by time.
+// The call GetPlan, which shows the fleet over time.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,15 @@
 
 namespace subak::api {
 
-// Reads the numbers of a plan request; 0 means the default. It does not look up the cluster, and
-// does not set the end.
-// The defaults are those of the proto file: 48 columns, 48 rows, 3 lanes, 20 jobs. A number beyond
-// its limit, or below 0, is a mistake of its field.
+// Reads the numbers of a request for a plan. 0 means the default: 48 columns, 48 rows, 3 lanes, 20
+// jobs, as in the proto file. A number beyond its limit, or below 0, is a mistake. The function
+// does not look up the cluster and does not set the end of the plan.
 PlanAsked read_plan_asked(Check& check, const v1::GetPlanRequest& in);
 
-// Fills in the plan. This is an expensive read. Threads: the follower's. Fails with kInvalid if the
-// plan ends before `now` or beyond limits::kForecastAheadMs. Fails with kNotFound if there is no
-// such cluster, or no such domain in it.
-// `asked`: the result of read_plan_asked().
+// Fills in the plan, by an expensive read. `asked`: the result of read_plan_asked(). If the plan
+// ends before `now` or more than limits::kForecastAheadMs after `now`, the error is kInvalid. If
+// there is no such cluster, or if the cluster has no such domain, the error is kNotFound. Threads:
+// only the follower's thread.
 std::optional<Error> put_plan(const Engine& engine, const ForecastStarts& starts, TimeMs now,
                               const v1::GetPlanRequest& in, PlanAsked asked, v1::Plan* out);
 
