@@ -1,4 +1,5 @@
-// Makes the edges that the configuration names: one for each cluster with connection data.
+// Makes the service's own edges: one for each cluster of the configuration that has connection
+// data.
 #pragma once
 
 #include <memory>
@@ -14,10 +15,11 @@
 
 namespace subak {
 
-// Returns the clusters with an edge of this service. An empty name means the only cluster.
+// Returns the clusters for which this service has an edge. An empty name stands for the only
+// cluster.
 std::vector<std::string> own_edges(const Config& config);
 
-// An edge with its cluster's name in the configuration.
+// An edge, with the name of its cluster in the configuration.
 struct NamedEdge {
   // The name of the cluster; empty: the only cluster.
   std::string cluster;
@@ -25,23 +27,24 @@ struct NamedEdge {
   std::unique_ptr<Edge> edge;
 };
 
-// Reads kubeconfigs and makes the edges without starting them. `view` has the clusters already. An
-// error names the cluster and the field of the file. It may also say that flags do not name one of
-// several clusters. If one cluster fails, no edge is made.
-// `clock` gives the time by which credentials expire, and outlives the edges. The edges' threads
-// call `ports`. Threads: the one that starts the service.
+// Reads the kubeconfigs and makes the edges, without starting them. `view` must have the configured
+// clusters. `ports`: the threads of the edges call these functions. `clock`: the time by which
+// credentials expire; it must outlive the edges. If the edge for one cluster cannot be made, no
+// edge is made. The error names the cluster and the field of the file, or it says that the flags do
+// not say for which of several clusters they are. Threads: only the thread that starts the service.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports, const Clock& clock);
 
-// Makes the PodLabel of the configured own pod without starting it; nullptr: no pod is configured.
-// An error: the pod is not one of this cluster. `clock` outlives the result.
+// Makes the PodLabel for the configured own pod (Config::own_pod), without starting it. nullptr: no
+// pod is configured. An error: this process cannot reach the API server as a pod of a cluster.
+// `clock` must outlive the result.
 Result<std::unique_ptr<PodLabel>> make_pod_label(const Config& config, const Clock& clock);
 
-// Returns the warning about one edge for `subak status`; empty: the edge has no trouble.
+// Returns a warning about one edge for `subak status`; empty: the edge works.
 std::string edge_warning(const std::string& cluster, const EdgeStats& stats);
 
-// Return the warnings for GetStatus, one for each edge in trouble, and the figures for the metrics
-// page. Threads: any, once the edges are made.
+// edge_warnings() returns the warnings for GetStatus, one for each edge that does not work.
+// edge_states() returns the figures for the metrics page. Threads: any, once the edges are made.
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges);
 std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges);
 

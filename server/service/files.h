@@ -1,5 +1,5 @@
-// The files beside the store. If the state is in a database, their names begin with var/subak.
-// Private to server/service.
+// The paths of the service's files beside the store. If the state is in a database, these paths
+// begin with var/subak. Private to server/service.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,23 @@
 
 namespace subak {
 
-// Makes a folder, and the folders above it, with mode 0700, if they are missing.
+// Makes a folder with mode 0700 if it is missing, and in the same way the folders above it.
 std::optional<Error> make_folder(const std::string& folder);
-// Makes the folder of `state`, and the folders above it, with mode 0700, if they are missing.
+// As make_folder(), for the folder that has the file `state`.
 std::optional<Error> make_state_folder(const std::string& state);
-// Return the folder of the self-signed certificates, the first file of the input trace, and the
-// file for a copy of a database (a state file copies itself).
+// These return three paths: the folder of the self-signed certificates, the first file of the input
+// trace, and the file for a copy of a database. A store that is a file does not need that third
+// path.
 std::string certificate_folder(const std::string& state);
 std::string input_trace_file(const std::string& state);
 std::string copy_file(const std::string& state);
-// Returns the file with this replica's last durable sequence in a database. `folder`: as
-// configured; empty: the folder of the other files.
+// Returns the path of the file with the last durable fact that this replica knows (DurableMark).
+// `folder`: the configured folder; empty: the folder of the other files.
 std::string known_file(const std::string& state, const std::string& folder);
-// Returns the file with the webhook's last basis, in that folder.
+// Returns the path of the file with the last data by which the webhook decided (LastCopy).
+// `folder`: as for known_file().
 std::string last_copy_file(const std::string& state, const std::string& folder);
-// Returns the size of the state file and its log in bytes; 0 if there are none.
+// Returns the size of the state file, including its log, in bytes; 0: there is no such file.
 std::uint64_t state_bytes(const std::string& state);
 
 }  // namespace subak

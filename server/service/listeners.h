@@ -1,4 +1,4 @@
-// Parts that the service and a webhook-only replica share: listeners, certificate, connection
+// What the service and a webhook-only replica have in common: listeners, certificate and connection
 // limits. Private to server/service.
 #pragma once
 
@@ -18,29 +18,29 @@
 
 namespace subak {
 
-// Raises the limit of open files and divides the files among the listeners. The log says if there
-// are few.
-// The error is that of share_files().
+// Raises the limit on open files, and divides the files among the listeners. If there are few, it
+// logs that. The error is that of share_files().
 Result<ConnectionLimits> divide_files();
-// Returns the admission settings of the configuration.
+// Returns those values of the configuration by which the webhook decides.
 AdmissionConfig admission_of(const Config& config);
-// Returns options that report to `events`. `events` and `clock` outlive the webhook. The caller
-// fills in the other options.
+// Returns options of a webhook that reports to `events`. The caller sets the other options.
+// `events` and `clock` must outlive the webhook.
 WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
-// Opens the certificate pair. When the store finds a new pair, it uses that pair, or the log says
-// why not.
-// The store calls `renew` each time before it looks at the files; see CertificateStore.
+// Opens a certificate pair. When the files have a new pair, the CertificateStore uses that pair, or
+// logs why it does not. It calls `renew` each time before it looks at the files; see
+// CertificateStore.
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
                                                             CertificateStore::Renew renew = {});
-// Make the listeners without starting them.
-// `route` answers on the listener's threads, or later. `webhook` outlives its listener. The HTTP
-// listener refuses requests for other host names than http_hosts and the machine's own.
+// These make listeners without starting them. `route`: it is called on the listener's threads, and
+// may answer later. The HTTP listener refuses requests for foreign host names (http_handler()); its
+// own names are Config::http_hosts and the machine's name. `webhook` must outlive its listener.
 std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
                                         HttpRoute route);
 std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,
                                            std::shared_ptr<CertificateStore> certificate,
                                            Webhook& webhook);
-// `serves`: the last probe's result.
+// Returns the state of a listener for the metrics page. `serves`: the listener answered the last
+// probe.
 metrics::ListenerState listener_state(std::string name, const ConnectionStats& now, bool serves);
 
 }  // namespace subak

@@ -1,7 +1,7 @@
-// Probes each listener again and again over its own socket, in slots reserved for probes. The
-// service is ready only while all listeners answer. If a listener accepts no connection for long,
-// the process ends, since only a restart repairs that. A listener that is only full of other
-// connections still answers probes.
+// Probes each listener again and again, over the listener's own socket. The service is ready only
+// while all listeners answer. If a listener accepts no connection for a long time, the process
+// ends, since only a restart repairs that. Slots for connections are reserved for probes, so a
+// listener that is full of other connections still answers probes.
 #pragma once
 
 #include <atomic>
@@ -20,44 +20,43 @@
 
 namespace subak {
 
-// Derives the state of one listener from probe results, without a thread.
-// Threads: one.
+// Derives the state of one listener from the results of its probes. Threads: one at a time.
 class ProbeJudge {
  public:
   explicit ProbeJudge(DurationMs patience_ms) : patience_ms_(patience_ms) {}
-  // Takes a probe's result. If no probe was possible, the state stays unchanged.
-  // `now_ms`: a monotonic clock. Only kShut means that the listener does not accept: a silent
-  // listener accepts.
+  // Takes the result of a probe. If no probe was possible, the state does not change. Only kShut
+  // means that the listener does not accept connections: a listener that is silent has accepted the
+  // connection. `now_ms`: the time by a monotonic clock.
   void take(const ProbeResult& result, DurationMs now_ms);
-  // True if the last probe was answered. False before the first.
+  // True if the listener answered the last probe. False before the first probe.
   bool serves() const { return serves_; }
-  // True if the listener has accepted no connection for longer than the patience.
-  // The result stays true if the listener accepts again. It becomes false when the listener is shut
-  // again, and the patience then begins again.
+  // True if the listener has accepted no connection for longer than the patience. If the listener
+  // then accepts again, the result stays true. If it is shut once more after that, the result
+  // becomes false and the patience begins again.
   bool dead() const { return dead_; }
 
  private:
   DurationMs patience_ms_;
   bool serves_ = false, dead_ = false;
-  // When a probe first found the listener shut; nullopt: the last probe did not find it shut.
+  // When a probe first found the listener shut; nullopt: the last probe found that it accepts.
   std::optional<DurationMs> shut_since_ms_;
 };
 
-// A listener with the function that probes it.
+// A listener, with the function that probes it.
 struct Probed {
-  // "webhook", "grpc" or "http": for the log.
+  // The name for the log: "webhook", "grpc" or "http".
   std::string name;
-  // Returns the result of the listener's probe(). It blocks for at most patience_ms. One thread
+  // Probes the listener and returns the result. It blocks for at most `patience_ms`. One thread
   // calls it at a time.
   std::function<ProbeResult(DurationMs patience_ms)> ask;
 };
 
 class Prober {
  public:
-  // The prober's thread calls `dead` after each probe of a dead listener, so it may be called
-  // several times. The error names the listener. If `dead` is empty, a dead
-  // listener is only logged.
-  // `clock` outlives the prober. A probe may take limits::kProbeAnswerMs.
+  // A listener is dead if it has accepted no connection for longer than `patience_ms` ms. The
+  // prober's thread calls `dead` after each probe of a dead listener, so it may call `dead` several
+  // times. The error names the listener. If `dead` is empty, a dead listener is only logged. A
+  // probe may take limits::kProbeAnswerMs. `clock` must outlive the prober.
   Prober(std::vector<Probed> probed, const Clock& clock, std::function<void(const Error&)> dead,
          DurationMs every_ms = limits::kProbeEveryMs,
          DurationMs patience_ms = limits::kProbePatienceMs);
@@ -65,13 +64,12 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // Probes all listeners once, then starts the thread and returns.
-  // Call it once.
+  // Probes all listeners once, starts the thread and returns. Call it once.
   void start();
-  // Stops the thread. It waits for a probe in progress.
+  // Stops the thread, after the probe in progress has ended.
   void stop();
-  // Returns true if the last probe of a listener was answered; false before start(). Threads: any.
-  // `index`: the listener's position in the constructor's list.
+  // Returns true if the listener answered its last probe; false before start(). `index`: the
+  // position of the listener in the list that the constructor got. Threads: any.
   bool serves(std::size_t index) const { return asked_[index].serves; }
 
  private:
@@ -84,12 +82,12 @@ class Prober {
     std::atomic<bool> serves{false};
   };
 
-  // The work of the prober's thread, until stop().
+  // The main function of the prober's thread, until stop().
   void run();
-  // Probes one listener, and logs a change.
+  // Probes one listener. It logs when the listener stops or begins again to answer.
   void look(Asked& asked);
 
-  // The listeners, in the order of the constructor's list.
+  // The listeners, in the order of the list that the constructor got.
   std::deque<Asked> asked_;
   const Clock& clock_;
   std::function<void(const Error&)> dead_;

@@ -1,13 +1,14 @@
 // The webhook of a process that has a store. It decides reviews by the runtime's View. A shared
-// store may be unreachable at the start. Until it is open, the webhook decides by the copy that the
-// last process left (LastCopy). Without a copy it gates GPU pods and denies none
-// (decide_without_view()). The listener and its connections stay the same all the time.
-// Private to server/service.
+// store may be unreachable at the start, so there is no View yet. Until the store is open, the
+// webhook decides by the copy that the last process left (LastCopy). Without such a copy, it gates
+// GPU pods and denies none (decide_without_view()). The change from the copy to the View does not
+// close the listener or its connections. Private to server/service.
 //
 //  judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
 //  judge_by() -> start() else
 //
-// Threads: one thread calls these members and stop(); any may call the others.
+// The first line is the order of the calls if the store may be unreachable, and the second line is
+// the order otherwise. Threads: one thread calls these members and stop(); any may call the others.
 #pragma once
 
 #include <atomic>
@@ -36,57 +37,58 @@ namespace subak {
 
 class Reviewer {
  public:
-  // The arguments outlive this object, and so does the runtime of judge_by().
+  // The arguments must outlive this object, and so must the runtime that judge_by() gets.
   Reviewer(const Config& config, metrics::Events& events, const Clock& clock);
   ~Reviewer();  // stop()
   Reviewer(const Reviewer&) = delete;
   Reviewer& operator=(const Reviewer&) = delete;
 
-  // Reads the copy. If the copy cannot be used, the log says so, and there is no copy.
-  // `last_ms`: the time of the last fact that this replica knows; 0: none. With it, the wall clock
-  // is checked before certificates are made. `dead`: see Prober.
+  // Reads the copy. If the copy cannot be used, it logs that, and the webhook has no copy.
+  // `last_ms`: the time of the last fact that this replica knows; 0: it knows none. The wall clock
+  // is compared with this time before certificates are made. `dead`: see Prober.
   void judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
                      std::function<void(const Error&)> dead);
-  // Begins to listen. If the configuration names no certificate, it makes one, or renews its own.
-  // After judge_by_copy() it also starts a prober of its own.
-  // Fails if a certificate cannot be read or made, or if the address cannot be bound.
+  // Begins to listen. If the configuration names no certificate, the service uses its own
+  // certificate, which start() makes or renews. After judge_by_copy(), it also starts a prober for
+  // this listener. It fails if a certificate cannot be read or made, or if the address cannot be
+  // bound.
   std::optional<Error> start(const ListenerLimits& limiter);
-  // From now on, the webhook decides by the View of `runtime`, which has read the store. After
-  // judge_by_copy(), it also updates the copy on disk.
-  // `runtime` must have a View.
+  // From now on, the webhook decides by the View of `runtime`. The runtime must have read the
+  // store, so that it has a View. After judge_by_copy(), the copy on disk is updated from now on.
   void judge_by(const Runtime& runtime);
-  // Ends the start, and the prober of this object. The service's own prober checks the listener
+  // Ends the start, and the prober that start() began. The service's own prober checks the listener
   // from now on.
   void end_start();
-  // Idempotent. Reviews in flight are answered.
+  // Stops the listener, after it has answered the reviews in progress. A second call does nothing.
   void stop();
 
-  // Records that the store was unreachable during the start, and logs that once.
+  // Records that the store is unreachable during the start, and logs that once.
   void note_away();
-  // Returns the state of the basis, until end_start(). nullopt: the start has ended, or the store
-  // is not shared.
+  // Returns by what the webhook decides during the start. nullopt: end_start() was called, or the
+  // store is not shared.
   std::optional<metrics::StartState> start_state() const;
-  // Returns the listener and its health, once it listens, until end_start().
+  // Returns the listener and its health during the start. The result is empty before the listener
+  // listens, and after end_start().
   std::vector<metrics::ListenerState> start_listeners() const;
 
-  // Call this and the next three after start().
+  // Call port() and the next three functions only after start().
   std::uint16_t port() const { return listening_.listener->port(); }
   ProbeResult probe(DurationMs patience_ms) { return listening_.listener->probe(patience_ms); }
   ConnectionStats connections() const { return listening_.listener->connections(); }
   TimeMs certificate_end_ms() const { return listening_.certificate->expires_at_ms(); }
-  // Returns when the pair changes to the next CA; 0 if a pair is configured.
+  // Returns when the certificate pair changes to the next CA; 0: the configuration names the pair,
+  // or there is no next CA.
   TimeMs certificate_change_ms() const;
-  // Returns the certificate's warnings for `subak status`.
+  // Returns the warnings about the certificate for `subak status`.
   std::vector<std::string> warnings() const;
 
  private:
-  // Returns the basis of reviews: the runtime's View, or else the View of the copy; nullptr: there
-  // is neither.
+  // Returns the View by which reviews are decided: that of the runtime, or else that of the copy.
+  // nullptr: there is neither.
   std::shared_ptr<const View> view() const;
-  // Returns the service's time. Before judge_by(), that is the wall clock as far as it is
-  // believed (BelievedTime).
+  // Returns the service's time. Before judge_by(), a BelievedTime of this object gives that time.
   TimeMs now_ms();
-  // Opens the configured pair, or makes a pair.
+  // Opens the configured certificate pair, or the pair that the service makes itself.
   std::optional<Error> open_certificate();
   // Starts a prober of only this listener, until end_start().
   void start_prober();
@@ -103,9 +105,9 @@ class Reviewer {
   std::atomic<bool> by_copy_{false}, away_{false};
   // nullptr: the store is not shared.
   std::unique_ptr<LastCopy> copy_;
-  // The `dead` of the prober of this listener.
+  // The argument `dead` for the prober of this listener.
   std::function<void(const Error&)> dead_;
-  // The data that are used until judge_by().
+  // The data that are used only until judge_by() is called.
   struct BeforeRuntime {
     mutable Mutex mutex;
     // The copy that the last process left; nullopt: there is none, or it is no longer used.
@@ -124,7 +126,8 @@ class Reviewer {
     std::unique_ptr<Listener> listener;
   };
   Listening listening_;
-  // Only during a start after judge_by_copy(); else nullptr.
+  // The prober of this listener. It exists only from start() to end_start(), if judge_by_copy() was
+  // called; else nullptr.
   std::unique_ptr<Prober> prober_;
   // True: `prober_` has probed the listener once, so other threads may use all members above.
   std::atomic<bool> is_probed_{false};

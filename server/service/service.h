@@ -3,10 +3,10 @@
 //  store -> follower, runtime -> configuration as inputs -> watchdog, audit -> webhook, gRPC
 //  -> edges
 //
-// The HTTP port listens first and answers "recovering" until all parts run. If the store is a
-// database, the webhook also listens before the store is open (server/service/reviewer.h). Threads:
-// one thread starts, reloads and stops the service. The headers of the parts name the threads of
-// their callbacks.
+// The HTTP port listens first, and answers "recovering" until all parts run. If the store is a
+// database, the webhook listens before the store is open too (server/service/reviewer.h). Threads:
+// one thread starts, reloads and stops the service. The headers of the parts say on which threads
+// callbacks run.
 #pragma once
 
 #include <cstdint>
@@ -22,35 +22,37 @@
 namespace subak {
 
 struct ServicePorts {
-  // The addresses as bound, so no port is 0.
+  // The addresses that were bound, so no port is 0.
   ListenAddress webhook, grpc, http;
-  // Returns "subakd ready webhook=127.0.0.1:9443 grpc=127.0.0.1:9444 http=127.0.0.1:9445".
+  // Returns a text such as "subakd ready webhook=127.0.0.1:9443 grpc=127.0.0.1:9444
+  // http=127.0.0.1:9445".
   std::string text() const;
 };
 
-// True if SIGTERM or SIGINT is pending; main blocks both. A start that waits then ends.
-// It uses sigpending(2). Threads: any that blocks these signals.
+// True if SIGTERM or SIGINT is pending, by sigpending(2); main() blocks both signals. A start that
+// waits for a database calls this, and ends if it is true. Threads: any that blocks these signals.
 bool stop_asked();
 
 class Service {
  public:
-  // The store thread calls `fatal` when a commit has failed; see RuntimeOptions.
+  // `fatal`: called after an error that only a restart repairs, for example by the store thread
+  // when a commit has failed (RuntimeOptions::fatal).
   Service(Config config, std::function<void(const Error&)> fatal);
   ~Service();  // stop()
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Starts the service. After an error, no part runs. Call it once.
-  // It blocks until the service is ready. If a database is unreachable, it waits for the database.
+  // Starts the service, and blocks until the service is ready. Call it once. If a database is
+  // unreachable, it waits until the database is reachable. After an error, no part runs.
   std::optional<Error> start();
-  // Returns the bound addresses, after start().
+  // Returns the bound addresses. Call it after start().
   ServicePorts ports() const;
-  // Returns ServicePorts::text(), after start().
+  // Returns ServicePorts::text(). Call it after start().
   std::string ports_text() const { return ports().text(); }
-  // Reads the token file again. On an error the tokens stay unchanged.
+  // Reads the token file again. After an error, the tokens are unchanged.
   std::optional<Error> reload();
-  // Accepts no new calls, answers open ones, makes all facts durable, and writes a checkpoint.
-  // Idempotent, also after a failed start. Open unary calls get two seconds.
+  // Stops the service: it accepts no new calls, gives open unary calls two seconds, makes all facts
+  // durable and writes a checkpoint. It may be called again, and after a start that failed.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// The parts of the service. Private to server/service; others use service.h.
+// The parts of the service. Private to server/service; other code uses service.h.
 #pragma once
 
 #include <atomic>
@@ -32,9 +32,9 @@
 
 namespace subak {
 
-// The members are in the order of their creation, and are destroyed in the reverse order.
+// The members are in the order in which they are created, and are destroyed in the reverse order.
 struct Service::Impl {
-  // `fatal` writes the last durable sequence before the process ends.
+  // The member `fatal` first writes the file with the last durable fact, and then calls `f`.
   Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)) {
     fatal = [this, end = std::move(f)](const Error& error) {
       if (known) known->write();
@@ -42,58 +42,63 @@ struct Service::Impl {
     };
   }
 
-  // Starts the parts in the order of service.h. After an error it makes no further parts.
+  // Starts the parts in the order of the diagram in service.h. After an error, it makes no further
+  // parts.
   std::optional<Error> start();
-  // Makes and starts the HTTP port, which answers "recovering" at first.
+  // Makes the HTTP port and starts it. At first it answers "recovering".
   std::optional<Error> start_http();
-  // Opens the store and makes follower, runtime and API, without starting them.
+  // Opens a store that is a file. Makes the follower, the runtime and the API, without starting
+  // them.
   std::optional<Error> open_file();
-  // As open_file(), for a database. It waits until the database is reachable; the webhook answers
-  // meanwhile.
+  // As open_file(), for a store that is a database. It waits until the database is reachable. The
+  // webhook answers during this wait.
   std::optional<Error> open_shared();
-  // Starts the webhook by the last copy (Reviewer::judge_by_copy()). `place`: identifies the
-  // database, so that a copy of another database is refused.
+  // Starts the webhook, which decides by the last copy (Reviewer::judge_by_copy()). `place`: a text
+  // that identifies the database, so that a copy from another database is refused.
   std::optional<Error> review_by_copy(const std::string& place);
-  // Makes follower, runtime and API for the open store.
+  // Makes the follower, the runtime and the API for the open store.
   void make_runtime();
-  // Makes this process lead, or follow another leader. Starts `follower`.
+  // Makes this process lead, or makes it follow another leader. It also starts `follower`.
   std::optional<Error> begin();
   // Starts the runtime and applies the configuration.
   std::optional<Error> lead();
-  // Does the same on the standby's thread, after this process took the lead.
+  // Does the same as lead(), on the standby's thread, after this process has taken the lead.
   std::optional<Error> take_over();
-  // Logs how this configuration differs from the one in force. It changes no value.
+  // Logs how this configuration differs from the values in force. It changes no value.
   std::optional<Error> say_not_put_in();
-  // Returns the runtime's figures for the watchdog, to which a wait for the database is no stall.
+  // Returns the runtime's figures for the watchdog. While the store waits for the database, they
+  // show no work, since such a wait is no stall.
   RuntimeStats watched() const;
   // Makes the API server from the configuration.
   void make_api();
-  // Makes the edges without starting them.
+  // Makes the edges, without starting them.
   Result<std::vector<NamedEdge>> made_edges();
-  // Makes and starts the edges. Only a leader calls it. A standby only makes the edges once, to
-  // refuse a wrong configuration at its start.
+  // Makes the edges and starts them. Only a leader calls it. At its start, a standby only makes the
+  // edges, so that a wrong configuration stops the start.
   std::optional<Error> start_edges();
-  // Makes and starts the PodLabel. Does nothing if no pod is configured.
+  // Makes the PodLabel and starts it. Does nothing if no pod is configured.
   std::optional<Error> start_pod_label();
-  // Sets or removes the label of the leader's pod. The label's own thread does so, later.
+  // Requests that the thread of the PodLabel sets or removes the label of the leader on the pod.
   void label_pod(bool leads);
   // Blocks until the follower has answered a read or has failed, or until a stop is requested.
   void await_first_read();
-  // Starts the prober of all listeners, and ends the reviewer's own prober.
+  // Starts the prober of all listeners, and ends the reviewer's prober.
   void start_prober();
   // Returns the figures of all listeners that exist.
   std::vector<metrics::ListenerState> listeners() const;
-  // Stops the parts in the reverse order of the start. Skips parts that were not made.
+  // Stops the parts in the reverse order of their start. It skips parts that were not made.
   void stop();
   // Handles each durable batch, on the loop's thread.
   void released(const Released& batch);
-  // Counts a batch of this process for the metrics. The follower looks up the placements.
+  // Counts a batch that this process has committed, for the metrics. The follower looks up the
+  // placements.
   void count(const Released& batch);
-  // Sends the user names at the API servers to the other replicas, if a name has changed.
+  // Sends the user names that the edges have at the API servers to the other replicas, if a name
+  // has changed.
   void tell_known_as(const View& view);
-  // Collects the state for the metrics page, on the HTTP port's threads.
+  // Collects the state for the metrics page. It runs on the threads of the HTTP port.
   metrics::ShellState shell_state() const;
-  // Returns the warnings for GetStatus, one sentence for each.
+  // Returns the warnings for GetStatus, each of which is one sentence.
   std::vector<std::string> warnings() const;
 
   Config config;
@@ -101,7 +106,7 @@ struct Service::Impl {
   std::function<void(const Error&)> fatal;
   // The clock of this machine.
   SystemClock machine;
-  // The database's time. If the state is a file, the machine's time.
+  // The clock of the database. If the state is in a file, it shows the machine's time.
   DatabaseClock clock{machine};
   // When this object was made, by the wall clock and by the boot clock.
   const TimeMs start_ms = clock.wall_ms();
@@ -114,7 +119,7 @@ struct Service::Impl {
   SharedStore* shared = nullptr;
   // nullptr: the store is a file.
   std::unique_ptr<DurableMark> known;
-  // nullptr until this process leads.
+  // nullptr: this process has not led yet.
   std::unique_ptr<InputTrace> trace;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
@@ -131,10 +136,11 @@ struct Service::Impl {
   std::vector<NamedEdge> edges;
   // nullptr: no own pod is configured.
   std::unique_ptr<PodLabel> pod_label;
-  // The clusters and user names that the other replicas got last. Only the loop's thread uses them.
+  // The clusters and user names that were sent to the other replicas last. Only the loop's thread
+  // uses these members.
   std::shared_ptr<const std::vector<ClusterView>> told_clusters;
   KnownAs told;
-  // True: other threads may use the parts above, except the edges.
+  // True: other threads may use all parts above, except the edges.
   std::atomic<bool> recovered{false};
   // True: other threads may use the edges too.
   std::atomic<bool> has_edges{false};

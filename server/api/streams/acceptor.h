@@ -1,10 +1,11 @@
 // The listening sockets of the gRPC API. The acceptor accepts connections and hands them to gRPC.
-// gRPC 1.51 cannot limit the number of connections; the acceptor does. It also retries a failed
-// accept, and admits the service's own probes when the limit is reached. See docs/design/0016.
-// Private to server/api.
+// The acceptor limits the number of connections, since gRPC 1.51 cannot do that. It also retries a
+// failed accept, and admits the service's own probes even when the limit is reached. See
+// docs/design/0016. Private to server/api.
 //
-// gRPC owns a file descriptor that was handed over. The acceptor asks the kernel whether such a
-// connection has ended: then the descriptor's number no longer names the same socket.
+// gRPC owns each file descriptor that was handed over. The acceptor asks the kernel whether such a
+// connection has ended. It has ended if the number of the descriptor no longer stands for the same
+// socket.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -28,81 +29,84 @@ namespace subak::api {
 using HandOver = grpc::experimental::ExternalConnectionAcceptor;
 
 // Accepts connections for all sockets, on one thread. The server owns the acceptor, and stops it
-// before gRPC's shutdown. Only gRPC reads from the connections, with and without TLS.
+// before gRPC's shutdown. Only gRPC reads from the connections.
 class Acceptor {
  public:
-  // A socket to accept connections from.
+  // A socket from which the acceptor accepts connections.
   struct Listening {
     // A bound, listening, non-blocking socket. The acceptor owns and closes it.
     int fd = -1;
     // Receives the accepted connections; never nullptr.
     std::unique_ptr<HandOver> guests;
-    // Decides about a connection, on the accepting thread; must not block.
-    // False: the acceptor closes the connection and counts it as refused. null:
-    // all connections are admitted.
+    // Decides whether to admit a connection. It runs on the accepting thread and must not block.
+    // False: the acceptor closes the connection and counts it as refused. null: all connections are
+    // admitted.
     std::function<bool(int fd)> admits;
   };
 
-  // `limits`: connections in all and per address, see ConnectionLimiter.
+  // `limits`: the limits on connections in all and from one address (ConnectionLimiter).
   explicit Acceptor(ListenerLimits limits);
   ~Acceptor();  // stop()
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
   // Sets the receiver of the connections that the service makes to itself. Call it before start().
-  // It is required if limiter() is used to expect such a connection.
+  // If limiter() is used to expect such a connection, the receiver must be set.
   void set_own(std::unique_ptr<HandOver> own) { own_ = std::move(own); }
-  // Adds a socket. Call it before start(), since the accepting thread reads
-  // the list without a lock.
+  // Adds a socket. Call it before start(), since the accepting thread reads the list of sockets
+  // without a lock.
   void add(Listening listening);
   // Starts the accepting thread. Call it once, after the server has started, since gRPC takes no
-  // connection before.
-  // Fails with kPrecondition, field listenGrpc, if the system has no eventfd left.
+  // connections before that. It fails with kPrecondition, with the field listenGrpc, if the system
+  // has no eventfd left.
   std::optional<Error> start();
-  // Closes the listening sockets and joins the accepting thread. Call it before the server's
-  // shutdown: a connection handed over later would be lost.
-  // Connections that gRPC has stay open. Idempotent.
+  // Closes the listening sockets and joins the accepting thread. Connections that gRPC has stay
+  // open. Call it before the server's shutdown, since gRPC would lose a connection that is handed
+  // over after that. A second call does nothing.
   void stop();
 
   // Returns the connection limits. Threads: any.
   ConnectionLimiter& limiter() { return limiter_; }
-  // Returns the number of connections that gRPC has and that have not ended. Costs a system call
-  // for each. Threads: any.
+  // Returns the number of connections that gRPC has and that have not ended. It makes a system call
+  // for each of them. Threads: any.
   std::size_t open();
 
  private:
   struct Held {
-    // The descriptor, which gRPC owns. The acceptor only inspects it, or shuts the connection down.
+    // The descriptor, which gRPC owns. The acceptor only inspects the descriptor, or shuts the
+    // connection down.
     int fd = -1;
-    // Device and inode of the socket. If `fd` has others now, it is another socket.
+    // The device and the inode of the socket. If `fd` has other values now, it stands for another
+    // socket.
     dev_t device = 0;
     ino_t inode = 0;
-    // The other end. A Unix socket has no address.
+    // The other end of the connection. A Unix socket has no address.
     Peer peer;
-    // The limiter's answer: which limit counts this connection.
+    // The limiter's answer for this connection: under which limit the connection counts.
     ConnectionLimiter::Answer entered = ConnectionLimiter::Answer::kAdmitted;
-    // True: it has sent the first bytes of an HTTP/2 client, or it is a Unix socket.
+    // True: the client has sent the first bytes of an HTTP/2 client, or it is on a Unix socket.
     bool spoke = false;
-    // True: it was shut down to make room, and has not ended yet.
+    // True: the connection was shut down to make room, and has not ended yet.
     bool leaving = false;
   };
 
-  // The accepting thread's work, until stop(). The sockets take turns.
+  // The main function of the accepting thread, until stop(). The sockets take turns.
   void run();
-  // Accepts one connection. False: the system lacks resources, so wait a little.
+  // Accepts waiting connections of one socket, up to a number that lets the other sockets have
+  // their turn. False: the system lacks resources, so the thread must wait a little.
   bool take(const Listening& listening);
-  // True if so many shut-down connections have not ended yet that the
-  // acceptor must accept none now.
-  // It first forgets ended connections.
+  // Forgets the connections that have ended. Then returns true if so many shut-down connections
+  // have not ended yet that the acceptor must accept no connection now.
   bool is_crowded();
-  // Asks the limiter, and makes room if a limit is reached. nullopt: no other connection could be
-  // closed for this one.
+  // Asks the limiter for room for a connection. If a limit is reached, it closes another
+  // connection. nullopt: no other connection can be closed for this one.
   std::optional<ConnectionLimiter::Answer> let_in(const Peer& peer);
-  // Shuts down the oldest connection that has sent nothing. If the peer's address is at its limit,
-  // it chooses among connections of that address. False: there is none. A Unix socket counts as one
-  // that has sent.
+  // Shuts down the oldest connection that has sent nothing. `full`: the limit that is reached. If
+  // this is the limit for the peer's address, only connections of that address are considered. A
+  // connection on a Unix socket counts as one that has sent something. False: there is no such
+  // connection.
   bool make_room(const Peer& peer, ConnectionLimiter::Answer full) SUBAK_REQUIRES(mutex_);
-  // Hands `fd` to gRPC, which then owns it.
+  // Hands `fd` to gRPC, which then owns the descriptor.
   void hand_over(const Listening& listening, int fd, const Peer& peer,
                  ConnectionLimiter::Answer entered);
   // Forgets the connections that have ended, and reports them to the limiter.
@@ -110,7 +114,8 @@ class Acceptor {
 
   ConnectionLimiter limiter_;
   std::vector<Listening> listening_;
-  // Receives the service's own connections; nullptr: none are expected.
+  // Receives the connections that the service makes to itself; nullptr: no such connections are
+  // expected.
   std::unique_ptr<HandOver> own_;
   Mutex mutex_;
   // The connections that gRPC has, in the order of their arrival.
@@ -122,21 +127,25 @@ class Acceptor {
   std::thread thread_;
 };
 
-// Binds and listens. Returns the listening, non-blocking descriptor, which the caller owns. With
-// port 0 the system chooses a port, which `port` gets. The wildcard "::" also takes IPv4.
-// `host`: an IP address without brackets. Fails with kPrecondition, field listenGrpc, if `host` is
-// no IP address, or if the system refuses (the text says why).
+// Binds a TCP socket and listens on it. Returns the listening, non-blocking descriptor, which the
+// caller owns. `host`: an IP address without brackets; "::" also takes IPv4 connections. If `port`
+// is 0, the system chooses a port, which the function writes into `port` then. If `host` is no IP
+// address, or if the system refuses, it fails with kPrecondition and the field listenGrpc. The text
+// says why.
 Result<int> listen_tcp(const std::string& host, std::uint16_t& port);
 
-// Binds and listens on a Unix socket for administrators of the machine (unix_socket.cc). Every user
-// may connect; is_one_of() decides who is admitted. Replaces a socket that a stopped service left
-// behind, but not one with a listener.
-// Returns the descriptor, which the caller owns. The file stays when the descriptor is closed.
-// Fails with kInvalid, field grpcSocket, if the path is too long for sockaddr_un, is another kind
-// of file, has a listener, or cannot be bound.
+// Binds a Unix socket for administrators of the machine and listens on it (unix_socket.cc). Every
+// user may connect; is_one_of() decides which user is admitted. It replaces a socket file that a
+// stopped service has left, but not one on which a process listens. Returns the descriptor, which
+// the caller owns. The file stays when the descriptor is closed. It fails with kInvalid, with the
+// field grpcSocket, in these cases:
+// - The path is too long for sockaddr_un.
+// - The path is another kind of file.
+// - Another process listens on the socket.
+// - The socket cannot be bound.
 Result<int> listen_unix(const std::string& path);
-// True if the process at the other end of `fd` ran as one of `users` when it connected.
-// The kernel says so (SO_PEERCRED, unix(7)). Also false if the kernel does not say.
+// True if the process at the other end of `fd` ran as one of `users` when it connected, as the
+// kernel says (SO_PEERCRED, unix(7)). If the kernel does not say, the result is false.
 bool is_one_of(int fd, const std::set<uid_t>& users);
 
 }  // namespace subak::api

@@ -1,4 +1,4 @@
-// Effects: streams the effects of one cluster from the runtime to a launcher.
+// The call Effects: streams the effects of one cluster from the runtime to a launcher.
 #pragma once
 
 #include <memory>
@@ -12,39 +12,39 @@
 
 namespace subak::api {
 
-// An effect may arrive more than once: a launcher must accept a repetition. Each message has the
-// epoch of the leader, so that a launcher can drop messages of an earlier leader. The stream ends
+// An effect may arrive more than once, so a launcher must accept a repeated effect. Each message
+// has the epoch of the leader, so that a launcher can drop messages of an earlier leader. The
+// stream ends
 // - with RESOURCE_EXHAUSTED if the launcher reads too slowly (limits::kMaxEffectBacklog);
 // - with UNAVAILABLE if the service stops.
-// The launcher then connects again and gets all effects that are still valid.
+// The launcher then opens a new stream and gets all effects that are still valid.
 class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
  public:
-  // `store` has the epoch for the messages. `cluster`: the name of the cluster. `launchers` counts
-  // the stream under this name from start() to the stream's end.
-  // `set`, `launchers` and `store` outlive the stream.
+  // `store`: its epoch goes into the messages. `cluster`: the name of the cluster. `launchers`: it
+  // counts the stream under this name, from start() until the stream ends. `set`, `launchers` and
+  // `store` must outlive the stream.
   EffectsWriter(StreamSet& set, Observers& launchers, const Store& store, std::string cluster);
   // Subscribes to the cluster's effects. Call it after begin(). The stream ends with UNAVAILABLE if
-  // the runtime does not run.
-  // `runtime` outlives the stream.
+  // the runtime does not run. `runtime` must outlive the stream.
   void start(Runtime& runtime, ClusterId cluster);
 
  private:
-  // Called when the queue is empty: takes further effects.
+  // Moves further effects into the queue. It is called when the queue is empty.
   void drained() override { move_some(); }
-  // Ends the subscription and the count in `launchers`.
+  // Ends the subscription, and takes the stream out of the count in `launchers`.
   void ended() override;
-  // Called when an effect waits, or when the source is closed. It only queues work for a gRPC
-  // thread. Threads: any.
+  // The source calls this when an effect waits, or when the source closes. It only queues work for
+  // a gRPC thread. Threads: any.
   void wake();
-  // Moves effects from the source to the queue if the queue is empty. Ends the stream once the
-  // source has ended.
+  // Moves effects from the source to the queue, if the queue is empty. Ends the stream if the
+  // source has closed.
   void move_some();
 
   Observers& launchers_;
   const Store& store_;
   std::string cluster_;
   Mutex source_mutex_;
-  // nullptr: the stream is not subscribed, or no longer.
+  // The subscription; nullptr: the stream has not subscribed yet, or it has ended.
   std::shared_ptr<EffectStream> source_ SUBAK_GUARDED_BY(source_mutex_);
   // nullptr until there is a source.
   Runtime* runtime_ SUBAK_GUARDED_BY(source_mutex_) = nullptr;

@@ -8,11 +8,10 @@
 
 namespace subak::api {
 
-// Returns an error, or nothing if the service answered with any status. It speaks plaintext and
-// blocks for at most `patience`. The caller still owns the socket.
-// `fd`: a connected socket; it becomes non-blocking, since the flag is shared with the copy that
-// gRPC uses. `patience` in ms. The check asks for the health of the complete server, not of one
-// service. The error is text for a log.
+// Asks for the health of the complete server, not of one gRPC service. nullopt: the server has
+// answered, with whatever status. Otherwise it returns a text for the log. It speaks plaintext and
+// blocks for at most `patience` ms. `fd`: a connected socket, which the caller still owns. The
+// socket becomes non-blocking, because gRPC uses a copy of the descriptor that shares this flag.
 std::optional<std::string> ask_health(int fd, DurationMs patience);
 
 }  // namespace subak::api

@@ -1,6 +1,6 @@
-// Observe: receives events and sends acknowledgements. The stream stops reading while too many
-// events are not durable yet, or while the runtime's mailbox is full. The transport then makes the
-// sender wait.
+// The call Observe: receives events and sends acknowledgements. The stream stops reading while too
+// many events are not durable yet, or while the runtime's mailbox is full. Flow control of the
+// transport then makes the sender wait.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -23,37 +23,41 @@
 
 namespace subak::api {
 
-// Counts the open streams of each cluster, by the name that the stream gave (empty: the only
-// cluster). Threads: any.
-// One object counts Observe streams, another counts Effects streams.
+// Counts the open streams for each cluster, by the name that each stream gave. An empty name stands
+// for the only cluster. One object of this class counts Observe streams, and another counts Effects
+// streams. Threads: any.
 class Observers {
  public:
-  // Count a stream that begins or ends. After each begin(), call end() once with the same name.
+  // begin() counts a stream that begins, and end() one that ends. After each begin(), call end()
+  // once with the same name.
   void begin(const std::string& cluster);
   void end(const std::string& cluster);
-  // Returns the counts. For a reserved cluster it adds 1.
+  // Returns the number of streams for each name. For a reserved cluster, the number includes the
+  // service's own edge.
   std::map<std::string, std::size_t> read() const;
-  // True if a stream follows this cluster. `alone`: this is the only cluster, so streams without a
-  // name follow it too.
+  // True if a stream, or the service's own edge, follows this cluster. `alone`: there is only this
+  // cluster, so streams without a name follow it too.
   bool any(const std::string& cluster, bool alone) const;
-  // Marks the cluster as followed by an edge of this service, for the life of the service.
-  // Call it before the server starts. It cannot be undone.
+  // Reserves the cluster, because an edge of this service follows it. This cannot be undone. Call
+  // it before the server starts.
   void reserve(const std::string& cluster);
-  // True if an edge of this service follows the named cluster; `alone` as above.
+  // True if an edge of this service follows this cluster. `alone`: as for any().
   bool ours(const std::string& cluster, bool alone) const;
 
-  // Returns a number for a new session, greater than any in `view` and any returned before.
-  // Sessions order the lists of one cluster: the engine refuses events of an older session.
+  // Returns the number of a new session. It is greater than each number in `view`, and than each
+  // number that was returned before. Numbers order the sessions of one cluster: the engine refuses
+  // events of an older session.
   std::uint64_t next_session(const View& view);
-  // Counts an event that was refused because another session is newer.
+  // Counts an event that was refused because a newer session follows its cluster.
   void count_stale() { ++stale_; }
   std::uint64_t stale() const { return stale_; }
 
  private:
   mutable Mutex mutex_;
-  // The number of streams by the name that they gave. Clusters without streams have no entry.
+  // The number of streams by the name of the cluster that they gave. Clusters without streams have
+  // no entry.
   std::map<std::string, std::size_t> open_ SUBAK_GUARDED_BY(mutex_);
-  // Reserved clusters.
+  // The reserved clusters.
   std::set<std::string> ours_ SUBAK_GUARDED_BY(mutex_);
   // The greatest number that next_session() returned or saw in a View.
   std::uint64_t last_session_ SUBAK_GUARDED_BY(mutex_) = 0;
@@ -61,30 +65,32 @@ class Observers {
   std::atomic<std::uint64_t> stale_{0};
 };
 
-// Returns the refusal of an Observe or Effects stream for a cluster that an edge of this service
-// follows: kPrecondition, field "cluster".
+// Returns the error for an Observe or Effects stream that names a cluster which an edge of this
+// service follows: kPrecondition, with the field "cluster".
 Error follows_itself(const std::string& cluster);
 
-// The protocol, see v1::ObserveRequest:
-// - sequences rise; the stream's first event names the cluster, and later ones the same or none;
-// - list_begin starts a session, and its acknowledgement has the session's number;
-// - the first event may name a session that an earlier stream began.
+// One stream of the call Observe. The protocol is (see v1::ObserveRequest):
+// - Each event has a larger sequence than the event before.
+// - The first event names the cluster. Each later event names the same cluster, or none.
+// - An event list_begin starts a session. The acknowledgement of this event has the number of the
+//   session.
+// - The first event may name a session that an earlier stream has begun.
 // If the sender breaks this protocol, the stream ends with INVALID_ARGUMENT. If the service refuses
-// an event for its content, the stream goes on: the acknowledgement has the error. The stream
-// acknowledges an event once its facts are durable, in the order of the sequences. At most
-// limits::kMaxObserveInFlight events wait for that.
+// an event because of its content, the stream continues, and the acknowledgement has the error. The
+// stream acknowledges an event when the facts of the event are durable, in the order of the
+// sequences. At most limits::kMaxObserveInFlight events wait for their acknowledgement.
 class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
                             public Closable,
                             public std::enable_shared_from_this<ObserveStream> {
  public:
-  // `set`, `observers` and `runtime` outlive the stream. `actor`: the caller, as the audit log
-  // shows it.
+  // `set`, `observers` and `runtime` must outlive the stream. `actor`: the name of the caller in
+  // the audit log.
   ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime, std::string actor);
-  // Call once. A refusal ends the stream before it reads anything.
-  // `ready`: OK, or why this replica takes no events; it becomes the status.
+  // Begins to read, or ends the stream with a refusal. Call it once. `ready`: OK, or why this
+  // replica takes no events; in that case the stream ends with this status.
   void begin(const Admission& admission, const grpc::Status& ready);
-  // Ends the stream. Only the first call counts. The engine still decides events that were read,
-  // but the stream sends no more acknowledgements. Threads: any.
+  // Ends the stream. Only the first call has an effect. The engine still decides the events that
+  // were read, but the stream acknowledges none of them. Threads: any.
   void close(const grpc::Status& status) override;
 
   void OnReadDone(bool ok) override;
@@ -99,56 +105,59 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
     std::uint64_t sequence = 0;
     // The session that this event begins; 0: it begins none.
     std::uint64_t session = 0;
-    // True: the event was decided. Its facts are durable, or it was refused.
+    // True: the event is decided. Its facts are durable, or it was refused.
     bool done = false;
-    // Why the event was refused; none: it was not.
+    // Why the event was refused; nullopt: it was not refused.
     std::optional<Error> error;
   };
 
-  // Handles the event just read.
+  // Handles the event that was just read.
   void take_event();
-  // Returns the status that ends the stream for a breach of the protocol.
+  // Checks the event that was just read against the protocol. If the event breaks the protocol,
+  // returns the status with which the stream must end.
   std::optional<grpc::Status> check_order();
-  // Fails if the event names a session other than the stream's.
+  // Records a mistake in `check` if the event names another session than that of the stream.
   void check_session(Check& check);
-  // Posts the input that was read. If the mailbox is full, it tries again a few ms later.
+  // Posts the input from the event that was just read. If the mailbox is full, it tries again a few
+  // ms later.
   void submit();
-  // Records the answer to the event. Runs on the loop's thread, or on the reading thread if the
-  // stream refused the event.
+  // Records the answer to the event with this sequence. It runs on the loop's thread, or on the
+  // reading thread if the stream itself has refused the event.
   void settle(std::uint64_t sequence, std::optional<Error> error);
-  // Reads the next event, unless one is open, too many are pending, or the stream ends.
+  // Begins to read the next event. Does nothing if a read is open, if too many events are pending,
+  // or if the stream ends.
   void read_more();
-  // Sends an acknowledgement if one is due. Ends the stream once the sender has half-closed and all
-  // events are acknowledged.
+  // Sends an acknowledgement if one is due. If the sender has half-closed and all events are
+  // acknowledged, it ends the stream.
   void advance();
   // Moves the answers to the oldest events into `ack`, up to the first event without an answer. If
-  // one of them began a session, `ack` gets the session's number.
+  // one of these events began a session, `ack` gets the number of that session.
   void collect_locked(v1::ObserveResponse* ack) SUBAK_REQUIRES(mutex_);
 
   StreamSet& set_;
   Observers& observers_;
   Runtime& runtime_;
-  // The caller, as the audit log shows it.
+  // The name of the caller in the audit log.
   std::string actor_;
-  // The data of the reading side. Only the read uses it, and one read runs at a time.
+  // The data of the reading side. Only a read uses them, and one read runs at a time.
   struct Incoming {
-    // The event just read. gRPC writes it while a read is open.
+    // The event that was just read. gRPC writes into it while a read is open.
     v1::ObserveRequest request;
     // The cluster that the first event named; empty: the only cluster.
     std::string cluster;
     // The sequence of the last accepted event; 0: there was none.
     std::uint64_t last_sequence = 0;
     SenderClock clock;
-    // The session of the events that arrive now.
+    // The session to which the events that arrive now belong.
     std::uint64_t session = kNoSession;
-    // An event that was read and not posted yet.
+    // The input from an event that was read and not posted yet.
     std::optional<Input> input;
   };
   Incoming incoming_;
 
-  // Guards the members that both gRPC's threads and the loop use.
+  // Guards the members that both the threads of gRPC and the loop use.
   Mutex mutex_;
-  // Events without an acknowledgement, in the order of their sequences.
+  // The events that are not acknowledged yet, in the order of their sequences.
   std::deque<Pending> pending_ SUBAK_GUARDED_BY(mutex_);
   // The state of the stream.
   struct Phase {
@@ -164,9 +173,9 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
     bool finished = false;
   };
   Phase phase_ SUBAK_GUARDED_BY(mutex_);
-  // The status of the first close(); never changed after that.
+  // The status of the first close(). It never changes after that.
   grpc::Status status_;
-  // The message being written.
+  // The message that is being written.
   v1::ObserveResponse ack_ SUBAK_GUARDED_BY(mutex_);
   // Keeps the stream alive from begin() to OnDone().
   std::shared_ptr<ObserveStream> self_;

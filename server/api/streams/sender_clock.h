@@ -1,11 +1,12 @@
-// Estimates what the clock of an Observe stream's sender shows. Each event has the time of that
-// clock when the event was sent (`sent_at`). An event takes time to arrive, more on a busy machine.
-// So among the last events, the one that arrived quickest gives the best estimate. SenderClock
-// measures elapsed time with the boot clock, since the service's own time may stand still or leap.
+// Estimates what the clock of an Observe stream's sender shows now. Each event says what that clock
+// showed when the event was sent (`sent_at`). An event takes some time to arrive, and more time on
+// a busy machine. So among the last events, the one that arrived quickest gives the best estimate.
+// SenderClock measures elapsed time with the boot clock, since the service's own time may stand
+// still or leap.
 //
-// A sender may also send the time of a clock that is never set (`sent_steady_ms`). By that clock,
-// SenderClock finds the quickest event even if the other clock is set often. It then also knows by
-// how much each event is late.
+// A sender has a second clock that is never set, and may also send the time of that clock
+// (`sent_steady_ms`). With these times, SenderClock finds the quickest event even if the first
+// clock is set often, and knows by how much each event is late.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +19,21 @@ namespace subak::api {
 // The estimate for one sender. It reads no clock. Threads: one at a time.
 class SenderClock {
  public:
-  // Takes an event that was sent at `sent_at_ms` by the sender's clock and arrived at `boot_ms`
-  // (Clock::boot_ms). Returns what the sender's clock showed on arrival, by the quickest event of
-  // the last window. The window is kWindowMs to twice kWindowMs long.
-  // If the sender's clock is set ahead, the result follows at once. If it is set back, the result
-  // follows at once if an event has an earlier time than the event before it. Otherwise the result
-  // follows when the old events have left the window.
-  // `steady_ms`: the time of the sender's clock that is never set, when the event was sent; 0: not
-  // known. All three times are in ms, but must not be mixed: `sent_at_ms` counts from 1970 in UTC,
-  // the others from the start of a machine. The minimum filter is that of NTP's clock filter (RFC
-  // 5905, section 10).
+  // Takes an event. Returns what the sender's clock showed when the event arrived, as estimated
+  // from the quickest event of the last window. A window is as long as kWindowMs to twice
+  // kWindowMs.
+  // - `sent_at_ms`: what the sender's clock showed when the event was sent, in ms since 1970, UTC.
+  // - `steady_ms`: what the sender's second clock showed at that time, in ms since the start of the
+  //   sender's machine; 0: it is not known.
+  // - `boot_ms`: when the event arrived, by Clock::boot_ms(), which counts from the start of the
+  //   service's machine.
+  //
+  // Without `steady_ms`, the result must notice when the sender's clock is set. If the clock is set
+  // ahead, the result follows at once. If the clock is set back, the result follows at once if an
+  // event then has an earlier time than the event before. Otherwise the result follows when the old
+  // events have left the window.
+  //
+  // The filter takes the smallest delay, as NTP's clock filter does (RFC 5905, section 10).
   TimeMs shows_ms(TimeMs sent_at_ms, std::int64_t steady_ms, std::int64_t boot_ms) {
     if (steady_ms == 0) return by_quickest(sent_at_ms, boot_ms);
     const TimeMs shown = by_quickest(steady_ms, boot_ms);
@@ -35,8 +41,8 @@ class SenderClock {
   }
 
  private:
-  // As shows_ms() without a steady clock. It stores the least delay of the present window and of
-  // the window before.
+  // As shows_ms() without `steady_ms`. It stores the smallest delay in the present window and that
+  // in the window before.
   TimeMs by_quickest(TimeMs sent_at_ms, std::int64_t boot_ms) {
     const DurationMs difference = boot_ms - sent_at_ms;
     const bool set_back = sent_at_ms < last_sent_at_ms_;
@@ -59,10 +65,10 @@ class SenderClock {
     earlier_ = earlier;
   }
 
-  std::int64_t since_ms_ = -2 * kWindowMs - 1;  // the start of the present window: none yet
+  std::int64_t since_ms_ = -2 * kWindowMs - 1;  // when the present window began; at first, long ago
   TimeMs last_sent_at_ms_ = 0;
   DurationMs least_ = 0;
-  DurationMs earlier_ = 0;  // the least of the window before
+  DurationMs earlier_ = 0;  // the smallest delay in the window before
 };
 
 }  // namespace subak::api

@@ -1,4 +1,5 @@
-// Runs reads of ledger and audit rows on one thread, with a database connection of its own.
+// Runs reads of rows of the ledger and the audit log on one thread, with a separate database
+// connection.
 #pragma once
 
 #include <functional>
@@ -25,17 +26,18 @@ class StoreReads {
   StoreReads(const StoreReads&) = delete;
   StoreReads& operator=(const StoreReads&) = delete;
 
-  // Opens the reader and starts the thread. `store` outlives this. The error says why the store
-  // cannot be opened. Call it once. Before that, run() answers kStopped.
+  // Opens the reader and starts the thread. Call it once. `store` must outlive this object. The
+  // error says why the reader cannot be opened. Until start() has succeeded, run() returns
+  // kStopped.
   std::optional<Error> start(Store& store);
-  // Finishes the queued tasks and joins the thread.
-  // Later calls of run() answer kStopped. Do not call it from a task.
+  // Finishes the queued tasks and joins the thread. After that, run() returns kStopped. Do not call
+  // it from a task.
   void stop();
-  // Queues a task. Callers take turns. Long work must do a bounded part, then queue itself again,
-  // so that other callers get their turns. At most limits::kMaxReadsPerCaller tasks of one caller
-  // and limits::kMaxStoreReads in all are queued; a task beyond that is dropped. Threads: any.
-  // kYes: the task will run once, on the thread of this object, at the latest during stop(). Other
-  // answers: it will not run.
+  // Queues a task. Callers take turns (FairQueue). A task should do a bounded part of long work,
+  // and then queue itself again, so that other callers get their turns. kYes: the task will run
+  // once, on the thread of this object, at the latest during stop(). Any other result: the task was
+  // dropped, because limits::kMaxReadsPerCaller or limits::kMaxStoreReads is reached, or because
+  // the thread does not run. Threads: any.
   Queued run(const std::string& caller, Task task);
 
  private:

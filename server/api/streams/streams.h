@@ -1,4 +1,5 @@
-// Server streams: a bounded queue of messages that any thread may fill and gRPC empties.
+// The streams of the server, and the base class of those that only send. Such a stream has a
+// bounded queue of messages: any thread may fill the queue, and gRPC empties it.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -19,19 +20,19 @@
 
 namespace subak::api {
 
-// An admitted caller, or the status of the refusal.
-// If there is no caller, `refusal` is not OK.
+// The result of admitting a caller: the caller, or the status of the refusal.
 struct Admission {
-  // Set: the call is admitted.
+  // The caller, if the call is admitted; else nullopt.
   std::optional<Caller> caller;
   // The role that the call needs.
   Role least = Role::kViewer;
-  // The status to end the call with.
+  // The status with which the call must end. It is not OK if there is no caller.
   grpc::Status refusal;
 };
 
-// The kind of a stream. Each kind has its own limits. The order is that of the names in refusals.
-// kStatic is the stream of AdmissionSnapshotStream, kBackup that of AdminService.Backup.
+// The kind of a stream. Each kind has its own limits. kStatic is the kind of
+// AdmissionSnapshotStream, and kBackup that of BackupStream. An array of names for refusals has the
+// same order as these values.
 enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
 
 // A stream that ends when the service ends.
@@ -39,32 +40,33 @@ class Closable {
  public:
   virtual ~Closable() = default;
   // Ends the stream with this status. It returns at once; the stream is destroyed later. Threads:
-  // any, several at once.
+  // any, and several may call it at the same time.
   virtual void close(const grpc::Status& status) = 0;
 };
 
 // The open streams. Threads: any.
 class StreamSet {
  public:
-  // `auth` outlives the set.
+  // `auth` must outlive the set.
   explicit StreamSet(const Authenticator& auth) : auth_(auth) {}
-  // Adds a stream. Returns OK, the admission's refusal, or "the service is stopping". It returns
-  // RESOURCE_EXHAUSTED at limits::kMaxStreamsPerCaller or kMaxStreams of this kind. A refused
-  // stream is not added.
+  // Adds a stream and returns OK, or returns why the stream was not added:
+  // - the refusal in `admission`;
+  // - UNAVAILABLE, because the service is stopping;
+  // - RESOURCE_EXHAUSTED, because limits::kMaxStreamsPerCaller or limits::kMaxStreams is reached
+  //   for this kind.
   grpc::Status add(const std::shared_ptr<Closable>& stream, StreamKind kind,
                    const Admission& admission);
-  // Removes a stream that is over. Has no effect for a stream that is not in the set.
+  // Removes a stream that is over. Does nothing if the stream is not in the set.
   void remove(const std::shared_ptr<Closable>& stream);
   // Ends all streams with UNAVAILABLE and refuses every later add().
   void close_all();
-  // Call it after the tokens were read again. It ends the streams of removed tokens with
-  // UNAUTHENTICATED. It ends streams whose token no longer has the needed role
-  // with PERMISSION_DENIED.
-  // Calls close() without holding the lock.
+  // Call it after the tokens were read again. It ends the streams whose token was removed with
+  // UNAUTHENTICATED. It ends the streams whose token no longer has the needed role with
+  // PERMISSION_DENIED. It calls close() without holding the lock.
   void check_rights();
 
  private:
-  // The caller as it was admitted, and the role that its stream needs.
+  // The caller of a stream as it was admitted, and the role that the stream needs.
   struct Owner {
     StreamKind kind;
     Caller caller;
@@ -72,27 +74,28 @@ class StreamSet {
   };
   // Returns OK, or why the caller would not be admitted now.
   grpc::Status refusal_of(const Owner& owner) const;
-  // Returns OK, or RESOURCE_EXHAUSTED with the limit and its number.
+  // Returns OK, or RESOURCE_EXHAUSTED with a text that has the limit.
   grpc::Status limit_reached(StreamKind kind, const std::string& actor) SUBAK_REQUIRES(mutex_);
 
   const Authenticator& auth_;
   Mutex mutex_;
-  // close_all() was called.
+  // True: close_all() was called.
   bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
-  // The streams with their callers.
+  // The open streams, with their callers.
   std::map<std::shared_ptr<Closable>, Owner> open_ SUBAK_GUARDED_BY(mutex_);
-  // Open streams by kind and actor.
+  // The number of open streams, by kind and actor.
   std::map<std::pair<StreamKind, std::string>, std::size_t> of_caller_ SUBAK_GUARDED_BY(mutex_);
-  // Open streams by kind.
+  // The number of open streams, by kind.
   std::map<StreamKind, std::size_t> of_kind_ SUBAK_GUARDED_BY(mutex_);
 };
 
-// Counts the memory of all streams of one kind. Threads: any.
-// The count is approximate: the sum of protobuf's SpaceUsedLong() and the size of queue entries.
+// Counts the memory that all streams of one kind use. The count is approximate: it is the sum of
+// SpaceUsedLong() of the messages, a function of protobuf, and of the size of queue entries.
+// Threads: any.
 class StreamBytes {
  public:
-  // Wraps a message for any number of streams. The message counts once, until the last stream
-  // releases it. It may outlive this object.
+  // Wraps a message so that any number of streams can share it. The message counts once, until the
+  // last stream releases it. The message may outlive this object.
   template <class Message>
   std::shared_ptr<const Message> keep(Message message) {
     const std::size_t bytes = message.SpaceUsedLong();
@@ -103,43 +106,43 @@ class StreamBytes {
                                             *used -= bytes;
                                           });
   }
-  // Add and remove bytes that are not in a message of keep().
+  // These add and remove bytes that are not part of a message from keep().
   void add(std::size_t bytes) { *used_ += bytes; }
   void remove(std::size_t bytes) { *used_ -= bytes; }
-  // Returns the sum in bytes.
+  // Returns the present sum, in bytes.
   std::size_t used() const { return *used_; }
 
  private:
-  // Shared with the messages, which may outlive this object.
+  // The present sum. The messages share it, since they may outlive this object.
   std::shared_ptr<std::atomic<std::size_t>> used_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
-// The writing side of a stream. gRPC uses the writer until it calls OnDone(), so from begin() to
-// OnDone() the writer owns itself. After that, push() and close() have no effect.
-// Threads: push(), backlog(), idle() and close() from any thread. gRPC calls the On... methods on
-// its own threads, one at a time for writes. A subclass is created with std::make_shared.
+// The writing side of a stream. gRPC uses the writer until it calls OnDone(), so the writer owns
+// itself from begin() to OnDone(). After that, push() and close() have no effect. Create a subclass
+// with std::make_shared. Threads: any may call push(), backlog(), idle() and close(). gRPC calls
+// the On... methods on its own threads; it calls OnWriteDone() for one write at a time.
 template <class Message>
 class QueueWriter : public grpc::ServerWriteReactor<Message>,
                     public Closable,
                     public std::enable_shared_from_this<QueueWriter<Message>> {
  public:
-  // `bytes`, if not null, counts the memory of the queue itself.
-  // `most`: messages that may wait, without the one being written. `set` and `bytes` outlive the
-  // writer.
+  // `most`: how many messages may wait; the message that is being written does not count. `bytes`:
+  // counts the memory of the queue itself; nullptr: this memory is not counted. `set` and `bytes`
+  // must outlive the writer.
   QueueWriter(StreamSet& set, std::size_t most, StreamBytes* bytes = nullptr)
       : set_(set), most_(most), bytes_(bytes) {}
 
-  // Call it once, from the method's handler. False: the stream has ended, with the
-  // refusal of StreamSet::add().
+  // Adds the stream to the set. Call it once, from the handler of the method. False:
+  // StreamSet::add() has refused the stream, so the stream has ended with that status.
   bool begin(StreamKind kind, const Admission& admission) {
     self_ = this->shared_from_this();
     const grpc::Status status = set_.add(self_, kind, admission);
     if (!status.ok()) close(status);
     return status.ok();
   }
-  // Queues a message. If too many messages wait, the stream ends with RESOURCE_EXHAUSTED. False:
-  // the stream has ended.
-  // A shared message is not copied, so many streams can send the same one.
+  // Queues a message. If too many messages wait, it ends the stream with RESOURCE_EXHAUSTED
+  // instead. False: the stream has ended. A shared message is not copied, so many streams can send
+  // the same one.
   bool push(Message message) { return push(std::make_shared<const Message>(std::move(message))); }
   bool push(std::shared_ptr<const Message> message) {
     bool overflow = false;
@@ -163,7 +166,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     const MutexLock lock(mutex_);
     return queue_.size();
   }
-  // Ends the stream and drops queued messages. Only the first call counts.
+  // Ends the stream and drops the queued messages. Only the first call has an effect.
   void close(const grpc::Status& status) override {
     {
       const MutexLock lock(mutex_);
@@ -176,7 +179,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     }
     this->Finish(status_);
   }
-  // True if no message waits or is being written, and the stream has not ended.
+  // True if the stream has not ended, and no message waits or is being written.
   bool idle() {
     const MutexLock lock(mutex_);
     return !closing_ && !writing_ && queue_.empty();
@@ -210,11 +213,10 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   }
 
  protected:
-  // Called on a gRPC thread when every queued message was written.
-  // An override may push further messages.
-  // It may run at the same time as a push() by another thread.
+  // Called on a gRPC thread when all queued messages were written. An override may push further
+  // messages. Another thread may call push() at the same time.
   virtual void drained() {}
-  // Called once when the stream is over, on a gRPC thread, before the set removes the stream.
+  // Called once on a gRPC thread when the stream is over, before the set removes the stream.
   virtual void ended() {}
 
  private:
@@ -226,7 +228,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     writing_ = true;
     this->StartWrite(current_.get());
   }
-  // Adds this many queue entries to `bytes_`, or removes them.
+  // Adds this many queue entries to `bytes_`; a negative number removes entries.
   void count(std::ptrdiff_t entries) SUBAK_REQUIRES(mutex_) {
     if (bytes_ == nullptr) return;
     const std::size_t bytes = sizeof(current_) * static_cast<std::size_t>(std::abs(entries));
@@ -241,13 +243,13 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   StreamBytes* bytes_;
   // Messages that wait, the oldest first.
   std::deque<std::shared_ptr<const Message>> queue_ SUBAK_GUARDED_BY(mutex_);
-  // The message being written; nullptr: none.
+  // The message that is being written; nullptr: none is.
   std::shared_ptr<const Message> current_ SUBAK_GUARDED_BY(mutex_);
   bool writing_ SUBAK_GUARDED_BY(mutex_) = false;
   bool closing_ SUBAK_GUARDED_BY(mutex_) = false;
-  // The status of the first close(); never changed after that.
+  // The status of the first close(). It never changes after that.
   grpc::Status status_;
-  // This object, from begin() to OnDone(), so that it stays alive.
+  // This object, from begin() to OnDone(). It keeps the object alive.
   std::shared_ptr<QueueWriter> self_;
 };
 
