@@ -1,5 +1,6 @@
-// The file beside a store with the data of start-time calibration, in the form of
-// server/store/file/whole_file.h. It may be lost. Threads: any; one writer.
+// The file beside a store with the data for start-time calibration, in the form of
+// server/store/file/whole_file.h. The file may be lost: the service then collects new data.
+// Threads: any; only one thread at a time writes.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,17 @@
 
 namespace subak {
 
-// The file of the store PATH is PATH.told. The functions take the complete name.
+// The file for the store PATH is PATH.told. The functions get this complete path.
 inline constexpr char kCalibrationSuffix[] = ".told";
 
-// Replaces the file; after an error the old file stays. The file is durable on return. `seed`: that
-// of the store (server/store/proof/head.h). It refuses more than limits::kMaxFactBytes. Other
-// errors are those of write_summed_file().
+// Replaces the file. The new file is durable when this returns; after an error, the old file stays.
+// `seed`: the seed of the store (server/store/proof/head.h). It refuses more than
+// limits::kMaxFactBytes. The other errors are those of write_summed_file().
 std::optional<Error> write_calibration_file(const std::string& path, std::uint32_t seed,
                                             std::string_view bytes);
-// Reads the file; empty: there is none. An error: the file is of another store, damaged, or
-// unreadable. The caller then goes on without the data, and the service collects new data.
+// Returns the content of the file; empty: there is no file. An error: the file belongs to another
+// store, is damaged, or cannot be read. After an error, the caller continues without the data, and
+// the service collects new data.
 Result<std::string> read_calibration_file(const std::string& path, std::uint32_t seed);
 
 }  // namespace subak

@@ -1,4 +1,4 @@
-// Copies of a store. A copy is one consistent snapshot, even if commits go on meanwhile.
+// Copies of a store. A copy is one consistent snapshot, even if commits run at the same time.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,23 @@
 
 namespace subak {
 
-// Copies the present store at `from`, with its write-ahead log, to a new file `to`. The copy has no
-// log, and is not synced. Only its owner may read it.
+// Copies the store at `from`, including what is in its write-ahead log, to a new file `to`. The
+// copy has no log and is not synced. Only the owner of the file may read the copy.
 //
-// It calls `wanted` between parts of 2048 pages; if that returns false, the copy ends with an
-// error. After an error there is no file `to`. Commits to `from` go on, but its log grows until the
-// copy is done. Threads: any; it uses its own connection, which only reads.
-// Fails with kPrecondition if `to` exists, or if its folder is missing. It also fails if SQLite
-// fails (field "store.copy"), or if the disk would have less than `spare_bytes` left.
+// It calls `wanted` between parts of 2048 pages. If `wanted` returns false, the copy ends with an
+// error. After an error, no new file is left. Commits to `from` can run during the copy, but the
+// log of `from` grows until the copy is done. It fails with kPrecondition in these cases:
+// - `to` exists, or its folder is missing.
+// - The disk would have less than `spare_bytes` left.
+// - SQLite fails; the field is then "store.copy".
+// Threads: any; it uses a separate connection, which only reads.
 std::optional<Error> copy_store(const std::string& from, const std::string& to,
                                 const std::function<bool()>& wanted,
                                 std::int64_t spare_bytes = limits::kSpareDiskBytes);
 
-// Makes the file and its entry in the folder durable, by fsync(2) of both.
-// A failure is kPrecondition; it names the file or folder and the system's reason. The call blocks
-// as long as the disk takes.
+// Makes the file and its entry in the folder durable, by fsync(2) of the file and the folder. The
+// error is kPrecondition, and has the file or folder and the system's reason. The call blocks until
+// the disk has done so.
 std::optional<Error> sync_file(const std::string& path);
 
 }  // namespace subak

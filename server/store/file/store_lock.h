@@ -1,6 +1,7 @@
-// Ensures that only one process uses a store, by whatever name. One advisory lock is on a file
-// beside the store, which names the owner. Another is on the store's file itself. The owner holds
-// both until it ends. The system releases them when the process dies, so there are no stale locks.
+// Ensures that only one process uses a store, whatever path the process uses for it. There are two
+// advisory locks: one on a file beside the store, which names the process, and one on the store's
+// file itself. The process holds both locks until it ends. The system releases them when the
+// process dies, so there are no stale locks.
 #pragma once
 
 #include <cstdint>
@@ -11,56 +12,57 @@
 
 namespace subak {
 
-// A note about the store that the lock file contains between two runs of a service. By it, a start
-// detects a truncated file or log.
-// The note has its own checksum in the lock file.
+// A note about the store, which stays in the lock file between two runs of a service. A start
+// compares the store with the note, and so detects a truncated file or log. In the lock file, the
+// note has its own checksum.
 struct StoreMark {
-  std::uint32_t seed = 0;   // the store's (server/store/proof/head.h)
+  std::uint32_t seed = 0;   // the store's seed (server/store/proof/head.h)
   std::uint64_t facts = 0;  // durable facts before the log's last transaction
 };
 
-// Returns the path of the store's file after following links, so that log and
-// lock are beside that file.
-// Returns `path` if the file does not exist, and after any other failure.
+// Follows links, and returns the path of the store's file itself. The log and the lock file are
+// beside that file. If the file does not exist, or if anything else fails, it returns `path`.
 std::string real_path(const std::string& path);
 
 class StoreLock {
  public:
-  // What to do if the store does not exist: create its file, or only lock the name.
+  // What acquire() does if the store does not exist. kMake: it creates the store's file. kLeave: it
+  // locks only the file beside the store.
   enum class Missing : std::uint8_t { kMake, kLeave };
 
-  // Locks the store `path` (a real_path()), by "PATH.lock" and by the store's own file. `missing`:
-  // whether to create a missing file, empty. The lock must exist longer than any connection to the
-  // store, since closing a file drops the locks that SQLite has on it.
-  // It does not wait. If another process has the lock, it fails with kPrecondition and names that
-  // process. It also fails if the folder is missing or not writable, or if the
-  // file system has no locks.
-  // The lock file stays when the lock is released. Locks are flock(2); a child process does not
-  // inherit them across exec.
+  // Locks the store by "PATH.lock" and by the store's own file, both with flock(2). It does not
+  // wait. `path`: the result of real_path(). `missing`: kMake creates a missing store as an empty
+  // file. The lock must exist longer than any connection to the store, because SQLite loses its own
+  // locks on a file when another descriptor of that file is closed. If another process has the
+  // lock, it fails with kPrecondition and names that process. It also fails if the folder is
+  // missing or not writable, or if the file system has no locks. The lock file stays when the lock
+  // is released. A program that a child process executes does not inherit the lock.
   static Result<StoreLock> acquire(const std::string& path, Missing missing);
   ~StoreLock();
   StoreLock(StoreLock&& other) noexcept;
   StoreLock& operator=(StoreLock&& other) noexcept;
 
-  // If another file has got the store's name since acquire(), locks that file. The lock of the old
-  // file then ends, also after an error. kPrecondition: another process has locked the new file.
+  // If another file has got the store's path since acquire(), locks that file. The lock of the old
+  // file then ends, even if this fails. The error is kPrecondition if another process has locked
+  // the new file.
   std::optional<Error> follow();
 
-  // Returns the note. nullopt: there is none, or its checksum or form is wrong.
+  // Returns the note. nullopt: there is no note, or its checksum or form is wrong.
   std::optional<StoreMark> mark() const;
-  // Writes the note without a sync. So after a power cut the note may be older than the store, but
-  // never newer. A failure is ignored.
-  // The note is in one sector, so that a power cut leaves the old or the new note.
+  // Writes the note without a sync, after the commits that it counts. So after a power cut, the
+  // note may be older than the store, but never newer. The note is in one sector of the disk, so a
+  // power cut leaves either the old note or the new one. A failure is ignored.
   void note(const StoreMark& mark) const;
-  // Removes the note, because another store will get this path.
+  // Removes the note. Call it before another store gets this path.
   void forget() const;
 
-  // Records the store's files. From then on, check() fails if another file has got the name of the
-  // store's file or of its log.
-  // A log that does not exist at that time is not checked.
+  // Remembers which files the store has now. From then on, check() fails if another file has the
+  // path of the store's file or of its log. If there is no log now, check() does not look for
+  // another one.
   void watch();
-  // Returns an error, kPrecondition with the file and a remedy, if a file was exchanged. It costs
-  // two system calls. Threads: any, once watch() has returned.
+  // Returns an error if a file was removed or replaced since watch(). The error is kPrecondition;
+  // it names the file and says what to do. The function makes two system calls. Threads: any, once
+  // watch() has returned.
   std::optional<Error> check() const;
 
  private:

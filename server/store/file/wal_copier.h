@@ -1,5 +1,6 @@
-// Copies SQLite's write-ahead log into the database file, on its own thread and connection. SQLite
-// would do so within COMMIT, which then takes 5 to 20 ms.
+// Copies SQLite's write-ahead log into the database file, on a separate thread and connection.
+// Without this class, SQLite would copy the log within a COMMIT, and that COMMIT would take 5 to 20
+// ms.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +15,36 @@
 
 namespace subak {
 
-// A commit waits at most until one copy has ended (see WriteGate). If copies fail, the log only
-// grows, so commits still succeed. A period of failures is logged once. SQLite syncs log and file
-// in the right order, so facts stay durable: https://www.sqlite.org/wal.html.
+// A commit waits at most for the last part of one copy (WriteGate). If copies fail, commits still
+// succeed, and the log grows. The first failure is logged, and then no further one until a copy
+// succeeds. SQLite syncs the log and the file in the right order, so facts stay durable:
+// https://www.sqlite.org/wal.html.
 class WalCopier {
  public:
-  // `gate` outlives this object. Each commit of the store must hold a WriteGate::Turn.
+  // `gate` must outlive this object. Each commit of the store must hold a WriteGate::Turn.
   explicit WalCopier(WriteGate& gate) : gate_(gate) {}
-  // Ends the thread after the copy in progress. `writer` must commit no more, since its hook still
-  // points to this object.
+  // Ends the thread after the copy in progress. The connection `writer` of start() must make no
+  // more commits, since its hook still points to this object.
   ~WalCopier();
   WalCopier(const WalCopier&) = delete;
   WalCopier& operator=(const WalCopier&) = delete;
 
-  // Starts the thread, which replaces the automatic checkpoints of `writer`. It copies when the log
-  // has `pages` pages of the database.
-  // Call it once. It fails if the store cannot be opened.
+  // Starts the thread, which does the work of the automatic checkpoints of `writer`. It begins a
+  // copy when the log has at least `pages` pages. Call it once. It fails if the store cannot be
+  // opened.
   std::optional<Error> start(const std::string& path, Connection& writer, int pages);
-  // Returns the number of copies that have ended since start(), with failed ones. Threads: any.
+  // Returns the number of copies that have ended since start(). Copies that failed count too.
+  // Threads: any.
   std::uint64_t copies() const;
 
  private:
-  // The thread's work.
+  // The main function of the thread.
   void run();
-  // Copies the log in two steps: most of it while commits go on, then the last part without
-  // commits. So the log can begin at its start again.
+  // Copies the log in two steps: most of it while commits run, then the last part while no commit
+  // runs. Only after the whole log was copied, SQLite can write it from its beginning again.
   void copy();
   void copy_once();
-  // The hook calls it within COMMIT, with the present number of pages in the log.
+  // hook() calls it within COMMIT, with the present number of pages in the log.
   void written(int pages);
   static int hook(void* self, sqlite3* db, const char* name, int pages);
 
@@ -52,7 +55,7 @@ class WalCopier {
   CondVar wake_;
   bool due_ SUBAK_GUARDED_BY(mutex_) = false;
   bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
-  bool failing_ = false;  // only the copier's thread: one log line for a period of failures
+  bool failing_ = false;  // true: the last copy failed and that was logged; only for the thread
   std::uint64_t copies_ SUBAK_GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };

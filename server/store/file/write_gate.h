@@ -1,18 +1,18 @@
-// A lock with two priorities, for one writer at a time: commits go before background work.
-// Commits have no order among themselves. Background work waits while any commit waits, so it may
-// wait for ever if commits never pause. Threads: any.
+// A lock with two priorities, for one writer at a time: commits have priority over background work.
+// Commits that wait get the gate in no particular order. Background work waits while any commit
+// waits, so it may wait for ever if commits never pause. Threads: any.
 #pragma once
 
 #include "threads/mutex.h"
 
 namespace subak {
 
-// The gate outlives its turns.
+// The gate must outlive its turns.
 class WriteGate {
  public:
   enum class Who { kCommit, kBackground };
 
-  // Holds the gate as long as the object exists.
+  // A Turn holds the gate as long as it exists.
   class Turn {
    public:
     // Blocks until the gate is free for this writer. A thread may hold only one turn at a time.
@@ -26,7 +26,8 @@ class WriteGate {
   };
 
  private:
-  // Takes the gate when it is free. Background work takes it only if no commit waits.
+  // Waits until the gate is free, and takes it. Background work takes the gate only if no commit
+  // waits.
   void enter(Who who) {
     MutexLock lock(mutex_);
     if (who == Who::kCommit) {
@@ -46,7 +47,7 @@ class WriteGate {
     free_.notify_all();
   }
 
-  // Guards only the members below. It is not held during a turn.
+  // Guards only the members below. It is not locked during a turn.
   Mutex mutex_;
   CondVar free_;
   int commits_waiting_ SUBAK_GUARDED_BY(mutex_) = 0;

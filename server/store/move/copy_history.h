@@ -1,4 +1,4 @@
-// Builds a store from the facts of another store. Each may be a file or a database.
+// Fills a store with the facts of another store. Each of the two may be a file or a database.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,16 @@
 
 namespace subak {
 
-// Writes all facts of `from` up to number `until` into `to`. It also writes the checkpoint of
-// `from`, unless the checkpoint is later than that. The store `to` must have no facts and the same
-// uuid. So ledger, audit log and all checksums are the same as in `from`. Facts committed meanwhile
-// may be included. Returns the number of the last fact; 0: `from` has no facts.
-// It copies facts in parts of limits::kCopiedFactsAtOnce, and each part is a commit. It calls
-// `wanted` between parts; if that returns false, it fails with kPrecondition. After an error `to`
-// has the parts so far. It leaves out a checkpoint with a fact that cannot be packed. Threads: the
-// caller's, which owns both stores.
+// Writes all facts of `from` up to the number `until` into the other store. It also writes the
+// checkpoint of `from`, unless the checkpoint is later than the last of these facts, or has a fact
+// that cannot be packed. `to` must have no facts, and must have the same uuid as the other store.
+// So the ledger, the audit log and all checksums become the same. Facts that are committed to
+// `from` meanwhile may be included. Returns the number of the last fact; 0: `from` has no facts.
+//
+// It copies facts in parts of limits::kCopiedFactsAtOnce, and each part is one commit. It calls
+// `wanted` between parts. If `wanted` returns false, it fails with kPrecondition. After an error,
+// `to` has the parts that were copied so far. Threads: one thread, which no other thread of either
+// store disturbs.
 Result<std::uint64_t> copy_history(StoreReader& from, Store& to,
                                    const std::function<bool()>& wanted,
                                    std::uint64_t until = UINT64_MAX);

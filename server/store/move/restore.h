@@ -1,4 +1,4 @@
-// Replaces a store with a backup, while no service runs on it.
+// Replaces a store with a backup. No service may run on the store.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace subak {
 
-// The options of a restore. `from` and `state` may be links.
-// If `state` is a link, its target is replaced.
+// The options of a restore. `from` and `state` may be links. If `state` is a link, the file to
+// which it points is replaced.
 struct RestoreOptions {
   std::string from;              // a backup, or the file of a service that is stopped
-  std::string state;             // the file that subakd gets as --state
-  bool force = false;            // put an existing store aside
+  std::string state;             // the file for --state of subakd
+  bool force = false;            // replace an existing store
   std::optional<Until> until{};  // leave out later facts
 };
 
@@ -23,28 +23,30 @@ struct RestoreOptions {
 struct Restored {
   StoreReport report;        // of the restored store
   std::string replaced;      // path of the old store; empty: there was none
-  std::optional<Cut> cut{};  // set with RestoreOptions::until
+  std::optional<Cut> cut{};  // set if `until` is set
 };
 
-// Adds the advice to use another backup, to an error about a damaged backup.
-// Other errors pass unchanged.
+// If the error says that a backup is damaged, adds the advice to use another backup. Returns other
+// errors unchanged.
 Error of_backup(Error error);
 
-// Copies the backup, verifies the copy, and then replaces the store with it. The store is durable
-// on return. It makes the folder, with mode 0700, if it is missing.
+// Copies the backup, verifies the copy, and then replaces the store with this copy. The new store
+// is durable when this returns. If the folder of the store is missing, it makes the folder with
+// mode 0700.
 //
-// It refuses in these cases, and changes no file:
+// In these cases it refuses and changes no file:
 // - a service has the state's lock;
-// - there is a store and no `force`;
+// - there is a store, and `force` is not set;
 // - `from` is not a store or does not pass verify_store();
-// - `until` is not in it (find_cut()).
+// - `until` is not a moment in the history of `from` (find_cut()).
 //
-// With `until` it rebuilds the store from the facts that stay, with the same numbers, ledger rows
-// and audit rows. It checks that the new store's state is the one that these facts give.
-// It never changes `from`. It makes the copy at STATE.restoring, which needs disk space (twice as
-// much with `until`). An interrupted run leaves that file, and the next run removes it. Errors name
-// `from`, not the copy. kNotFound: `from` is missing or empty. kExists:
-// there is a store and no `force`.
+// With `until`, it makes the new store from the facts that stay, with the same numbers, ledger rows
+// and audit rows. It checks that the state of the new store is the one that these facts produce.
+//
+// It never changes the file `from`. It makes the copy at STATE.restoring. This needs disk space for
+// one copy, or for two copies if `until` is set. If the run is interrupted, that file stays, and
+// the next run removes it. Errors name `from`, not the copy. kNotFound: `from` is missing or empty.
+// kExists: there is a store, and `force` is not set.
 Result<Restored> restore_store(const RestoreOptions& options);
 
 }  // namespace subak

@@ -1,5 +1,5 @@
-// The heartbeat of a leader: it writes signs of life into the database, and checks that this
-// process still leads.
+// The heartbeat of a leader: a thread that writes signs of life into the database, and checks that
+// this process still leads.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,16 @@
 
 namespace subak::postgres {
 
-// Raises `confirmed_ms` to `began_ms`, the time before a heartbeat was sent.
-// The value never goes back, also with several threads.
+// Raises `confirmed_ms` to `began_ms`, a time before a heartbeat was sent. The value never goes
+// back, even if several threads call this at the same time.
 void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
-// The heartbeat thread, with its own connection. Threads: any.
-// If the database does not answer, it tries again every limits::kHeartbeatMs. It ends only if the
-// row of the lead names another holder.
+// The thread of the heartbeat, with a separate connection. If the database does not answer, the
+// thread tries again every limits::kHeartbeatMs. Except by the destructor, it ends only if another
+// process leads. Threads: any may call tell().
 class Heartbeat {
  public:
-  // The data for the thread. The references are to members of the store.
+  // What the thread uses. The references are to members of the store.
   struct Of {
     const Address& address;
     const Clock& clock;
@@ -35,28 +35,31 @@ class Heartbeat {
     const std::string& holder;
     // The epoch of this process.
     const std::atomic<std::int64_t>& epoch;
-    // While true, no heartbeat is sent, for example when commits get no answer.
+    // While it is true, no heartbeat is sent. The store sets it, for example when a commit gets no
+    // answer.
     const std::atomic<bool>& silent;
-    // When the last accepted heartbeat began, by the boot clock. note_confirmed() raises it.
+    // When the last accepted heartbeat was begun, by the boot clock. note_confirmed() raises it.
     std::atomic<std::int64_t>& confirmed_ms;
-    // Called once on this thread if another process leads. May be empty.
+    // Called once on the heartbeat's thread if another process leads. It may be empty.
     std::function<void(const Error&)> lost;
-    // Gets the database's clock with each accepted heartbeat. May be empty.
+    // Gets the time of the database's clock with each accepted heartbeat. It may be empty.
     std::function<void(const ClockSample&)> on_time;
   };
-  // Starts the thread, which sends the first heartbeat at once.
-  // The objects that `of` refers to outlive this object.
+  // Starts the thread, which sends the first heartbeat at once. The objects to which `of` refers
+  // must outlive this object.
   explicit Heartbeat(Of of);
-  // Joins the thread, after a statement in progress. Do not destroy this object in `lost`.
+  // Joins the thread, after the statement in progress has ended. Do not destroy this object in
+  // `lost`.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
-  // Sends a heartbeat with the text `said` at once, and the text with all later heartbeats. Empty:
-  // the row's text stays unchanged.
+  // Sends a heartbeat at once. This heartbeat and all later ones write the text `said` for other
+  // replicas. If `said` is empty, the text in the database stays unchanged.
   void tell(std::string said);
 
  private:
-  // The thread's work, until the destructor, or until another process leads.
+  // The main function of the thread. It ends when the destructor runs, or when another process
+  // leads.
   void run();
   // Sends one heartbeat. An error: another process leads.
   std::optional<Error> look(PgConnection& db, const std::string& said);
@@ -67,7 +70,7 @@ class Heartbeat {
   bool stop_ SUBAK_GUARDED_BY(mutex_) = false;
   // True: the next heartbeat is sent without a wait.
   bool is_due_ SUBAK_GUARDED_BY(mutex_) = false;
-  // The last text of tell(); empty: there is none.
+  // The text of the last call of tell(); empty: there is none.
   std::string said_ SUBAK_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// The lead: one row of the database, whose epoch only rises, names the process that leads. Private
-// to server/store/postgres.
+// The lead: one row of the database names the process that leads, and has the epoch, which only
+// rises. Private to server/store/postgres.
 #pragma once
 
 #include <cstdint>
@@ -13,108 +13,112 @@
 
 namespace subak::postgres {
 
-// The beginning of each statement of a leader. If this process still leads, `l` has one row with
-// its epoch ($1), locked until the statement is durable. If another process leads, `l` has no row.
-// A process that raises the epoch waits for that lock;
-// if it was first, this statement finds no row.
-// The statement locks the row instead of updating it. An update in each batch would become slower
-// and slower during a long snapshot.
+// The beginning of each statement that a leader runs. If this process still leads, `l` has one row
+// with the epoch of the process ($1). The row is locked until the statement is durable, and a
+// process that raises the epoch waits for that lock. If another process has raised the epoch
+// before, `l` has no row, so the statement does nothing. The statement locks the row instead of
+// updating it, since an update in each batch would become slower and slower while a long snapshot
+// is open.
 inline constexpr char kIfLeading[] =
     "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) ";
 
-// Makes the rows of the lead if they are missing. Two processes may do so at once.
-// It also adds columns that a database of an older version lacks. If the role may not create
+// Makes the tables and rows of the lead if they are missing. Two processes may do so at the same
+// time. It also adds columns that a database of an older version lacks. If the role may not create
 // tables, the rows must exist.
 std::optional<Error> make_lead(PgConnection& db);
 
-// The result of a look at the rows. If the lead has no holder, it is free.
+// The result of a look at the rows of the lead. If no process is named as the holder, the lead is
+// free.
 struct LeadershipSeen {
-  // The epoch, its holder, and the text that the holder wrote for other replicas.
+  // The epoch, the holder, and what the holder wrote for other replicas.
   Leadership lead;
-  // The number of heartbeats so far. Any change is a sign of life.
+  // The number of heartbeats so far. Any change of it is a sign of life.
   std::int64_t beats = 0;
-  // The database's clock.
+  // The time of the database's clock.
   TimeMs time_ms = 0;
 };
-// Reads the rows with one statement. The clock's time is that of the read, not that of the
-// beginning of a transaction.
+// Reads the rows with one statement. The time is that of the read, and not that of the beginning of
+// a transaction.
 Result<LeadershipSeen> look_at_lead(PgConnection& db);
 
-// Decides by several looks at the rows whether the lead is free. It calls no database.
-// Times are those of the boot clock, in ms. Threads: one.
+// Decides from several looks at the rows whether the lead is free. It does not access the database
+// itself. Times are those of the boot clock, in ms. Threads: one at a time.
 class LeadershipWatch {
  public:
-  // Call it before each look. If the pause between two looks was longer than half of
-  // limits::kLeaderSilentMs, the leader's silence begins at 0 again. The duration of a look does
-  // not count as a pause.
+  // Call it before each look. If more than half of limits::kLeaderSilentMs has passed since the
+  // last look ended, the count of the leader's silence begins at 0 again. So the duration of a look
+  // itself does not count as such a pause.
   void begin_look(std::int64_t boot_ms);
-  // Takes the result of a look and returns true if the lead is free. It is free if the holder gave
-  // it up, or sent no heartbeat for limits::kLeaderSilentMs. The boot clock goes on while a machine
-  // sleeps. Failed looks do not count as silence.
-  // If a process has led before, is_free() returns false for the first limits::kHeartbeatMs. So
-  // processes that already watch, and that know the state, can take the lead first.
+  // Takes the result of a look and returns true if the lead is free. There are these cases:
+  // - The lead has a holder. It is free if the holder has sent no heartbeat for
+  //   limits::kLeaderSilentMs. Time in which this machine sleeps counts, but failed looks do not
+  //   count as silence.
+  // - No process has led yet. The lead is free.
+  // - The last holder gave the lead up. The lead is free, but for this process only once
+  //   limits::kHeartbeatMs have passed since its first look. So processes that have watched for
+  //   longer, and know the state, can take the lead first.
   bool is_free(const LeadershipSeen& seen, std::int64_t boot_ms);
-  // Returns the time since the last look, also a failed one.
+  // Returns the time since the last look. A failed look counts too.
   DurationMs since_look_ms(std::int64_t boot_ms) const { return boot_ms - looked_ms_; }
-  // saw_nothing() records a failed look, saw_sign() a sign of life that is not in the rows.
+  // saw_nothing() records a failed look. saw_sign() records a sign of life that is not in the rows.
   void saw_nothing(std::int64_t boot_ms) { alive_ms_ = looked_ms_ = boot_ms; }
   void saw_sign(std::int64_t boot_ms) {
     alive_ms_ = boot_ms;
     saw_life_ = true;
   }
-  // True if a leader gave a sign of life since the first look.
+  // True if a leader has given a sign of life since the first look.
   bool saw_life() const { return saw_life_; }
 
  private:
-  // The last look; nullopt: there was none.
+  // The result of the last look that succeeded; nullopt: there was none.
   std::optional<LeadershipSeen> last_;
   bool saw_life_ = false;
-  // `alive_ms_`: the last sign of life, or the last event that counts as one. `looked_ms_`: the
-  // last look.
+  // `alive_ms_`: when the silence of the leader began: the last sign of life, or an event that
+  // counts as one. `looked_ms_`: when the last look ended.
   std::int64_t alive_ms_ = 0, looked_ms_ = 0;
   // When the first look succeeded.
   std::optional<std::int64_t> begun_ms_;
 };
 
-// The result of an attempt to raise the epoch; durable on return.
+// The result of an attempt to raise the epoch. The new epoch is durable when the attempt returns.
 struct Raised {
-  // kRaised: this process leads. kOther: see the functions below. kUnknown: there was an error, and
-  // the epoch was raised or not.
+  // kRaised: this process leads. kOther: see the functions below. kUnknown: there was an error, so
+  // it is unknown whether the epoch was raised.
   enum class How : std::uint8_t { kRaised, kOther, kUnknown } how = How::kUnknown;
   // For kRaised: the new epoch.
   std::int64_t epoch = 0;
   // For kOther and kUnknown: the error.
   std::optional<Error> error;
 };
-// Takes the lead. After this, no statement of the previous leader becomes durable. If a holder
-// stopped in the middle of a message, the row stays locked, and no timeout of the server ends that.
-// So this function ends the backend of the holder. kOther: the row has changed since `seen`.
-// Another process was first, or the leader gave a sign of life.
+// Takes the lead. After kRaised, no statement of the previous leader becomes durable. kOther: the
+// rows have changed since `seen`, because another process was first or the leader gave a sign of
+// life. If the holder stopped in the middle of a message, the row stays locked, and no timeout of
+// the server ends that. So this function ends the database backend of the holder.
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
                  const LeadershipSeen& seen);
-// Raises the epoch of this process, which leads, on a new connection. kOther:
-// another process leads.
-// Like take_lead(), it retries while the row is locked, at most limits::kLeadTries times.
+// Raises the epoch while this process leads; `db` is a new connection. kOther: another process
+// leads. Like take_lead(), it tries again while the row is locked, at most limits::kLeadTries
+// times.
 Raised raise_own(PgConnection& db, const std::string& holder);
-// Sends a heartbeat with the text `said` for other replicas; empty: the row's text stays unchanged.
-// It has no effect if `epoch` is not the present epoch. For limits::kLeaderSilentMs after it, no
-// process that waits for silence takes the lead.
-// The result has a row if `epoch` is the present epoch. The column kTimeOfHeartbeat has the
-// database's time.
+// Sends a heartbeat. For limits::kLeaderSilentMs after it, no process that waits for silence takes
+// the lead. `said`: the text for other replicas; empty: the text in the database stays unchanged.
+// If `epoch` is not the present epoch, the call has no effect and the result has no row. Otherwise
+// the result has one row, whose column kTimeOfHeartbeat has the database's time.
 PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said);
 inline constexpr int kTimeOfHeartbeat = 1;
-// Gives the lead up. It has no effect if another process leads.
-// A failure is ignored: the others then wait until the heartbeats are missing for long enough.
+// Gives the lead up. It has no effect if another process leads. A failure is ignored: the other
+// processes then wait until no heartbeat has come for limits::kLeaderSilentMs.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
-// Returns Leadership::known_as as text for the heartbeat's row: one line for each cluster, with its
-// name, a tab and the user name. A name that contains a tab or a line end is left out.
+// Returns Leadership::known_as as the text for beat(). It has one line for each cluster, with the
+// name of the cluster, a tab and the user name. If a name contains a tab or a line end, the line is
+// left out.
 std::string known_as_text(const KnownAs& known_as);
-// Reads that text. It skips lines without a tab.
+// Reads a text of known_as_text(). It skips lines without a tab.
 KnownAs read_known_as(std::string_view text);
-// The `want` of the error for a process that led before; see says_other_leads().
+// The `want` of the error leads_by_now(); see says_other_leads().
 inline constexpr char kWantOneLeader[] = "want one leader: this process ends";
 // leader_of() returns a description of the leader, or "unknown" if the row cannot be read.
-// leads_by_now() returns the error for a process that led before.
+// leads_by_now() returns the error for a process that led before, while `holder` leads now.
 std::string leader_of(PgConnection& db);
 Error leads_by_now(const std::string& holder);
 

@@ -1,4 +1,5 @@
-// The store's implementation for writes. Other code uses open_postgres_store() (postgres_store.h).
+// The part of the PostgreSQL store that writes. Other code uses open_postgres_store()
+// (postgres_store.h).
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,7 @@ class PostgresStore final : public SharedStore {
   // `options.clock` must be set. The constructor does not connect.
   PostgresStore(Address address, PostgresOptions options);
   ~PostgresStore() override { give_up_lead(); }
-  // Connects; call it first.
+  // Connects to the database. Call it before all other functions.
   std::optional<Error> open();
 
   Result<bool> try_lead() override;
@@ -43,7 +44,7 @@ class PostgresStore final : public SharedStore {
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override;
-  // The time is by the boot clock. Threads: any.
+  // The result is a time by the boot clock. Threads: any.
   std::int64_t owned_until_ms() const override { return confirmed_ms_ + limits::kLeadTrustedMs; }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   std::optional<Error> write_calibration(std::string_view bytes) override;
@@ -56,72 +57,77 @@ class PostgresStore final : public SharedStore {
   enum class Outcome : std::uint8_t {
     // The statement is durable.
     kDone,
-    // The statement had no effect, and another attempt does not help: batch_.error says why.
+    // The statement had no effect, and another attempt does not help. batch_.error says why.
     kRefused,
     // The statement had no effect, and may be sent again.
     kAgain,
-    // The statement may be durable or not: resolve() finds out.
+    // It is unknown whether the statement is durable. resolve() finds out.
     kUnknown,
   };
-  // Checks the settings that a durable commit needs. With options_.replicated, it
-  // also checks the standbys.
+  // Checks the settings of the server that a durable commit needs. If options_.replicated is set,
+  // it also checks the synchronous standbys.
   std::optional<Error> check_server();
-  // Logs a warning if the role may also change or delete rows. That does not prevent a start.
+  // Logs a warning if the role may change or delete rows, which it need not. That does not prevent
+  // a start.
   void check_role();
-  // Refuses a store with facts of a version that this program does not know. Accepts a store
-  // without tables.
+  // Refuses a store with facts of a version that this program does not know. It accepts a store
+  // that has no tables yet.
   std::optional<Error> check_version();
-  // Checks that the lead's epoch is not below that of the last fact. If it is, the row was altered.
+  // Checks that the epoch of the lead is not below the epoch of the last fact. If it is below, the
+  // row of the lead was altered.
   std::optional<Error> check_epoch();
-  // Looks once at the rows. True: according to all looks so far, the lead is free.
+  // Looks once at the rows of the lead. True: according to all looks so far, the lead is free.
   Result<bool> look(LeadershipSeen& seen);
-  // Tries to take the lead. True: this process took it.
+  // Tries to take the lead. True: this process has taken the lead.
   Result<bool> take(const LeadershipSeen& seen);
-  // Migrates, makes the first rows, and reads the position. It is called after this process took
-  // the lead.
+  // Migrates the tables, writes the first rows of a new store, and reads the position. It is called
+  // after this process has taken the lead.
   std::optional<Error> prepare();
-  // Writes the first rows of a new store. With options_.uuid, it refuses a
-  // store that exists already.
+  // Writes the first rows of a new store. If options_.uuid is set, it refuses a store that exists
+  // already.
   std::optional<Error> found();
-  // Reads identity, version and position of the store, and checks the checkpoint's fact.
+  // Reads the identity, the version and the position of the store, and checks the last fact of the
+  // checkpoint.
   std::optional<Error> load();
   std::optional<Error> check_rows();
 
-  // Calls attempt() until the result is kDone or kRefused. After kUnknown it raises the epoch and
-  // asks the database whether `batch_.sent` is durable (resolve()).
+  // Calls attempt() until the result is kDone or kRefused. After kUnknown, it raises the epoch, and
+  // then finds out whether `batch_.sent` is durable (resolve()).
   template <class F>
   std::optional<Error> insist(F&& attempt);
-  // kDone: the batch is durable. kAgain: it is not, and may be sent again under the new epoch.
+  // Finds out whether the batch that was sent last is durable. kDone: it is. kAgain: it is not, and
+  // may be sent again under the new epoch.
   Outcome resolve();
-  // Sends the batch once. After kDone, the position is that after the batch.
+  // Sends the batch once. After kDone, batch_.position is the position after the batch.
   Outcome try_commit(std::span<const Fact> facts);
-  // Confirms the lead for a batch without facts.
+  // Confirms that this process leads, for a batch without facts.
   Outcome beat();
-  // Interprets a statement that failed or broke.
+  // Interprets the result of a statement that failed, or whose connection broke.
   Outcome judge(const PgResult& result, std::string_view what);
-  // Reads the last edit of each thing that the facts edit.
+  // Reads the last edit of each of edited_things(), into `out`.
   Outcome last_edits(std::span<const Fact> facts, LastEdits& out);
-  // Returns the outcome if another process leads. Its error is final.
+  // Returns the outcome for the case that another process leads. Its error is final.
   Outcome lost();
 
   const Clock& clock() const { return *options_.clock; }
 
   const Address address_;
   const PostgresOptions options_;
-  // The identity of the store, which is set once, before the first commit.
+  // The identity of the store. It is set once, before the first commit.
   struct Identity {
     std::string uuid;
     // The start of the checksums: the CRC32C of the uuid.
     std::uint32_t seed = 0;
   };
   Identity identity_;
-  // The epoch of this process; 0: it does not lead. After each unknown outcome,
-  // the epoch is a new one.
+  // The epoch in which this process leads; 0: it does not lead. After each unknown outcome, this
+  // process raises the epoch.
   std::atomic<std::int64_t> epoch_{0};
   // A copy of the version in batch_.position, for other threads.
   std::atomic<std::uint32_t> version_{1};
 
-  // Only the committing thread uses the members from here to `checkpoints_`, except atomics.
+  // Only the committing thread uses the members from here to `checkpoints_`, except those that are
+  // atomic or guarded by a mutex.
   PgConnection db_;
   struct CurrentBatch {
     // The position before the batch.
@@ -135,23 +141,24 @@ class PostgresStore final : public SharedStore {
   LeadershipWatch watch_;
   // The result of took_over().
   bool took_over_ = false;
-  // The leader at the last look.
+  // The leader that the last look found.
   struct Seen {
     mutable Mutex mutex;
     Leadership lead SUBAK_GUARDED_BY(mutex);
   };
   Seen seen_;
   struct Trouble {
-    // Since when a commit waits for the database, monotonic; 0: no commit waits.
+    // Since when a commit waits for the database, by the monotonic clock; 0: no commit waits.
     std::atomic<std::int64_t> waits_since_ms{0};
-    // True: a commit gets no answer, so the heartbeat is silent meanwhile.
+    // True: a commit gets no answer. Until it gets one, the heartbeat is silent.
     std::atomic<bool> no_answer{false};
   };
   Trouble trouble_;
-  // Used by the thread that writes checkpoints.
+  // Only the thread that writes checkpoints uses it.
   CheckpointWriter checkpoints_;
   // When the last heartbeat that confirmed the lead was begun, by the boot clock. Commits do not
-  // count: a process that waits for silence does not look at commits before it takes the lead.
+  // confirm the lead: a process that waits for silence looks only at heartbeats before it takes the
+  // lead.
   std::atomic<std::int64_t> confirmed_ms_{0};
   // nullptr: this process does not lead.
   std::unique_ptr<Heartbeat> heartbeat_;

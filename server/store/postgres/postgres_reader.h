@@ -1,7 +1,7 @@
-// Reads from the database, on its own connection. Each read sees one consistent snapshot (a
-// repeatable read). Chained checksums prove that no fact and no row of a checkpoint is missing.
-// Rows of the ledger and of the audit log have separate checksums. They do not prove that no such
-// row is missing.
+// Reads from the database, on a separate connection. Each read sees one consistent snapshot (a
+// repeatable read). Each fact and each row of a checkpoint has a chained checksum, which proves
+// that no row before it is missing. Each row of the ledger and of the audit log has a checksum of
+// its own, which does not prove that.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace subak::postgres {
 
 class PostgresReader final : public StoreReader {
  public:
-  // Connects at once. `fact_version`: the newest that this program knows.
-  // Fails if no server answers (says_away()), or if the store has no uuid.
+  // Connects at once. `fact_version`: the newest fact version that this program knows. It fails if
+  // no server answers (says_away()), or if the store has no uuid.
   static Result<std::unique_ptr<StoreReader>> open(const Address& address,
                                                    std::uint32_t fact_version);
   PostgresReader(Address address, std::uint32_t fact_version)
       : address_(std::move(address)), fact_version_(fact_version) {}
 
-  // Refuses a store that was finalized to a newer version (says_newer()). The sink may have got
-  // facts before an error.
+  // Refuses a store that was finalized to a newer version (says_newer()). If there is an error, the
+  // sink may have got facts before it.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
@@ -33,32 +33,33 @@ class PostgresReader final : public StoreReader {
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
-  // Begins a snapshot, on a new connection if the last one broke.
-  // Then it calls read() and ends the snapshot.
+  // Begins a snapshot, calls read() and ends the snapshot. It makes a new connection if the last
+  // one broke.
   template <class T, class F>
   Result<T> in_picture(F&& read);
-  // Begins the transaction. Connects again if the connection broke.
+  // Begins the transaction of a snapshot. It connects again if the connection broke.
   std::optional<Error> begin();
-  // Reads the uuid, from which the checksums start.
+  // Reads the uuid of the store, and computes the seed of the checksums from it.
   std::optional<Error> seed();
-  // Decodes a fact, and refuses a fact of a newer version. `seq` 0: the fact is in a checkpoint.
+  // Decodes a fact, but refuses a fact of a newer version. `seq`: the number of the fact; 0: it is
+  // in a checkpoint.
   Result<Fact> fact_of(std::uint64_t seq, TimeMs time_ms, std::uint32_t kind,
                        std::string_view body);
-  // Reads the checkpoint in use into the sink. `anchor`: the checksum of the last fact of the
-  // checkpoint's state.
+  // Passes the facts of the checkpoint in use to the sink. It sets `anchor` to the checksum of the
+  // last fact that is part of the checkpoint's state.
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
-  // Reads one part. `sum`: the chained checksum over the facts of all parts so far.
+  // Reads one part of a checkpoint. `sum`: the chained checksum of the facts of all parts so far.
   std::optional<Error> read_part(const PgResult& rows, std::uint64_t part, Recovered& out,
                                  std::uint32_t& sum, FactSink& sink);
-  // Calls fn(fact) for the facts after number `after`, at most `most`. `anchor`: the checksum of
-  // fact `after`, which their checksums continue.
+  // Calls fn(fact) for at most `most` facts after the number `after`. `anchor`: the checksum of the
+  // fact `after`, from which the next checksum continues.
   std::optional<Error> each_fact(std::uint64_t after, std::uint32_t anchor, std::uint64_t most,
                                  const std::function<void(Fact)>& fn);
-  // Calls fn(entry) for the rows that the query selects, in order, until it returns false.
+  // Calls fn(entry) for the rows that the query selects, in order, until fn() returns false.
   std::optional<Error> each_entry(const LedgerQuery& query,
                                   const std::function<bool(LedgerEntry)>& fn);
-  // Returns the last fact that was made at or before `t`. A row whose interval ends after `t` was
-  // written by a later fact.
+  // Returns the number of the last fact that was made at or before `t`. If the interval of a ledger
+  // row ends after `t`, a later fact wrote the row.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   const Address address_;

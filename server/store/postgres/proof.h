@@ -1,5 +1,5 @@
-// Reads all rows of a database and checks that each has its checksum and that none is missing. It
-// leaves out rows that are committed meanwhile. Private to server/store/postgres.
+// Reads all rows of a database, and checks that each row has the right checksum and that none is
+// missing. Rows that are committed during the check are left out. Private to server/store/postgres.
 #pragma once
 
 #include <atomic>
@@ -15,23 +15,22 @@
 
 namespace subak::postgres {
 
-// Returns the first damage, or an error if `wanted` returns false meanwhile. It checks facts,
-// ledger, audit log, and the last fact of the checkpoint's state. A start checks the rows of the
-// checkpoint itself. `seed`: start of the checksums. `fact_version`:
-// the newest that this program knows.
-// It calls `wanted` for each page of limits::kDatabasePageRows. `db` must have no open transaction.
-// Facts committed later are not read.
+// Checks the facts, the ledger, the audit log, and the last fact that is part of the checkpoint's
+// state. It does not check the rows of the checkpoint: each start does that. Returns an error for
+// the first damage. It calls `wanted` for each page of limits::kDatabasePageRows, and returns an
+// error if `wanted` returns false. `db` must have no open transaction. `seed`: the start of the
+// checksums. `fact_version`: the newest fact version that this program knows.
 std::optional<Error> prove_rows(PgConnection& db, std::uint32_t seed, std::uint32_t fact_version,
                                 const std::function<bool()>& wanted);
 
-// Runs prove_rows() on its own thread and connection, since a large database cannot be checked
-// before the start. It logs the result.
+// Runs prove_rows() on a separate thread and connection, and logs the result. A start does not wait
+// for this check, because the check of a large database takes long.
 class Proof {
  public:
   // Ends the proof at the next page, and joins the thread.
   ~Proof();
-  // Starts the thread and returns at once. Does nothing if it has started already. In the log, an
-  // unreachable database is a warning, and damage is an error.
+  // Starts the thread and returns at once. Does nothing if the thread was started already. In the
+  // log, an unreachable database is a warning, and damage is an error.
   void start(const Address& address, std::uint32_t seed, std::uint32_t fact_version);
   // Waits until the proof is done.
   void wait();

@@ -1,5 +1,5 @@
-// Checks once a second that no file of a store was removed or exchanged. Without this check, a
-// service that makes no commits would not notice it.
+// Checks once a second that no file of a store was removed or replaced. Without this check, a
+// service that makes no commits would not notice such a loss.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@ namespace subak {
 
 class FileWatch {
  public:
-  // `lock` outlives this object. StoreLock::watch() was called before.
+  // `lock` must outlive this object. StoreLock::watch() must have been called.
   explicit FileWatch(const StoreLock& lock) : lock_(lock) {}
   // Ends the thread and joins it. Do not destroy this object in `lost`.
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // Starts the thread. If a file is lost, the thread calls `lost` once, and ends.
-  // Call it once. The thread may miss a file that is absent for less than a second.
+  // Starts the thread. Call it once. If a file is removed or replaced, the thread calls `lost` once
+  // and ends. The thread may not notice a file that is absent for less than a second.
   void start(std::function<void(const Error&)> lost);
 
  private:

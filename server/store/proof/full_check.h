@@ -1,5 +1,5 @@
-// Reads and checks a whole store while the service runs, if the store is too large to be checked
-// before the start.
+// Reads and checks a whole store while the service runs. It is for stores that are not checked
+// completely before they are used (SqliteOptions::check).
 #pragma once
 
 #include <atomic>
@@ -11,21 +11,21 @@
 
 namespace subak {
 
-// It makes the check of check_content(), with a connection for reading and the lowest priority. If
-// it does not succeed, `sound` stays false, and readers do not use the indexes.
+// It calls check_content(), with a connection that only reads, on a thread of the lowest priority.
+// If the check does not succeed, `sound` stays false, so readers do not use the indexes.
 class FullCheck {
  public:
-  // It sets `sound` to true when the whole store is checked and intact. It logs damage with its
-  // place, and writes nothing.
+  // `sound`: set to true when the whole store was checked and is intact. If the store is damaged,
+  // it logs where. It never writes into the store.
   explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
-  // Stops the check within about a millisecond of work, and joins the thread.
-  // `sound` does not change.
+  // Stops the check, which takes about a millisecond, and joins the thread. After that, `sound`
+  // does not change.
   ~FullCheck();
   FullCheck(const FullCheck&) = delete;
   FullCheck& operator=(const FullCheck&) = delete;
 
-  // Starts the thread and returns at once. Call it once. `path`: the store's file. The results go
-  // only to the log.
+  // Starts the thread and returns at once. Call it once. `path`: the store's file. Besides `sound`,
+  // only the log has the result.
   void start(const std::string& path);
   // Waits until the check is done.
   void wait();

@@ -13,18 +13,18 @@
 
 namespace subak {
 
-// Returns the checksum of a row. `seed`: start of the store's checksums. `ord`: the number of the
-// row, from 1.
+// Returns the checksum of a row. `seed`: the start of the store's checksums. `ord`: the number of
+// the row in the ledger, from 1.
 std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry);
 
 // Writes ledger rows, in the transaction of its connection.
 class LedgerWriter {
  public:
-  // Prepares the statement. `seed`: start of the checksums.
-  // `db` outlives the writer. False: it failed, see db.error().
+  // Prepares the statement. `seed`: the start of the checksums. `db` must outlive the writer.
+  // False: the call failed, see db.error().
   bool prepare(Connection& db, std::uint32_t seed);
-  // Writes a row. `ord`: the number of the row, from 1.
-  // False: it failed, see Connection::error(). The table refuses a number that exists.
+  // Writes a row. `ord`: the number of the row in the ledger, from 1. The table refuses a number
+  // that exists already. False: the call failed, see Connection::error().
   bool insert(std::uint64_t ord, const LedgerEntry& entry);
 
  private:
@@ -32,26 +32,27 @@ class LedgerWriter {
   std::uint32_t seed_ = 0;
 };
 
-// Convert the column `state`. The lowest byte is the usage state. The higher bits name the clock
-// that gave the end of the row. In older rows these bits are 0.
-// read_stored_state() sets `state` and `clock` of the row.
+// These convert the column state. The lowest byte of the column is the usage state. The higher bits
+// say which clock gave the end of the row; in older rows they are 0. read_stored_state() sets
+// `state` and `clock` of the row.
 std::int64_t stored_state(const LedgerRow& row);
 void read_stored_state(std::int64_t stored, LedgerRow& row);
 
-// The columns that ledger_entry() and ledger_ord() read, in order.
+// The columns that ledger_entry() and ledger_ord() read, in this order.
 inline constexpr std::string_view kLedgerColumns =
     "seq, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "
     "milligpu, corrects, ord, sum";
-// Reads a row; nullopt: its checksum is wrong.
-// `query` must be at a row, and its first columns must be kLedgerColumns.
+// Reads the present row of the query; nullopt: the checksum of the row is wrong. `query` must be at
+// a row, and its first columns must be kLedgerColumns.
 std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t seed);
-// Returns the column ord of the present row, without a check.
+// Returns the column ord of the present row, without checking the row.
 std::uint64_t ledger_ord(const Statement& query);
 
 // Filters rows by the parts of a query that SQL does not handle.
 class LedgerFilter {
  public:
-  // Copies the parts of `query` that it needs. An empty list of accounts selects all.
+  // Copies the parts of `query` that the filter needs. An empty list of accounts selects all
+  // accounts.
   explicit LedgerFilter(const LedgerQuery& query);
   // True if the interval of the row overlaps [from_ms, to_ms), and if the query selects the row's
   // accounts and job.
@@ -63,10 +64,11 @@ class LedgerFilter {
   std::optional<JobId> job_;
 };
 
-// Returns the number of the last fact, of the first `facts`, that was made at or before `t`; 0:
-// none was. A ledger row whose interval ends after `t` was written by a later fact.
-// The times of facts never fall, so it uses binary search. It calls made_at(seq) for the time of a
-// fact O(log facts) times. An error of made_at() ends it.
+// Returns the number of the last fact that was made at or before `t`; 0: none was. `facts`: the
+// number of facts in the store. If the interval of a ledger row ends after `t`, a later fact wrote
+// the row. The times of facts never fall, so the function uses a binary search. `made_at(seq)` must
+// return the time of a fact; it is called O(log facts) times. If it returns an error, the function
+// returns that error.
 template <class F>
 Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at) {
   std::uint64_t low = 0;           // made at or before t, or none
@@ -80,15 +82,15 @@ Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at)
   return low;
 }
 
-// Sums rows by UTC day, payer, holder, state and product.
-// Amounts are exact. A row over midnight counts in both days, each with its part.
+// Sums rows by UTC day, payer, holder, state and product. The sums are exact. A row that spans
+// midnight counts in both days, with the part of each day.
 class DailySums {
  public:
-  // Parts of rows outside [from_ms, to_ms) do not count.
+  // The parts of rows outside [from_ms, to_ms) do not count.
   DailySums(TimeMs from_ms, TimeMs to_ms) : from_ms_(from_ms), to_ms_(to_ms) {}
   void add(const LedgerRow& row);
-  // Returns the sums, sorted by day and then by key, and empties this object. `rows` counts a row
-  // once for each of its days.
+  // Returns the sums, sorted by day, payer, holder, state and product, and empties this object.
+  // DailyUsage::rows counts a row once for each day that the row spans.
   std::vector<DailyUsage> take();
 
  private:

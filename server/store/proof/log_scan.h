@@ -1,7 +1,8 @@
-// Checks SQLite's write-ahead log before SQLite opens it. SQLite ignores, without a message, all of
-// a log after its first bad frame. That is right after a torn write of the last transaction.
-// Otherwise it loses acknowledged facts. Each commit is synced before the next one is written. So a
-// bad frame is damage if intact frames of a later transaction follow it.
+// Checks SQLite's write-ahead log before SQLite opens it. SQLite ignores everything after the first
+// bad frame of a log, without a message. That is right if the bad frame comes from a torn write of
+// the last transaction. In any other case, SQLite would lose acknowledged facts. Each commit is
+// synced before the next one is written. So if intact frames of a later transaction follow a bad
+// frame, the bad frame is damage.
 #pragma once
 
 #include <optional>
@@ -11,14 +12,15 @@
 
 namespace subak {
 
-// Checks the log of the store `path` ("PATH-wal"). It accepts a missing or empty log. It refuses
-//  - a bad frame with intact frames of a later transaction behind it;
-//  - a damaged header before frames that the store lacks;
-//  - a log whose store is empty.
-// The error names the frame and its place in the file. Behind the end of the log, frames of an
-// earlier use may remain; they do not count. No process may have the store open.
-// Source of the format: https://www.sqlite.org/fileformat.html, 4. The check changes no file. Time:
-// one reading of the log.
+// Checks the log of the store `path`, which is the file PATH-wal. It accepts a missing or empty
+// log. It refuses
+// - a bad frame with intact frames of a later transaction behind it;
+// - a damaged header before frames that the store lacks;
+// - a log whose store is empty.
+// The error names the frame and its position in the file. After the end of the log, the file may
+// still have frames of an earlier use; they do not count. No process may have the store open. The
+// check reads the log once and changes no file. The format of the log is described in
+// https://www.sqlite.org/fileformat.html, 4.
 std::optional<Error> check_log(const std::string& path);
 
 }  // namespace subak

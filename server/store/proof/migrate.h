@@ -1,5 +1,5 @@
-// Migrations of the store's tables. Each runs once, in order, in its own transaction.
-// None can be undone.
+// Migrations of the store's tables. Each migration runs once, in order, in its own transaction. No
+// migration can be undone.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +16,40 @@ namespace subak {
 
 // One migration.
 struct Migration {
-  // Such as "0001_facts". The number is the version, from 1 without a gap.
+  // The name, such as "0001_facts". Its number is the version; versions count from 1 without a gap.
   std::string_view name;
-  // The statements, as one text. The store has a digest of this text.
+  // The statements, as one text. The store has a digest of this text for each migration that was
+  // applied.
   std::string_view sql;
 };
 
-// The migrations built into this program (migrations/sqlite/*.sql).
-// Number i + 1 at index i.
+// Returns the migrations that are built into this program (migrations/sqlite/*.sql). The migration
+// of version i + 1 has the index i.
 const std::vector<Migration>& sqlite_migrations();
 
-// Checks a migration that a store has applied as number `version`, after `done` others. It must be
-// the next of `all`, with the same text.
-// `checksum`: sha256_hex() of its text. A refusal is kPrecondition, field "store.migrations".
+// Checks one row of the table of applied migrations. The row says that the store has applied the
+// migration `name` as number `version`. `done`: how many rows come before it. `checksum`:
+// sha256_hex() of the text of that migration. It must be the next migration of `all`, with the same
+// text. A refusal is kPrecondition, with the field "store.migrations".
 std::optional<Error> check_next(std::int64_t version, std::string_view name,
                                 std::string_view checksum, std::size_t done,
                                 const std::vector<Migration>& all);
-// Returns how many migrations the store has. Refuses a store that has a migration which `all`
-// lacks, since a newer program wrote it. Also refuses a migration with a different text.
-// A damaged row in the table of migrations is damage. So is an empty table in a store with facts.
+// Returns how many migrations the store has applied. It refuses a store with a migration that `all`
+// lacks, since a newer program wrote that store. It also refuses a migration whose text differs
+// from that in `all` now. A bad row in the table of migrations is damage, and so is an empty table
+// in a store that has facts.
 Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& all);
-// As check_applied(), then applies the missing migrations. Returns how many it applied.
-// If a migration fails, the ones before it stay applied, and the failed one has no effect. It does
-// not compare fact versions.
+// Does what check_applied() does, and then applies the migrations that the store lacks. Returns how
+// many it applied. If a migration fails, it has no effect, and the migrations before it stay
+// applied. It does not compare fact versions.
 Result<int> migrate(Connection& db, const std::vector<Migration>& all);
 
-// Return lower-case hexadecimal digits: of the bytes, and of the SHA-256 of the text.
+// hex() returns the bytes as lower-case hexadecimal digits. sha256_hex() returns the SHA-256 of the
+// text in the same form.
 std::string hex(std::string_view bytes);
 std::string sha256_hex(std::string_view text);
-// Returns 32 random hexadecimal digits, as a unique id.
-// They are from OpenSSL's generator, and not in the form of RFC 4122.
+// Returns a unique id of 32 random hexadecimal digits. OpenSSL's generator makes them. The id does
+// not have the form of RFC 4122.
 std::string random_uuid();
 
 }  // namespace subak

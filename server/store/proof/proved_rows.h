@@ -1,8 +1,9 @@
-// Reads rows and checks that each has its checksum and that none is missing. The caller must hold a
-// ReadTransaction, so that head and rows are of the same commit. Private to server/store.
-// All four readers have the same use. Call find() first, then next() for each row. An error of
-// find() is that of the statement or of the head. `db` outlives the reader. Damage is a
-// says_damage() error that names table and row.
+// Reads rows, and checks that each row has the right checksum and that none is missing. The caller
+// must hold a ReadTransaction, so that the head and the rows are of the same commit. Private to
+// server/store. All four readers are used in the same way. Call find() first, then next() for each
+// row. When next() has returned false, error() says whether that was the end. An error of find() is
+// that of the statement or of the head. Damage is a says_damage() error that names the table and
+// the row. `db` must outlive the reader.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +20,15 @@ namespace subak {
 // One consistent snapshot for several statements.
 class ReadTransaction {
  public:
-  // The snapshot is that of the first read (a deferred transaction). A connection may have only one
-  // at a time.
+  // The snapshot is the state at the first read (a deferred transaction). A connection may have
+  // only one ReadTransaction at a time.
   explicit ReadTransaction(Connection& db) : db_(db), ok_(db.exec("BEGIN")) {}
   ~ReadTransaction() {
     if (ok_) db_.exec("COMMIT");
   }
   ReadTransaction(const ReadTransaction&) = delete;
   ReadTransaction& operator=(const ReadTransaction&) = delete;
-  // False: BEGIN failed, see Connection::error(). The reads would then not be of one snapshot.
+  // False: BEGIN failed, see Connection::error(). The reads would not be of one snapshot.
   bool ok() const { return ok_; }
 
  private:
@@ -35,38 +36,37 @@ class ReadTransaction {
   bool ok_;
 };
 
-// Reads facts in order. When next() has returned false, error() says whether that was the end.
+// Reads facts in order.
 class FactRows {
  public:
   FactRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
-  // Finds the facts after number `after`, at most `most`. Their checksums continue from `anchor`.
-  // Without `anchor`, they continue from the row of `after`.
-  // `anchor`: CheckpointMark::anchor. If there are more than `most` facts, the end is not compared
-  // with the head.
+  // Finds the facts after the number `after`, but at most `most` facts. `anchor`: the checksum from
+  // which their checksums continue (CheckpointMark::anchor). nullopt: they continue from the row of
+  // the fact before them. If there are more than `most` facts, the end is not compared with the
+  // head.
   std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
                             std::uint64_t most);
   // True: row() is the next fact. False: there is no further fact, or error() is set.
   bool next();
   const std::optional<Error>& error() const { return error_; }
-  // Columns of the present row, valid until next().
-  // The columns are seq, time_ms, kind and body.
+  // The present row, which is valid until next(). Its columns are seq, time_ms, kind and body.
   const Statement& row() const { return rows_; }
   // The number of the present row.
   std::uint64_t seq() const { return last_; }
-  // The checksum of the present row, from which the next one continues.
+  // The checksum of the present row. That of the next row continues from it.
   std::uint32_t sum() const { return sum_; }
 
  private:
-  // Stores the error. Always returns false.
+  // Stores the error and returns false.
   bool fail(Error error);
-  // Compares the end with the head, once. Always returns false, since there is no further row.
+  // Compares the last row with the head, once. Returns false, since there is no further row.
   bool at_end();
 
   Connection& db_;
   std::uint32_t seed_;
   Head head_;
   Statement rows_;
-  // `last_`: the last fact read. `left_`: how many rows may still be read.
+  // `last_`: the number of the last fact that was read. `left_`: how many rows may still be read.
   std::uint64_t last_ = 0, left_ = 0;
   std::uint32_t sum_ = 0;
   // True: the end was compared with the head.
@@ -74,14 +74,14 @@ class FactRows {
   std::optional<Error> error_;
 };
 
-// Reads all rows of the ledger after `after`, in order.
-// The column ord must rise by one from row to row, up to the head's count.
-// So a removed row is detected.
+// Reads all rows of the ledger that facts after the number `after` wrote, in order. The column ord
+// must rise by one from row to row, up to the number of rows in the head. So a removed row is
+// detected.
 class LedgerRows {
  public:
   LedgerRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
   std::optional<Error> find(std::uint64_t after);
-  // False: the end, or error().
+  // False: there is no further row, or error() is set.
   bool next(LedgerEntry& entry);
   const std::optional<Error>& error() const { return error_; }
 
@@ -97,13 +97,13 @@ class LedgerRows {
   std::optional<Error> error_;
 };
 
-// Reads all rows of the audit log below `before`, newest first.
-// The column ord must fall by one from row to row, down to 1.
+// Reads all rows of the audit log from facts with a number below `before`, newest first. The column
+// ord must fall by one from row to row, down to 1.
 class AuditRows {
  public:
   AuditRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
   std::optional<Error> find(std::uint64_t before);
-  // False: the end, or error().
+  // False: there is no further row, or error() is set.
   bool next(AuditRow& row);
   const std::optional<Error>& error() const { return error_; }
 
@@ -118,14 +118,14 @@ class AuditRows {
   std::optional<Error> error_;
 };
 
-// Reads the rows of the checkpoint in use, in order.
-// A wrong, missing or extra row is damage of only the checkpoint, which can be rebuilt from the
-// facts (damaged_checkpoint()). If mark.seq is 0, there are no rows.
+// Reads the rows of the checkpoint in use, in order. A wrong, missing or extra row is damage only
+// of the checkpoint, which can be made again from the facts (damaged_checkpoint()). If mark.seq is
+// 0, there are no rows.
 class CheckpointRows {
  public:
   CheckpointRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
   std::optional<Error> find(const CheckpointMark& mark);
-  // False: the end, or error().
+  // False: there is no further row, or error() is set.
   bool next();
   const std::optional<Error>& error() const { return error_; }
   // The columns are 0, time_ms, kind and body.
@@ -138,7 +138,7 @@ class CheckpointRows {
   std::uint32_t seed_;
   CheckpointMark mark_;
   Statement rows_;
-  // `ord_`: the number of rows read. `sum_`: the chained checksum of the last row.
+  // `ord_`: the number of rows that were read. `sum_`: the chained checksum of the last row.
   std::uint64_t ord_ = 0;
   std::uint32_t sum_ = 0;
   std::optional<Error> error_;

@@ -1,5 +1,5 @@
-// Reads from a SQLite store on its own connection, and checks the checksums. An altered or missing
-// row ends the read with an error that names the row (says_damage()).
+// Reads from a SQLite store on a separate connection, and checks the checksums. If a row is altered
+// or missing, the read ends with an error that names the row (says_damage()).
 #pragma once
 
 #include <atomic>
@@ -11,28 +11,28 @@
 
 namespace subak {
 
-// Each call reads a new snapshot. The reader never writes, and no commit waits for it. Threads: one
-// at a time.
+// Each call reads a new snapshot. The reader never writes, and commits never wait for the reader.
+// Threads: one at a time.
 class SqliteReader final : public StoreReader {
  public:
-  // `fact_version`: the newest that this program knows. `indexes_sound`: becomes true once the
-  // indexes are checked. Until then, and if it is nullptr, reads scan the tables.
-  // Fails if the file cannot be opened, or if its uuid is missing or damaged. A fact of a newer
-  // version is refused when it is read, with a hint to the newer program.
+  // `fact_version`: the newest fact version that this program knows. `indexes_sound`: becomes true
+  // when the indexes were checked. Until then, and if it is nullptr, reads scan the tables. It
+  // fails if the file cannot be opened, or if the uuid in the file is missing or damaged. A later
+  // read refuses a fact of a newer version, and the error says that a newer program is needed.
   static Result<std::unique_ptr<StoreReader>> open(
       const std::string& path, std::uint32_t fact_version,
       std::shared_ptr<const std::atomic<bool>> indexes_sound = nullptr);
 
-  // Passes the checkpoint's facts first, if there is one, then later facts. The sink may have got
-  // facts before an error.
+  // Passes the facts of the checkpoint, if there is one, and then the later facts. If there is an
+  // error, the sink may have got facts before it.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
-  // Reads the ledger from the beginning of the period. Memory: the rows that match, at most
-  // query.most. Only a query for one job uses an index.
+  // Reads the ledger from the beginning of the period on. Only a query for one job uses an index.
+  // The memory that it needs is that of the result.
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
-  // Memory: one sum for each day, payer, holder, state and product.
+  // The memory that it needs is one sum for each day, payer, holder, state and product.
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
-  // Reads from the newest row back, until from_ms or until it has query.most entries.
+  // Reads backwards from the newest row, until from_ms or until it has query.most entries.
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
@@ -40,8 +40,8 @@ class SqliteReader final : public StoreReader {
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
   std::optional<Error> recover_tail(FactSink& sink, Recovered& out, std::uint32_t anchor);
   Result<std::vector<LedgerEntry>> ledger_of_job(const LedgerQuery& query, std::uint64_t after);
-  // Returns the number of the last fact that was made at or before `t`. A row whose interval ends
-  // after `t` was written by a later fact.
+  // Returns the number of the last fact that was made at or before `t`. If the interval of a ledger
+  // row ends after `t`, a later fact wrote the row.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   Connection db_;

@@ -1,4 +1,5 @@
-// Repairs a store with a damaged checkpoint, since its facts are enough.
+// Repairs a store with a damaged checkpoint. That is possible because the facts are enough to
+// rebuild the state.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,19 @@ namespace subak {
 
 // The result of a rebuild.
 struct Rebuilt {
-  std::string replaced;  // path of the damaged store; empty: the file was intact
+  std::string replaced;  // path of the damaged store; empty: the store was intact
 };
 
-// Removes the checkpoint, so that a start reads all facts. If only the checkpoint is damaged, it
-// copies all other data to a new file and checks them. The new file replaces the old one, which
-// gets another name. If facts, ledger or audit log are damaged too, it refuses and changes no file.
-// `version`: the newest fact version that this program knows. The caller has the store's lock, and
-// no process has the store open.
-// It makes the new file at PATH.rebuilding, which needs disk space for the store. It reads the
-// store once, or up to three times if the checkpoint is damaged.
-// Errors of the database have field "store.rebuild".
+// Removes the checkpoint, so that a start reads all facts. What it does depends on the damage:
+// - The store is intact: it only removes the row that names the checkpoint.
+// - Only the checkpoint is damaged: it copies all other data to a new file and checks the copy. The
+//   new file replaces the old one, which gets another path.
+// - The facts, the ledger or the audit log are damaged: it refuses and changes no file.
+//
+// The caller must have the store's lock, and no process may have the store open. `version`: the
+// newest fact version that this program knows. It makes the new file at PATH.rebuilding, which
+// needs disk space for a second store. It reads the store once, or up to three times if the
+// checkpoint is damaged. Errors of the database have the field "store.rebuild".
 Result<Rebuilt> drop_checkpoint(const std::string& path, std::uint32_t version);
 
 }  // namespace subak

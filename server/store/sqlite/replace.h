@@ -7,16 +7,15 @@
 
 namespace subak {
 
-// True if there is a store at the path `state`, or the log of a store.
-// An empty file without a log is no store.
+// True if there is a store, or the log of a store, for the path `state`. An empty file without a
+// log is no store.
 bool store_is_there(const std::string& state);
 
-// Replaces the store `state` with the file `draft`, which is synced. The change is durable on
-// return. The old store gets another name. Returns the old store's path; empty: there was none. The
-// caller has the state's lock.
-// Both files are in one folder. The old store becomes STATE.replaced-N with the first free N,
-// together with its log and its calibration. After an error it may have both names, but it always
-// has one.
+// Replaces the store `state` with the file `draft`, which must be synced and in the same folder.
+// The change is durable when this returns. The old store, its log and its calibration file get
+// paths that begin with STATE.replaced-N. N is the first free number. Returns the new path of the
+// old store; empty: there was no old store. After an error, the old store may have both paths, and
+// it always has at least one of them. The caller must have the lock of the store.
 Result<std::string> replace_store(const std::string& draft, const std::string& state);
 
 }  // namespace subak

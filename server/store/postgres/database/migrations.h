@@ -1,5 +1,5 @@
-// Migrations of the database's tables. Each runs once, in order, in its own transaction. None can
-// be undone.
+// Migrations of the database's tables. Each migration runs once, in order, in its own transaction.
+// No migration can be undone.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace subak::postgres {
 
-// The migrations built into this program (migrations/postgres/*.sql).
+// Returns the migrations that are built into this program (migrations/postgres/*.sql).
 const std::vector<Migration>& postgres_migrations();
 
-// Applies the missing migrations while this process leads with `epoch`. Returns how many it
-// applied. Refuses a store that has a migration which `all` lacks, or one with a different text.
+// Applies the migrations that the store lacks, while this process leads in `epoch`. Returns how
+// many it applied. It refuses a store that has a migration which `all` lacks, or which has another
+// text in `all`.
 Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::int64_t epoch,
                     TimeMs now_ms);
 

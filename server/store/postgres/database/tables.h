@@ -1,7 +1,7 @@
-// The checks of a database before it is used. Subak's tables must be as they were made, and the
-// role must have the service's rights. No check changes the database, and each error names the
-// remedy. Checks that a database version does not support are skipped.
-// Private to server/store/postgres.
+// The checks of a database before it is used. Subak's tables must be as the migrations made them,
+// and the role must have the rights of the service. No check changes the database, and each error
+// says what to do. A check that this version of PostgreSQL does not support is skipped. Private to
+// server/store/postgres.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace subak::postgres {
 
 // Checks the role's rights on the tables that exist.
 std::optional<Error> check_rights(PgConnection& db);
-// Checks that columns, keys and constraints are those of the migrations; further columns and
-// indexes are allowed. It also checks that no trigger, rule or row security
-// can change or hide rows.
+// Checks that the columns, keys and constraints of the migrations exist; further columns and
+// indexes are allowed. It also checks that no trigger, rule or row security can change or hide
+// rows.
 std::optional<Error> check_tables(PgConnection& db);
 
 }  // namespace subak::postgres
