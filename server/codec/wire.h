@@ -92,8 +92,8 @@ bool from_varint(std::uint64_t raw, T& value) {
 struct WireWriter {
   std::string& out;
   std::uint32_t needs = 1;
-  // True: the bytes must not be stored, because
-  bool unknown = false;  // an enum had an undefined value.
+  // True: an enum had an undefined value, so the bytes must not be stored.
+  bool unknown = false;
 
   // fields(v) calls this for each member. A field with its default value is not written, so it does
   // not raise `needs`.

@@ -105,9 +105,9 @@ struct Config {
   // NAMESPACE/NAME of the pod in which this process runs. The pod has a label while the process
   // leads. Empty: no pod gets a label.
   std::string own_pod;
-  // If the state is in a database: the folder for this replica's own files. These are the last
-  // durable sequence that the replica knows, and the basis of its webhook. Empty: the folder var in
-  // the working directory.
+  // If the state is in a database: the folder for this replica's own files. These files have the
+  // last durable fact that the replica knows, and the data by which its webhook decides. Empty: the
+  // folder var in the working directory.
   std::string known_folder;
   // The path of the Unix socket of the gRPC API; empty: there is no such socket.
   std::string grpc_socket;
@@ -174,10 +174,10 @@ struct Setting {
   // The form of the value as the help shows it, such as "ADDRESS:PORT".
   std::string_view value;
   std::string_view help;
-  // The value is a sequence in the file, and the flag may be repeated. If the flag is given, its
-  // values replace the whole sequence of the file.
+  // True: the value is a sequence in the file, and the flag may be repeated. If the flag is given,
+  // its values replace the whole sequence of the file.
   bool list = false;
-  // The flag needs no value.
+  // True: the flag needs no value.
   bool toggle = false;
   // Reads one value into the config. The field of an error is empty, since only the caller knows
   // whether the key or the flag was used.

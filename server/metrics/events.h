@@ -66,7 +66,7 @@ class Events {
   // Counts a decision that took `us` microseconds. `decision` is the name of a Verdict, and
   // `reason` the name of a Because.
   void admission(std::string_view decision, std::string_view reason, std::int64_t us);
-  // Counts an attempt to start a pod without Subak's decision. `way` is the name of a Bypass.
+  // Counts an attempt to bypass the gate. `way` is the name of a Bypass.
   void bypass(std::string_view way);
   // --- reported by the collector (surveyor.h) ----------------------------------------------------
   // Counts waiting jobs that are further back in the queue now than at the last collection.

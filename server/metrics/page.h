@@ -77,8 +77,8 @@ struct EdgeState {
 struct StartState {
   // True: the store was unreachable.
   bool away = false;
-  // True: there is a copy of an earlier basis, or there is a View by now. False: the webhook gates
-  // all GPU pods.
+  // True: there is a copy of earlier data (LastCopy), or there is a View by now. False: the webhook
+  // gates all GPU pods.
   bool has_copy = false;
   // The age of the copy. Without a copy: the time since the start.
   DurationMs age_ms = 0;

@@ -23,10 +23,9 @@ enum class Queued : unsigned char {
   kCallerFull,
 };
 
-// A task counts as its caller's from push() until done(), so also after take(). A caller without
-// such tasks may add one even if the queue is full, so that each caller gets a turn. So at most
-// `most` tasks wait, plus one task of each caller. Threads: one at a time; the user of the queue
-// locks.
+// A caller has a task from push() until done(), even after take(). A caller that has no task may
+// add one even if the queue is full, so that each caller gets a turn. So at most `most` tasks wait,
+// plus one task of each caller. Threads: one at a time; the user of the queue locks.
 template <class Task>
 class FairQueue {
  public:

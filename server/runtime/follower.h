@@ -102,8 +102,8 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Opens a reader of the store and starts the thread. The thread first rebuilds the state; reads
-  // wait until it has. Call start() at a moment at which the follower misses no fact.
+  // Opens a reader of the store and starts the thread. The thread first rebuilds the state, and
+  // reads wait until that is done. Call start() at a moment at which the follower misses no fact.
   // - If the service uses Runtime::follow(): after follow() and before the first
   //   Runtime::followed().
   // - Otherwise: before Runtime::start(), or immediately after it.

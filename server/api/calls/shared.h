@@ -156,9 +156,9 @@ class Call {
   Reactor* read_then(Follower::Read next) const;
   Reactor* read_expensive_then(Follower::Read next) const;
   // Posts the input with the caller's name and the request id. It finishes the call when the store
-  // has committed the facts of the input. Before that, it passes the reply to `fill`, unless the
-  // reply is an error. `fill` runs on the loop's thread and must not block. The call is refused
-  // without being queued in these cases:
+  // has committed the facts of the input. Before that, it passes the reply to `fill`; but if the
+  // reply is an error, the call gets that error instead. `fill` runs on the loop's thread and must
+  // not block. The call is refused without being queued in these cases:
   // - The input is beyond the bounds of model/bounds.h.
   // - The wall clock waits to be accepted: FAILED_PRECONDITION.
   // - The mailbox is full: RESOURCE_EXHAUSTED.

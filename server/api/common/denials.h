@@ -14,8 +14,8 @@
 
 namespace subak::api {
 
-// It does not store the rows, but only limits::kMaxDenialsRemembered pairs of caller and subject at
-// most. Threads: any.
+// It does not store the rows. It only remembers pairs of caller and subject, at most
+// limits::kMaxDenialsRemembered of them. Threads: any.
 class Denials {
  public:
   struct Row {

@@ -68,12 +68,8 @@ class ClusterCache {
   PodMarks& marks() { return marks_; }
   const PodMarks& marks() const { return marks_; }
 
-  // A list of pods begins. Call see_pod() for each pod of the list, then complete_pods().
-  // complete_pods() drops each pod that the list did not name. For the core, such a pod ended at
-  // `heard_ms`: the last time at which the pods were known to be as the cache reported them. If a
-  // later list named the pod, the pod ended when that list began; this holds even for a list that
-  // did not complete. complete_pods() returns false, and drops no pod, if the list is not believed
-  // (ListRound::believe()).
+  // A list of pods begins at `began_ms`. Call see_pod() for each pod of the list, then
+  // complete_pods().
   void begin_pods(TimeMs began_ms) {
     pod_list_.begin();
     pod_list_ms_ = began_ms;
@@ -81,6 +77,11 @@ class ClusterCache {
   // Takes an event on a pod, but ignores an event that is older than the pod's entry. A pod that
   // requests no GPUs and never had the gate gets no GpuPodEntry.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
+  // The list is complete: drops each pod that the list did not name. `heard_ms`: the last time at
+  // which the pods were known to be as the cache reported them. For the core, a dropped pod ended
+  // at that time. But if the list that last named the pod began later, the pod ended when that list
+  // began, even if that list did not complete. Returns false, and drops no pod, if the list is not
+  // believed (ListRound::believe()).
   bool complete_pods(TimeMs heard_ms);
   // Takes an event on a node. A node that cannot be read counts in unreadable(). A deleted node is
   // gone since `now_ms`; but if it was silent, it is gone since its last sign of life.

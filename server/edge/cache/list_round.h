@@ -21,7 +21,7 @@ class ListRound {
   // than half of `all` and more than 8, since a server may answer with old data. The caller then
   // drops no object. If the next list also misses so many, it returns true.
   bool believe(std::size_t going, std::size_t all) {
-    // So many objects may disappear at once without a second list.
+    // At most this many objects may disappear at once without a second list.
     constexpr std::size_t kFewObjects = 8;
     const bool many = going > kFewObjects && 2 * going > all;
     asked_ = many && !asked_;

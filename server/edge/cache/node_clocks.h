@@ -1,8 +1,8 @@
-// Measures how far the clocks of nodes are behind the service's clock. By default every 10 s, a
-// kubelet writes the time of its node into its Lease (k8s.io/api coordination/v1, renewTime). A
-// sample is the time at which the service receives this renewal, minus the time in it. Delays in
-// the network and the API server can only make a sample larger. So the result is the smallest of
-// the last few samples. NodeClocks itself reads no clock. Threads: one at a time.
+// Measures how far the clocks of nodes are behind the service's clock. A kubelet renews its Lease
+// (k8s.io/api coordination/v1), by default every 10 s, and writes the time of its node into the
+// field renewTime. A sample is the time at which the service receives the renewal, minus renewTime.
+// Delays in the network and the API server can only make a sample larger. So the result is the
+// smallest of the last few samples. NodeClocks itself reads no clock. Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ class NodeClocks {
   // Takes a renewal. The node made it at `renewed_ms` by the node's clock, and the service received
   // it at `now_ms` by the service's clock. Returns true if off_ms() of the node changes. A renewal
   // gives no sample if it is from a list, or if its time is the same as that of the last renewal. A
-  // renewal that arrives within two seconds of the last sample gives no sample of its own: the
-  // smaller value of the two counts.
+  // renewal that arrives within two seconds of the last sample only replaces the value of that
+  // sample, if its own value is smaller.
   bool renewed(const std::string& node, TimeMs renewed_ms, TimeMs now_ms,
                std::int64_t monotonic_ms);
   // Drops the samples of the node.

@@ -25,8 +25,8 @@ class NonGpuMembers {
   std::vector<std::string> see(const std::string& uid, const Pod& pod, WatchKind kind);
   // Takes the pod out of its gang because the pod is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
-  // `pod` is a GPU pod that states a gang and its size. Subtracts the number of the gang's known
-  // non-GPU members from that size.
+  // Subtracts the number of the gang's known non-GPU members from the size that `pod` states for
+  // its gang. `pod`: a GPU pod.
   void leave_out_of(Pod& pod) const;
 
  private:

@@ -60,8 +60,7 @@ class EndHistory {
 
   // True if there was at most one end since the last call of heard().
   bool heard_lately() const { return unheard_ < 2; }
-  // True if at least the last limits::kShortWatchesTold ends were all in order. They came too
-  // early, since settle() would have forgotten them otherwise.
+  // True if at least the last limits::kShortWatchesTold ends were all in order, but came too early.
   bool ends_early() const { return early_ >= limits::kShortWatchesTold; }
   // True if there were at least limits::kShortWatchesTold ends, for any reason, since a watch last
   // stayed open.

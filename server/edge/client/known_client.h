@@ -25,8 +25,8 @@ class KnownClient final : public KubeApi {
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
   void stop(WatchId watch) override { client_.stop(watch); }
   // Refreshes the credential, then runs the client's turn. Before the first credential has come, it
-  // sleeps instead of running the client's turn. Then, and while a plugin runs, it waits at most 50
-  // ms even if `most` is longer.
+  // sleeps instead of running the client's turn. In that case, and while a plugin runs, it waits at
+  // most 50 ms, even if `most` is longer.
   void turn(DurationMs most) override;
   void wake() override { client_.wake(); }
 

@@ -108,8 +108,8 @@ class Waiting {
     TimeMs start_ms = 0;
     // When an Event was recorded last.
     TimeMs told_ms = 0;
-    // The last round in which the job was recorded or unchanged. At the end of a round, Waiting
-    // forgets the jobs that this round did not have.
+    // The last round in which a page had the job. At the end of a round, Waiting forgets the jobs
+    // that this round did not have.
     std::uint32_t round = 0;
   };
   // Records an Event on the pod and on the pod's owner. `anew`: it also writes the pod's condition

@@ -1,4 +1,4 @@
-// The fence prevents that an outdated patch gives one node to two jobs. It guards certain pods:
+// The fence prevents an outdated patch from giving one node to two jobs. It guards certain pods:
 // those whose hold was released although an outdated patch has opened their gate, or still may open
 // it.
 //
@@ -45,9 +45,9 @@ class Fence {
   };
 
   // Takes an effect of the core on a job. `inherited`: the effect is from before this session, so
-  // the patches of earlier attempts are unknown here. Only an effect shows that the release of a
-  // hold is durable. A mark that is made before that proves nothing, since the core could still
-  // release the pod for the same attempt again.
+  // the patches of earlier attempts are unknown here. The core sends the effect only when the
+  // release of the hold is durable. A mark that was made earlier would prove nothing, since the
+  // core could still release the pod again for the same attempt.
   void take(const Effect& effect, bool inherited);
   // Drops the pods that need no guard any more:
   // - pods that are gone, have ended, or are being deleted;

@@ -9,10 +9,10 @@
 //   The service's time then continues from the last fact.
 // - Otherwise the service believes the wall clock.
 // While the service runs, it compares the wall clock with the boot-time clock. If the wall clock
-// has stepped by more than limits::kMaxClockStepMs, the service no longer believes it. Smaller
-// steps add up for about an hour (limits::kClockAnchorMs), so their sum may exceed the limit too.
-// Without the wall clock, the service's time continues as the boot-time clock does. This ends when
-// the wall clock is within the limit again, or when an operator accepts it.
+// has stepped by more than limits::kMaxClockStepMs, the service no longer believes it. All steps
+// within about an hour (limits::kClockAnchorMs) add up, so several small steps count like one large
+// step. While the wall clock is not believed, the service's time continues as the boot-time clock
+// does. This ends when the wall clock is within the limit again, or when an operator accepts it.
 //
 // The service's time never goes back. If it is ahead of a believed wall clock, it stands still
 // until the wall clock has caught up.
@@ -48,8 +48,8 @@ struct ClockStatus {
   ClockState state = ClockState::kBelieved;
   // The wall clock's time minus the service's time, at the last look.
   DurationMs offset_ms = 0;
-  // How often the wall clock was refused: how often the state left kBelieved. A start counts if the
-  // wall clock was refused at that start.
+  // How often the state changed from kBelieved to another state. A start at which the wall clock
+  // was not believed counts too.
   std::uint64_t steps_refused = 0;
 };
 

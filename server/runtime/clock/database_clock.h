@@ -34,13 +34,13 @@ class DatabaseClock final : public Clock {
   explicit DatabaseClock(const Clock& machine) : machine_(machine) {}
   // Takes a sample, and logs a step of the database's clock. What it does depends on the duration
   // of the sample:
-  // - At most limits::kClockSampleMs: it assumes that the database read its clock in the middle of
-  //   the sample, as in Cristian's algorithm (Distributed Computing 3, 1989). The error is at most
-  //   half the duration of the sample.
-  // - Longer, and the first sample: it assumes that the database read its clock at the end of the
-  //   sample. So the time may be behind, by up to the duration of the sample, until a shorter
-  //   sample comes.
-  // - Longer, and not the first: it ignores the sample.
+  // - A sample of at most limits::kClockSampleMs: it assumes that the database read its clock in
+  //   the middle of the sample, as in Cristian's algorithm (Distributed Computing 3, 1989). The
+  //   error is at most half the duration of the sample.
+  // - A longer sample, if it is the first one: it assumes that the database read its clock at the
+  //   end of the sample. So the time may be behind, by up to the duration of the sample, until a
+  //   shorter sample comes.
+  // - Any other longer sample: it ignores the sample.
   void take(const ClockSample& sample);
   // Returns the status; nullopt before the first sample.
   std::optional<DatabaseClockStatus> status() const;
