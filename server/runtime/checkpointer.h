@@ -29,7 +29,7 @@ class Checkpointer {
     // checkpoint was not written.
     std::function<void(std::uint64_t seq, const std::optional<Error>& error)> on_written;
   };
-  // `store` outlives this object. on_written must be set.
+  // `store` must outlive this object. Options::on_written must be set.
   Checkpointer(Options options, Store& store);
   ~Checkpointer() { wait(); }
   Checkpointer(const Checkpointer&) = delete;

@@ -96,7 +96,7 @@ struct FollowerStats {
 
 class Follower {
  public:
-  // `store` outlives the follower.
+  // `store` must outlive the follower.
   Follower(FollowerOptions options, Store& store);
   ~Follower();  // calls stop(), but not in stepped mode, which ends like a crash
   Follower(const Follower&) = delete;

@@ -38,7 +38,7 @@ class ProbeJudge {
  private:
   DurationMs patience_ms_;
   bool serves_ = false, dead_ = false;
-  // When a probe first found the listener shut; nullopt: the last probe found that it accepts.
+  // When a probe first found the listener shut; nullopt: the last probe did not find it shut.
   std::optional<DurationMs> shut_since_ms_;
 };
 

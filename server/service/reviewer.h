@@ -64,8 +64,8 @@ class Reviewer {
 
   // Records that the store is unreachable during the start, and logs that once.
   void note_away();
-  // Returns by what the webhook decides during the start. nullopt: end_start() was called, or the
-  // store is not shared.
+  // Returns the state of the start: whether the webhook has a copy, and how old the copy is.
+  // nullopt: end_start() was called, or the store is not shared.
   std::optional<metrics::StartState> start_state() const;
   // Returns the listener and its health during the start. The result is empty before the listener
   // listens, and after end_start().

@@ -84,7 +84,8 @@ class Acceptor {
     Peer peer;
     // The limiter's answer for this connection: under which limit the connection counts.
     ConnectionLimiter::Answer entered = ConnectionLimiter::Answer::kAdmitted;
-    // True: the client has sent the first bytes of an HTTP/2 client, or it is on a Unix socket.
+    // True: the other end has sent the first bytes of an HTTP/2 client, or the connection is on a
+    // Unix socket.
     bool spoke = false;
     // True: the connection was shut down to make room, and has not ended yet.
     bool leaving = false;
@@ -129,7 +130,7 @@ class Acceptor {
 
 // Binds a TCP socket and listens on it. Returns the listening, non-blocking descriptor, which the
 // caller owns. `host`: an IP address without brackets; "::" also takes IPv4 connections. If `port`
-// is 0, the system chooses a port, which the function writes into `port` then. If `host` is no IP
+// is 0, the system chooses a port, and the function sets `port` to its number. If `host` is no IP
 // address, or if the system refuses, it fails with kPrecondition and the field listenGrpc. The text
 // says why.
 Result<int> listen_tcp(const std::string& host, std::uint16_t& port);

@@ -9,9 +9,10 @@
 namespace subak::api {
 
 // Asks for the health of the complete server, not of one gRPC service. nullopt: the server has
-// answered, with whatever status. Otherwise it returns a text for the log. It speaks plaintext and
-// blocks for at most `patience` ms. `fd`: a connected socket, which the caller still owns. The
-// socket becomes non-blocking, because gRPC uses a copy of the descriptor that shares this flag.
+// answered, whatever status it reported. Otherwise the result is a text for the log. It speaks
+// plaintext and blocks for at most `patience` ms. `fd`: a connected socket, which the caller still
+// owns. The socket becomes non-blocking, because gRPC uses a copy of the descriptor that shares
+// this flag.
 std::optional<std::string> ask_health(int fd, DurationMs patience);
 
 }  // namespace subak::api

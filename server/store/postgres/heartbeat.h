@@ -23,8 +23,8 @@ namespace subak::postgres {
 void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
 // The thread of the heartbeat, with a separate connection. If the database does not answer, the
-// thread tries again every limits::kHeartbeatMs. Except by the destructor, it ends only if another
-// process leads. Threads: any may call tell().
+// thread tries again every limits::kHeartbeatMs. The thread ends only in the destructor, or if
+// another process leads. Threads: any may call tell().
 class Heartbeat {
  public:
   // What the thread uses. The references are to members of the store.

@@ -73,8 +73,8 @@ class LeadershipWatch {
   // The result of the last look that succeeded; nullopt: there was none.
   std::optional<LeadershipSeen> last_;
   bool saw_life_ = false;
-  // `alive_ms_`: when the silence of the leader began: the last sign of life, or an event that
-  // counts as one. `looked_ms_`: when the last look ended.
+  // `alive_ms_`: the time of the last sign of life, or of an event that counts as one.
+  // `looked_ms_`: when the last look ended.
   std::int64_t alive_ms_ = 0, looked_ms_ = 0;
   // When the first look succeeded.
   std::optional<std::int64_t> begun_ms_;

@@ -19,7 +19,7 @@ namespace subak {
 
 struct PostgresOptions {
   std::string address;  // postgres://user@host/database (server/store/postgres/database/address.h)
-  const Clock* clock = nullptr;  // outlives the store
+  const Clock* clock = nullptr;  // must outlive the store
   std::string holder;            // name of this process for other replicas: host and process
   // The newest fact version that this program knows. A test sets a lower version, so that the
   // program acts like an older one.

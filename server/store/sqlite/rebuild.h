@@ -16,7 +16,7 @@ struct Rebuilt {
 };
 
 // Removes the checkpoint, so that a start reads all facts. What it does depends on the damage:
-// - The store is intact: it only removes the row that names the checkpoint.
+// - The store is intact: it only removes the rows that identify the checkpoint in use.
 // - Only the checkpoint is damaged: it copies all other data to a new file and checks the copy. The
 //   new file replaces the old one, which gets another path.
 // - The facts, the ledger or the audit log are damaged: it refuses and changes no file.
