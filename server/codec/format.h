@@ -5,7 +5,8 @@
 // Every kind, field and enum value belongs to the version that introduced it (core/text.h). A
 // reader of an older version refuses data of a newer version, and never drops such data silently. A
 // writer returns the version that its bytes need, so that a store for older programs can refuse
-// these bytes. Threads: any; const functions without shared state.
+// these bytes.
+// Threads: any; const functions without shared state.
 #pragma once
 
 #include <algorithm>

@@ -12,7 +12,8 @@ namespace subak {
 using Fatal = std::function<void(const Error&)>;
 
 // Logs the error, then calls `fatal`. If `fatal` is empty, it ends the process at once with status
-// 1. In that case no destructor runs, so the process can release no further results. Threads: any.
+// 1. In that case no destructor runs, so the process can release no further results.
+// Threads: any.
 void end_process(const Error& error, const Fatal& fatal);
 
 }  // namespace subak

@@ -15,7 +15,8 @@
 
 namespace subak {
 
-// Detects a stall from the figures that its caller passes. Threads: one at a time.
+// Detects a stall from the figures that its caller passes.
+// Threads: one at a time.
 class StallDetector {
  public:
   explicit StallDetector(DurationMs patience_ms) : patience_ms_(patience_ms) {}
@@ -47,7 +48,8 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   // stalled() is true from the detection of a stall until the watchdog sees progress. stalls()
-  // returns the number of stalls detected since the start. Threads: any.
+  // returns the number of stalls detected since the start.
+  // Threads: any.
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
   std::uint64_t stalls() const { return stalls_.load(std::memory_order_relaxed); }
 

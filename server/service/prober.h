@@ -20,7 +20,8 @@
 
 namespace subak {
 
-// Derives the state of one listener from the results of its probes. Threads: one at a time.
+// Derives the state of one listener from the results of its probes.
+// Threads: one at a time.
 class ProbeJudge {
  public:
   explicit ProbeJudge(DurationMs patience_ms) : patience_ms_(patience_ms) {}
@@ -69,7 +70,8 @@ class Prober {
   // Stops the thread, after the probe in progress has ended.
   void stop();
   // Returns true if the listener answered its last probe; false before start(). `index`: the
-  // position of the listener in the list that the constructor got. Threads: any.
+  // position of the listener in the list that the constructor got.
+  // Threads: any.
   bool serves(std::size_t index) const { return asked_[index].serves; }
 
  private:

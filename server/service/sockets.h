@@ -1,5 +1,6 @@
 // The limits on connections. They are those of core/limits.h, or smaller if the system allows too
-// few open files. Private to server/service.
+// few open files.
+// Private to server/service.
 #pragma once
 
 #include <cstddef>

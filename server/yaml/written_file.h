@@ -1,4 +1,5 @@
-// Reads a file that people write, up to a limit. Threads: any.
+// Reads a file that people write, up to a limit.
+// Threads: any.
 #pragma once
 
 #include <string>

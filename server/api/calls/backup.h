@@ -21,9 +21,10 @@ class BackupDesk {
  public:
   // Joins the thread of the last backup.
   ~BackupDesk() { stop(); }
-  // Reserves the desk for one backup. False: another backup is running, or the service stops; do
-  // not call end(). True: end() must be called once. The work that run() gets must call it, or the
-  // caller must if it does not call run().
+  // Reserves the desk for one backup.
+  // False: another backup is running, or the service stops; do not call end(). True: end() must be
+  // called once. The work that run() gets must call it, or the caller must if it does not call
+  // run().
   bool begin();
   // Starts a thread that runs `work`; `work` must call end(). Before that, it joins the thread of
   // the previous backup, which has called end(). After stop(), it drops `work` and returns.

@@ -29,7 +29,8 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
 // `engine`, and the answer has the times of both (`order_time` and `time`). Jobs that have left the
 // queue since the snapshot `order` are left out. `now`: the instant for waits and estimates. The
 // function examines at most limits::kMaxQueueLookedAt jobs. So a page can be shorter than its size,
-// even empty, although a next page follows. Threads: only the follower's thread.
+// even empty, although a next page follows.
+// Threads: only the follower's thread.
 void list_queue(const Engine& engine, const QueueSnapshot& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
                 v1::ListQueueResponse* out);

@@ -11,8 +11,9 @@
 namespace subak::api {
 
 // Reads the numbers of a request for a plan. 0 means the default: 48 columns, 48 rows, 3 lanes, 20
-// jobs, as in the proto file. A number beyond its limit, or below 0, is a mistake. The function
-// does not look up the cluster and does not set the end of the plan.
+// jobs, as in the proto file.
+// A number beyond its limit, or below 0, is a mistake. The function does not look up the cluster
+// and does not set the end of the plan.
 PlanAsked read_plan_asked(Check& check, const v1::GetPlanRequest& in);
 
 // Fills in the plan, by an expensive read. `asked`: the result of read_plan_asked(). If the plan

@@ -26,7 +26,8 @@ class NonGpuMembers {
   // Takes the pod out of its gang because the pod is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
   // Subtracts the number of the gang's known non-GPU members from the size that `pod` states for
-  // its gang. `pod`: a GPU pod.
+  // its gang.
+  // `pod`: a GPU pod.
   void leave_out_of(Pod& pod) const;
 
  private:

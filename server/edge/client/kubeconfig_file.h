@@ -1,4 +1,5 @@
-// A kubeconfig on disk. Threads: any.
+// A kubeconfig on disk.
+// Threads: any.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Writes files beside a store atomically. The new content goes into PATH.new, which then replaces
 // the file, so the file has either the old content or the new one. The file is durable when a write
-// returns. Its folder must exist. Threads: any; only one thread at a time writes a path.
+// returns. Its folder must exist.
+// Threads: any; only one thread at a time writes a path.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,9 @@ struct SummedKind {
   std::string_view first_line;
   std::size_t most_bytes = 0;  // files with more bytes are refused
 };
-// Writes a file with a checksum. `seed`: identifies the store to which the file belongs. The
-// checksum is RowSum(seed) of the bytes. It has four bytes, the lowest first.
+// Writes a file with a checksum.
+// `seed`: identifies the store to which the file belongs. The checksum is RowSum(seed) of the
+// bytes. It has four bytes, the lowest first.
 std::optional<Error> write_summed_file(const std::string& path, const SummedKind& kind,
                                        std::uint32_t seed, std::string_view bytes);
 // Reads a file with a checksum and returns its bytes; empty: there is no file. An error: the file

@@ -51,9 +51,10 @@ class Batch {
 
   // Returns the position of the store when the batch is durable.
   const Position& after() const { return after_; }
-  // Returns the parameters for the statement kSql. `epoch`: the epoch in which this process leads.
-  // The statement returns one row if it has stored the batch. If it returns no row, another process
-  // leads. If the statement could store only some of the rows, it rolls back.
+  // Returns the parameters for the statement kSql.
+  // `epoch`: the epoch in which this process leads. The statement returns one row if it has stored
+  // the batch. If it returns no row, another process leads. If the statement could store only some
+  // of the rows, it rolls back.
   Parameters parameters(std::int64_t epoch) const;
   static const std::string kSql;
 

@@ -18,8 +18,9 @@ namespace subak::postgres {
 // Checks the facts, the ledger, the audit log, and the last fact that is part of the checkpoint's
 // state. It does not check the rows of the checkpoint: each start does that. Returns an error for
 // the first damage. It calls `wanted` for each page of limits::kDatabasePageRows, and returns an
-// error if `wanted` returns false. `db` must have no open transaction. `seed`: the start of the
-// checksums. `fact_version`: the newest fact version that this program knows.
+// error if `wanted` returns false. `db` must have no open transaction.
+// `seed`: the start of the checksums. `fact_version`: the newest fact version that this program
+// knows.
 std::optional<Error> prove_rows(PgConnection& db, std::uint32_t seed, std::uint32_t fact_version,
                                 const std::function<bool()>& wanted);
 

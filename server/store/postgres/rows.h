@@ -21,7 +21,8 @@ inline constexpr char kLedgerColumns[] =
     "milligpu, corrects, ord, sum";
 inline constexpr char kAuditColumns[] =
     "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
-// These read a row; nullopt: the checksum of the row is wrong. `row` counts from 0.
+// These read a row.
+// nullopt: the checksum of the row is wrong. `row` counts from 0.
 std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int row, std::uint32_t seed);
 std::optional<AuditRow> audit_entry(const PgResult& rows, int row, std::uint32_t seed);
 

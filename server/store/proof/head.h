@@ -21,7 +21,8 @@ Result<std::optional<std::string>> read_meta(Connection& db, std::string_view ke
 // Returns the checksum of a row of the table meta.
 std::uint32_t meta_sum(std::string_view key, std::string_view value);
 // Adds or replaces a row of the table meta. It writes in the transaction of the connection if one
-// was begun, else in a transaction of its own. False: the call failed, see db.error().
+// was begun, else in a transaction of its own.
+// False: the call failed, see db.error().
 bool write_meta(Connection& db, std::string_view key, std::string_view value);
 
 // Returns the uuid of the store in a file; empty: it has none. A copy of a store has the same uuid
