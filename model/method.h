@@ -1,6 +1,6 @@
 // The calls that change something, and who asked for an edit. A fact names the call next to its
-// request id. A request id is unique for one caller and method, so a caller may use the same id with
-// two methods.
+// request id. A request id is unique for one caller and method. So a caller may use the same id
+// with two methods.
 // Threads: any; plain values.
 #pragma once
 

@@ -3,10 +3,10 @@
 // A job that borrows can be ended when another account wants its quota. A fixed job cannot. So a
 // fixed job may borrow only GPUs that no quota promises (docs/design/0084). For each account:
 //
-//   need        with a quota of its own: the larger of the quota and what its fixed jobs hold;
-//               else: the sum of its children's needs, and what its own fixed jobs hold
-//   invariant   at the root: the needs of the children are together at most what is installed;
-//               at an account with a quota of its own: at most that quota
+//   need        with a quota of its own: the larger of the quota and what its fixed jobs hold.
+//               Else: the sum of its children's needs, and what its own fixed jobs hold.
+//   invariant   at the root: the children together need at most what is installed.
+//               At an account with a quota of its own: at most that quota.
 //
 // The invariant is checked for all products together, and for each product that a quota names.
 // Edits, lost nodes and foreign jobs may break it. A start may not make it worse.

@@ -337,7 +337,6 @@ class Oracle {
   bool fits(const Job& job, const std::string& product) const;
   bool fits_with_launcher(const Job& job, const std::string& product) const;
   bool allowed(const Job& job, const std::string& product) const;
-  bool is_fixed(const Job& job) const;
   bool covers(AccountId id, const Job& job) const;
   Choice choose(AccountId id) const;
   std::vector<Candidate> candidates(AccountId id) const;

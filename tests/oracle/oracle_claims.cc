@@ -67,15 +67,6 @@ void Oracle::on(const fact::Claimed& f) {
   judge_claimed_slots(*j, f.slots);
 }
 
-// Cannot be preempted once its pods run.
-bool Oracle::is_fixed(const Job& j) const {
-  const bool ours = j.origin == JobOrigin::kApi || j.origin == JobOrigin::kPods;
-  if (!ours || j.request.terms.not_preemptible) return true;
-  return j.origin == JobOrigin::kPods &&
-         std::any_of(j.pods.begin(), ranks_end(j),
-                     [](const Pod& p) { return p.live && !p.controlled; });
-}
-
 void Oracle::judge_victims(const Job& claimant, const fact::Claimed& f) {
   for (const fact::Claimed::Victim& victim : f.victims) {
     const Job* const v = job(victim.job);

@@ -96,6 +96,14 @@ bool OracleQuota::leaves_unlent(const Oracle::Job& j, const std::string& product
   return true;
 }
 
+bool OracleQuota::is_fixed(const Oracle::Job& j) {
+  const bool ours = j.origin == JobOrigin::kApi || j.origin == JobOrigin::kPods;
+  if (!ours || j.request.terms.not_preemptible) return true;
+  return j.origin == JobOrigin::kPods &&
+         std::any_of(j.pods.begin(), Oracle::ranks_end(j),
+                     [](const Oracle::Pod& p) { return p.live && !p.controlled; });
+}
+
 ProductAmounts OracleQuota::fixed(AccountId id, bool own, AccountId leaf,
                                   const ProductAmount& more) const {
   std::map<std::string, MilliGpu> sums;
@@ -108,7 +116,7 @@ ProductAmounts OracleQuota::fixed(AccountId id, bool own, AccountId leaf,
                                 [&](const Oracle::Job& other) { return other.id == s.job; });
     const auto n = std::find_if(o_.nodes_.begin(), o_.nodes_.end(),
                                 [&](const Oracle::Node& node) { return node.id == s.at.node; });
-    if (o_.is_fixed(*j) && counts(j->leaf)) sums[n->spec.product] += s.at.milligpu;
+    if (is_fixed(*j) && counts(j->leaf)) sums[n->spec.product] += s.at.milligpu;
   }
   if (leaf && counts(leaf)) sums[more.product] += more.milligpu;
   ProductAmounts out;
@@ -139,7 +147,7 @@ MilliGpu OracleQuota::need(AccountId id, const std::string& product, AccountId l
 
 bool OracleQuota::breaks_promise(const Oracle::Job& j, const std::string& product) const {
   if (!o_.policy_.reclaim || o_.policy_.order != OrderPolicy::kTargetShare) return false;
-  if (!o_.is_fixed(j) || o_.quota(kRootAccount) == 0 || is_covered(j, product)) return false;
+  if (!is_fixed(j) || o_.quota(kRootAccount) == 0 || is_covered(j, product)) return false;
   const ProductAmount more{product, cost(j.request)};
   for (const Oracle::Account* a = o_.account(j.leaf); a; a = o_.account(a->parent)) {
     const bool root = a->id == kRootAccount;

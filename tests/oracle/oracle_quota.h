@@ -27,6 +27,8 @@ class OracleQuota {
   // True if as much stays idle as others do not lend, unless the job only uses what is idle for it,
   // or takes no more than is missing already.
   bool leaves_unlent(const Oracle::Job& j, const std::string& product) const;
+  // True if the job cannot be preempted once its pods run.
+  static bool is_fixed(const Oracle::Job& j);
   // True if the job cannot be preempted, borrows, and would break a promise of quota by that.
   bool breaks_promise(const Oracle::Job& j, const std::string& product) const;
 

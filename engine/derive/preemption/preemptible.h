@@ -16,8 +16,8 @@ bool may_be_ended(const state::Job& job);
 // True if Subak may end the job so that another one gets its GPUs: may_be_ended(), and it is not
 // marked as not preemptible.
 bool can_be_preempted(const State& s, const state::Job& job);
-// True if the job cannot be preempted once its pods run: it is marked so, Subak did not start it, or
-// some pod has no controller.
+// True if the job cannot be preempted once its pods run: it is marked so, Subak did not start it,
+// or some pod has no controller.
 bool is_fixed(const State& s, const state::Job& job);
 // True if the policy lets jobs within quota reclaim GPUs.
 bool reclaims(const State& s);
