@@ -79,7 +79,7 @@ struct Policy {
   std::int64_t memory_per_gpu_bytes = 0;
   // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). This
   // works only with OrderPolicy::kTargetShare.
-  bool reclaim = false;
+  bool reclaim = true;
   // A job is asked to give GPUs back only after its attempt has run for this long.
   DurationMs reclaim_min_run_ms = 10 * kMinuteMs;
   // A job that gives GPUs back should be gone a minute after its pods' grace period. A longer grace
