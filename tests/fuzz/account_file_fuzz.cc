@@ -1,8 +1,8 @@
 // The account file of the CLI, and what becomes of it as a request to the service.
 #include "cli/text/account_file.h"
 #include "cli/text/failure.h"
-#include "fuzz.h"
 #include "server/api/convert/convert.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

@@ -9,12 +9,12 @@
 #include <memory>
 #include <set>
 
-#include "expand.h"
-#include "fuzz.h"
-#include "fuzz_calls.h"
-#include "kept.h"
 #include "server/api/convert/plan_read.h"
-#include "text_message.h"
+#include "tests/fuzz/common/expand.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/fuzz_calls.h"
+#include "tests/fuzz/common/stored_engine.h"
+#include "tests/fuzz/common/text_message.h"
 
 namespace subak::fuzz {
 namespace {
@@ -40,7 +40,7 @@ class World {
     pass();
     read_everything();
     apply(in::CancelJob{JobId(ClusterId(9), 9), "last"}, "");  // refused: a fact of this instant
-    kept_.check_reopened();
+    stored_engine_.check_reopened();
   }
 
  private:
@@ -67,7 +67,7 @@ class World {
   }
 
   void apply(in::Body body, const std::string& request_id) {
-    const ApplyOutcome outcome = kept_.apply({now_, request_id, "fuzz", std::move(body)});
+    const ApplyOutcome outcome = stored_engine_.apply({now_, request_id, "fuzz", std::move(body)});
     for (const Effect& effect : outcome.effects) {
       v1::Effect message;
       api::put(effect, engine_.cluster_name(effect.cluster), engine_.now(), &message);
@@ -126,8 +126,8 @@ class World {
     }
   }
 
-  Kept kept_;
-  Engine& engine_ = kept_.engine;
+  StoredEngine stored_engine_;
+  Engine& engine_ = stored_engine_.engine;
   TimeMs now_ = kStart;
   Expander expander_{kMostExpanded};
 };

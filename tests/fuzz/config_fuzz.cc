@@ -1,7 +1,7 @@
 // The configuration file, and the values that flags take.
 #include "core/duration.h"
-#include "fuzz.h"
 #include "server/config/config.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

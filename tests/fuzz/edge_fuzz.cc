@@ -2,8 +2,8 @@
 // would be told, applied to an engine: whatever comes, nothing is told that an engine stops at, what it
 // takes can be read back, and what is to be written is about objects that are there.
 #include "core/limits.h"
-#include "fuzz.h"
 #include "server/edge/writes/plan.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // What an exec plugin prints. What is accepted can be shown to a server: a token of one line, or a whole
 // pair of certificate and key.
-#include "fuzz.h"
 #include "server/edge/client/exec_credential.h"
+#include "tests/fuzz/common/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;

@@ -1,9 +1,9 @@
 // A stored fact: the first byte is its kind, the rest its body. What is decoded has one encoding,
 // which decodes as the same, in bytes and in text.
 #include "core/stored_size.h"
-#include "fuzz.h"
 #include "model/fact.h"
 #include "server/codec/codec.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

@@ -2,10 +2,10 @@
 #include <set>
 
 #include "core/limits.h"
-#include "fuzz.h"
 #include "kube/node/node.h"
 #include "placement/gpus/mig_cut.h"
 #include "sim/read/trace.h"
+#include "tests/fuzz/common/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;

@@ -3,11 +3,11 @@
 // gate is JSON that ends in taking one away; an owner's gang is never larger than a gang may be. And as the
 // answer to who we are: a name within its limit.
 #include "core/limits.h"
-#include "fuzz.h"
 #include "kube/known_as.h"
 #include "kube/owner.h"
 #include "kube/pod.h"
 #include "kube/release.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // A kubeconfig. What is accepted has a server, both or none of certificate and key, and no relative path.
-#include "fuzz.h"
 #include "server/edge/client/kubeconfig.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

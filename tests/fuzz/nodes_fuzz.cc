@@ -1,7 +1,7 @@
 // Fleets of the simulator as CSV, and sizes such as "80x8:H100".
 #include "core/limits.h"
-#include "fuzz.h"
 #include "sim/read/trace.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
-#include "fuzz.h"
 #include "kube/quantity.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

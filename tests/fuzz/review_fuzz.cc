@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "core/limits.h"
-#include "fuzz.h"
-#include "grown.h"
 #include "kube/pod.h"
 #include "tests/admission/hostile.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/grown.h"
 
 namespace {
 

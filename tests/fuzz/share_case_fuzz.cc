@@ -1,8 +1,8 @@
 // The written trees of `subak sim share`, through both formulas.
 #include <cmath>
 
-#include "fuzz.h"
 #include "sim/read/share_case.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

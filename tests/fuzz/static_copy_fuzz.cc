@@ -1,10 +1,10 @@
 // What a leader sends to a replica: parts in text form, a line each, or by a first byte below 32 the
 // wire form of one. By 2 a whole copy, as it lies in its file behind the sum. What is taken makes the same copy again, and
 // judges a review.
-#include "fuzz.h"
 #include "server/api/convert/admission_snapshot.h"
 #include "tests/admission/fixture.h"
-#include "text_message.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/text_message.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include "cli/setup/suggest.h"
 #include "cli/text/account_file.h"
 #include "cli/text/failure.h"
-#include "fuzz.h"
 #include "server/api/convert/convert.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

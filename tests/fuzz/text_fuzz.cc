@@ -3,11 +3,11 @@
 // what it accepts can be stored and read again.
 #include <algorithm>
 
-#include "expand.h"
-#include "fuzz.h"
-#include "kept.h"
 #include "model/fact.h"
 #include "model/input.h"
+#include "tests/fuzz/common/expand.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/stored_engine.h"
 
 namespace {
 
@@ -37,8 +37,8 @@ void check_forms(std::string_view line) {
 }
 
 // A world in which most names of the corpus mean something.
-void found(fuzz::Kept& kept) {
-  const auto apply = [&](in::Body body) { kept.apply({kStart, "", "fuzz", std::move(body)}); };
+void found(fuzz::StoredEngine& world) {
+  const auto apply = [&](in::Body body) { world.apply({kStart, "", "fuzz", std::move(body)}); };
   NodeSpec node;
   node.name = "n1";
   node.product = "H100";
@@ -56,7 +56,7 @@ void found(fuzz::Kept& kept) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text = fuzz::text_of(data, size);
   check_forms(text);
-  fuzz::Kept kept;
+  fuzz::StoredEngine world;
   fuzz::Expander expander(kMostExpanded);
   TimeMs now = kStart;
   for (std::size_t lines = 0; !text.empty() && lines < kMostInputs; ++lines) {
@@ -64,14 +64,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     Result<Input> input = input_from_text(expander.expand(line));
     if (!input.ok()) continue;
-    if (now == kStart) found(kept);
+    if (now == kStart) found(world);
     input.value().time_ms = now += kMinuteMs;  // the shell stamps it
-    kept.apply(std::move(input).value());
-    kept.engine.check_invariants();
+    world.apply(std::move(input).value());
+    world.engine.check_invariants();
   }
   if (now == kStart) return 0;
-  kept.apply(
+  world.apply(
       {now, "", "fuzz", in::DeleteAccount{"nobody", 0, "", false}});  // a fact of this instant
-  kept.check_reopened();
+  world.check_reopened();
   return 0;
 }

@@ -1,8 +1,8 @@
 // What is kept of told starts, as it lies in its file behind the sum. What is taken has one encoding,
 // which is taken again, and makes intervals that are in order.
 #include "engine/forecast/start_calibration.h"
-#include "fuzz.h"
 #include "server/codec/calibration.h"
+#include "tests/fuzz/common/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;

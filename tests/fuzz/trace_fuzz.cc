@@ -3,8 +3,8 @@
 #include <set>
 
 #include "core/limits.h"
-#include "fuzz.h"
 #include "sim/read/trace.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

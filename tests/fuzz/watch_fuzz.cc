@@ -1,9 +1,9 @@
 // The stream of a watch, in pieces whose length the first byte gives, beside the same stream whole: the
 // same events and the same end. Then the bytes as a page of a list, and as an answer to a call.
 #include "core/limits.h"
-#include "fuzz.h"
 #include "server/edge/client/answer.h"
 #include "server/edge/client/watch_stream.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "subak/v1/account_service.grpc.pb.h"
 #include "subak/v1/admin_service.grpc.pb.h"
 #include "subak/v1/usage_service.grpc.pb.h"
-#include "tools/demo_edge/checks.h"
+#include "tools/demo_edge/checks/checks.h"
 
 namespace subak::demo {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "subak/v1/account_service.grpc.pb.h"
 #include "subak/v1/admin_service.grpc.pb.h"
+#include "tools/demo_edge/checks/report.h"
 #include "tools/demo_edge/opening.h"
-#include "tools/demo_edge/report.h"
 
 namespace subak::demo {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tools/demo_edge/checks.h"
+#include "tools/demo_edge/checks/checks.h"
 
 namespace subak::demo {
 

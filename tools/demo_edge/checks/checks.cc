@@ -1,4 +1,4 @@
-#include "tools/demo_edge/checks.h"
+#include "tools/demo_edge/checks/checks.h"
 
 #include <set>
 #include <tuple>

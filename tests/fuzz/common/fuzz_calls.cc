@@ -1,4 +1,4 @@
-#include "fuzz_calls.h"
+#include "tests/fuzz/common/fuzz_calls.h"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tools/demo_edge/checks.h"
+#include "tools/demo_edge/checks/checks.h"
 #include "tools/demo_edge/fleet.h"
 
 namespace subak::demo {

@@ -1,4 +1,4 @@
-#include "tools/demo_edge/report.h"
+#include "tools/demo_edge/checks/report.h"
 
 #include <cstdio>
 

@@ -9,9 +9,9 @@
 
 #include "core/stored_size.h"
 #include "engine/engine.h"
-#include "fuzz.h"
 #include "model/bounds.h"
 #include "server/codec/codec.h"
+#include "tests/fuzz/common/fuzz.h"
 
 namespace subak::fuzz {
 
@@ -26,7 +26,7 @@ inline Fact stored(const Fact& fact) {
   return {fact.seq, fact.time_ms, *std::move(body)};
 }
 
-class Kept {
+class StoredEngine {
  public:
   ApplyOutcome apply(Input input) {
     const std::uint64_t seq = engine.seq();
@@ -42,12 +42,12 @@ class Kept {
     return outcome;
   }
 
-  // The last input must have made a fact: time without facts is not kept.
+  // The last input must have made a fact: time without facts is not stored.
   void check_reopened() const {
     check_same_state(facts_);
-    std::vector<Fact> kept;
-    engine.checkpoint([&kept](const Fact& fact) { kept.push_back(stored(fact)); });
-    check_same_state(kept);
+    std::vector<Fact> facts;
+    engine.checkpoint([&facts](const Fact& fact) { facts.push_back(stored(fact)); });
+    check_same_state(facts);
   }
 
   Engine engine;

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "tools/demo_edge/checks.h"
+#include "tools/demo_edge/checks/checks.h"
 #include "tools/demo_edge/fleet.h"
 
 namespace subak::demo {
