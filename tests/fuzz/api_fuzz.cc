@@ -1,5 +1,6 @@
 // Calls as they come over gRPC, through the converters into an engine. One call a line, as
-// `CreateAccountRequest account { path: "ml" } reason: "new"`, or `wait 60000` (ms), or `pass`;
+// `CreateAccountRequest account { path: "ml" } reason: "new"`, or `wait 60000` (ms), or `pass`, or
+// `reclaim 5000`, which sets a policy that reclaims GPUs after a minimum run of 5000 ms;
 // what is not a call is skipped; expand.h makes calls large. Inputs that begin with a byte below 32
 // are the wire form of one message of that number. After every call all invariants hold, and at the
 // end the stored facts alone, and the checkpoint alone, rebuild the same state.
@@ -28,6 +29,7 @@ class World {
   void call(std::string_view name, std::string_view text) {
     if (name == "pass") return pass();
     if (name == "wait") return wait(text);
+    if (name == "reclaim") return reclaim(text);
     const auto message = new_message(name);
     if (message == nullptr) return;
     if (read_text_message(expander_.expand(text), message.get())) take(*message);
@@ -46,6 +48,10 @@ class World {
  private:
   void take(const google::protobuf::Message& message) {
     api::Check check;
+    if (const auto* list = dynamic_cast<const v1::ListClaimsRequest*>(&message)) {
+      const std::string account = check.name("account", list->account(), false);
+      return check.ok() ? list_claims(account) : check_error(check.error());
+    }
     std::optional<Call> call = read_call(check, message, engine_);
     if (!check.ok()) return check_error(check.error());
     if (call) apply(std::move(call->body), call->request_id);
@@ -54,10 +60,19 @@ class World {
   void pass() {
     for (int i = 0; i < 4 && engine_.pass_due(); ++i) apply(in::Pass{}, "");
   }
+  static std::uint32_t number_of(std::string_view text) {
+    std::uint32_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+  }
+  void reclaim(std::string_view text) {
+    in::SetPolicy body;
+    body.policy.reclaim = true;
+    body.policy.reclaim_min_run_ms = number_of(text);
+    apply(std::move(body), "");
+  }
   void wait(std::string_view text) {
-    std::uint32_t ms = 0;
-    std::from_chars(text.data(), text.data() + text.size(), ms);
-    now_ += ms;
+    now_ += number_of(text);
     for (int i = 0; i < 100; ++i) {
       const auto deadline = engine_.next_deadline();
       if (!deadline || *deadline > now_) break;
@@ -77,7 +92,19 @@ class World {
     assert(engine_.residual(now_).is_zero());
   }
 
+  // What ListClaims answers: each claim of a job that waits, for the GPUs that it asks for.
+  void list_claims(const std::string& account) {
+    for (const ClaimRow& row : engine_.claims(account)) {
+      v1::Claim claim;
+      api::put(row, &claim);
+      const auto job = engine_.job(row.job, false);
+      assert(job && job->state == JobState::kQueued && claim.amounts_size() > 0);
+      assert(claim.victim_count() >= claim.victims_size() && claim.victims_size() > 0);
+    }
+  }
+
   void read_everything() {
+    list_claims("");
     std::set<JobId> waiting;
     for (const JobRow& row : engine_.queue(1000)) waiting.insert(row.id);
     const ForecastStarts starts{

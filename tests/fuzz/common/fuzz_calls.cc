@@ -16,7 +16,7 @@ const std::array<const Message*, kMessages>& prototypes() {
       &v1::UndrainNodeRequest::default_instance(),   &v1::CancelJobRequest::default_instance(),
       &v1::HoldJobRequest::default_instance(),       &v1::ReleaseJobRequest::default_instance(),
       &v1::FinalizeRequest::default_instance(),      &v1::AcceptClockRequest::default_instance(),
-      &v1::DeleteClusterRequest::default_instance(),
+      &v1::DeleteClusterRequest::default_instance(), &v1::ListClaimsRequest::default_instance(),
   };
   return kAll;
 }
