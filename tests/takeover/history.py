@@ -14,6 +14,7 @@ CREATE = "CreateJob"
 CLOCK_S = 2.0  # a fact's time may be off by so much
 ROW_S = 1.0  # and the books of one pod
 USED = 0  # subak.fact.v1.USAGE_STATE_USED
+PREEMPTED = 5  # subak.fact.v1.CAUSE_PREEMPTED
 
 
 @dataclasses.dataclass
@@ -32,13 +33,14 @@ class Call:
 @dataclasses.dataclass
 class Row:
     """A row of `facts`. `name` is the fact's message, `fact` the message itself; None: nobody wants to know. `at`: its time, as
-    an instant."""
+    an instant; `ms`: as it is stored."""
 
     seq: int
     epoch: int
     name: str
     fact: object
     at: float = 0.0
+    ms: int = 0
 
 
 @dataclasses.dataclass
@@ -171,6 +173,57 @@ def check_edge(steps, rows):
                 wrong.append(f"GPUs {mask & step.gpu_mask:#x} of {step.node} were given to {step.pod} while {pod} had them")
         held[step.pod] = (step.node, step.gpu_mask)
         by_node[step.node][step.pod] = step.gpu_mask
+    return wrong
+
+
+# What ends a claim besides Claimed: its job starts, ends or leaves the queue.
+LEAVES = ("AttemptStarted", "JobMoved", "StopAsked")
+
+
+@dataclasses.dataclass
+class ClaimCounts:
+    made: int = 0
+    started: int = 0  # their jobs, while they had one
+    asked: int = 0  # victims
+    passed_on: int = 0  # open ones when another began to lead
+
+
+def check_claims(rows):
+    """(what is wrong, ClaimCounts). A job has one claim at a time, a job is a victim of one, and it is asked to end once, for
+    a claim that has it as a victim and not too early."""
+    wrong, counts, claims, asked = [], ClaimCounts(), {}, set()
+    epoch = rows[0].epoch if rows else 0
+    for row in rows:
+        if row.epoch != epoch:
+            epoch = row.epoch
+            counts.passed_on += len(claims)
+        if row.name == "Claimed":
+            claim = row.fact
+            if bool(claim.slots) == (claim.job in claims):
+                wrong.append(f"fact {row.seq}: {job_text(claim.job)} {'claims twice' if claim.slots else 'ends no claim'}")
+            claims.pop(claim.job, None)
+            if not claim.slots:
+                continue
+            counts.made += 1
+            mine, others = {v.job for v in claim.victims}, {v.job for known in claims.values() for v in known.victims}
+            wrong += [f"fact {row.seq}: {job_text(job)} is a victim twice" for job in sorted(mine & others)]
+            claims[claim.job] = claim
+        elif row.name in LEAVES:
+            if claims.pop(row.fact.id, None) and row.name == "AttemptStarted":
+                counts.started += 1
+            if row.name == "StopAsked" and row.fact.cause == PREEMPTED:
+                wrong += check_asked(row, claims, asked)
+    counts.asked = len(asked)
+    return wrong, counts
+
+
+def check_asked(row, claims, asked):
+    """Of a job that is preempted. `asked`: (job, attempt) of those before; this one is added."""
+    job, attempt = row.fact.id, row.fact.attempt
+    wrong = [f"fact {row.seq}: {job_text(job)} is preempted twice in attempt {attempt}"] if (job, attempt) in asked else []
+    asked.add((job, attempt))
+    if not any(v.job == job and v.attempt == attempt and v.ask_ms <= row.ms for c in claims.values() for v in c.victims):
+        wrong.append(f"fact {row.seq}: {job_text(job)} is preempted, and no claim asks for it")
     return wrong
 
 

@@ -147,6 +147,52 @@ class Edge(unittest.TestCase):
         self.assertEqual(found, ["pod ('1-2', 0, 1) was let go to n1 0x1, and facts say ('n1', 2)"])
 
 
+class Claims(unittest.TestCase):
+    def claimed(self, seq, job, *victims, epoch=1):
+        """`victims`: (job, attempt, when it may be asked); none: the claim ends."""
+        known = [types.SimpleNamespace(job=h.job_number(v), attempt=attempt, ask_ms=ask_ms) for v, attempt, ask_ms in victims]
+        return row(seq, epoch, "Claimed", job=h.job_number(job), slots=list(known), victims=known)
+
+    def asked(self, seq, job, attempt=1, ms=100, epoch=1):
+        made = row(seq, epoch, "StopAsked", id=h.job_number(job), attempt=attempt, cause=h.PREEMPTED)
+        made.ms = ms
+        return made
+
+    def found(self, *rows):
+        return h.check_claims(list(rows))[0]
+
+    def test_good(self):
+        wrong, counts = h.check_claims([self.claimed(1, "1-9", ("1-1", 1, 100), ("1-2", 1, 0)), self.asked(2, "1-1"),
+                                        self.asked(3, "1-2", epoch=2), started(4, 2, "1-9", 1, 7, 1),
+                                        self.claimed(5, "1-8", ("1-1", 2, 0), epoch=2), self.claimed(6, "1-8", epoch=2),
+                                        self.claimed(7, "1-8", ("1-1", 2, 0), epoch=2)])
+        self.assertEqual(wrong, [])
+        self.assertEqual(counts, h.ClaimCounts(made=3, started=1, asked=2, passed_on=1))
+
+    def test_a_claim_that_is_lost_and_made_again(self):
+        self.assertEqual(self.found(self.claimed(1, "1-9", ("1-1", 1, 0)), self.claimed(2, "1-9", ("1-1", 1, 0))),
+                         ["fact 2: 1-9 claims twice"])
+
+    def test_a_claim_that_ends_twice(self):
+        self.assertEqual(self.found(self.claimed(1, "1-9", ("1-1", 1, 0)), self.claimed(2, "1-9"), self.claimed(3, "1-9")),
+                         ["fact 3: 1-9 ends no claim"])
+
+    def test_a_victim_of_two(self):
+        self.assertEqual(self.found(self.claimed(1, "1-9", ("1-1", 1, 0)), self.claimed(2, "1-8", ("1-1", 1, 0))),
+                         ["fact 2: 1-1 is a victim twice"])
+
+    def test_a_victim_that_is_asked_again(self):
+        self.assertEqual(self.found(self.claimed(1, "1-9", ("1-1", 1, 0)), self.asked(2, "1-1"), self.asked(3, "1-1", epoch=2)),
+                         ["fact 3: 1-1 is preempted twice in attempt 1"])
+
+    def test_a_victim_that_no_claim_asks_for(self):
+        words = "1-1 is preempted, and no claim asks for it"
+        self.assertEqual(self.found(self.asked(1, "1-1")), [f"fact 1: {words}"])
+        self.assertEqual(self.found(self.claimed(1, "1-9", ("1-1", 1, 101)), self.asked(2, "1-1")), [f"fact 2: {words}"])
+        self.assertEqual(self.found(self.claimed(1, "1-9", ("1-1", 1, 0)), self.claimed(2, "1-9"), self.asked(3, "1-1")),
+                         [f"fact 3: {words}"])
+
+
 class Charges(unittest.TestCase):
     def charged(self, rank, from_ms, to_ms, milligpu=1000, state=0):
         allocation = types.SimpleNamespace(job=1 << 48 | 1, rank=rank, attempt=1)

@@ -82,17 +82,35 @@ class Caller:
             self.finder.answered(place)
             return reply
 
-    def set_up(self, which="begin"):
+    def set_up(self, which="begin", quota=0):
+        """`quota`: GPUs of ml; 0: it has no quota."""
         from subak.v1 import account_service_pb2 as accounts
         from subak.v1 import cluster_service_pb2 as clusters
 
         for path in ("ml", "bio"):
             account = accounts.UpdateAccountRequest(account=accounts.Account(path=path, shares=1), reason="test",
                                                     allow_missing=True, request_id=f"{which}-{path}")
+            if quota and path == "ml":
+                account.account.quota.add(product="gpu", milligpu=1000 * quota)
             self.ask("UpdateAccount", account, accounts.EditAccountResponse, service="AccountService")
         cluster = clusters.UpdateClusterRequest(name=CLUSTER, mode=clusters.MODE_ENFORCE, reason="test",
                                                 allow_missing=True)
         self.ask("UpdateCluster", cluster, clusters.UpdateClusterResponse, service="ClusterService")
+
+    def submit(self, account, name, shape, once=False):
+        """Asks for a job of (pods, GPUs of each). Its id; None: nobody knows."""
+        from subak.v1 import job_service_pb2 as jobs
+
+        job = jobs.JobSpec(cluster=CLUSTER, account=account, user="ana", name=name)
+        group = job.request.groups.add(count=shape[0])
+        group.shape.kind, group.shape.gpus = 1, shape[1]
+        made = self.ask("CreateJob", jobs.CreateJobRequest(job=job, request_id=name), jobs.CreateJobResponse, once)
+        return made.job_id if made else None
+
+    def cancel(self, job, request_id):
+        from subak.v1 import job_service_pb2 as jobs
+
+        self.ask("CancelJob", jobs.CancelJobRequest(job_id=job, reason="enough", request_id=request_id), jobs.EditJobResponse)
 
     def work(self, name, seed):
         """Submits jobs, holds some of them and releases them again, and cancels the oldest, until it is stopped."""
@@ -104,23 +122,19 @@ class Caller:
         for number in itertools.count():
             if self.stop.is_set():
                 return
-            job = jobs.JobSpec(cluster=CLUSTER, account=("ml", "bio")[number % 2], user="ana", name=f"{name}-{number}")
-            group = job.request.groups.add(count=chance.randint(1, 2))
-            group.shape.kind, group.shape.gpus = 1, chance.choice((1, 2, 4))
-            request = jobs.CreateJobRequest(job=job, request_id=f"{name}-{number}")
-            made = self.ask("CreateJob", request, jobs.CreateJobResponse, once=chance.random() < GIVES_UP)
+            shape = chance.randint(1, 2), chance.choice((1, 2, 4))
+            made = self.submit(("ml", "bio")[number % 2], f"{name}-{number}", shape, once=chance.random() < GIVES_UP)
             if made:
-                mine.append(made.job_id)
+                mine.append(made)
             if made and number % 7 == 0:
-                edit = jobs.HoldJobRequest(job_id=made.job_id, reason="wait", request_id=f"{name}-hold-{number}")
+                edit = jobs.HoldJobRequest(job_id=made, reason="wait", request_id=f"{name}-hold-{number}")
                 self.ask("HoldJob", edit, jobs.EditJobResponse)
-                held.append(made.job_id)
+                held.append(made)
             if len(held) > 3:
                 edit = jobs.ReleaseJobRequest(job_id=held.pop(0), reason="go on", request_id=f"{name}-release-{number}")
                 self.ask("ReleaseJob", edit, jobs.EditJobResponse)
             if len(mine) > OUTSTANDING:
-                edit = jobs.CancelJobRequest(job_id=mine.pop(0), reason="enough", request_id=f"{name}-cancel-{number}")
-                self.ask("CancelJob", edit, jobs.EditJobResponse)
+                self.cancel(mine.pop(0), f"{name}-cancel-{number}")
             due = max(due + 1 / CALLS_PER_S, time.monotonic() - 1)
             time.sleep(max(0.0, due - time.monotonic()))
 
@@ -139,6 +153,44 @@ class Caller:
             answer = self.apis[self.finder.leader].call("JobService", "BatchCreateJobs", batch,
                                                         jobs.BatchCreateJobsResponse, s.DEADLINE_S)
             assert all(result.HasField("job") for result in answer.results), answer.results[0]
+
+
+class Claimer(Caller):
+    """Makes jobs within quota claim GPUs. c0 is ml: it submits its quota's worth of jobs, cancels them all and waits for a
+    moment. The others are bio, which always has jobs waiting and so borrows all that is idle."""
+
+    QUOTA, IDLE_S, BURST_S = 16, 1.0, (1.0, 4.0)
+    WAITING, PER_S = 20, 10  # of a caller of bio: jobs that have not ended, and calls
+
+    def set_up(self, which="begin", quota=QUOTA):
+        super().set_up(which, quota)
+
+    def work(self, name, seed):
+        chance = random.Random(f"{seed} {name}")
+        self.burst(name, chance) if name == "c0" else self.borrow(name, chance)
+
+    def burst(self, name, chance):
+        for number in itertools.count():
+            shapes = [(2, 4), (1, 4), (1, 2), (2, 1)]
+            chance.shuffle(shapes)
+            made = [self.submit("ml", f"{name}-{number}-{i}", shape) for i, shape in enumerate(shapes)]
+            self.stop.wait(chance.uniform(*self.BURST_S))
+            for i, job in enumerate(made):
+                if job:
+                    self.cancel(job, f"{name}-cancel-{number}-{i}")
+            if self.stop.wait(self.IDLE_S):
+                return
+
+    def borrow(self, name, chance):
+        mine = []
+        for number in itertools.count():
+            if self.stop.wait(1 / self.PER_S):
+                return
+            shape = chance.randint(1, 2), chance.choice((1, 2, 4))
+            made = self.submit("bio", f"{name}-{number}", shape, once=chance.random() < GIVES_UP)
+            mine += [made] if made else []
+            if len(mine) > self.WAITING:
+                self.cancel(mine.pop(chance.randrange(len(mine) // 2, len(mine))), f"{name}-cancel-{number}")
 
 
 class Pod:
@@ -162,6 +214,7 @@ class Edge:
 
     def __init__(self, finder, stop, seed):
         self.finder, self.stop = finder, stop
+        self.end_s = self.END_S
         self.chance = random.Random(f"{seed} edge")
         self.lock = threading.RLock()
         self.steps, self.pods, self.due = [], {}, []
@@ -290,7 +343,7 @@ class Edge:
     def start(self, pod):
         pod.running = True
         self.send(self.running_event(pod))
-        self.later(self.chance.uniform(*self.END_S), self.finish, pod)
+        self.later(self.chance.uniform(*self.end_s), self.finish, pod)
 
     def finish(self, pod):
         from subak.v1 import job_service_pb2 as jobs

@@ -173,11 +173,11 @@ def is_heard_in_time(sender, receiver):
 class Machine(Replica):
     """A subakd in its own namespace. It has no proxy: what is lost is lost by the network."""
 
-    def __init__(self, binary, folder, network, number, keys):
+    def __init__(self, binary, folder, network, number, keys, more=()):
         calls = network.address(number, CALLS)
         database = f"postgres://subak@{hub_address(DATA)}/{DATABASE}?sslmode=verify-full&sslrootcert={keys.certificate}"
         flags = ["--state", database, "--listen-grpc", f"{calls}:9444", "--tls-cert", keys.certificate, "--tls-key", keys.key,
-                 "--tokens", keys.tokens, "--listen-webhook", "127.0.0.1:9443", "--listen-http", "127.0.0.1:9445"]
+                 "--tokens", keys.tokens, "--listen-webhook", "127.0.0.1:9443", "--listen-http", "127.0.0.1:9445", *more]
         super().__init__(binary, folder, flags, grpc=f"{calls}:9444", http=None, inside=network.inside(number))
 
 
@@ -198,9 +198,9 @@ class Keys:
 class MachineStand(Stand):
     """Its database has a synchronous standby all the while, and is reached by TLS over the network."""
 
-    def __init__(self, binaries, replicas):
+    def __init__(self, binaries, replicas, flags=()):
         self.network = Network(replicas)
-        super().__init__(binaries, replicas)
+        super().__init__(binaries, replicas, flags)
 
     def prepare(self):
         addresses = [self.network.address(number, CALLS) for number in range(self.network.machines)]
@@ -210,7 +210,8 @@ class MachineStand(Stand):
         self.add_standby()
 
     def make_replica(self, number):
-        return Machine(self.binaries["subakd"], os.path.join(self.folder, f"r{number}"), self.network, number, self.keys)
+        return Machine(self.binaries["subakd"], os.path.join(self.folder, f"r{number}"), self.network, number, self.keys,
+                       self.flags)
 
     def end(self):
         super().end()

@@ -90,19 +90,20 @@ class Replica:
         self.wait_end()
 
 
-def by_proxy(binary, folder, proxy):
-    """A subakd on loopback with a proxy of its own."""
+def by_proxy(binary, folder, proxy, more=()):
+    """A subakd on loopback with a proxy of its own. `more`: flags besides."""
     webhook, grpc, http = (f"127.0.0.1:{port}" for port in free_ports(3))
     flags = ["--state", address_by(proxy.folder, DATABASE), "--database-durability", "local",
-             "--listen-webhook", webhook, "--listen-grpc", grpc, "--listen-http", http]
+             "--listen-webhook", webhook, "--listen-grpc", grpc, "--listen-http", http, *more]
     return Replica(binary, folder, flags, grpc, http, proxy=proxy)
 
 
 class Stand:
     token = ca = None  # that callers need
 
-    def __init__(self, binaries, replicas):
-        self.binaries = binaries
+    def __init__(self, binaries, replicas, flags=()):
+        """`flags`: of each replica, besides its own."""
+        self.binaries, self.flags = binaries, flags
         self.folder = tempfile.mkdtemp(prefix="subak_takeover_")
         self.server = Server()
         self.standby = None
@@ -123,7 +124,7 @@ class Stand:
 
     def make_replica(self, number):
         folder = os.path.join(self.folder, f"r{number}")
-        return by_proxy(self.binaries["subakd"], folder, Proxy(self.binaries["pg_proxy"], self.server))
+        return by_proxy(self.binaries["subakd"], folder, Proxy(self.binaries["pg_proxy"], self.server), self.flags)
 
     def wait(self, truth, words, seconds=DEADLINE_S):
         """What truth() says once it says something. Who ends meanwhile starts again, as its unit would see to."""

@@ -3,12 +3,13 @@
 the database's.
 
 Usage: takeover_test.py [--bin build/bin] [--fault KIND,...] [--times N] [--seed S] [--replicas 2] [--queued 0] [--rest S]
-       [--program subakd [--has-mistake]]
+       [--program subakd [--has-mistake]] [--claims]
 
 Some subakd on one database, each by a proxy of its own; callers that submit, hold, release and cancel; an edge that runs
 the pods. Again and again one thing goes wrong (KIND; all of them but those of machines unless some are named), another leads
 or the same goes on, and the failed one starts again. With a kind of machines each has a network namespace in place of a proxy
-(machines.py), which needs root. At the end the histories of callers and edge are held against the facts (history.py,
+(machines.py), which needs root. With --claims jobs within quota claim GPUs that others borrow, and each fault comes while
+there is a claim. At the end the histories of callers and edge are held against the facts (history.py,
 which history_test.py proves). Prints how long nobody got anything acknowledged, for each kind. Exit 1: something is wrong.
 """
 
@@ -33,8 +34,9 @@ except ImportError as missing:
     print(f"takeover_test: skipped: {missing}")
     sys.exit(77)
 
+import grpc
 import history as h
-from load import Caller, Edge, Finder
+from load import Caller, Claimer, Edge, Finder
 from machines import BOTH, CALLS, DATA, IN, OUT, MachineStand, enter
 from stand import Stand
 
@@ -46,6 +48,8 @@ ENOUGH = 100  # such calls in all, to judge by
 SYNC_BYTES = 5
 FIRST_BYTES = 2000  # of a batch: without them it is none
 LATE_S = 0.5
+CLAIM_FLAGS = ["--reclaim", "on", "--reclaim-min-run", "1s"]
+CLAIM_RUNS_S = (1.0, 12.0)  # a pod, so that claims have somebody to ask
 LOST_S = 3.0  # a network is away for so long at most, once another leads
 
 
@@ -217,14 +221,17 @@ BINARIES = ("subakd", "subakd_next", "pg_proxy", "state_digest")
 
 
 class Load:
-    def __init__(self, stand, seed, queued):
+    def __init__(self, stand, seed, queued, claims=False):
         self.stop = threading.Event()
         self.finder = Finder([replica.grpc for replica in stand.replicas], stand.token, stand.ca)
-        first = Caller(self.finder, self.stop)
+        kind = Claimer if claims else Caller
+        self.first = first = kind(self.finder, self.stop)
         first.set_up()
         first.fill(queued)
         self.edge = Edge(self.finder, self.stop, seed)
-        self.callers = [Caller(self.finder, self.stop) for _ in range(CALLERS)]
+        if claims:
+            self.edge.end_s = CLAIM_RUNS_S
+        self.callers = [kind(self.finder, self.stop) for _ in range(CALLERS)]
         work = [threading.Thread(target=self.edge.run, daemon=True)]
         work += [threading.Thread(target=c.work, args=(f"c{i}", seed), daemon=True) for i, c in enumerate(self.callers)]
         self.callers.append(first)
@@ -237,6 +244,16 @@ class Load:
         return [call for caller in self.callers
                 for call in itertools.takewhile(lambda c: c.begin >= since, reversed(caller.calls[:]))]
 
+    def has_claim(self):
+        """True while GPUs are claimed, as far as anybody answers."""
+        from subak.v1 import job_service_pb2 as jobs
+
+        try:
+            api = self.first.apis[self.finder.leader]
+            return len(api.call("JobService", "ListClaims", jobs.ListClaimsRequest(), jobs.ListClaimsResponse, 1.0).claims) > 0
+        except grpc.RpcError:
+            return False
+
     def acknowledged_since(self, instant):
         return sum(call.outcome == h.ACKNOWLEDGED for call in self.calls(instant))
 
@@ -246,9 +263,11 @@ class Load:
             thread.join(s.DEADLINE_S)
 
 
-def one_fault(stand, load, faults, kind, rest_s):
-    """Lets it happen, waits until all is well. How long nobody got anything acknowledged, and whether another leads."""
+def one_fault(stand, load, faults, kind, rest_s, claims=False):
+    """Lets it happen, while GPUs are claimed if `claims`, and waits until all is well. How long nobody got anything acknowledged, and whether another leads."""
     time.sleep(rest_s)
+    if claims:
+        stand.wait(load.has_claim, "nobody claims anything")
     leads = stand.wait(stand.holder, "nobody leads")
     place = stand.replicas.index(leads)
     begin, process = time.monotonic(), leads.child.pid
@@ -281,7 +300,7 @@ def rows_of(stand):
     for seq, epoch, time_ms, kind, body in stand.facts():
         name = names[kind]
         fact = None if name in UNREAD else getattr(fact_pb2, name).FromString(body)
-        yield h.Row(seq, epoch, name, fact, time_ms / 1000 - ahead_s)
+        yield h.Row(seq, epoch, name, fact, time_ms / 1000 - ahead_s, time_ms)
 
 
 def numbered_facts():
@@ -290,12 +309,17 @@ def numbered_facts():
         return [(name, kind) for kind, name in re.findall(r"// Kind (\d+)\D[^\n]*\n(?://[^\n]*\n)*message (\w+)", file.read())]
 
 
-def judge(stand, load, faults=()):
-    """`faults`: when they begin and end; the pauses printed are of that time."""
+def judge(stand, load, faults=(), claims_wanted=0):
+    """`faults`: when they begin and end; the pauses printed are of that time. `claims_wanted`: so many of them at least."""
     rows, calls = list(rows_of(stand)), load.calls()
     wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
     wrong += h.check_edge(load.edge.steps, rows) + h.check_digests(stand.digests())
     wrong += h.check_charges(load.edge.ran(), rows)
+    wrong_claims, claims = h.check_claims(rows)
+    wrong += wrong_claims
+    if claims.made:
+        print(f"claims: {claims.made} made, {claims.started} jobs started with one, {claims.asked} victims were asked, "
+              f"{claims.passed_on} open when another began to lead")
     count = lambda outcome: sum(call.outcome == outcome for call in calls)
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
           f"{count(h.UNANSWERED)} unanswered; edge: {len(load.edge.steps)} steps, {load.edge.stale} stale effects, "
@@ -307,6 +331,8 @@ def judge(stand, load, faults=()):
         print(f"refused {times} times: {words}")
     if count(h.ACKNOWLEDGED) < ENOUGH or len(load.edge.steps) < 20:
         wrong.append("too little happened to judge by")
+    if min(claims.started, claims.asked) < claims_wanted:
+        wrong.append(f"want {claims_wanted} claims with which a job started")
     return wrong
 
 
@@ -322,7 +348,7 @@ def write_checkpoint(stand):
 
 
 def run(stand, arguments, kinds):
-    load = Load(stand, arguments.seed, arguments.queued)
+    load = Load(stand, arguments.seed, arguments.queued, arguments.claims)
     if arguments.queued > 0:
         leads = write_checkpoint(stand)
         for replica in stand.replicas:
@@ -333,7 +359,7 @@ def run(stand, arguments, kinds):
     pauses, others = {kind: [] for kind in kinds}, dict.fromkeys(kinds, 0)
     order = list(kinds) * arguments.times
     for number, kind in enumerate(order):
-        pause, other = one_fault(stand, load, faults, kind, arguments.rest)
+        pause, other = one_fault(stand, load, faults, kind, arguments.rest, arguments.claims)
         pauses[kind].append(pause)
         others[kind] += other
         if len(order) > 20:
@@ -341,7 +367,7 @@ def run(stand, arguments, kinds):
     load.end()
     end = time.monotonic()
     last = write_checkpoint(stand)  # and facts come after it
-    load.callers[-1].set_up("end")
+    load.first.set_up("end")
     last.end(signal.SIGKILL)
     for kind in kinds:
         known = pauses[kind]
@@ -349,7 +375,7 @@ def run(stand, arguments, kinds):
               f"{h.percentile(known, 0.5):5.2f} s, p99 {h.percentile(known, 0.99):5.2f} s, most {max(known):5.2f} s")
     for number, replica in enumerate(stand.replicas):
         print(f"replica {number} ended with {replica.ends}")
-    wrong = judge(stand, load, (begin, end))
+    wrong = judge(stand, load, (begin, end), len(order) if arguments.claims else 0)
     return faults.wrong if arguments.has_mistake else faults.wrong + wrong
 
 
@@ -368,6 +394,7 @@ def main():
     parser.add_argument("--rest", type=float, default=LOAD_S, help="seconds of load before each fault: until who waits is warm")
     parser.add_argument("--program", default="subakd", help="that is tested, in the folder of --bin")
     parser.add_argument("--has-mistake", action="store_true", help="exit 0 if a fault shows one")
+    parser.add_argument("--claims", action="store_true", help="jobs claim GPUs of others, and each fault comes meanwhile")
     parser.add_argument("--list", action="store_true", help="only name the kinds")
     arguments = parser.parse_args()
     if arguments.list:
@@ -391,7 +418,8 @@ def main():
     print(f"takeovers: {', '.join(kinds)}, {arguments.times} times each, seed {arguments.seed}", flush=True)
     # A program with a mistake does not show it each time: what is on its way at the fault differs.
     for _ in range(5 if arguments.has_mistake else 1):
-        stand = (MachineStand if on_machines else Stand)(binaries, arguments.replicas)
+        flags = CLAIM_FLAGS if arguments.claims else []
+        stand = (MachineStand if on_machines else Stand)(binaries, arguments.replicas, flags)
         try:
             wrong = run(stand, arguments, kinds)
         finally:
