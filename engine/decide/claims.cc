@@ -26,14 +26,13 @@ void end_claim(Decision& d, JobId job, ClaimCause cause) {
   must(d.s.claims().of(job) == nullptr, "a claim that ended is gone");
 }
 
-// True if a victim was asked to end and is still there long after it should be gone, or can no
-// longer be asked.
+// True if a victim was asked to end and does not (derive::stays), or can no longer be asked.
 bool some_victim_stays(const Decision& d, const state::Claim& claim) {
   return std::any_of(claim.victims.begin(), claim.victims.end(), [&](const auto& victim) {
     const state::Job* const job = state::still_there(d.s.jobs(), victim);
     if (job == nullptr) return false;
     if (job->state != JobState::kEnding) return !derive::can_be_preempted(d.s, *job);
-    return job->stop == Cause::kPreempted && job->until_ms == 0;
+    return derive::stays(*job);
   });
 }
 

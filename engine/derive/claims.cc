@@ -95,8 +95,7 @@ class Givers {
       for (const state::Job* const job : s_.allocations().jobs_on(node)) {
         if (!seen.insert(job->id).second || s_.claims().by(job->id) != nullptr) continue;
         if (job->state == JobState::kEnding) {
-          const bool stays = job->stop == Cause::kPreempted && job->until_ms == 0;
-          if (!stays) ending_.push_back(job), remove_job(s_, *job, without_);
+          if (!stays(*job)) ending_.push_back(job), remove_job(s_, *job, without_);
         } else if (job->leaf != kUnassigned && can_be_preempted(s_, *job) &&
                    is_below(s_.tree(), job->leaf, reach_)) {
           add(job);

@@ -213,6 +213,7 @@ void State::on(const fact::DeadlinePassed& f) {
   must(job.active() && f.attempt == job.attempt, "a deadline is of the present attempt");
   must(job.until_ms != 0 && job.until_ms <= now(), "what is past was to come");
   jobs_.set_deadline(job, 0);
+  if (claims_.by(f.id) != nullptr) pass_due_ = true;  // its claim may end
 }
 
 void State::on(const fact::StopAsked& f) {
@@ -234,6 +235,7 @@ void State::on(const fact::EndRefused& f) {
   must(f.attempt == job.attempt && job.state == JobState::kEnding, "who may not end is to end");
   must(job.run().end_refused_ms == 0, "that an end is refused is said once");
   job.make_run().end_refused_ms = now();
+  if (claims_.by(f.id) != nullptr) pass_due_ = true;  // its claim may end
 }
 
 void State::on(const fact::SchedulerRefused& f) {

@@ -6,7 +6,8 @@
 //   effect cluster=1 job=1-1 ...    effects
 //   error account: was "x", ...     the refusal
 //   warning ...
-//   ? why 1-1                       a question; its answer follows (queue, would, why, shares, bill)
+//   ? why 1-1                       a question; its answer follows (queue, would, why, shares, bill,
+//                                   pass: whether one is due)
 //
 // SUBAK_REWRITE=1 rewrites the answers; the review is the diff. After each input all invariants are
 // checked; at the end a checkpoint and a replay of the facts must give the same digest.
@@ -87,14 +88,15 @@ std::string ask(const Engine& engine, const std::string& question) {
   std::string verb, what;
   in >> verb >> what;
   std::ostringstream out;
-  const bool known =
-      verb == "why" || verb == "queue" || verb == "would" || verb == "shares" || verb == "bill";
+  const bool known = verb == "why" || verb == "queue" || verb == "would" || verb == "shares" ||
+                     verb == "bill" || verb == "pass";
   if (!known) ADD_FAILURE() << "no such question: " << question;
   if (verb == "why") answer_why(engine, what, out);
   if (verb == "would") answer_would(engine, out);
   if (verb == "queue") {
     for (const JobRow& row : engine.queue(100)) out << "= " << describe(row) << "\n";
   }
+  if (verb == "pass") out << "= " << (engine.pass_due() ? "due" : "not due") << "\n";
   if (verb == "shares") {
     for (const AccountRow& row : engine.account_rows(engine.now())) {
       out << "= " << (row.spec.path.empty() ? "(root)" : row.spec.path)

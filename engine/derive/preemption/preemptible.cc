@@ -38,6 +38,11 @@ bool is_fixed(const State& s, const state::Job& job) {
          !all_pods(job, [](const state::Pod& pod) { return pod.controlled; });
 }
 
+bool stays(const state::Job& job) {
+  if (job.state != JobState::kEnding || job.stop != Cause::kPreempted) return false;
+  return job.until_ms == 0 || job.run().end_refused_ms != 0;
+}
+
 bool reclaims(const State& s) {
   return s.policy().reclaim && s.policy().order == OrderPolicy::kTargetShare;
 }

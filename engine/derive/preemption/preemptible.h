@@ -19,6 +19,9 @@ bool can_be_preempted(const State& s, const state::Job& job);
 // True if the job cannot be preempted once its pods run: it is marked so, Subak did not start it,
 // or some pod has no controller.
 bool is_fixed(const State& s, const state::Job& job);
+// True if a preempted job does not end: it is still there long after it was asked, or its cluster
+// refuses to end it. No claim counts on such a job any more. Subak still asks it.
+bool stays(const state::Job& job);
 // True if the policy lets jobs within quota reclaim GPUs.
 bool reclaims(const State& s);
 // What fixed jobs hold (is_fixed()). O(holds).
