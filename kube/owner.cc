@@ -55,6 +55,15 @@ std::optional<std::int64_t> limit_of(json::Value spec, std::string_view key) {
   return count_of(spec, key);
 }
 
+// The failures that a Job knows and that are not part of status.failed yet.
+std::uint32_t uncounted_failures(json::Value status) {
+  std::uint32_t failures = 0;
+  const auto uncounted = json::member(status, "uncountedTerminatedPods");
+  const auto failed = uncounted ? json::member(*uncounted, "failed") : std::nullopt;
+  if (failed) json::each_item(*failed, [&](std::size_t, json::Value) { ++failures; });
+  return failures;
+}
+
 std::int64_t number_of(std::string_view text) {
   std::int64_t n = -1;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -120,7 +129,7 @@ class Reader {
         has_condition(status, {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"});
     out_.has_deadline = json::member(spec, "activeDeadlineSeconds").has_value();
     out_.backoff_limit = count_of(spec, "backoffLimit", 6);
-    if (status) out_.failed = count_of(*status, "failed", 0);
+    if (status) out_.failed = count_of(*status, "failed", 0) + uncounted_failures(*status);
     if (status) out_.succeeded = count_of(*status, "succeeded", 0);
     if (status) out_.failed_indexes = count_indexes(json::text(*status, "failedIndexes"));
     out_.backoff_limit_per_index = limit_of(spec, "backoffLimitPerIndex");

@@ -139,7 +139,7 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   if (gpu.going && !was_going) gpu.given_up = nodes_.is_silent(entry.node);
   gpu.gang = !record.gang.empty();
   gpu.runs_alone = record.replaced_alone;
-  read_job_index(pod, gpu);
+  read_job_part(pod, object, record.ended, gpu);
   gpu.owner_api = pod.owner.api_version;
   gpu.owner_kind = pod.owner.kind;
   gpu.owner_name = pod.owner.name;
@@ -356,16 +356,15 @@ void ClusterCache::outdate_gangs(const std::vector<std::string>& gangs) {
   }
 }
 
-std::size_t ClusterCache::pods_of(const std::string& owner_uid) const {
-  std::size_t pods = owned_.of(owner_uid).pods;
-  for (const std::string& below : owners_.below(owner_uid)) pods += owned_.of(below).pods;
-  return pods;
-}
-
-std::size_t ClusterCache::bound_below(const std::string& owner_uid) const {
-  std::size_t bound = owned_.of(owner_uid).bound;
-  for (const std::string& below : owners_.below(owner_uid)) bound += owned_.of(below).bound;
-  return bound;
+OwnedPods::Count ClusterCache::pods_of(const std::string& owner_uid) const {
+  OwnedPods::Count count = owned_.of(owner_uid);
+  for (const std::string& below : owners_.below(owner_uid)) {
+    const OwnedPods::Count more = owned_.of(below);
+    count.pods += more.pods;
+    count.bound += more.bound;
+    count.failing += more.failing;
+  }
+  return count;
 }
 
 }  // namespace subak

@@ -103,11 +103,9 @@ class ClusterCache {
   // Returns the entry of a pod that requests GPUs or has had Subak's gate. nullptr: there is no
   // such pod with this uid.
   const PodEntry* find_gpu_pod(const std::string& uid) const;
-  // Returns the number of pods of this controller and of the controllers directly below it. Ended
-  // pods and pods without a GpuPodEntry do not count.
-  std::size_t pods_of(const std::string& owner_uid) const;
-  // Returns how many of the pods that pods_of() counts have a node and are not being deleted.
-  std::size_t bound_below(const std::string& owner_uid) const;
+  // Returns the counts of the pods of this controller and of the controllers directly below it. Pods
+  // without a GpuPodEntry do not count.
+  OwnedPods::Count pods_of(const std::string& owner_uid) const;
   // Marks a pod whose last update the core refused. The edge then reads the pod again, and the
   // cache sends it again. Does nothing for an unknown pod.
   void tell_again(const std::string& uid);

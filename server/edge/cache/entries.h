@@ -33,6 +33,16 @@ inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v
 // The kinds of owners that the edge watches. Only the first of them must exist in the cluster.
 inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath};
 
+// What the Job of a pod says about it.
+struct JobPart {
+  // The completion index of a pod of an Indexed Job; -1: it has none.
+  std::int64_t index = -1;
+  // Failures of its index before this pod.
+  std::int64_t index_failures = 0;
+  // The pod fails or has failed, and OwnerEntry::failed does not count it yet.
+  bool failing = false;
+};
+
 // The part of an entry for pods that request GPUs or have had Subak's gate. Only the cache writes
 // this part. Times and counts are as of the last event on the pod.
 struct GpuPodEntry {
@@ -58,10 +68,8 @@ struct GpuPodEntry {
   bool gang = false;
   // The pod is in a gang whose other pods continue when one pod is lost.
   bool runs_alone = false;
-  // The completion index of a pod of an Indexed Job; -1: it has none.
-  std::int64_t index = -1;
-  // How many earlier pods of the same index failed.
-  std::int64_t index_failures = 0;
+  // What the Job of the pod says about it.
+  JobPart of_job;
   // The gang of this pod as the core knows it: the name, the owner and maybe the size of the gang,
   // separated by blanks. Empty: the pod was never gated.
   std::string gang_told;
@@ -179,8 +187,10 @@ struct OwnerEntry {
   std::uint32_t list = 0;
 };
 
-// Reads GpuPodEntry::index and index_failures from the pod's annotations. Without these
-// annotations, the index is -1 and the number of failures is 0.
-void read_job_index(const Pod& pod, GpuPodEntry& gpu);
+// Reads JobPart of the pod `object`, which was read into `pod`, `gpu.ended` and `gpu.going`.
+// `cause`: why it ended. The index and its failures come from annotations. Without them the index
+// is -1, and the failures are 0. The Job controller removes a finalizer from each pod that it has
+// counted.
+void read_job_part(const Pod& pod, json::Value object, Cause cause, GpuPodEntry& gpu);
 
 }  // namespace subak

@@ -42,12 +42,21 @@ bool find_group(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
 
 }  // namespace
 
-// k8s.io/api batch/v1, annotations of an Indexed Job's pods.
-void read_job_index(const Pod& pod, GpuPodEntry& gpu) {
+// k8s.io/api batch/v1: the annotations of an Indexed Job's pods, and JobTrackingFinalizer.
+void read_job_part(const Pod& pod, json::Value object, Cause cause, GpuPodEntry& gpu) {
   const auto said = [&pod](Text name) { return number_of(find_text(pod.annotations, name)); };
-  gpu.index = said("batch.kubernetes.io/job-completion-index");
-  gpu.index_failures =
+  gpu.of_job.index = said("batch.kubernetes.io/job-completion-index");
+  gpu.of_job.index_failures =
       std::max<std::int64_t>(said("batch.kubernetes.io/job-index-failure-count"), 0);
+  bool is_uncounted = false;
+  const auto metadata = json::member(object, "metadata");
+  const auto finalizers = metadata ? json::member(*metadata, "finalizers") : std::nullopt;
+  if (finalizers) {
+    json::each_item(*finalizers, [&](std::size_t, json::Value finalizer) {
+      if (json::text(finalizer) == "batch.kubernetes.io/job-tracking") is_uncounted = true;
+    });
+  }
+  gpu.of_job.failing = is_uncounted && (gpu.ended ? cause != Cause::kFinished : gpu.going);
 }
 
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
@@ -77,10 +86,10 @@ bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
 }
 
 bool is_left_out(const OwnerCache& owners, const PodEntry& entry) {
-  if (!entry.gpu || entry.gpu->index < 0) return false;
+  if (!entry.gpu || entry.gpu->of_job.index < 0) return false;
   const OwnerEntry* const owner = owners.find(entry.gpu->owner_uid);
   if (owner == nullptr || owner->together == Together::kNone) return false;
-  return owner->indexes > 0 && entry.gpu->index >= owner->indexes;
+  return owner->indexes > 0 && entry.gpu->of_job.index >= owner->indexes;
 }
 
 bool makes_more(const OwnerCache& owners, const std::string& gang_owner) {

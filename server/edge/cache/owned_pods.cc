@@ -3,7 +3,9 @@
 namespace subak {
 namespace {
 
-bool counts(const GpuPodEntry& pod) { return !pod.owner_uid.empty() && !pod.ended; }
+bool counts(const GpuPodEntry& pod) {
+  return !pod.owner_uid.empty() && (!pod.ended || pod.of_job.failing);
+}
 
 std::size_t bound_of(const GpuPodEntry& pod) { return pod.bound && !pod.going ? 1 : 0; }
 
@@ -17,22 +19,26 @@ void OwnedPods::clear() {
 
 void OwnedPods::add(const GpuPodEntry& pod) {
   if (!counts(pod)) return;
-  if (!pod.gang_owner.empty()) {
-    open_gangs_.insert(pod.gang_owner);
-    ++of_gang_[pod.gang_owner];
-  }
   Count& count = of_controller_[pod.owner_uid];
+  count.failing += pod.of_job.failing ? 1 : 0;
+  if (pod.ended) return;
   ++count.pods;
   count.bound += bound_of(pod);
+  if (pod.gang_owner.empty()) return;
+  open_gangs_.insert(pod.gang_owner);
+  ++of_gang_[pod.gang_owner];
 }
 
 void OwnedPods::remove(const GpuPodEntry& pod) {
   if (!counts(pod)) return;
-  if (!pod.gang_owner.empty() && --of_gang_[pod.gang_owner] == 0) of_gang_.erase(pod.gang_owner);
   Count& count = of_controller_[pod.owner_uid];
-  --count.pods;
-  count.bound -= bound_of(pod);
-  if (count.pods == 0) of_controller_.erase(pod.owner_uid);
+  count.failing -= pod.of_job.failing ? 1 : 0;
+  if (!pod.ended) {
+    --count.pods;
+    count.bound -= bound_of(pod);
+    if (!pod.gang_owner.empty() && --of_gang_[pod.gang_owner] == 0) of_gang_.erase(pod.gang_owner);
+  }
+  if (count.pods == 0 && count.failing == 0) of_controller_.erase(pod.owner_uid);
 }
 
 OwnedPods::Count OwnedPods::of(const std::string& controller) const {

@@ -1,5 +1,6 @@
-// Counts the pods of each controller and of each gang. Ended pods and pods without a GpuPodEntry do
-// not count. Threads: one at a time; ClusterCache owns this object.
+// Counts the pods of each controller and of each gang, and the failures that a Job has not counted
+// yet. Ended pods and pods without a GpuPodEntry count only as failures. Threads: one at a time;
+// ClusterCache owns this object.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,16 @@ class OwnedPods {
   // The counts of one controller. Ended pods do not count.
   struct Count {
     std::size_t pods = 0;
-    std::size_t bound = 0;  // pods with a node that are not being deleted
+    std::size_t bound = 0;    // pods with a node that are not being deleted
+    std::size_t failing = 0;  // JobPart::failing, also of ended pods
   };
   // Forgets all counts and all gangs.
   void clear();
 
-  // add() counts the pod, and remove() takes the pod out of the counts. Both ignore an ended pod
-  // and a pod without a controller. Call remove() before a change of the entry, and add() after the
-  // change: remove() must get the entry as add() got it, or the counts become wrong. add() also
-  // opens the gang of the pod: see open_gangs().
+  // add() counts the pod, and remove() takes the pod out of the counts. Both ignore a pod without a
+  // controller, and an ended pod that is not failing (JobPart). Call remove() before a change of the
+  // entry, and add() after the change: remove() must get the entry as add() got it, or the counts
+  // become wrong. add() also opens the gang of the pod: see open_gangs().
   void add(const GpuPodEntry& pod);
   void remove(const GpuPodEntry& pod);
   Count of(const std::string& controller) const;  // does not count pods of controllers below it

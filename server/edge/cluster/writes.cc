@@ -51,21 +51,31 @@ bool Writes::say_refused(const std::string& uid, Cause cause, const std::string&
 
 // Reports a refused eviction or suspension. The job keeps its GPUs, and the write is retried. If an
 // owner may not be suspended, one of its pods is reported for all.
-void Writes::say_end_refused(const KubeWrite& write, const std::string& words) {
+bool Writes::say_end_refused(const KubeWrite& write, const std::string& words) {
   const auto job = queue_.wanted().find(write.job);
-  if (job == queue_.wanted().end()) return;
+  if (job == queue_.wanted().end()) return true;
   const bool of_pod = write.kind == WriteKind::kEvict;
   std::string uid = of_pod ? write.uid : std::string();
   for (const EffectPod& pod : job->second.effect.pods) {
     if (uid.empty() && context_.cache.find_gpu_pod(pod.uid) != nullptr) uid = pod.uid;
   }
-  if (uid.empty() || !say_refused(uid, Cause::kEvictRefused, words)) return;
+  if (uid.empty()) return true;
+  if (!say_refused(uid, Cause::kEvictRefused, words)) return false;
   const std::string note = "Subak ends job " + text::job_id_text(write.job) + " (" +
                            std::string(enum_name(write.cause)) +
                            "), and this is refused: " + words +
                            "; the job keeps its GPUs until its pods are gone, and Subak asks again";
   of_pod ? notices_.tell_pod(write.uid, "EvictRefused", "Evict", note, true)
          : notices_.tell_owner(write.uid, "EvictRefused", "Suspend", note, true);
+  return true;
+}
+
+void Writes::report_withheld() {
+  for (const KubeWrite& write : queue_.withheld()) {
+    if (!say_end_refused(write, "an eviction is a failure, and its Job allows too few more"))
+      return;
+  }
+  queue_.withheld_are_known();
 }
 
 // Gives up the release of a pod that is on its way.
@@ -83,6 +93,7 @@ void Writes::give_up(const std::string& uid, JobId job, Cause cause, const std::
 void Writes::turn() {
   if (is_full()) return;
   queue_.plan(writer_.attempts(), context_.ports.now_ms(), context_.ports.monotonic_ms());
+  report_withheld();
   while (!queue_.is_empty() && !is_full()) writer_.begin(queue_.take());
 }
 
@@ -108,7 +119,10 @@ WriterHooks Writes::hooks() {
   hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
     ++refused_[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
     if (write.kind == WriteKind::kKeep) return mark_refused(write, answer.message);
-    if (write.kind != WriteKind::kRelease) return say_end_refused(write, answer.message);
+    if (write.kind != WriteKind::kRelease) {
+      say_end_refused(write, answer.message);
+      return;
+    }
     give_up(write.uid, write.job, Cause::kReleaseRefused, answer.message);
   };
   hooks.done = [this](const KubeWrite& write) {

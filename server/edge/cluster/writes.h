@@ -50,7 +50,10 @@ class Writes {
   // Reports a refusal to the core and to the log. False: the core accepts no input now.
   bool say_refused(const std::string& uid, Cause cause, const std::string& words);
   // Reports a refused eviction or suspension. The job holds its GPUs until its pods are gone.
-  void say_end_refused(const KubeWrite& write, const std::string& words);
+  // False: the core accepts no input now.
+  bool say_end_refused(const KubeWrite& write, const std::string& words);
+  // Reports evictions that would use up the last failure of a Job, as refused ones.
+  void report_withheld();
   // Gives up the mark (Fence) of a pod whose hold was released.
   void mark_refused(const KubeWrite& write, const std::string& words);
   // Gives up the release of a pod, and records that for users. `job`: none for a pod that the

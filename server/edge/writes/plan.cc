@@ -61,8 +61,9 @@ std::string to_suspend(const ClusterCache& cache, const GpuPodEntry& pod, const 
   if (pod.gang && !pod.runs_alone) return top;
   if (below && !pod.gang) return {};
   const auto found = ending.find(top);
-  const bool all_end = cache.bound_below(top) <= (found == ending.end() ? 0 : found->second);
-  const bool none_bound = cache.bound_below(top) == 0;
+  const std::size_t bound = cache.pods_of(top).bound;
+  const bool all_end = bound <= (found == ending.end() ? 0 : found->second);
+  const bool none_bound = bound == 0;
   return none_bound || (all_end && (pod.gang || owner->one_pod)) ? top : std::string();
 }
 
@@ -124,8 +125,11 @@ class Planner {
         continue;  // its controller is deleting
                    // the pods
       const std::string& uid = suspends ? owner : pod.uid;
-      if (!may_try(uid) || !chosen_.insert(uid).second) continue;
-      if (!suspends && !may_fail(*entry->gpu, wanted.effect.cause)) continue;
+      if (!may_try(uid)) {
+        if (!suspends) ++evicted_[entry->gpu->owner_uid];  // asked before, and not going yet
+        continue;
+      }
+      if (!chosen_.insert(uid).second) continue;
       KubeWrite write{suspends ? WriteKind::kSuspend : WriteKind::kEvict,
                       uid,
                       wanted.effect.job,
@@ -133,6 +137,10 @@ class Planner {
                       wanted.effect.cause,
                       wanted.effect.attempt,
                       wanted.effect.pods.size()};
+      if (!suspends && !may_fail(*entry->gpu, wanted.effect.cause)) {
+        withheld_.push_back(std::move(write));
+        continue;
+      }
       add(kBack, wanted.order, write);
     }
     return left;
@@ -143,7 +151,7 @@ class Planner {
   void resume_owners() {
     for (const std::string& uid : cache_.owners().marked()) {
       const OwnerEntry& owner = *cache_.owners().find(uid);
-      const bool again = owner.mark == kMarkTakenBack && cache_.pods_of(uid) == 0;
+      const bool again = owner.mark == kMarkTakenBack && cache_.pods_of(uid).pods == 0;
       if ((owner.suspended && !again) || !may_try(uid)) continue;
       KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};
       add(kBack, 0, write);
@@ -156,6 +164,7 @@ class Planner {
     });
     if (found_.size() > most) found_.resize(most);
     for (Found& found : found_) plan.writes.push_back(std::move(found.write));
+    plan.withheld = std::move(withheld_);
     plan.next_ms = next_ms_;
   }
 
@@ -177,9 +186,10 @@ class Planner {
     const OwnerEntry* const owner = cache_.owners().find(pod.owner_uid);
     if (owner == nullptr || owner->collection != kJobsPath || !comes_back(cause)) return true;
     if (owner->backoff_limit_per_index) {
-      return pod.index_failures + 1 < *owner->backoff_limit_per_index;
+      return pod.of_job.index_failures + 1 < *owner->backoff_limit_per_index;
     }
-    return owner->failed + ++evicted_[pod.owner_uid] < owner->backoff_limit;
+    const auto failing = static_cast<std::int64_t>(cache_.pods_of(pod.owner_uid).failing);
+    return owner->failed + failing + ++evicted_[pod.owner_uid] < owner->backoff_limit;
   }
 
   bool is_guarded(const std::string& node) const {
@@ -200,7 +210,9 @@ class Planner {
   const Attempts& attempts_;
   const std::int64_t monotonic_ms_;
   std::vector<Found> found_;
-  std::map<std::string, std::int64_t> evicted_;  // by this plan, of each owner
+  std::vector<KubeWrite> withheld_;
+  // Evictions by this plan and those asked for before, of each owner.
+  std::map<std::string, std::int64_t> evicted_;
   std::set<std::string> chosen_;  // owners and pods to be suspended, evicted or marked
   std::set<std::string> guarded_nodes_;
   bool guards_all_ = false;

@@ -96,6 +96,8 @@ struct Plan {
   // Jobs whose effects may be forgotten, because they need no further write. All their pods have
   // ended or are being deleted; or they had to be released, and their gates are open.
   std::vector<JobId> settled;
+  // Evictions that are left out, because each would use up the last failure of a Job.
+  std::vector<KubeWrite> withheld;
   // When the first pause that delays a write ends, by the monotonic clock; 0: no pause delays a
   // write.
   std::int64_t next_ms = 0;
@@ -113,8 +115,8 @@ struct Plan {
 //   effect.
 // - It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if the
 //   pod's gang cannot run without the pod, or if all bound pods of the owner must end.
-// - If a pod is to be recreated, it does not evict the pod if the Job can afford no further
-//   failure.
+// - If a pod is to be recreated, its eviction never uses up the last failure that the Job may have.
+//   Plan::withheld has such evictions.
 // It reads all pods that the effects name, and all guarded and marked objects.
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,

@@ -43,6 +43,8 @@ void WriteQueue::forget() {
   wanted_.clear();
   fence_.clear();
   planned_.clear();
+  withheld_.clear();
+  known_withheld_.clear();
 }
 
 void WriteQueue::plan(const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms) {
@@ -54,8 +56,25 @@ void WriteQueue::plan(const Attempts& attempts, TimeMs now_ms, std::int64_t mono
   for (const JobId job : plan.settled) wanted_.erase(job);
   planned_.assign(std::make_move_iterator(plan.writes.begin()),
                   std::make_move_iterator(plan.writes.end()));
+  set_withheld(std::move(plan.withheld));
   due_ms_ = plan.next_ms;
   outdated_ = planned_.size() == kPlanned;
+}
+
+void WriteQueue::set_withheld(std::vector<KubeWrite> withheld) {
+  std::set<std::string> known;
+  for (const KubeWrite& write : withheld) {
+    if (known_withheld_.contains(write.uid)) known.insert(write.uid);
+  }
+  known_withheld_ = std::move(known);
+  withheld_ = std::move(withheld);
+  std::erase_if(withheld_,
+                [&](const KubeWrite& write) { return known_withheld_.contains(write.uid); });
+}
+
+void WriteQueue::withheld_are_known() {
+  for (const KubeWrite& write : withheld_) known_withheld_.insert(write.uid);
+  withheld_.clear();
 }
 
 KubeWrite WriteQueue::take() {

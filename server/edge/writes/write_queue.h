@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,11 @@ class WriteQueue {
   bool is_empty() const { return planned_.empty(); }
   // Takes out and returns the most urgent planned write. There must be one.
   KubeWrite take();
+  // Returns Plan::withheld of the last plan, without the evictions that the core knows about.
+  const std::vector<KubeWrite>& withheld() const { return withheld_; }
+  // Says that the core knows about all of withheld(). Each appears again only after a plan without
+  // it.
+  void withheld_are_known();
   // When the first pause that delays a write ends, by the monotonic clock; 0: no pause delays a
   // write.
   std::int64_t due_ms() const { return due_ms_; }
@@ -61,6 +67,8 @@ class WriteQueue {
  private:
   // Stores the effect for the fence and for the next plan, but does not request a new plan.
   void put(Effect effect, std::uint64_t order, bool inherited);
+  // Stores the evictions that a plan leaves out.
+  void set_withheld(std::vector<KubeWrite> withheld);
 
   const ClusterCache& cache_;
   // The newest effect on each job. plan() drops the effects of jobs that need no further write.
@@ -70,6 +78,9 @@ class WriteQueue {
   std::uint64_t last_order_ = 0;
   // The planned writes, the most urgent first.
   std::deque<KubeWrite> planned_;
+  // The result of withheld(), and the pods whose eviction the core knows to be left out.
+  std::vector<KubeWrite> withheld_;
+  std::set<std::string> known_withheld_;
   // The result of WriteQueue::due_ms().
   std::int64_t due_ms_ = 0;
   // True: the next plan() makes a new plan.

@@ -3,6 +3,7 @@
 
 #include "core/limits.h"
 #include "kube_seen.h"
+#include "server/edge/writes/write_queue.h"
 
 namespace subak {
 namespace {
@@ -121,6 +122,8 @@ TEST_F(Kube, AnEvictionFailsNoIndexForGood) {
   pod("3", 1);
   want(EffectKind::kEvict, 2, {"2", "3"}, Cause::kUnschedulable);
   EXPECT_THAT(plan(), ElementsAre("evict 2"));
+  ASSERT_THAT(last.withheld, SizeIs(1));
+  EXPECT_EQ(last.withheld[0].uid, "3");
 }
 
 TEST_F(Kube, EvictionsLeaveAJobItsLastFailures) {
@@ -133,10 +136,72 @@ TEST_F(Kube, EvictionsLeaveAJobItsLastFailures) {
   }
   want(EffectKind::kEvict, 2, uids, Cause::kUnschedulable);
   EXPECT_THAT(plan(), SizeIs(5));  // backoffLimit is 6
+  EXPECT_THAT(last.withheld, SizeIs(10));
   want(EffectKind::kEvict, 2, uids, Cause::kCancelled);
   EXPECT_THAT(plan(), SizeIs(15));  // a person wants it
+  EXPECT_THAT(last.withheld, IsEmpty());
   want(EffectKind::kEvict, 2, uids, Cause::kTimeLimit);
   EXPECT_THAT(plan(), SizeIs(15));  // two people do: who said how long, and who holds him to it
+}
+
+// The Job has not counted all of them yet: pods that end, have failed, or were asked to end.
+TEST_F(Kube, FailuresThatAJobHasNotCountedYetCount) {
+  const auto pod = [this](const std::string& uid, const std::string& phase,
+                          const std::string& more) {
+    see({uid, ++version_, false, "n1", "I", phase, "",
+         R"(,"finalizers":["batch.kubernetes.io/job-tracking"])" + more});
+  };
+  const std::string going = R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")";
+  const auto may_evict = [&](const std::string& status) {
+    see_owner(indexed(5, R"("backoffLimit":4,)", status));
+    return plan().size();
+  };
+  for (const char* uid : {"1", "2", "3", "4", "5"}) pod(uid, "Running", "");
+  want(EffectKind::kEvict, 3, {"4"}, Cause::kPreempted);
+  EXPECT_EQ(may_evict(R"({"failed":2})"), 1u);
+  EXPECT_EQ(may_evict(R"({"failed":3})"), 0u);
+  EXPECT_EQ(may_evict(R"({"failed":2,"uncountedTerminatedPods":{"failed":["x"]}})"), 0u);
+  EXPECT_EQ(may_evict(R"({"failed":1})"), 1u);
+  pod("1", "Running", going);
+  EXPECT_EQ(may_evict(R"({"failed":1})"), 1u);
+  pod("2", "Failed", "");
+  EXPECT_EQ(may_evict(R"({"failed":1})"), 0u);
+  EXPECT_THAT(last.withheld, SizeIs(1));
+  see({"2", ++version_, false, "n1", "I", "Failed"});
+  EXPECT_EQ(may_evict(R"({"failed":1})"), 1u) << "the Job has counted it";
+  want(EffectKind::kEvict, 2, {"3"}, Cause::kPreempted);
+  attempts["3"].next_ms = monotonic + 1000;
+  EXPECT_EQ(may_evict(R"({"failed":1})"), 0u) << "it was asked to end, and does not yet";
+}
+
+// The core learns of each eviction that is left out, once in each session.
+TEST_F(Kube, AnEvictionThatIsLeftOutIsReportedOnce) {
+  const auto allow = [this](int failures) {
+    see_owner(indexed(2, "\"backoffLimit\":" + std::to_string(failures) + ","));
+  };
+  allow(0);
+  see({"0", 1, false, "n1", "I", "Running"});
+  see({"1", 1, false, "n1", "I", "Running"});
+  want(EffectKind::kEvict, 2, {"1"}, Cause::kPreempted);
+  const Effect effect = jobs.at(JobId(ClusterId(1), 2)).effect;
+  WriteQueue queue(cache);
+  const auto withheld = [&] {
+    queue.outdate();
+    queue.plan(attempts, kNow, monotonic);
+    return queue.withheld().size();
+  };
+  queue.want(effect, false);
+  EXPECT_EQ(withheld(), 1u);
+  EXPECT_EQ(withheld(), 1u) << "the core does not know yet";
+  queue.withheld_are_known();
+  EXPECT_EQ(withheld(), 0u);
+  allow(6);
+  EXPECT_EQ(withheld(), 0u);
+  EXPECT_FALSE(queue.is_empty()) << "now the Job may fail more often";
+  queue.forget();
+  allow(0);
+  queue.want(effect, false);
+  EXPECT_EQ(withheld(), 1u);
 }
 
 TEST_F(Kube, ACancelledJobIsNotResumed) {
