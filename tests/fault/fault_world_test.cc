@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "world.h"
@@ -25,6 +27,8 @@ std::string join(const std::vector<std::string>& lines) {
 std::vector<std::string> mistakes_of(WorldOptions options) { return World(options).run(); }
 
 std::size_t leads = 0, inputs = 0;  // of all worlds so far
+ClaimHistory claims;
+std::map<std::string, std::size_t> faults_in_claims;
 
 void run(WorldOptions options, const std::string& was = "") {
   World world(options);
@@ -33,18 +37,42 @@ void run(WorldOptions options, const std::string& was = "") {
                                 << ", faults: " << world.faults() << "\n"
                                 << was << join(mistakes);
   leads += world.leads();
-  inputs += world.inputs();
+  inputs += world.counts().inputs;
+  claims.made += world.counts().claims.made;
+  claims.started += world.counts().claims.started;
+  claims.ended += world.counts().claims.ended;
+  claims.asked += world.counts().claims.asked;
+  for (const auto& [name, times] : world.counts().faults_in_claims) faults_in_claims[name] += times;
+}
+
+constexpr std::uint64_t kUsualSeeds = 200;
+
+// Half of the worlds reclaim.
+WorldOptions with_claims(WorldOptions options) {
+  options.reclaims = options.seed % 2 == 0;
+  return options;
 }
 
 void run_seeds(WorldOptions options) {
   options.seed = setting("SUBAK_FAULT_SEED", 0);
   options.trace = options.seed != 0;
-  if (options.trace) return run(options);
+  if (options.trace) return run(with_claims(options));
   const std::uint64_t first = setting("SUBAK_FAULT_FIRST", 1);
-  const std::uint64_t seeds = setting("SUBAK_FAULT_SEEDS", 200);
+  const std::uint64_t seeds = setting("SUBAK_FAULT_SEEDS", kUsualSeeds);
   leads = inputs = 0;
-  for (options.seed = first; options.seed < first + seeds; ++options.seed) run(options);
-  std::cout << seeds << " worlds, " << inputs << " inputs, " << leads << " times that one led\n";
+  claims = ClaimHistory();
+  faults_in_claims.clear();
+  for (options.seed = first; options.seed < first + seeds; ++options.seed)
+    run(with_claims(options));
+  std::cout << seeds << " worlds, " << inputs << " inputs, " << leads << " times that one led; "
+            << claims.made << " claims, " << claims.started << " started, " << claims.ended
+            << " ended otherwise, " << claims.asked << " victims asked";
+  for (const auto& [name, times] : faults_in_claims)
+    std::cout << "; with claims " << name << " " << times << " times";
+  std::cout << "\n";
+  if (seeds >= kUsualSeeds) {
+    EXPECT_GT(claims.started, 0u);
+  }
 }
 
 TEST(FaultWorld, Seeds) { run_seeds({}); }
@@ -61,6 +89,11 @@ TEST(ReplicaWorld, Seeds) {
   WorldOptions options;
   options.replicas = setting("SUBAK_FAULT_REPLICAS", 2);
   run_seeds(options);
+  if (setting("SUBAK_FAULT_SEED", 0) != 0 ||
+      setting("SUBAK_FAULT_SEEDS", kUsualSeeds) < kUsualSeeds)
+    return;
+  for (const char* fault : {"killed", "paused", "cut off"})
+    EXPECT_GE(faults_in_claims[fault], 20u) << fault;
 }
 
 // An hour without a database: pods are let in and gated all the while, the cluster goes on, and afterwards all that

@@ -62,6 +62,10 @@ void World::finale() {
   compare_times();
   for (const std::string& complaint : cluster_.complaints()) judge().wrong(complaint);
   compare_replicas();
+  // No claim was lost, none was carried out twice, and none is left.
+  counts_.claims = read_claims(database_.facts.facts());
+  for (const std::string& line : counts_.claims.mistakes) judge().wrong(line);
+  if (judge().has_claims()) judge().wrong("a claim is left, and nobody waits");
   judge().audit(!options_.clocks);
 }
 
@@ -231,7 +235,8 @@ void World::clear_backoffs() {
 // Nobody waits beside an idle node that would do; judged for single pods, which fit or do not.
 void World::compare_waiting() {
   const Engine& engine = judge().engine();
-  if (engine.policy().patience_ms > 0) return;  // nodes may be kept free
+  if (engine.policy().patience_ms > 0) return;  // nodes may be reserved
+  if (judge().has_claims()) return;             // GPUs may be claimed
   for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kQueued, "")) {
     if (row.gang_size != 1) continue;
     const PodShape& shape = row.request.groups[0].shape;

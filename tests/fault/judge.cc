@@ -32,6 +32,13 @@ bool legal(JobState from, JobState to) {
   return false;
 }
 
+// What the account's jobs hold, without what they claim.
+MilliGpu held_at(const AccountNode& node) {
+  MilliGpu held = node.alloc();
+  for (const auto& [product, amount] : node.claimed) held -= amount;
+  return held;
+}
+
 void touch(std::set<JobId>& jobs, JobId id) { jobs.insert(id); }
 template <class Other>
 void touch(std::set<JobId>&, const Other&) {}
@@ -162,7 +169,9 @@ void Judge::judge(const Seen& seen, const Engine* engine) {
 
 void Judge::judge_moves(const Seen& seen, const Engine& engine) {
   std::set<JobId> touched;
+  std::map<JobId, std::uint32_t> starts;  // in a pass, a job may start and be preempted at once
   for (const Fact& fact : seen.outcome.facts) {
+    if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) ++starts[started->id];
     std::visit(
         [&](const auto& body) {
           if constexpr (requires { body.job; }) touch(touched, body.job);
@@ -187,8 +196,7 @@ void Judge::judge_moves(const Seen& seen, const Engine& engine) {
       wrong(name + " went from " + std::string(enum_name(known.state)) + " to " +
             std::string(enum_name(row->state)));
     }
-    const bool again = row->state == JobState::kStarting && known.state == JobState::kQueued;
-    if (row->attempt != known.attempt + (again ? 1 : 0)) wrong(name + " skips an attempt");
+    if (row->attempt != known.attempt + starts[id]) wrong(name + " skips an attempt");
     known = {row->state, row->attempt};
     judge_reasons(*row, engine);
   }
@@ -219,7 +227,7 @@ void Judge::judge_limits(const Seen& seen, const Engine& engine) {
     std::string path = row->user.empty() ? row->account : row->account + "/" + row->user;
     for (AccountId a = tree.find(path); a; a = tree.node(a).parent) {
       for (const ProductAmount& limit : tree.node(a).spec.limit) {
-        if (limit.product == kAnyProduct && tree.node(a).alloc() > limit.milligpu) {
+        if (limit.product == kAnyProduct && held_at(tree.node(a)) > limit.milligpu) {
           wrong(text::job_id_text(started->id) + " lifts " + tree.node(a).spec.path +
                 " above its limit");
         }

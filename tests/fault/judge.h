@@ -42,6 +42,8 @@ class Judge {
   std::vector<std::string> mistakes();
   // As the service's own is, at the last input.
   const Engine& engine() const { return *engine_; }
+  // True while it leads and GPUs are claimed.
+  bool has_claims() const { return engine_ != nullptr && !engine_->claims("").empty(); }
   bool some_node_is_backed_off() const { return !memory_.books.bars.empty(); }
   // At the end: the whole history folds to the same state, sums and request ids are right.
   // `ids_last`: no leap of the clock has made the service forget request ids (limits::kRequestIdLifeMs).

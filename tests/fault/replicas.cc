@@ -35,7 +35,7 @@ Replica* World::leading() {
 }
 
 void World::start(std::size_t i) {
-  const std::string name = "process " + std::to_string(++starts_);
+  const std::string name = "process " + std::to_string(++counts_.starts);
   replicas_[i] = std::make_unique<Replica>(database_, clock_, name);
   Replica& r = *replicas_[i];
   judge().say("--- the service starts: " + name);
@@ -60,7 +60,7 @@ void World::make_parts(Replica& r) {
   options.digest_every = 1;
   if (faults_.small_mailbox) options.most_waiting = 4;
   options.record = [this, &r](const Input& input) {
-    ++inputs_;
+    ++counts_.inputs;
     r.judge->saw(input);
   };
   options.on_durable = [this, &r](const Released& batch) { released(r, batch); };
@@ -182,18 +182,24 @@ std::string World::ask_webhooks() const {
 void World::replica_step() {
   const std::size_t i = rng_.below(replicas_.size());
   Replica& r = *replicas_[i];
+  const auto note = [&](const char* fault) {
+    if (&r == leading() && judge().has_claims()) ++counts_.faults_in_claims[fault];
+  };
   const std::uint64_t dice = rng_.below(100);
   if (dice < 20 && replica_faults_.sleep) {
     const DurationMs most = rng_.percent(80) ? 30 * kSecondMs : 10 * kMinuteMs;
+    note("paused");
     r.asleep_until_ms = clock_.boot_ms() + rng_.between(500, most);
     judge().say("--- asleep: " + r.store.describe());
   } else if (dice < 40 && replica_faults_.cut) {
+    note("cut off");
     r.store.is_cut_off = true;
     judge().say("--- cut off: " + r.store.describe());
   } else if (dice < 50 && replica_faults_.away) {
     database_.is_away = true;
     judge().say("--- the database is away");
   } else if (dice < 60 && replica_faults_.kill) {
+    note("killed");
     crash(i);
   } else if (dice < 65 && replica_faults_.stop && !r.is_asleep(clock_) && r.store.reaches()) {
     stop(i);

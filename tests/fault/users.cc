@@ -17,7 +17,7 @@ constexpr OrderPolicy kOrders[] = {OrderPolicy::kTargetShare, OrderPolicy::kTarg
 Users::Users(sim::Rng& rng, const Faults& faults, Post post, Wrong wrong)
     : rng_(rng), faults_(faults), post_(std::move(post)), wrong_(std::move(wrong)) {}
 
-std::vector<in::Body> Users::set_up(sim::Rng& rng) {
+std::vector<in::Body> Users::set_up(sim::Rng& rng, bool reclaims) {
   std::vector<in::Body> all;
   all.emplace_back(in::SetCluster{kCluster, Mode::kEnforce, {}, "test", false});
   Policy policy;
@@ -25,6 +25,11 @@ std::vector<in::Body> Users::set_up(sim::Rng& rng) {
   policy.hold_ms = rng.between(1, 10) * kMinuteMs;
   policy.patience_ms = rng.percent(50) ? 0 : 10 * kMinuteMs;
   policy.default_time_limit_ms = rng.percent(50) ? 0 : kHourMs;
+  if (reclaims) {
+    policy.order = OrderPolicy::kTargetShare;
+    policy.reclaim = true;
+    policy.reclaim_min_run_ms = policy.hold_ms / kMinuteMs % 4 * 20 * kSecondMs;
+  }
   all.emplace_back(in::SetPolicy{policy});
   MilliGpu promised = 12'000;  // what an account below may have: what the one above it has
   for (const char* path : kAccounts) {

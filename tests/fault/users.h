@@ -18,8 +18,9 @@ class Users {
   using Wrong = std::function<void(const std::string&)>;
   Users(sim::Rng& rng, const Faults& faults, Post post, Wrong wrong);
 
-  // The world before anything happens: cluster, policy, accounts.
-  static std::vector<in::Body> set_up(sim::Rng& rng);
+  // The world before anything happens: cluster, policy, accounts. `reclaims`: the policy takes GPUs
+  // back. That draws nothing, so the rest of the world is the same.
+  static std::vector<in::Body> set_up(sim::Rng& rng, bool reclaims);
   void act();
   // Answers that were on their way are lost.
   void crashed();

@@ -156,7 +156,7 @@ void World::commit(Replica& r, FaultStore::Fate fate) {
 
 bool World::post(Replica& r, Input input, ReplyFn done) {
   if (r.is_asleep(clock_)) return false;
-  const std::string name = "p" + std::to_string(++posts_);
+  const std::string name = "p" + std::to_string(++counts_.posts);
   input.actor = "world";
   const bool taken = r.runtime->post(
       std::move(input), [judge = r.judge, name, done = std::move(done)](const Reply& reply) {
@@ -222,7 +222,7 @@ void World::ask_only() {
 
 void World::set_up() {
   Replica& first = *leading();
-  for (in::Body& body : Users::set_up(rng_)) {
+  for (in::Body& body : Users::set_up(rng_, options_.reclaims)) {
     while (!post(first, Input{0, "", "", body}, nullptr)) {
       turn(first);
       commit(first, FaultStore::Fate::kKept);
@@ -256,7 +256,8 @@ void World::clock_step() {
 
 void World::step() {
   if (options_.clocks) clock_step();
-  if (replicas_.size() > 1 && options_.faults && rng_.percent(5)) replica_step();
+  const std::uint64_t chance = options_.reclaims && judge().has_claims() ? 25 : 5;
+  if (replicas_.size() > 1 && options_.faults && rng_.percent(chance)) replica_step();
   if (replicas_.size() > 1) ask_only();
   const std::uint64_t dice = rng_.below(100);
   if (dice < 8) {

@@ -5,11 +5,13 @@
 // docs/design/0011-fault-simulation.md says how to read and replay one. Threads: none.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "claim_history.h"
 #include "clock.h"
 #include "cluster.h"
 #include "edge.h"
@@ -31,6 +33,8 @@ struct WorldOptions {
   // The clock of who reports is set at any time, and the service is killed and starts by a wrong one: each from a day
   // behind to a day ahead. What it reports is complete and in order, so the books must be exact.
   bool clocks = false;
+  // The policy takes GPUs back, after a minimum run of at most a minute.
+  bool reclaims = false;
 };
 
 class World {
@@ -42,7 +46,14 @@ class World {
   const FaultStore& store() const { return database_.facts; }
   // Times that a process began to lead.
   std::size_t leads() const { return judges_.size() - 1; }
-  std::uint64_t inputs() const { return inputs_; }
+  struct Counts {
+    std::uint64_t posts = 0, starts = 0, inputs = 0;
+    // What became of all claims; of run().
+    ClaimHistory claims;
+    // How often each fault came over the process that led while there were claims.
+    std::map<std::string, std::size_t> faults_in_claims;
+  };
+  const Counts& counts() const { return counts_; }
 
   // --- by hand, instead of run() -------------------------------------------------------------------
   void begin();
@@ -135,7 +146,7 @@ class World {
   std::unique_ptr<Agent> old_agent_;  // does not know that another has taken over
   std::vector<std::unique_ptr<Agent>> gone_agents_;
   bool is_well_ = false;  // no more faults of replicas
-  std::uint64_t posts_ = 0, starts_ = 0, inputs_ = 0;
+  Counts counts_;
 };
 
 }  // namespace subak::fault

@@ -14,6 +14,18 @@ constexpr int kSteps = 1500;
 constexpr int kMostRounds = 600;
 constexpr int kPatienceRounds = 100;  // then people delete what cannot go on
 constexpr int kQuietTurns = 12;
+constexpr MilliGpu kQuota = 12'000;
+constexpr DurationMs kMinRunMs = 20 * kSecondMs;
+
+// The account as it is at first, and again at the end. `quota`: its first one has a quota.
+in::SetAccount account_of(const std::string& path, bool quota) {
+  in::SetAccount account;
+  account.spec.path = path;
+  account.spec.namespaces = {"ns-" + path};
+  if (quota && path == kAccounts[0]) account.spec.quota = {{kAnyProduct, kQuota}};
+  account.reason = "test";
+  return account;
+}
 
 bool ends_a_hold(const Fact& fact) {
   return std::holds_alternative<fact::PlaceLost>(fact.body) ||
@@ -22,18 +34,17 @@ bool ends_a_hold(const Fact& fact) {
 
 }  // namespace
 
-KubeWorld::KubeWorld(std::uint64_t seed, bool trace, bool forgets_marks)
-    : seed_(seed),
-      trace_(trace),
-      rng_(seed),
-      spoils_(seed ^ 1U),
+KubeWorld::KubeWorld(KubeWorldOptions options)
+    : options_(options),
+      rng_(options.seed),
+      spoils_(options.seed ^ 1U),
       store_(Planted::kNothing),
-      judge_(store_, trace),
+      judge_(store_, options.trace),
       cluster_(server_, rng_) {
   cluster_.place_of = [this](const std::string& uid) { return place_of(uid); };
   cluster_.note_places = [this] { note_places(); };
   cluster_.attempt_of = [this](const std::string& uid) { return attempt_of(uid); };
-  server_.objects.forgets_marks = forgets_marks;
+  server_.objects.forgets_marks = options.forgets_marks;
   draw_faults();
   pass_time(0);
 }
@@ -113,7 +124,7 @@ void KubeWorld::draw_faults() {
   draw("clock", clock_jumps_);
   draw("edits", edits_);
   // By dice of its own: the worlds of before it are what they were.
-  server_.faults.protects = sim::Rng(~seed_).percent(chance / 2);
+  server_.faults.protects = sim::Rng(~options_.seed).percent(chance / 2);
   if (server_.faults.protects) faults_ += std::string(faults_.empty() ? "" : " ") + "protects";
 }
 
@@ -124,7 +135,7 @@ std::vector<std::string> KubeWorld::mistakes() {
 }
 
 std::vector<std::string> KubeWorld::run() {
-  judge_.say("seed " + std::to_string(seed_) + ", faults: " + faults_);
+  judge_.say("seed " + std::to_string(options_.seed) + ", faults: " + faults_);
   start();
   set_up();
   for (int i = 0; i < kSteps && !is_wrong(); ++i) step();
@@ -263,14 +274,12 @@ void KubeWorld::set_up() {
   policy.hold_ms = rng_.between(1, 10) * kMinuteMs;
   policy.patience_ms = rng_.percent(50) ? 0 : 10 * kMinuteMs;
   policy.default_time_limit_ms = kHourMs;
-  ask(in::SetPolicy{policy});
-  for (const char* path : kAccounts) {
-    in::SetAccount account;
-    account.spec.path = path;
-    account.spec.namespaces = {std::string("ns-") + path};
-    account.reason = "test";
-    ask(std::move(account));
+  if (options_.reclaims) {
+    policy.reclaim = true;
+    policy.reclaim_min_run_ms = kMinRunMs;
   }
+  ask(in::SetPolicy{policy});
+  for (const char* path : kAccounts) ask(account_of(path, options_.reclaims));
   settle();
 }
 
@@ -323,13 +332,11 @@ void KubeWorld::people_step() {
     const std::string node = "n" + std::to_string(rng_.below(5));
     post(Input{0, "", "", in::DrainNode{kName, node, dice < 38, ""}}, nullptr);
   } else {
-    in::SetAccount account;
-    account.spec.path = kAccounts[rng_.below(std::size(kAccounts))];
-    account.spec.namespaces = {"ns-" + account.spec.path};
+    in::SetAccount account =
+        account_of(kAccounts[rng_.below(std::size(kAccounts))], options_.reclaims);
     account.spec.shares = rng_.between(0, 4);
     if (rng_.percent(40)) account.spec.limit = {{kAnyProduct, rng_.between(4, 16) * 1000}};
     account.spec.held = rng_.percent(10);
-    account.reason = "test";
     post(Input{0, "", "", std::move(account)}, nullptr);
   }
 }
@@ -381,13 +388,7 @@ void KubeWorld::heal() {
     ask(in::Finalize{kFactVersion, "test", false});
     ask(in::AcceptClock{0, false, "test", false});
   }
-  for (const char* path : kAccounts) {
-    in::SetAccount account;
-    account.spec.path = path;
-    account.spec.namespaces = {std::string("ns-") + path};
-    account.reason = "test";
-    ask(std::move(account));
-  }
+  for (const char* path : kAccounts) ask(account_of(path, options_.reclaims));
   for (int i = 0; i < 5; ++i) {
     ask(in::DrainNode{kName, "n" + std::to_string(i), false, "test"});
   }

@@ -20,10 +20,18 @@
 
 namespace subak::fault {
 
+struct KubeWorldOptions {
+  std::uint64_t seed = 1;
+  bool trace = false;
+  // Planted: ApiObjects::forgets_marks.
+  bool forgets_marks = false;
+  // The policy takes GPUs back, and one account has a quota.
+  bool reclaims = false;
+};
+
 class KubeWorld {
  public:
-  // `forgets_marks`: planted, ApiObjects::forgets_marks.
-  KubeWorld(std::uint64_t seed, bool trace, bool forgets_marks = false);
+  explicit KubeWorld(KubeWorldOptions options);
   // Until all is over or something is wrong. Empty: nothing is.
   std::vector<std::string> run();
   const std::string& faults() const { return faults_; }
@@ -61,8 +69,7 @@ class KubeWorld {
   std::vector<std::string> mistakes();
   bool is_wrong() { return !mistakes().empty(); }
 
-  const std::uint64_t seed_;
-  const bool trace_;
+  const KubeWorldOptions options_;
   sim::Rng rng_;
   sim::Rng spoils_;  // dice of its own: the worlds of before it are what they were
   std::string faults_;
