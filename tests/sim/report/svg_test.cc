@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/report.h"
-#include "temp_dir.h"
+#include "tests/sim/temp_dir.h"
 
 namespace subak::sim {
 namespace {
