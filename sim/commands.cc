@@ -45,6 +45,11 @@ Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
                  "at most " + std::to_string(limits::kMaxReserveJobs)};
   }
   policy.reserve_jobs = static_cast<std::uint32_t>(options.reserve_jobs);
+  if (!options.quota.min_run.empty()) {
+    const auto min_run = parse_duration(options.quota.min_run, "reclaim-min-run");
+    if (!min_run.ok()) return min_run.error();
+    policy.reclaim_min_run_ms = *min_run;
+  }
   if (options.charge_end != "yes" && options.charge_end != "no") {
     return Error{ErrorCode::kInvalid, "charge-end", options.charge_end, "yes or no"};
   }
@@ -73,34 +78,112 @@ struct Compared {
   std::string name;
 };
 
-// Returns each policy, with each element of --backfill if there is one.
+// Adds the policy without claims, with claims, or both, by --reclaim. Only target-share has claims,
+// so with `both` other policies come once.
+std::optional<Error> add_with_reclaim(const SimOptions& options, Compared one,
+                                      std::vector<Compared>& out) {
+  const bool may = one.policy.order == OrderPolicy::kTargetShare;
+  if (options.quota.reclaim == "on" && !may) {
+    return Error{ErrorCode::kInvalid, "reclaim", "on", "the policy target-share alone, or both"};
+  }
+  if (options.quota.reclaim != "on") out.push_back(one);
+  if (options.quota.reclaim == "off" || !may) return std::nullopt;
+  one.policy.reclaim = true;
+  one.name = options.backfill.empty() ? "reclaim" : one.name + "-reclaim";
+  out.push_back(std::move(one));
+  return std::nullopt;
+}
+
+// Returns each policy, with each element of --backfill if there is one, and as --reclaim says.
 Result<std::vector<Compared>> compared(const SimOptions& options) {
   std::vector<Compared> out;
   for (const std::string& name : options.policies) {
     const auto policy = make_policy(options, name);
     if (!policy.ok()) return policy.error();
-    if (options.backfill.empty()) out.push_back({*policy, name});
+    std::vector<Compared> some;
+    if (options.backfill.empty()) some.push_back({*policy, name});
     for (const std::string& word : options.backfill) {
       const auto with = with_backfill(*policy, word);
       if (!with.ok()) return with.error();
-      out.push_back({*with, options.policies.size() == 1 ? word : name + "-" + word});
+      some.push_back({*with, options.policies.size() == 1 ? word : name + "-" + word});
+    }
+    for (Compared& one : some) {
+      if (const auto error = add_with_reclaim(options, std::move(one), out)) return *error;
     }
   }
   return out;
 }
 
+// Reads a number from 1 to `most` behind the prefix; nullopt: the text is something else.
+std::optional<std::uint32_t> number_after(std::string_view prefix, std::string_view text,
+                                          std::uint32_t most) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  std::uint32_t n = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, ec] = std::from_chars(text.data() + prefix.size(), end, n);
+  if (ec != std::errc() || rest != end || n < 1 || n > most) return std::nullopt;
+  return n;
+}
+
 // Reads "random:N"; 0 if not given.
 Result<std::uint32_t> random_teams(const std::string& text) {
   if (text.empty()) return std::uint32_t{0};
-  std::uint32_t n = 0;
-  const std::string_view prefix = "random:";
-  const char* const end = text.data() + text.size();
-  const bool named = text.starts_with(prefix);
-  const auto [rest, ec] = std::from_chars(named ? text.data() + prefix.size() : end, end, n);
-  if (!named || ec != std::errc() || rest != end || n < 1 || n > 10'000) {
-    return Error{ErrorCode::kInvalid, "teams", text, "random:N with N from 1 to 10000"};
+  if (const auto n = number_after("random:", text, 10'000)) return *n;
+  return Error{ErrorCode::kInvalid, "teams", text, "random:N with N from 1 to 10000"};
+}
+
+constexpr std::string_view kByDemand = "demand:";
+
+// Reads --quota: a file, or a part of the fleet.
+std::optional<Error> read_quota(const std::string& quota, WorkloadOptions& w) {
+  if (quota.empty()) return std::nullopt;
+  if (quota.starts_with(kByDemand)) {
+    const auto percent = number_after(kByDemand, quota, 100);
+    if (!percent) {
+      return Error{ErrorCode::kInvalid, "quota", quota, "demand:P with P from 1 to 100, or a file"};
+    }
+    w.quota_percent = *percent;
+    return std::nullopt;
   }
-  return n;
+  auto table = read_team_table(quota, "gpus");
+  if (!table.ok()) return table.error();
+  w.quotas = std::move(*table);
+  return std::nullopt;
+}
+
+// Reads --grace and --checkpoint. Refuses what has no effect without claims.
+Result<VictimModel> victim_model(const SimOptions& options) {
+  VictimModel victims;
+  if (options.quota.reclaim != "off" && options.quota.reclaim != "on" &&
+      options.quota.reclaim != "both") {
+    return Error{ErrorCode::kInvalid, "reclaim", options.quota.reclaim, "off, on or both"};
+  }
+  if (options.quota.reclaim != "off" && options.quota.amounts.empty()) {
+    return Error{ErrorCode::kInvalid, "reclaim", options.quota.reclaim,
+                 "--quota with it: without quotas no job takes GPUs back"};
+  }
+  for (const auto& [flag, text] : {std::pair{"reclaim-min-run", &options.quota.min_run},
+                                   {"grace", &options.quota.grace},
+                                   {"checkpoint", &options.quota.checkpoint}}) {
+    if (!text->empty() && options.quota.reclaim == "off") {
+      return Error{ErrorCode::kInvalid, flag, *text, "--reclaim on or both with it"};
+    }
+  }
+  if (!options.quota.grace.empty()) {
+    const auto grace = parse_duration(options.quota.grace, "grace");
+    if (!grace.ok()) return grace.error();
+    if (*grace >= limits::kClaimPatienceMs) {
+      return Error{ErrorCode::kInvalid, "grace", options.quota.grace,
+                   "less than 2m, as a claim waits no longer for its victims"};
+    }
+    victims.grace_ms = *grace;
+  }
+  if (!options.quota.checkpoint.empty()) {
+    const auto checkpoint = parse_duration(options.quota.checkpoint, "checkpoint");
+    if (!checkpoint.ok()) return checkpoint.error();
+    victims.checkpoint_ms = *checkpoint;
+  }
+  return victims;
 }
 
 Result<WorkloadOptions> window_options(const SimOptions& options) {
@@ -132,11 +215,7 @@ Result<WorkloadOptions> window_options(const SimOptions& options) {
     if (!table.ok()) return table.error();
     w.weights = std::move(*table);
   }
-  if (!options.quota.empty()) {
-    auto table = read_team_table(options.quota, "gpus");
-    if (!table.ok()) return table.error();
-    w.quotas = std::move(*table);
-  }
+  if (const auto error = read_quota(options.quota.amounts, w)) return *error;
   return w;
 }
 
@@ -184,9 +263,8 @@ Result<EtaOptions> eta_options(const SimOptions& options) {
 }
 
 Result<SimResult> simulate_one(const Workload& workload, const Policy& policy,
-                               const EtaOptions& eta, bool progress, std::ostream& err) {
-  SimulateOptions simulate_options;
-  simulate_options.eta = eta;
+                               const SimulateOptions& with, bool progress, std::ostream& err) {
+  SimulateOptions simulate_options = with;
   ProgressBar bar(err, std::string(enum_name(policy.order)));
   if (progress) simulate_options.progress = [&bar](double done) { bar.show(done); };
   auto result = simulate(workload, policy, simulate_options);
@@ -195,24 +273,29 @@ Result<SimResult> simulate_one(const Workload& workload, const Policy& policy,
 }
 
 int run(const SimOptions& options, bool several, std::ostream& out, std::ostream& err) {
-  const auto policies = compared(options);
-  if (!policies.ok()) return fail(policies.error(), err);
-  if (policies->empty() || (!several && policies->size() > 1)) {
+  const auto victims = victim_model(options);
+  if (!victims.ok()) return fail(victims.error(), err);
+  if (options.policies.empty() || (!several && options.policies.size() > 1)) {
     return fail({ErrorCode::kInvalid, "policy", "", several ? "at least one" : "exactly one"}, err);
   }
+  const auto policies = compared(options);
+  if (!policies.ok()) return fail(policies.error(), err);
   const auto eta = eta_options(options);
   if (!eta.ok()) return fail(eta.error(), err);
+  SimulateOptions with;
+  with.eta = *eta;
+  with.victims = *victims;
   const auto workload = load(options);
   if (!workload.ok()) return fail(workload.error(), err);
   std::vector<SimResult> results;
   for (const auto& [policy, name] : *policies) {
-    auto result = simulate_one(*workload, policy, *eta, options.progress, err);
+    auto result = simulate_one(*workload, policy, with, options.progress, err);
     if (!result.ok()) return fail(result.error(), err);
     results.push_back(std::move(*result));
     results.back().policy = name;
   }
   if (options.output == "json") {
-    print_json(results, several, out);
+    print_json(results, several || results.size() > 1, out);
   } else {
     print_table(*workload, results, out);
   }

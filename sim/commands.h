@@ -15,6 +15,19 @@
 
 namespace subak::sim {
 
+// Quotas, and how jobs within quota take GPUs back. Empty means not given.
+struct QuotaOptions {
+  // --quota Q.csv: quotas by team, see read_team_table(). Or demand:P, see
+  // WorkloadOptions::quota_percent.
+  std::string amounts;
+  // --reclaim off|on|both: Policy::reclaim. With `both`, the trace is replayed without and with it.
+  std::string reclaim = "off";
+  // --reclaim-min-run: Policy::reclaim_min_run_ms, as a duration. Empty: the policy's default.
+  std::string min_run;
+  // --grace and --checkpoint: VictimModel, as durations. Empty: its defaults.
+  std::string grace, checkpoint;
+};
+
 // The values as the user wrote them on the command line. Empty means that an option was not given.
 struct SimOptions {
   // --trace T.csv[.gz]: the jobs (sim/read/trace.h).
@@ -33,8 +46,9 @@ struct SimOptions {
   std::string patience;
   // --reserve-jobs: Policy::reserve_jobs.
   std::uint64_t reserve_jobs = Policy().reserve_jobs;
-  // --weights W.csv and --quota Q.csv: shares and quotas by team, see read_team_table().
-  std::string weights, quota;
+  // --weights W.csv: shares by team, see read_team_table().
+  std::string weights;
+  QuotaOptions quota;
   // --load X: WorkloadOptions::load.
   double load = 1;
   // --teams random:N: WorkloadOptions::random_teams. Empty: the teams of the trace.
@@ -82,9 +96,9 @@ struct ToyCommandOptions {
   bool progress = false;
 };
 
-// Each function runs one command and returns its exit code. sim_run() and sim_compare() accept
-// several policies, and differ only in the form of the output. `compare` prints one column for each
-// policy.
+// Each function runs one command and returns its exit code. sim_run() and sim_compare() differ only
+// in the form of the output, and in that sim_run() accepts one policy. Both print one column for
+// each policy, without and with claims.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

@@ -13,8 +13,12 @@ constexpr std::size_t kProgressEvery = 512;
 
 }  // namespace
 
-Driver::Driver(const Workload& workload, Port& port, Observer& observer)
-    : workload_(workload), port_(port), observer_(observer), live_(workload.jobs.size()) {
+Driver::Driver(const Workload& workload, Port& port, Observer& observer, VictimModel victims)
+    : workload_(workload),
+      port_(port),
+      observer_(observer),
+      victims_(victims),
+      live_(workload.jobs.size()) {
   now_ = workload.from_ms;
 }
 
@@ -66,21 +70,37 @@ void Driver::submit(std::uint32_t index) {
   const auto sequence = static_cast<std::size_t>(reply.job.sequence());
   if (sequence >= by_sequence_.size()) by_sequence_.resize(sequence * 2 + 64, kNoJob);
   by_sequence_[sequence] = index;
-  live_[index] = {reply.job, State::kQueued};
+  live_[index].id = reply.job;
+  live_[index].state = State::kQueued;
+  live_[index].progress_ms = job.before_ms;
   observer_.submitted(index, reply.job, now_);
 }
 
-void Driver::start(const Effect& effect) {
-  if (effect.kind != EffectKind::kOpenGate) return;
-  const auto sequence = static_cast<std::size_t>(effect.job.sequence());
+std::optional<std::uint32_t> Driver::index_of(JobId id) const {
+  const auto sequence = static_cast<std::size_t>(id.sequence());
   const std::uint32_t index = sequence < by_sequence_.size() ? by_sequence_[sequence] : kNoJob;
-  if (index == kNoJob || live_[index].state != State::kQueued) return;  // repeated
+  return index == kNoJob ? std::nullopt : std::optional(index);
+}
+
+void Driver::end_at(std::uint32_t index, TimeMs t) {
+  live_[index].end_ms = t;
+  ends_.emplace(t, index);
+}
+
+void Driver::drop_old_ends() {
+  while (!ends_.empty() && live_[ends_.top().second].end_ms != ends_.top().first) ends_.pop();
+}
+
+void Driver::start(const Effect& effect) {
+  const auto index = index_of(effect.job);
+  if (!index || live_[*index].state != State::kQueued) return;  // repeated
   for (const EffectPod& pod : effect.pods) {
     in::PodBound bound;
     bound.cluster = kClusterName;
     bound.pod = {"", effect.job, pod.rank};
     bound.node = pod.node;
-    port_.send(now_, std::move(bound));
+    // A later pass may have released the hold already.
+    if (port_.send(now_, std::move(bound)).error) return;
   }
   for (const EffectPod& pod : effect.pods) {
     in::PodRunning running;
@@ -88,31 +108,58 @@ void Driver::start(const Effect& effect) {
     running.pod = {"", effect.job, pod.rank};
     port_.send(now_, std::move(running));
   }
-  live_[index].state = State::kRunning;
-  ends_.emplace(now_ + workload_.jobs[index].duration_ms, index);
-  observer_.started(index, now_, effect.pods);
+  Live& live = live_[*index];
+  const SimJob& job = workload_.jobs[*index];
+  live.state = State::kRunning;
+  live.started_ms = now_;
+  end_at(*index, now_ + job.before_ms + job.duration_ms - live.progress_ms);
+  observer_.started(*index, now_, effect.pods);
+}
+
+void Driver::evict(const Effect& effect) {
+  const auto index = index_of(effect.job);
+  if (!index || effect.cause != Cause::kPreempted) return;
+  if (live_[*index].state != State::kRunning) return;  // repeated
+  live_[*index].state = State::kEnding;
+  live_[*index].asked_ms = now_;
+  end_at(*index, now_ + victims_.grace_ms);
 }
 
 void Driver::settle() {
   for (std::vector<Effect> effects = port_.pass(now_); !effects.empty();
        effects = port_.pass(now_)) {
-    for (const Effect& effect : effects) start(effect);
+    for (const Effect& effect : effects) {
+      if (effect.kind == EffectKind::kOpenGate) start(effect);
+      if (effect.kind == EffectKind::kEvict) evict(effect);
+    }
   }
   observer_.settled(now_);
 }
 
 void Driver::end(std::uint32_t index) {
   const std::uint32_t pods = workload_.requests[workload_.jobs[index].request].pods();
+  const bool preempted = live_[index].state == State::kEnding;
   for (std::uint32_t rank = 0; rank < pods; ++rank) {
     in::PodGone gone;
     gone.cluster = kClusterName;
     gone.pod = {"", live_[index].id, rank};
-    gone.cause = Cause::kFinished;
+    gone.cause = preempted ? Cause::kPreempted : Cause::kFinished;
     port_.send(now_, std::move(gone));
   }
+  live_[index].end_ms = kNoEnd;
+  if (preempted) return wait_again(index);
   live_[index].state = State::kDone;
   ++finished_;
   observer_.ended(index, now_);
+}
+
+void Driver::wait_again(std::uint32_t index) {
+  Live& live = live_[index];
+  const DurationMs progress = live.progress_ms + (live.asked_ms - live.started_ms);
+  const DurationMs step = victims_.checkpoint_ms;
+  live.progress_ms = step > 0 ? progress - progress % step : 0;
+  live.state = State::kQueued;
+  observer_.preempted(index, live.id, now_, progress - live.progress_ms + (now_ - live.asked_ms));
 }
 
 void Driver::submit_warm() {
@@ -130,13 +177,14 @@ void Driver::run(const std::function<void(double)>& progress) {
     }
     std::optional<TimeMs> event;
     if (next_ < live_.size()) event = workload_.jobs[next_].submit_ms;
+    drop_old_ends();
     if (!ends_.empty()) event = std::min(event.value_or(ends_.top().first), ends_.top().first);
     if (!event) break;
     const std::optional<TimeMs> deadline = port_.next_deadline();
     now_ = std::max(now_, std::min(*event, deadline.value_or(*event)));
     // One turn closes only so many rows of a day.
     while (port_.next_deadline().value_or(now_ + 1) <= now_) port_.tick(now_);
-    while (!ends_.empty() && ends_.top().first <= now_) {
+    for (; !ends_.empty() && ends_.top().first <= now_; drop_old_ends()) {
       const std::uint32_t job = ends_.top().second;
       ends_.pop();
       end(job);

@@ -6,10 +6,12 @@
 //   warm     the jobs that ran at A, oldest first; after the submission of each job comes a pass
 //   then     for each distinct time t at which a job ends, a job is submitted or a deadline comes:
 //              1. a tick, if a deadline has come
-//              2. the ends at t, in the order in which their jobs were submitted, each rank by rank
+//              2. the ends at t, in the order in which their jobs were submitted, each rank by
+//                 rank. A preempted job ends with this cause, and waits again.
 //              3. the submissions at t, in the order of the trace
 //              4. a pass; then for each open_gate in turn: pod_bound for every rank, pod_running
-//                 for every rank. If there was an open_gate, step 4 comes again
+//                 for every rank. If there was an open_gate, step 4 comes again.
+//                 An evict of a preempted job sets the end of the job: after its grace
 //   end      when no job runs and no more jobs are submitted.
 //
 // Threads: one at a time.
@@ -18,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -31,16 +34,29 @@ namespace subak::sim {
 // The only cluster of a simulation.
 inline constexpr char kClusterName[] = "sim";
 
+// What a preempted job loses, and how long its pods stay.
+struct VictimModel {
+  // The time from the evict until all pods are gone. The job makes no progress in this time.
+  DurationMs grace_ms = 30 * kSecondMs;
+  // A job saves its progress each time that it has run for this long. A new attempt goes on from
+  // there. 0: a job saves nothing, and each attempt starts from zero.
+  DurationMs checkpoint_ms = 0;
+};
+
 // Receives every step as it happens. `job` is an index into Workload::jobs.
 class Observer {
  public:
   virtual ~Observer() = default;
   // The job was submitted: the engine gave it this id, and the job waits.
   virtual void submitted(std::uint32_t job, JobId id, TimeMs t) = 0;
-  // All pods of the job run, on the nodes that `pods` name.
+  // All pods of the job run, on the nodes that `pods` name. Again after each preemption.
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
   // All pods of the job have ended.
   virtual void ended(std::uint32_t job, TimeMs t) = 0;
+  // All pods of the job have ended for another job, and it waits again under its id. `lost_ms`: the
+  // run time that it has to repeat, and its grace.
+  virtual void preempted(std::uint32_t /*job*/, JobId /*id*/, TimeMs /*t*/,
+                         DurationMs /*lost_ms*/) {}
   // No further job starts at this time.
   virtual void settled(TimeMs /*t*/) {}
 };
@@ -50,7 +66,7 @@ class Observer {
 class Driver {
  public:
   // Workload, port and observer must outlive the driver.
-  Driver(const Workload& workload, Port& port, Observer& observer);
+  Driver(const Workload& workload, Port& port, Observer& observer, VictimModel victims = {});
   // Sends the set-up. Errors: the errors of the port.
   std::optional<Error> set_up(const Policy& policy);
   // Runs to the end. From time to time it calls `progress`, unless that is empty, with the part of
@@ -67,14 +83,21 @@ class Driver {
  private:
   // The state of a job. A job that the port refused, or that the fleet cannot hold, also has the
   // state kDone.
-  enum class State : std::uint8_t { kNew, kQueued, kRunning, kDone };
+  enum class State : std::uint8_t { kNew, kQueued, kRunning, kEnding, kDone };
   // The driver's record of a job of the workload.
   struct Live {
     // The id that the engine gave; none before the submission.
     JobId id;
     State state = State::kNew;
+    // The progress with which the present attempt began, or with which the next one begins.
+    DurationMs progress_ms = 0;
+    // The start of the present attempt, and the time of its evict.
+    TimeMs started_ms = 0, asked_ms = 0;
+    // When the present attempt ends.
+    TimeMs end_ms = kNoEnd;
   };
-  // The end of a running job, and the job's index.
+  static constexpr TimeMs kNoEnd = -1;
+  // The end of an attempt, and the job's index. An evict makes an earlier end out of date.
   using End = std::pair<TimeMs, std::uint32_t>;
   // Submits one job, unless the fleet cannot hold it.
   void submit(std::uint32_t job);
@@ -82,18 +105,29 @@ class Driver {
   void settle();
   // Binds and starts the pods of an open_gate effect. A repeated effect does nothing.
   void start(const Effect& effect);
+  // Sets the end of a running job that is evicted for another one. A repeated effect does nothing.
+  void evict(const Effect& effect);
+  // Returns the index of the job of an effect; nullopt: it is none of the workload.
+  std::optional<std::uint32_t> index_of(JobId id) const;
+  // Sets when the present attempt ends.
+  void end_at(std::uint32_t job, TimeMs t);
+  // Removes ends that are out of date from the front of ends_.
+  void drop_old_ends();
   // Ends all pods of the job, rank by rank.
   void end(std::uint32_t job);
+  // Notes what a preempted job lost. It is queued again.
+  void wait_again(std::uint32_t job);
   // Does the step "warm".
   void submit_warm();
   const Workload& workload_;
   Port& port_;
   Observer& observer_;
+  const VictimModel victims_;
   // The records by the job's index in the workload.
   std::vector<Live> live_;
   // The index of the job of each JobId::sequence().
   std::vector<std::uint32_t> by_sequence_;
-  // The ends of the running jobs, the earliest first.
+  // The ends of the present attempts, and ends that are out of date. The earliest comes first.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   // The index of the next job to submit.
   std::uint32_t next_ = 0;

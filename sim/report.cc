@@ -24,6 +24,21 @@ void team_json(JsonOut& json, const TeamResult& t) {
   json.field("entitled_gpu_h", t.entitled_gpu_h).field("wait_mean_s", t.wait_mean_s).close('}');
 }
 
+void quota_json(JsonOut& json, const QuotaResult& q) {
+  const auto waits = [&json](std::string_view name, const Spread& s) {
+    json.key(name).open('{').field("jobs", s.jobs);
+    spread_json(json, s);
+    json.close('}');
+  };
+  json.open('{');
+  waits("wait_within_s", q.within_s);
+  waits("wait_beyond_s", q.beyond_s);
+  json.field("queued_within_gpu_hours", q.queued_within_gpu_h);
+  json.field("preemptions", q.preemptions).field("preempted_jobs", q.preempted_jobs);
+  json.field("most_of_one_job", q.most_of_one_job);
+  json.field("lost_gpu_hours", q.lost_gpu_h).field("lost_part", q.lost_part).close('}');
+}
+
 void result_json(JsonOut& json, const SimResult& r) {
   json.open('{').field("policy", std::string_view(r.policy));
   json.field("jobs", r.jobs).field("finished", r.finished).field("unplaceable", r.unplaceable);
@@ -42,9 +57,11 @@ void result_json(JsonOut& json, const SimResult& r) {
   json.close('}').field("utilisation", r.utilisation);
   windows_json(json, "jain", r.jain);
   windows_json(json, "max_deviation", r.max_deviation);
+  json.key("quota");
+  r.quota ? quota_json(json, *r.quota) : static_cast<void>(json.null());
   json.field("fragmentation", r.fragmentation);
-  json.field("kept_idle_gpu_hours", r.reserved_idle_gpu_h);
-  json.field("kept_beside_gpu_hours", r.kept_beside_gpu_h);
+  json.field("kept_idle_gpu_hours", r.reserved_idle.gpu_h);
+  json.field("kept_beside_gpu_hours", r.reserved_idle.beside_gpu_h);
   const auto eta = [&](std::string_view name, double EtaResult::*figure) {
     json.key(name);
     r.eta ? json.value(*r.eta.*figure) : json.null();
@@ -99,6 +116,35 @@ void add_waits(Table& table, const std::vector<SimResult>& results) {
             {"     p99", [](R r) { return fixed(r.bounded_slowdown.p99, 1); }}});
 }
 
+// The rows of quotas and preemptions, if teams have quotas.
+void add_quota(Table& table, const std::vector<SimResult>& results) {
+  if (!results[0].quota) return;
+  using Q = const QuotaResult&;
+  const auto of = [](auto figure) {
+    return [figure](const SimResult& r) { return figure(*r.quota); };
+  };
+  const auto add_spread = [&](const char* title, Spread QuotaResult::*spread) {
+    const auto part = [&](double Spread::*value) {
+      return of([spread, value](Q q) { return human_seconds((q.*spread).*value); });
+    };
+    add_rows(table, results,
+             {{title, of([spread](Q q) { return std::to_string((q.*spread).jobs); })},
+              {"     wait mean", part(&Spread::mean)},
+              {"     p50", part(&Spread::p50)},
+              {"     p90", part(&Spread::p90)},
+              {"     p99", part(&Spread::p99)}});
+  };
+  add_spread("jobs within quota", &QuotaResult::within_s);
+  add_spread("jobs beyond quota", &QuotaResult::beyond_s);
+  add_rows(table, results,
+           {{"GPU-h queued within quota", of([](Q q) { return fixed(q.queued_within_gpu_h, 0); })},
+            {"preemptions", of([](Q q) { return std::to_string(q.preemptions); })},
+            {"     jobs preempted", of([](Q q) { return std::to_string(q.preempted_jobs); })},
+            {"     most of one job", of([](Q q) { return std::to_string(q.most_of_one_job); })},
+            {"GPU-h lost", of([](Q q) { return fixed(q.lost_gpu_h, 0); })},
+            {"     % of GPU-h held", of([](Q q) { return fixed(100 * q.lost_part, 2); })}});
+}
+
 void add_fairness(Table& table, const std::vector<SimResult>& results) {
   using R = const SimResult&;
   const auto eta = [](double EtaResult::*figure, bool is_part) {
@@ -122,8 +168,8 @@ void add_fairness(Table& table, const std::vector<SimResult>& results) {
             {"     1d", [](R r) { return part(r.max_deviation.day, 4); }},
             {"     7d", [](R r) { return part(r.max_deviation.week, 4); }},
             {"fragmentation", [](R r) { return fixed(r.fragmentation, 4); }},
-            {"reserved idle GPU-h", [](R r) { return fixed(r.reserved_idle_gpu_h, 0); }},
-            {"     others could use", [](R r) { return fixed(r.kept_beside_gpu_h, 0); }},
+            {"reserved idle GPU-h", [](R r) { return fixed(r.reserved_idle.gpu_h, 0); }},
+            {"     others could use", [](R r) { return fixed(r.reserved_idle.beside_gpu_h, 0); }},
             {"wall s", [](R r) { return fixed(r.wall_s, 2); }},
             {"x real time", [](R r) { return human_count(r.sim_speedup); }}});
 }
@@ -163,6 +209,7 @@ void print_table(const Workload& workload, const std::vector<SimResult>& results
   Table table;
   add_rows(table, results, {{"", [](const SimResult& r) { return r.policy; }}});
   add_waits(table, results);
+  add_quota(table, results);
   add_fairness(table, results);
   table.print(out);
   if (results.size() == 1) print_teams(first, out);
@@ -196,7 +243,7 @@ void print_bursty(const std::vector<SimResult>& results, std::ostream& out) {
             {"     p99 of all", [](R r) { return human_seconds(r.wait_s.p99); }},
             {"     mean of gangs", [](R r) { return human_seconds(r.wait_by_size.back().mean); }},
             {"utilisation %", [](R r) { return fixed(100 * r.utilisation, 2); }},
-            {"reserved idle GPU-h", [](R r) { return fixed(r.reserved_idle_gpu_h, 0); }}});
+            {"reserved idle GPU-h", [](R r) { return fixed(r.reserved_idle.gpu_h, 0); }}});
   table.print(out);
 }
 

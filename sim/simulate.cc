@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <variant>
 
-#include "sim/driver.h"
 #include "sim/report/eta.h"
 #include "sim/report/fragmentation.h"
+#include "sim/report/quota.h"
 
 namespace subak::sim {
 namespace {
@@ -100,28 +100,47 @@ class Keeper : public Observer {
         timeline_(w.teams.size(), w.from_ms, w.to_ms),
         fragmentation_(w.nodes, w.requests, popularity(w), w.from_ms, w.to_ms),
         fates_(w.jobs.size()),
+        since_(w.jobs.size()),
+        within_quota_(w),
         pods_(w.jobs.size()) {}
 
   void submitted(std::uint32_t index, JobId id, TimeMs t) override {
     const SimJob& job = workload_.jobs[index];
     timeline_.change(job.team, t, 0, job.milligpu);
+    within_quota_.queued(job.team, t, job.milligpu);
     kept_.submitted(id, job.milligpu);
     if (eta_ != nullptr) eta_->submitted(index, id);
   }
   void started(std::uint32_t index, TimeMs t, const std::vector<EffectPod>& pods) override {
     const SimJob& job = workload_.jobs[index];
     timeline_.change(job.team, t, job.milligpu, -job.milligpu);
-    fates_[index].start_ms = t;
+    within_quota_.started(job.team, t, job.milligpu);
+    JobFate& fate = fates_[index];
+    const bool is_first = fate.start_ms < 0;
+    if (is_first) {
+      fate.start_ms = t;
+    } else {
+      fate.again_ms += t - since_[index];
+    }
+    since_[index] = t;
     pods_[index] = pods;
     take(pods, +1, t);
-    if (eta_ != nullptr) eta_->started(index, t);
+    if (eta_ != nullptr && is_first) eta_->started(index, t);
+  }
+  void preempted(std::uint32_t index, JobId id, TimeMs t, DurationMs lost_ms) override {
+    const SimJob& job = workload_.jobs[index];
+    timeline_.change(job.team, t, -job.milligpu, job.milligpu);
+    within_quota_.queued(job.team, t, job.milligpu);
+    kept_.submitted(id, job.milligpu);
+    release(index, t);
+    fates_[index].lost_ms += lost_ms;
+    ++fates_[index].preemptions;
   }
   void ended(std::uint32_t index, TimeMs t) override {
     const SimJob& job = workload_.jobs[index];
     timeline_.change(job.team, t, -job.milligpu, 0);
     fates_[index].end_ms = t;
-    take(pods_[index], -1, t);
-    std::vector<EffectPod>().swap(pods_[index]);
+    release(index, t);
   }
   void settled(TimeMs t) override {
     if (eta_ == nullptr) return;
@@ -133,6 +152,7 @@ class Keeper : public Observer {
   SimResult result() {
     timeline_.finish();
     SimResult r = make_result(workload_, timeline_, fates_);
+    if (r.quota) r.quota->queued_within_gpu_h = within_quota_.gpu_hours();
     r.fragmentation = fragmentation_.time_mean(workload_.to_ms);
     return r;
   }
@@ -142,6 +162,14 @@ class Keeper : public Observer {
     std::vector<std::uint64_t> counts(w.requests.size());
     for (const SimJob& job : w.jobs) counts[job.request] += job.warm ? 0 : 1;
     return counts;
+  }
+  // The job holds nothing from `t` on.
+  void release(std::uint32_t index, TimeMs t) {
+    within_quota_.ended(workload_.jobs[index].team, t, workload_.jobs[index].milligpu);
+    fates_[index].held_ms += t - since_[index];
+    since_[index] = t;
+    take(pods_[index], -1, t);
+    std::vector<EffectPod>().swap(pods_[index]);
   }
   void take(const std::vector<EffectPod>& pods, MilliGpu sign, TimeMs t) {
     for (const EffectPod& pod : pods) {
@@ -156,6 +184,9 @@ class Keeper : public Observer {
   Timeline timeline_;
   Fragmentation fragmentation_;
   std::vector<JobFate> fates_;
+  // By job: the last start or end of an attempt.
+  std::vector<TimeMs> since_;
+  QueuedWithinQuota within_quota_;
   std::vector<std::vector<EffectPod>> pods_;  // of running jobs
 };
 
@@ -173,7 +204,7 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
   std::optional<EtaJudge> eta;
   if (options.eta.told > 0) eta.emplace(workload, engine, options.eta);
   Keeper keeper(workload, kept, eta ? &*eta : nullptr);
-  Driver driver(workload, port, keeper);
+  Driver driver(workload, port, keeper, options.victims);
   if (const auto error = driver.set_up(policy)) return *error;
   driver.run(options.progress);
   const double wall_s =
@@ -183,8 +214,8 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
   result.policy = enum_name(policy.order);
   result.unplaceable += driver.refused();
   if (eta) result.eta = eta->result();
-  result.reserved_idle_gpu_h = kept.gpu_hours();
-  result.kept_beside_gpu_h = kept.beside_gpu_hours();
+  result.reserved_idle.gpu_h = kept.gpu_hours();
+  result.reserved_idle.beside_gpu_h = kept.beside_gpu_hours();
   result.wall_s = wall_s;
   result.sim_speedup = static_cast<double>(driver.now() - workload.from_ms) / 1000 / wall_s;
   return result;

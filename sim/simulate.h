@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "engine/engine.h"
+#include "sim/driver.h"
 #include "sim/engine_port.h"
 #include "sim/read/workload.h"
 #include "sim/report/eta.h"
@@ -22,6 +23,8 @@ struct SimulateOptions {
   EnginePort::Observer observer;
   // Which jobs get a start estimate at submission.
   EtaOptions eta;
+  // What preempted jobs lose, and how long their pods stay.
+  VictimModel victims;
   // True: the replay runs Engine::check_invariants() at the end, which is slow.
   bool check_invariants = false;
 };

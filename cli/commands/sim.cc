@@ -25,7 +25,21 @@ void add_workload(Command& c, sim::SimOptions& o) {
   c.option("--reserve-jobs", o.reserve_jobs,
            "at most so many jobs have reserved nodes at the same time", "N");
   c.option("--weights", o.weights, "CSV of team,share", "W.csv");
-  c.option("--quota", o.quota, "CSV of team,gpus", "Q.csv");
+  c.option("--quota", o.quota.amounts,
+           "CSV of team,gpus; or demand:P, which gives P % of the fleet to teams by their demand",
+           "Q.csv");
+  c.choice("--reclaim", o.quota.reclaim,
+           "jobs within quota take GPUs back from jobs beyond theirs; both: without and with it",
+           {"off", "on", "both"});
+  c.option("--reclaim-min-run", o.quota.min_run,
+           "with --reclaim: how long a job runs before it may be asked to give GPUs back",
+           "DURATION");
+  c.option("--grace", o.quota.grace,
+           "with --reclaim: how long the pods of a preempted job stay, default 30s", "DURATION");
+  c.option("--checkpoint", o.quota.checkpoint,
+           "with --reclaim: jobs save their work at this interval; default: a preempted job starts "
+           "from zero",
+           "DURATION");
   c.option("--load", o.load, "divide submit times by X: above 1 is more load", "X");
   c.option("--teams", o.teams, "spread the jobs over N teams at random", "random:N");
   c.flag("--limits", o.limits, "give each job a random time limit");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <queue>
 #include <string>
 #include <tuple>
 
@@ -19,6 +21,7 @@ struct Picked {
   std::size_t row = 0;
   DurationMs submit_ms = 0;  // from the start of the trace
   DurationMs rest_ms = 0;
+  DurationMs before_ms = 0;
   bool warm = false;
 };
 
@@ -42,10 +45,10 @@ std::vector<Picked> pick(const std::vector<TraceJob>& trace, DurationMs from, Du
     const TraceJob& job = trace[i];
     const DurationMs end = job.submit_ms + job.duration_ms;
     if (job.submit_ms < from && end > from) {
-      picked.push_back({i, from, end - from, true});
+      picked.push_back({i, from, end - from, from - job.submit_ms, true});
     } else if (job.submit_ms >= from && job.submit_ms < to) {
       const double after = double(job.submit_ms - from) / load;
-      picked.push_back({i, from + std::llround(after), job.duration_ms, false});
+      picked.push_back({i, from + std::llround(after), job.duration_ms, 0, false});
     }
   }
   return picked;  // warm ones come first, since rows are in order of submission
@@ -125,6 +128,51 @@ std::optional<Error> apply_tables(const WorkloadOptions& options, Workload& out)
   return Error{ErrorCode::kInvalid, "weights, quota", "", "at least one team of the window"};
 }
 
+// Divides a percentage of the fleet's whole GPUs among the teams, by the GPU time of their jobs.
+void quotas_by_demand(std::uint64_t percent, Workload& out) {
+  std::vector<double> demand(out.teams.size());
+  double total = 0;
+  for (const SimJob& job : out.jobs) {
+    if (!job.placeable) continue;
+    const double gpu_ms = static_cast<double>(job.milligpu) * static_cast<double>(job.duration_ms);
+    demand[job.team] += gpu_ms;
+    total += gpu_ms;
+  }
+  if (total <= 0) return;
+  const std::int64_t gpus = out.capacity / kMilliPerGpu * static_cast<std::int64_t>(percent) / 100;
+  std::int64_t left = gpus;
+  std::vector<std::pair<double, std::size_t>> remainders;
+  for (std::size_t i = 0; i < demand.size(); ++i) {
+    const double part = static_cast<double>(gpus) * demand[i] / total;
+    const double whole = std::floor(part);
+    out.teams[i].quota = static_cast<std::int64_t>(whole) * kMilliPerGpu;
+    left -= static_cast<std::int64_t>(whole);
+    remainders.emplace_back(whole - part, i);
+  }
+  std::sort(remainders.begin(), remainders.end());
+  for (const auto& [unused, i] : remainders) {
+    if (left-- <= 0) break;
+    out.teams[i].quota += kMilliPerGpu;
+  }
+}
+
+// Sets SimJob::within_quota, as if each job started when it is submitted.
+void judge_quota(Workload& out) {
+  using End = std::pair<TimeMs, MilliGpu>;
+  std::vector<std::priority_queue<End, std::vector<End>, std::greater<>>> ends(out.teams.size());
+  std::vector<MilliGpu> running(out.teams.size());
+  for (SimJob& job : out.jobs) {
+    if (!job.placeable) continue;
+    auto& of_team = ends[job.team];
+    for (; !of_team.empty() && of_team.top().first <= job.submit_ms; of_team.pop()) {
+      running[job.team] -= of_team.top().second;
+    }
+    running[job.team] += job.milligpu;
+    of_team.emplace(job.submit_ms + job.duration_ms, job.milligpu);
+    job.within_quota = running[job.team] <= out.teams[job.team].quota;
+  }
+}
+
 }  // namespace
 
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
@@ -163,6 +211,7 @@ Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec
     job.team = teams.at(row.team);
     job.submit_ms = kTraceEpochMs + p.submit_ms;
     job.duration_ms = p.rest_ms;
+    job.before_ms = p.before_ms;
     job.milligpu = row.milligpu;
     job.warm = p.warm;
     gangs.plan(row, job);
@@ -172,6 +221,8 @@ Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec
       job.time_limit_ms = time_limit(double(row.duration_ms) * part);
     }
   }
+  if (options.quota_percent > 0) quotas_by_demand(options.quota_percent, out);
+  judge_quota(out);
   return out;
 }
 

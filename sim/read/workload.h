@@ -47,6 +47,8 @@ struct SimJob {
   TimeMs submit_ms = 0;
   // The run time from its start. For a warm job: the run time that is left at `submit_ms`.
   DurationMs duration_ms = 0;
+  // For a warm job: how long it has run at `submit_ms`. 0 for all others.
+  DurationMs before_ms = 0;
   // The GPUs of the complete gang.
   MilliGpu milligpu = 0;
   // An index into Workload::requests.
@@ -57,6 +59,9 @@ struct SimJob {
   bool warm = false;
   // True: the empty fleet could hold the job.
   bool placeable = true;
+  // True: if no job ever waited, the team's running GPUs at `submit_ms`, with those of the job,
+  // would be at most its quota. It does not depend on the policy.
+  bool within_quota = false;
 };
 
 // Everything that a replay needs, except the policy.
@@ -95,6 +100,10 @@ struct WorkloadOptions {
   std::vector<std::pair<std::string, std::int64_t>> weights;
   // Quotas by team, in milli-GPU.
   std::vector<std::pair<std::string, std::int64_t>> quotas;
+  // If above 0, instead of `quotas`: this percentage of the fleet is the sum of all quotas. Each
+  // team gets a part as large as its part of the demand: the GPU time of its jobs that fit the
+  // fleet. Quotas are whole GPUs. Teams with the largest remainders are rounded up.
+  std::uint64_t quota_percent = 0;
 };
 
 // Makes the workload. Errors: no team of the window is in the given weights or quotas, the window

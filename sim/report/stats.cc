@@ -8,6 +8,13 @@
 namespace subak::sim {
 namespace {
 
+constexpr double kGpuHour = double{kMilliPerGpu} * double{kHourMs};
+
+// The wait of a job that started.
+double wait_s(const SimJob& job, const JobFate& fate) {
+  return static_cast<double>(fate.start_ms - job.submit_ms + fate.again_ms) / 1000;
+}
+
 // Sums of one window of hours, per team, in milli-GPU x ms.
 struct Window {
   std::vector<double> received;
@@ -85,7 +92,6 @@ void add_series(const Workload& workload, const Timeline& timeline, SimResult& r
 }
 
 void add_teams(const Workload& workload, const Timeline& timeline, SimResult& r) {
-  constexpr double kGpuHour = double{kMilliPerGpu} * double{kHourMs};
   const Window all = window_of(workload, timeline, 0, timeline.hours());
   double received = 0;
   for (std::size_t i = 0; i < workload.teams.size(); ++i) {
@@ -100,6 +106,29 @@ void add_teams(const Workload& workload, const Timeline& timeline, SimResult& r)
     row.entitled_gpu_h = all.entitled[i] / kGpuHour;
   }
   r.utilisation = received / (static_cast<double>(workload.capacity) * all.length_ms);
+}
+
+// The figures of quotas and preemptions.
+QuotaResult quota_result(const Workload& workload, const std::vector<JobFate>& fates) {
+  QuotaResult r;
+  std::vector<double> within, beyond;
+  double lost = 0, held = 0;
+  for (std::size_t i = 0; i < fates.size(); ++i) {
+    const SimJob& job = workload.jobs[i];
+    const JobFate& fate = fates[i];
+    r.preemptions += fate.preemptions;
+    r.preempted_jobs += fate.preemptions > 0 ? 1 : 0;
+    r.most_of_one_job = std::max<std::size_t>(r.most_of_one_job, fate.preemptions);
+    lost += static_cast<double>(job.milligpu) * static_cast<double>(fate.lost_ms);
+    held += static_cast<double>(job.milligpu) * static_cast<double>(fate.held_ms);
+    if (job.warm || fate.start_ms < 0) continue;
+    (job.within_quota ? within : beyond).push_back(wait_s(job, fate));
+  }
+  r.within_s = spread(std::move(within));
+  r.beyond_s = spread(std::move(beyond));
+  r.lost_gpu_h = lost / kGpuHour;
+  r.lost_part = held > 0 ? lost / held : 0;
+  return r;
 }
 
 }  // namespace
@@ -146,10 +175,11 @@ SimResult make_result(const Workload& workload, const Timeline& timeline,
     if (!job.placeable) ++r.unplaceable;
     if (fates[i].end_ms >= 0) ++r.finished;
     if (fates[i].start_ms < 0) continue;
-    const double wait = static_cast<double>(fates[i].start_ms - job.submit_ms) / 1000;
+    const double wait = wait_s(job, fates[i]);
+    const double lost = static_cast<double>(fates[i].lost_ms) / 1000;
     const double run = static_cast<double>(job.duration_ms) / 1000;
     r.waits_s.push_back(wait);
-    slowdowns.push_back(std::max(1.0, (wait + run) / std::max(run, 10.0)));
+    slowdowns.push_back(std::max(1.0, (wait + run + lost) / std::max(run, 10.0)));
     by_size[size_class(job.milligpu)].push_back(wait);
     team_wait[job.team] += wait;
     ++team_started[job.team];
@@ -168,6 +198,10 @@ SimResult make_result(const Workload& workload, const Timeline& timeline,
   fairness(workload, timeline, 24, r.jain.day, r.max_deviation.day);
   fairness(workload, timeline, 168, r.jain.week, r.max_deviation.week);
   add_series(workload, timeline, r);
+  const auto& teams = workload.teams;
+  const bool has_quota =
+      std::any_of(teams.begin(), teams.end(), [](const Team& team) { return team.quota > 0; });
+  if (has_quota) r.quota = quota_result(workload, fates);
   return r;
 }
 

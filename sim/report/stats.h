@@ -8,6 +8,10 @@
 //   kept_beside    the most of reserved_idle that other waiting jobs could have used: jobs without
 //                  reserved nodes, by their sizes alone; a job larger than the idle GPUs counts 0
 //   max_deviation  largest |received - entitled| / (capacity x window)
+//   wait           the time that a job is queued: until its first start, and after each preemption
+//   within quota   said of a job by the workload, so of the same jobs under each policy
+//                  (SimJob::within_quota)
+//   lost           the run time that preempted jobs repeat, and the time that they take to end
 // Windows are whole hours, days and weeks from A on. A window that does not end by B is left out.
 // If there is no complete window, there is no figure. Waits, sizes and slowdown cover jobs
 // submitted in [A, B). After B the replay goes on until the jobs that are queued at B have run, but
@@ -61,6 +65,26 @@ struct TeamResult {
   double wait_mean_s = 0;
 };
 
+// What quotas and preemptions did. The preemptions are those of all jobs, with the warm ones and
+// those that end after the window.
+struct QuotaResult {
+  // The waits of jobs within quota, and of the others.
+  Spread within_s, beyond_s;
+  // The GPU-hours over [A, B) that jobs waited although their team's quota had room for them, see
+  // sim/report/quota.h.
+  double queued_within_gpu_h = 0;
+  // The number of preemptions, of the jobs that were preempted, and the most for one job.
+  std::size_t preemptions = 0, preempted_jobs = 0, most_of_one_job = 0;
+  // The GPU-hours that were lost, and their part of all GPU-hours that jobs held, 0 to 1. A warm
+  // job may also lose what it ran before the window, which is not in the whole.
+  double lost_gpu_h = 0, lost_part = 0;
+};
+
+// GPU-hours over [A, B): reserved_idle and kept_beside of the definitions above.
+struct ReservedIdleResult {
+  double gpu_h = 0, beside_gpu_h = 0;
+};
+
 // The figures of one policy on one workload.
 struct SimResult {
   // The name of the order policy.
@@ -70,10 +94,10 @@ struct SimResult {
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
   // The number of jobs that already ran at A. They are not among `jobs`.
   std::size_t warm = 0;
-  // The wait from submission to start.
+  // The wait.
   Spread wait_s;
   std::array<Spread, kSizeClasses.size()> wait_by_size;
-  // max(1, (wait + run) / max(run, 10 s)), the bounded slowdown of Feitelson and others.
+  // max(1, (wait + run + lost) / max(run, 10 s)), the bounded slowdown of Feitelson and others.
   Spread bounded_slowdown;
   // received / capacity over [A, B).
   double utilisation = 0;
@@ -81,11 +105,11 @@ struct SimResult {
   ByWindow jain, max_deviation;
   // The time mean of the fragmentation (sim/report/fragmentation.h).
   double fragmentation = 0;
+  // The waits by quota, and preemptions. nullopt: no team has a quota.
+  std::optional<QuotaResult> quota;
   // The quality of start estimates. nullopt: no job got a start estimate.
   std::optional<EtaResult> eta;
-  // GPU-hours over [A, B): see reserved_idle and kept_beside above.
-  double reserved_idle_gpu_h = 0;
-  double kept_beside_gpu_h = 0;
+  ReservedIdleResult reserved_idle;
   // `wall_s`: the real duration of the replay in seconds. `sim_speedup`: the simulated seconds for
   // each of these seconds.
   double wall_s = 0, sim_speedup = 0;
@@ -97,10 +121,17 @@ struct SimResult {
   std::vector<double> waits_s;
 };
 
-// The start and end of one job. If start < 0, the job never started.
+// What became of one job. If start < 0, the job never started.
 struct JobFate {
+  // Its first start, and the end of its last attempt.
   TimeMs start_ms = -1;
   TimeMs end_ms = -1;
+  // The time that it was queued after its preemptions, and the run time that it lost by them.
+  DurationMs again_ms = 0, lost_ms = 0;
+  // The time that it held its GPUs, in all attempts.
+  DurationMs held_ms = 0;
+  // The number of its preemptions.
+  std::uint32_t preemptions = 0;
 };
 
 // Computes all figures except the wall time, the speed and the fragmentation. `fates` has one entry

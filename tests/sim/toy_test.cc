@@ -111,10 +111,10 @@ TEST(ToyBursty, WhatIsKeptIdleForTheGangsIsCounted) {
   const std::vector<SimResult> results = run_bursty(options);
   ASSERT_EQ(results.size(), 1U);
   EXPECT_EQ(results[0].wait_by_size.back().jobs, 1U);
-  EXPECT_GT(results[0].reserved_idle_gpu_h, 1);
-  EXPECT_LT(results[0].reserved_idle_gpu_h, 5 * 320.0);
-  EXPECT_GT(results[0].kept_beside_gpu_h, 1);
-  EXPECT_LE(results[0].kept_beside_gpu_h, results[0].reserved_idle_gpu_h);
+  EXPECT_GT(results[0].reserved_idle.gpu_h, 1);
+  EXPECT_LT(results[0].reserved_idle.gpu_h, 5 * 320.0);
+  EXPECT_GT(results[0].reserved_idle.beside_gpu_h, 1);
+  EXPECT_LE(results[0].reserved_idle.beside_gpu_h, results[0].reserved_idle.gpu_h);
   options.length_ms = kHourMs;  // no gang yet
   const Workload without = bursty_workload(options);
   EXPECT_EQ(without.teams.size(), 1U);

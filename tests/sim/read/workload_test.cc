@@ -43,8 +43,10 @@ TEST(Workload, AWindowStartsWarm) {
   EXPECT_TRUE(w.jobs[0].warm);
   EXPECT_EQ(w.jobs[0].submit_ms, w.from_ms);
   EXPECT_EQ(w.jobs[0].duration_ms, kDay + 1000);
+  EXPECT_EQ(w.jobs[0].before_ms, 2 * kDay - 1000);
   EXPECT_EQ(w.jobs[1].name, "first");
   EXPECT_FALSE(w.jobs[1].warm);
+  EXPECT_EQ(w.jobs[1].before_ms, 0);
   EXPECT_EQ(w.jobs[2].name, "later");
   ASSERT_EQ(w.teams.size(), 2u);  // those of the window only
   EXPECT_EQ(w.teams[0].account, "a");

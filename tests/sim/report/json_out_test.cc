@@ -36,8 +36,8 @@ TEST(Report, JsonHasTheDocumentedNames) {
   const boost::json::value v = boost::json::parse(out.str());
   for (const char* name :
        {"jobs", "finished", "unplaceable", "wait_s", "bounded_slowdown", "utilisation", "jain",
-        "max_deviation", "fragmentation", "kept_idle_gpu_hours", "kept_beside_gpu_hours", "eta",
-        "wall_s", "sim_speedup"}) {
+        "max_deviation", "quota", "fragmentation", "kept_idle_gpu_hours", "kept_beside_gpu_hours",
+        "eta", "wall_s", "sim_speedup"}) {
     EXPECT_TRUE(v.as_object().contains(name)) << name;
   }
   for (const char* name : {"mean", "p50", "p90", "p99", "by_size"}) {
@@ -47,6 +47,22 @@ TEST(Report, JsonHasTheDocumentedNames) {
   EXPECT_EQ(v.at("jain").at("1h").as_double(), 0.5);
   EXPECT_TRUE(v.at("jain").at("7d").is_null());
   EXPECT_TRUE(v.at("eta").at("coverage_90").is_null());
+
+  EXPECT_TRUE(v.at("quota").is_null());
+
+  r.quota.emplace();
+  r.quota->within_s.p90 = 30;
+  r.quota->lost_gpu_h = 2.5;
+  std::ostringstream with_quota;
+  print_json({r}, false, with_quota);
+  const boost::json::value q = boost::json::parse(with_quota.str()).at("quota");
+  EXPECT_EQ(q.at("wait_within_s").at("p90").to_number<double>(), 30);
+  EXPECT_EQ(q.at("wait_beyond_s").at("jobs").as_int64(), 0);
+  EXPECT_EQ(q.at("lost_gpu_hours").to_number<double>(), 2.5);
+  for (const char* name : {"queued_within_gpu_hours", "preemptions", "preempted_jobs",
+                           "most_of_one_job", "lost_part"}) {
+    EXPECT_TRUE(q.as_object().contains(name)) << name;
+  }
 
   std::ostringstream both;
   print_json({r, r}, true, both);
@@ -62,6 +78,7 @@ TEST(Report, TablesFitAHundredColumns) {
   r.policy = "target-share";
   r.wait_s = {82'247, 1234567, 99.94, 123456.7, 9999999};
   r.sim_speedup = 123456789;
+  r.quota = QuotaResult{r.wait_s, r.wait_s, 9999999, 1'000'000, 82'247, 1000, 9999999, 1};
   r.teams = {{"a-team-with-quite-a-long-name-for-a-team", 1'000'000, 640'000, 99'999, 9999999,
               9999999, 9999999, 5184000}};
   for (const std::size_t columns : {1, 5}) {

@@ -91,5 +91,38 @@ TEST(Stats, WaitsOfJobsOfTheWindow) {
   EXPECT_EQ(r.bounded_slowdown.p99, 2);    // 20 / max(1, 10)
 }
 
+TEST(Stats, WaitsByQuotaAndWhatPreemptionsCost) {
+  World world;
+  const TimeMs t = world.w.from_ms;
+  for (const bool warm : {true, false, false, false}) {
+    SimJob& j = world.w.jobs.emplace_back();
+    j.submit_ms = t;
+    j.duration_ms = 100'000;
+    j.milligpu = 2000;
+    j.warm = warm;
+  }
+  world.w.jobs[1].within_quota = true;
+  std::vector<JobFate> fates(4);
+  fates[0] = {t, t + 100'000, 0, 50'000, 150'000, 1};
+  fates[1] = {t + 10'000, t + 110'000, 0, 0, 100'000, 0};
+  // It waits 20 s, loses 30 s, waits 40 s, loses 10 s, waits 10 s, and runs.
+  fates[2] = {t + 20'000, t + 210'000, 50'000, 40'000, 140'000, 2};
+  EXPECT_FALSE(make_result(world.w, world.timeline, fates).quota.has_value());
+  world.w.teams[0].quota = 1000;
+  const SimResult r = make_result(world.w, world.timeline, fates);
+  ASSERT_TRUE(r.quota.has_value());
+  EXPECT_EQ(r.quota->within_s.jobs, 1u);
+  EXPECT_EQ(r.quota->within_s.mean, 10);
+  EXPECT_EQ(r.quota->beyond_s.jobs, 1u);
+  EXPECT_EQ(r.quota->beyond_s.mean, 70);
+  EXPECT_EQ(r.wait_s.mean, 40);
+  EXPECT_EQ(r.bounded_slowdown.p99, 2.1);
+  EXPECT_EQ(r.quota->preemptions, 3u);
+  EXPECT_EQ(r.quota->preempted_jobs, 2u);
+  EXPECT_EQ(r.quota->most_of_one_job, 2u);
+  EXPECT_DOUBLE_EQ(r.quota->lost_gpu_h, 2 * 90.0 / 3600);
+  EXPECT_DOUBLE_EQ(r.quota->lost_part, 90.0 / 390);
+}
+
 }  // namespace
 }  // namespace subak::sim
