@@ -69,14 +69,14 @@ def reason_not_to_run(block):
     return next((why for words, why in NOT_RUN.items() if block.startswith(words)), None)
 
 
-def write_trace(path):
-    """A job of 8 GPUs an hour for 40 days, in the columns that docs/fairness.md names."""
+def write_trace(path, days, product):
+    """A job of 8 GPUs an hour for so many days, in the columns that docs/fairness.md names."""
     with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow("job_id submit_s duration_s gpus gpu_type team user gang_pods state".split())
-        for hour in range(40 * 24):
+        for hour in range(days * 24):
             team = f"t{hour % 5}"
-            rows.writerow([hour, hour * 3600, 1800 + hour % 7 * 600, 8, "", team, f"{team}u", 1, "Pass"])
+            rows.writerow([hour, hour * 3600, 1800 + hour % 7 * 600, 8, product, team, f"{team}u", 1, "Pass"])
 
 
 class DocBlocks(unittest.TestCase):
@@ -98,7 +98,8 @@ class DocBlocks(unittest.TestCase):
             with open(os.path.join(tools, name), "w", encoding="utf-8") as file:
                 file.write(PLAYED)
             os.chmod(file.name, 0o755)
-        write_trace(os.path.join(cls.folder, "philly.csv.gz"))
+        write_trace(os.path.join(cls.folder, "philly.csv.gz"), 40, "")
+        write_trace(os.path.join(cls.folder, "venus.csv.gz"), 190, "V100")
         with open(os.path.join(cls.folder, "password"), "w", encoding="utf-8") as file:
             file.write("secret\n")
         cls.cluster = Cluster(STANDIN, cls.folder)
