@@ -185,18 +185,27 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pas
   return false;
 }
 
-// Starts jobs within their quota, which come first in the order. They may use nodes that are
-// reserved for jobs beyond their quota.
+// Starts jobs within their quota. They may use nodes that are reserved for jobs beyond their quota.
+// In the order, a job beyond quota may come before a smaller one of its account that is within
+// quota. So the walk passes over at most kMaxFillLooks of them.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.reserved_nodes().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
+  if (d.s.tree().node(kRootAccount).quota_total == 0) return;
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kFirm);
   const ReservedNodes firm = reserved_until.beside_drains(0);
   const std::uint64_t begun = freed_point(d);
   PassWalk walk(d, firm, memory, memory.blocked_for_all);
-  for (; !work.enough(); ++work.checks) {
+  std::size_t passed_over = 0;
+  while (!work.enough()) {
     const auto next = walk.next();
-    if (!next || !derive::is_within_quota(d.s, d.s.jobs().at(*next))) break;
+    if (!next) break;
     const state::Job& job = d.s.jobs().at(*next);
+    if (!derive::is_within_quota(d.s, job)) {
+      if (passed_over++ == limits::kMaxFillLooks) break;
+      walk.skip_line(*next);
+      continue;
+    }
+    ++work.checks;
     const AccountId leaf = job.leaf;
     if (walk.block_if_stopped(job)) continue;
     const TimeMs end_ms = state::sure_end(d.s, job);
