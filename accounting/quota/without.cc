@@ -13,9 +13,9 @@ void WithoutHoldings::remove(AccountId leaf, ProductId product, MilliGpu amount)
     const auto [at, fresh] = accounts_.try_emplace(id);
     Account& account = at->second;
     if (fresh) {
-      const auto now = tree_.node(id).holdings.levels();
+      const auto now = before_ != nullptr ? before_->levels(id) : tree_.node(id).holdings.levels();
       account.levels.assign(now.begin(), now.end());
-      account.alloc = tree_.node(id).alloc();
+      account.alloc = before_ != nullptr ? before_->alloc(id) : tree_.node(id).alloc();
     }
     const auto level = std::find_if(account.levels.begin(), account.levels.end(),
                                     [&](const ProductLevel& l) { return l.product == product; });
@@ -34,15 +34,33 @@ void WithoutHoldings::remove(AccountId leaf, ProductId product, MilliGpu amount)
   }
 }
 
+void WithoutHoldings::note_held(AccountId leaf, ProductId product, MilliGpu amount) {
+  must(before_ == nullptr && amount >= 0, "the first layer follows the tree");
+  for (AccountId id = leaf; id; id = tree_.node(id).parent) {
+    const auto at = accounts_.find(id);
+    if (at == accounts_.end()) continue;
+    Account& account = at->second;
+    account.alloc += amount;
+    const auto level = std::find_if(account.levels.begin(), account.levels.end(),
+                                    [&](const ProductLevel& l) { return l.product == product; });
+    if (level == account.levels.end()) {
+      account.levels.push_back({.product = product, .held = amount, .running = 0});
+    } else {
+      level->held += amount;
+    }
+  }
+}
+
 std::span<const ProductLevel> WithoutHoldings::levels(AccountId id) const {
   const auto at = accounts_.find(id);
-  if (at == accounts_.end()) return tree_.node(id).holdings.levels();
-  return at->second.levels;
+  if (at != accounts_.end()) return at->second.levels;
+  return before_ != nullptr ? before_->levels(id) : tree_.node(id).holdings.levels();
 }
 
 MilliGpu WithoutHoldings::alloc(AccountId id) const {
   const auto at = accounts_.find(id);
-  return at == accounts_.end() ? tree_.node(id).alloc() : at->second.alloc;
+  if (at != accounts_.end()) return at->second.alloc;
+  return before_ != nullptr ? before_->alloc(id) : tree_.node(id).alloc();
 }
 
 MilliGpu WithoutHoldings::borrowed(AccountId id, ProductId product) const {

@@ -20,12 +20,18 @@ namespace subak {
 
 class WithoutHoldings {
  public:
-  // At first nothing is gone. The tree must outlive the object and must not change meanwhile.
+  // At first nothing is gone. The tree must outlive the object. Meanwhile it may change only by
+  // claims, and each must be passed to note_held().
   explicit WithoutHoldings(const AccountTree& tree) : tree_(tree) {}
+  // At first the same is gone as in `before`, which must outlive the object and must not change
+  // meanwhile. gone() counts only what goes from now on. O(1).
+  explicit WithoutHoldings(const WithoutHoldings* before) : tree_(before->tree_), before_(before) {}
 
   // From now on, jobs of `leaf` count as holding this much less. `amount` is at most what the
   // account holds (asserted). O(depth).
   void remove(AccountId leaf, ProductId product, MilliGpu amount);
+  // Call it after a claim that the tree counts as held by `leaf`. O(depth).
+  void note_held(AccountId leaf, ProductId product, MilliGpu amount);
 
   // Return what the account would hold: by product, and in total.
   std::span<const ProductLevel> levels(AccountId id) const;
@@ -45,7 +51,9 @@ class WithoutHoldings {
     MilliGpu alloc = 0;
   };
   const AccountTree& tree_;
-  // The accounts that would hold less.
+  // nullptr: the tree.
+  const WithoutHoldings* before_ = nullptr;
+  // The accounts that would hold less than before.
   std::map<AccountId, Account> accounts_;
   std::vector<ProductDemand> gone_;
 };

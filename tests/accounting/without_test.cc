@@ -47,11 +47,17 @@ TEST_F(WithoutTest, AnswersAsTheTreeDoesOnceTheJobsHaveEnded) {
                             (1 + random.below(4)) * 1000};
     tree.hold(leaf, job.first, job.second, now);
     jobs.emplace_back(leaf, job);
-    WithoutHoldings without(tree);
+    // Some are gone first, then somebody claims, and then the rest is gone.
+    WithoutHoldings some(tree), without(&some);
     const auto kept = static_cast<std::size_t>(random.below(std::ssize(jobs) + 1));
-    for (std::size_t k = kept; k < jobs.size(); ++k) {
-      without.remove(jobs[k].first, jobs[k].second.first, jobs[k].second.second);
-    }
+    const auto remove = [&](WithoutHoldings& from, std::size_t k) {
+      from.remove(jobs[k].first, jobs[k].second.first, jobs[k].second.second);
+    };
+    for (std::size_t k = kept; k < jobs.size(); k += 2) remove(some, k);
+    const AccountId claimant = leaves[static_cast<std::size_t>(random.below(4))];
+    tree.claim(claimant, a100, 3'000);
+    some.note_held(claimant, a100, 3'000);
+    for (std::size_t k = kept + 1; k < jobs.size(); k += 2) remove(without, k);
     std::vector<std::pair<MilliGpu, MilliGpu>> told;
     for (const AccountId id : leaves)
       told.emplace_back(without.alloc(id), without.borrowed(id, h100));
@@ -64,6 +70,7 @@ TEST_F(WithoutTest, AnswersAsTheTreeDoesOnceTheJobsHaveEnded) {
       EXPECT_EQ(told[k].first, tree.node(leaves[k]).alloc());
       EXPECT_EQ(told[k].second, as_it_is.borrowed(leaves[k], h100));
     }
+    tree.claim(claimant, a100, -3'000);
   }
 }
 
