@@ -303,6 +303,11 @@ std::uint32_t wired_domain(const Fleet& fleet, NodeId node) {
   return n == nullptr ? kNoArea : n->home();
 }
 
+std::uint32_t rack_of(const Fleet& fleet, NodeId node) {
+  const NodeState* n = fleet.impl().find(node);
+  return n == nullptr ? kNoArea : n->groups[0];
+}
+
 PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node) {
   const Fleet::Impl& impl = fleet.impl();
   const NodeState* n = impl.find(node);

@@ -45,6 +45,9 @@ ClaimState claim_state(const Fleet& fleet, JobId claimant, std::span<const NodeI
 // Returns the number of the NVLink domain to which the node is wired. A node without a clique is a
 // domain by itself. 0: the node is not present.
 std::uint32_t wired_domain(const Fleet& fleet, NodeId node);
+// Returns the number of the node's rack; without a rack name its clique, or the node, is the rack.
+// 0: the node is not present.
+std::uint32_t rack_of(const Fleet& fleet, NodeId node);
 // Returns the gangs that use a ComputeDomain and have GPUs in the node's domain. Ascending.
 std::vector<JobId> computing_beside(const Fleet& fleet, NodeId node);
 // Returns the gangs that reserve the node, or would reserve it once nothing is held on it. These

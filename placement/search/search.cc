@@ -77,6 +77,31 @@ std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Soug
 
 }  // namespace
 
+GangArea area_of(const GangRequest& request) {
+  const GangTerms& terms = request.terms;
+  GangArea area;
+  if (terms.prefer) return area;
+  const bool segments = terms.segment > 0;
+  switch (terms.topology) {
+    case Topology::kAny:
+      if (segments) area.group = GangArea::Group::kDomain;
+      break;
+    case Topology::kNode:
+      break;
+    case Topology::kNvlink:
+    case Topology::kNvlinkExclusive:
+      area.group = GangArea::Group::kDomain;
+      break;
+    case Topology::kRack:
+      area.group = GangArea::Group::kRack;
+      break;
+  }
+  const bool parts = terms.balanced || (segments && terms.segment < request.pods());
+  area.one = area.group != GangArea::Group::kNode && !parts;
+  area.exclusive = terms.topology == Topology::kNvlinkExclusive;
+  return area;
+}
+
 Search::Search(const Fleet& fleet, AlikeNodes alike)
     : impl_(std::make_unique<Impl>(fleet, alike)) {}
 Search::~Search() = default;

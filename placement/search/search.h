@@ -29,6 +29,7 @@
 //   back-off   a gang never gets a node that rejected this kind of pod (Fleet::back_off)
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,6 +53,19 @@ struct Placement {
 // How a search judges nodes that are alike: once for all of them, or each node by itself. The
 // answers are the same. kJudgedEach is slow, and serves tests that compare it with kJudgedOnce.
 enum class AlikeNodes { kJudgedOnce, kJudgedEach };
+
+// Which nodes the GPUs of a gang share that does not fit one node.
+struct GangArea {
+  // The groups of nodes: single nodes if the gang may be anywhere, NVLink domains, or racks.
+  enum class Group : std::uint8_t { kNode, kDomain, kRack };
+  Group group = Group::kNode;
+  // One group has all of the gang. False: several groups may have it together.
+  bool one = false;
+  // No other job may be in the group.
+  bool exclusive = false;
+};
+// A wish counts as no demand: such a gang may be anywhere.
+GangArea area_of(const GangRequest& request);
 
 class Search {
  public:
