@@ -20,9 +20,15 @@ const Job* still_there(const Jobs& jobs, const Claim::Victim& victim) {
 }
 
 const Claim* Claims::of(JobId claimant) const {
-  const auto it = std::find_if(all_.begin(), all_.end(),
-                               [&](const Claim& claim) { return claim.job == claimant; });
-  return it == all_.end() ? nullptr : &*it;
+  const auto it = by_claimant_.find(claimant);
+  return it == by_claimant_.end() ? nullptr : &all_[it->second.index];
+}
+
+std::vector<JobId> Claims::claimants() const {
+  std::vector<JobId> out;
+  out.reserve(all_.size());
+  for (const Claim& claim : all_) out.push_back(claim.job);
+  return out;
 }
 
 const Claim* Claims::by(JobId victim) const {
@@ -33,32 +39,45 @@ const Claim* Claims::by(JobId victim) const {
 void Claims::make(const fact::Claimed& f, const Job& job, std::set<JobId> ended) {
   must(of(f.job) == nullptr && job.id == f.job, "a job has one claim");
   must(!f.slots.empty() && job.shape, "a claim has slots for a complete request");
-  Claim claim{f.job,     f.slots,           f.victims,
-              f.made_ms, nodes_of(f.slots), job.leaf,  amounts_of(fleet_, f.slots)};
+  Claim claim{f.job,
+              f.slots,
+              f.victims,
+              f.made_ms,
+              nodes_of(f.slots),
+              job.leaf,
+              amounts_of(fleet_, f.slots)};
   for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, amount);
   for (const Claim::Victim& victim : claim.victims) {
     must(by_victim_.emplace(victim.job, claim.job).second, "a job ends for one claim");
   }
   ended_.merge(ended);
-  shapes_.emplace(claim.job, job.shape);
+  by_claimant_.emplace(claim.job, Claimant{all_.size(), job.shape});
   const std::vector<NodeId> nodes = claim.nodes;
   all_.push_back(std::move(claim));
-  for (const NodeId node : nodes) set_on(node);
+  for (const NodeId node : nodes) {
+    on_[node].push_back(f.job);
+    set_on(node);
+  }
 }
 
 void Claims::end(JobId claimant) {
-  const auto it = std::find_if(all_.begin(), all_.end(),
-                               [&](const Claim& claim) { return claim.job == claimant; });
-  if (it == all_.end()) return;
-  const Claim claim = std::move(*it);
-  all_.erase(it);
-  shapes_.erase(claimant);
+  const auto known = by_claimant_.find(claimant);
+  if (known == by_claimant_.end()) return;
+  const std::size_t index = known->second.index;
+  const Claim claim = std::move(all_[index]);
+  all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(index));
+  by_claimant_.erase(known);
+  for (std::size_t i = index; i < all_.size(); ++i) by_claimant_.at(all_[i].job).index = i;
   for (const Claim::Victim& victim : claim.victims) {
     by_victim_.erase(victim.job);
     ended_.erase(victim.job);
   }
   for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, -amount);
-  for (const NodeId node : claim.nodes) set_on(node);
+  for (const NodeId node : claim.nodes) {
+    std::erase(on_.at(node), claimant);
+    set_on(node);
+    if (on_.at(node).empty()) on_.erase(node);
+  }
   must(of(claimant) == nullptr, "a claim that ended is gone");
 }
 
@@ -70,9 +89,10 @@ void Claims::victim_ended(JobId job) {
 
 void Claims::set_on(NodeId node) {
   std::vector<NodeClaim> here;
-  for (const Claim& claim : all_) {
-    if (!std::binary_search(claim.nodes.begin(), claim.nodes.end(), node)) continue;
-    NodeClaim part{claim.job, shapes_.at(claim.job), {}, {}};
+  for (const JobId claimant : on_.at(node)) {
+    const Claimant& known = by_claimant_.at(claimant);
+    const Claim& claim = all_[known.index];
+    NodeClaim part{claimant, known.shape, {}, {}};
     for (std::uint32_t rank = 0; rank < claim.slots.size(); ++rank) {
       if (claim.slots[rank].node == node) part.slots.push_back({rank, claim.slots[rank]});
     }
@@ -91,7 +111,9 @@ void Claims::snapshot(const Sink& sink) const {
 void Claims::check() const {
   std::size_t victims = 0;
   MilliGpu claimed = 0;
+  must(by_claimant_.size() == all_.size(), "a job has one claim");
   for (const Claim& claim : all_) {
+    must(of(claim.job) == &claim, "each claim is found by its claimant");
     victims += claim.victims.size();
     claimed += sum_of(claim.amounts);
     must(std::is_sorted(claim.victims.begin(), claim.victims.end(),

@@ -56,6 +56,8 @@ class Claims {
   const std::vector<Claim>& all() const { return all_; }
   // Returns the claim of this job. nullptr: the job claims nothing.
   const Claim* of(JobId claimant) const;
+  // Returns the claimants, in the same order.
+  std::vector<JobId> claimants() const;
   // Returns the claim whose victim the job is, even if the job has already ended. nullptr: it is no
   // victim.
   const Claim* by(JobId victim) const;
@@ -82,8 +84,15 @@ class Claims {
   Fleet& fleet_;
   AccountTree& tree_;
   std::vector<Claim> all_;
-  // The shape of each claimant's request, by claimant.
-  std::map<JobId, ShapeId> shapes_;
+  struct Claimant {
+    // The index of its claim in `all_`.
+    std::size_t index = 0;
+    // The shape of its request.
+    ShapeId shape;
+  };
+  std::map<JobId, Claimant> by_claimant_;
+  // The claimants of slots on a node, in the order in which they claimed; by node.
+  std::map<NodeId, std::vector<JobId>> on_;
   // The claimant, by victim.
   std::map<JobId, JobId> by_victim_;
   // The victims whose attempt is over.
