@@ -338,7 +338,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Walked walked = Walked::kAgain;
   std::size_t rounds = 0;
   bool more_claims = false;
-  while (walked == Walked::kAgain && rounds++ < limits::kMaxPassRounds) {
+  while (walked == Walked::kAgain && rounds < limits::kMaxPassRounds) {
+    ++rounds;
     // Starts free only CPU and memory that were reserved beside their GPUs, and empty NVLink
     // domains that are no longer left to gangs. Then jobs without a placement are asked again.
     const std::uint64_t freed = freed_point(d);
