@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"
+#include "engine/derive/claim_search/claim_search.h"
 #include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/preemption/preemptible.h"
@@ -68,28 +69,30 @@ void preempt(Decision& d, JobId id) {
 bool may_reclaim(const Decision& d) { return derive::reclaims(d.s); }
 
 void end_claims(Decision& d) {
-  const std::vector<state::Claim> made = d.s.claims().all();
-  for (const state::Claim& claim : made) {
-    if (!is_synced(d, claim.job)) continue;
-    if (const auto cause = why_over(d, claim)) end_claim(d, claim.job, *cause);
+  for (const JobId claimant : d.s.claims().claimants()) {
+    const state::Claim* const claim = d.s.claims().of(claimant);
+    if (claim == nullptr || !is_synced(d, claimant)) continue;
+    if (const auto cause = why_over(d, *claim)) end_claim(d, claimant, *cause);
   }
 }
 
 void end_claims_on(Decision& d, NodeId node) {
-  const std::vector<state::Claim> made = d.s.claims().all();
-  for (const state::Claim& claim : made) {
-    if (std::binary_search(claim.nodes.begin(), claim.nodes.end(), node))
-      end_claim(d, claim.job, ClaimCause::kPlace);
+  for (const JobId claimant : d.s.claims().claimants()) {
+    const state::Claim* const claim = d.s.claims().of(claimant);
+    if (claim != nullptr && std::binary_search(claim->nodes.begin(), claim->nodes.end(), node))
+      end_claim(d, claimant, ClaimCause::kPlace);
   }
 }
 
 void ask_victims(Decision& d) {
-  const std::vector<state::Claim> made = d.s.claims().all();
-  for (const state::Claim& claim : made) {
-    if (!is_synced(d, claim.job)) continue;
-    for (const state::Claim::Victim& victim : claim.victims) {
-      if (derive::may_ask(d.s, victim, d.s.now())) preempt(d, victim.job);
+  for (const JobId claimant : d.s.claims().claimants()) {
+    const state::Claim* const claim = d.s.claims().of(claimant);
+    if (claim == nullptr || !is_synced(d, claimant)) continue;
+    std::vector<JobId> asked;
+    for (const state::Claim::Victim& victim : claim->victims) {
+      if (derive::may_ask(d.s, victim, d.s.now())) asked.push_back(victim.job);
     }
+    for (const JobId victim : asked) preempt(d, victim);
   }
 }
 
@@ -100,7 +103,7 @@ bool make_claims(Decision& d, PassMemory& memory) {
   const TargetShareRule rule;
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
-  std::size_t steps = 0;
+  derive::ClaimSearch search(d.s, d.search);
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
     if (d.s.claims().of(*next) != nullptr || memory.claimed.contains(*next)) {
@@ -112,15 +115,18 @@ bool make_claims(Decision& d, PassMemory& memory) {
       continue;
     }
     if (d.s.claims().all().size() >= limits::kMaxClaims) return false;
-    if (++steps > limits::kMaxClaimSteps) return true;
-    auto found = derive::find_claim(d.s, d.search, job);
+    memory.claim_steps += job.gang_size > 1 ? limits::kClaimStepsOfGang : 1;
+    if (memory.claim_steps > limits::kMaxClaimSteps) return true;
+    auto found = search.find(job);
     if (!found) {
       walk.block_line(*next);
       continue;
     }
     d.emit(fact::Claimed{*next, std::move(found->slots), std::move(found->victims), d.s.now(),
                          ClaimCause::kMade});
-    must(d.s.claims().of(*next) != nullptr, "a claim that was made is there");
+    const state::Claim* const made = d.s.claims().of(*next);
+    must(made != nullptr, "a claim that was made is there");
+    search.follow(*made);
     memory.claimed.insert(*next);
     walk.block_job(*next);
   }

@@ -84,6 +84,8 @@ struct PassMemory {
   StartsPoint pulled_at;
   // The jobs that got a claim in this pass. A job gets at most one claim in a pass.
   std::set<JobId> claimed;
+  // How often this pass has searched for a claim. A gang counts as several searches.
+  std::size_t claim_steps = 0;
   // Jobs for which no nodes can be reserved, each with the serial of its shape.
   std::set<std::pair<JobId, std::uint64_t>> refused;
   // The versions for which `refused` is valid.

@@ -113,23 +113,23 @@ bool start_reserved(Decision& d) {
 // victim was asked.
 bool start_claimants(Decision& d) {
   bool any = false;
-  const std::vector<state::Claim> made = d.s.claims().all();
-  for (const state::Claim& claim : made) {
-    if (!d.s.clusters().at(claim.job.cluster()).synced) continue;
-    if (derive::stopped_on_claim(d.s, claim, derive::Victims::kNow)) continue;
-    if (claim_state(d.s.fleet(), claim.job, claim.nodes) == ClaimState::kFree) {
-      start(d, claim.job, Placement{claim.slots});
-    } else if (!derive::any_asked(d.s, claim)) {
-      const state::Job& job = d.s.jobs().at(claim.job);
+  for (const JobId claimant : d.s.claims().claimants()) {
+    const state::Claim* const claim = d.s.claims().of(claimant);
+    if (claim == nullptr || !d.s.clusters().at(claimant.cluster()).synced) continue;
+    if (derive::stopped_on_claim(d.s, *claim, derive::Victims::kNow)) continue;
+    if (claim_state(d.s.fleet(), claimant, claim->nodes) == ClaimState::kFree) {
+      start(d, claimant, Placement{claim->slots});
+    } else if (!derive::any_asked(d.s, *claim)) {
+      const state::Job& job = d.s.jobs().at(claimant);
       derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
       const FleetView now(d.s.fleet(), reserved_until.from(state::sure_end(d.s, job)));
       auto elsewhere = d.search.find(now, job.shape, job.id);
-      if (!elsewhere || amounts_of(d.s, *elsewhere) != claim.amounts) continue;
-      start(d, claim.job, *std::move(elsewhere));
+      if (!elsewhere || amounts_of(d.s, *elsewhere) != claim->amounts) continue;
+      start(d, claimant, *std::move(elsewhere));
     } else {
       continue;
     }
-    must(d.s.claims().of(claim.job) == nullptr, "a job that started claims nothing");
+    must(d.s.claims().of(claimant) == nullptr, "a job that started claims nothing");
     any = true;
   }
   return any;
@@ -335,6 +335,7 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Work work;
   memory.claimed.clear();
+  memory.claim_steps = 0;
   Walked walked = Walked::kAgain;
   std::size_t rounds = 0;
   bool more_claims = false;

@@ -1,7 +1,7 @@
-// Claims: which jobs give GPUs back so that a job within its quota can start, and which GPUs it
-// then gets (docs/design/0084).
+// Claims that were made, and which jobs may be victims of one (docs/design/0084).
+// derive/claim_search finds new ones.
 //
-// Threads: none; pure functions, but for the memory of the search, which decides nothing.
+// Threads: none; pure functions.
 #pragma once
 
 #include <optional>
@@ -9,34 +9,15 @@
 #include <vector>
 
 #include "accounting/quota/entitlement.h"
+#include "accounting/quota/without.h"
 #include "core/reason.h"
 #include "engine/answers/answers.h"
 #include "engine/state/state.h"
-#include "placement/search/search.h"
 
 namespace subak::derive {
 
-// What a claim would be.
-struct ClaimFound {
-  // By rank.
-  std::vector<PodSlot> slots;
-  // Ascending by job. Some may be ending already.
-  std::vector<fact::Claimed::Victim> victims;
-};
-// Finds a claim for a queued job that finds no placement in its turn. nullopt: its accounts have a
-// right to nothing that others borrow, or ending all of that would not help. A gang that needs
-// free nodes for replacements claims nothing: a claim does not hold these nodes until it starts.
-//
-// Who gives: jobs of accounts beyond their quota, below the account up to which the claimant is
-// entitled (reach_of()), that can be preempted. Every account between such a job and the first one
-// that it has in common with the claimant is beyond its quota on that product. At each account the
-// child with the most allocation for its shares gives first; within an account the job with the
-// lowest priority, then the latest start. A job whose account would fall below its quota comes
-// last. Who is not needed is left out, the largest loss first.
-//
-// O(holds on the product), and a search for each binary digit of the number of jobs and for each
-// victim.
-std::optional<ClaimFound> find_claim(const State& s, Search& search, const state::Job& job);
+// Removes all that the job holds, of every product, from its accounts.
+void remove_job(const State& s, const state::Job& job, WithoutHoldings& without);
 
 // The rule that stops a claimant from starting on what is claimed: now, or once all victims have
 // ended. nullopt: none. The claim itself does not count as held.

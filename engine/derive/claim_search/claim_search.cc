@@ -1,0 +1,330 @@
+#include "engine/derive/claim_search/claim_search.h"
+
+#include <algorithm>
+
+#include "accounting/quota/without.h"
+#include "core/limits.h"
+#include "core/must.h"
+#include "engine/derive/claim_search/candidates.h"
+#include "engine/derive/claim_search/givers.h"
+#include "engine/derive/claim_search/units.h"
+#include "engine/derive/claim_search/what_if.h"
+#include "engine/derive/claims.h"
+#include "engine/derive/entitled_place.h"
+#include "engine/state/planned_end.h"
+#include "placement/fleet/queries.h"
+
+namespace subak::derive {
+
+// What claimants share that look in the same cluster, on the same product.
+struct ClaimSearch::Pool {
+  Pool(const State& s, ClusterId cluster, ProductId product) : candidates(s, cluster, product) {}
+  const Units& units(const State& s, GangArea::Group kind) {
+    auto& made = units_of[kind];
+    if (!made) made = std::make_unique<Units>(s, candidates, kind);
+    return *made;
+  }
+  Candidates candidates;
+  std::map<GangArea::Group, std::unique_ptr<Units>> units_of;
+};
+
+namespace {
+
+bool is_on(const state::Job& job, const std::vector<NodeId>& nodes) {
+  return std::any_of(job.pods.begin(), job.pods.end(), [&](const state::Pod& pod) {
+    return pod.holds_slot() && std::binary_search(nodes.begin(), nodes.end(), pod.slot.node);
+  });
+}
+
+// A placement, and the givers that must be gone for it.
+struct Needed {
+  Placement placement;
+  std::vector<Giver> givers;
+};
+
+// Before so many searches fail, one without all that may give costs more than the next of them.
+constexpr std::size_t kFew = 64;
+
+// The fewest first givers that are enough.
+class ByGiver {
+ public:
+  ByGiver(const State& s, WhatIf& what_if, Givers& givers, const Candidates& candidates,
+          AccountId reach)
+      : s_(s), what_if_(what_if), givers_(givers), candidates_(candidates), reach_(reach) {}
+
+  std::optional<Needed> find() {
+    std::optional<Placement> placement = what_if_.find({});
+    if (placement) return Needed{*std::move(placement), {}};
+    std::size_t least = 0;  // so many are not enough, but for none
+    for (std::size_t next = 1; !placement; next *= 2) {
+      least = order_.size() + 1;
+      if (next > kFew && next <= 2 * kFew && !what_if_.find(all())) return std::nullopt;
+      while (order_.size() < next) {
+        const auto giver = givers_.next();
+        if (!giver) break;
+        order_.push_back(*giver);
+      }
+      if (order_.size() < least) return std::nullopt;
+      placement = what_if_.find(order_);
+    }
+    std::size_t enough = order_.size();
+    while (least < enough) {
+      const std::size_t middle = least + (enough - least) / 2;
+      if (auto found = what_if_.find(first(middle))) {
+        placement = std::move(found);
+        enough = middle;
+      } else {
+        least = middle + 1;
+      }
+    }
+    return Needed{*std::move(placement), first(enough)};
+  }
+
+ private:
+  std::vector<Giver> first(std::size_t count) const {
+    return {order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+  std::vector<Giver> all() const {
+    std::vector<Giver> out;
+    for (const Giver& giver : candidates_.givers()) {
+      if (candidates_.may_give(giver.index) && is_below(s_.tree(), giver.job->leaf, reach_))
+        out.push_back(giver);
+    }
+    return out;
+  }
+
+  const State& s_;
+  WhatIf& what_if_;
+  Givers& givers_;
+  const Candidates& candidates_;
+  const AccountId reach_;
+  std::vector<Giver> order_;
+};
+
+// The units of a gang, one after the other.
+class ByUnit {
+ public:
+  ByUnit(WhatIf& what_if, const Givers& givers, const Candidates& candidates, const Units& units,
+         std::vector<std::uint32_t> order)
+      : what_if_(what_if),
+        givers_(givers),
+        candidates_(candidates),
+        units_(units),
+        order_(std::move(order)) {}
+
+  // The first unit that is enough alone.
+  std::optional<Needed> find_one() {
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      if (i == kFew && !what_if_.find(all())) return std::nullopt;
+      Givers alone = givers_;
+      gone_.clear();
+      added_.clear();
+      add(order_[i], alone);
+      if (auto placement = what_if_.find(gone_)) return Needed{*std::move(placement), gone_};
+    }
+    return std::nullopt;
+  }
+
+  // The fewest first units that are enough together.
+  std::optional<Needed> find_first() {
+    std::vector<std::size_t> ends;  // of each unit's jobs in `gone_`
+    std::optional<Placement> placement;
+    std::size_t least = 1;
+    bool some_failed = false, all_enough = false;
+    for (std::size_t next = 1; !placement; next = 2 * std::max(next, ends.size())) {
+      least = ends.size() + 1;
+      if (some_failed && next > kFew && !all_enough) {
+        all_enough = what_if_.find(all()).has_value();
+        if (!all_enough) return std::nullopt;
+      }
+      while (ends.size() < order_.size() && (ends.size() < next || !what_if_.may_fit(gone_))) {
+        add(order_[ends.size()], givers_);
+        ends.push_back(gone_.size());
+      }
+      if (ends.size() < least) return std::nullopt;
+      placement = what_if_.find(gone_);
+      some_failed = true;
+    }
+    const auto first = [&](std::size_t count) {
+      const auto end = static_cast<std::ptrdiff_t>(ends[count - 1]);
+      return std::vector<Giver>(gone_.begin(), gone_.begin() + end);
+    };
+    std::size_t enough = ends.size();
+    while (least < enough) {
+      const std::size_t middle = least + (enough - least) / 2;
+      if (auto found = what_if_.find(first(middle))) {
+        placement = std::move(found);
+        enough = middle;
+      } else {
+        least = middle + 1;
+      }
+    }
+    return Needed{*std::move(placement), first(enough)};
+  }
+
+ private:
+  // Adds all jobs of the unit that give and were not added before.
+  void add(std::uint32_t unit, Givers& givers) {
+    std::vector<Giver> here = units_.givers_in(unit, givers);
+    added_.resize(candidates_.givers().size());
+    std::erase_if(here, [&](const Giver& giver) { return added_[giver.index]; });
+    const GiverTree tree = candidates_.tree_of(here);
+    givers.offer(tree);
+    while (const auto giver = givers.next()) {
+      gone_.push_back(*giver);
+      added_[giver->index] = true;
+    }
+  }
+  // All jobs that give in some unit.
+  std::vector<Giver> all() const {
+    std::vector<bool> seen(candidates_.givers().size());
+    std::vector<Giver> out;
+    for (const std::uint32_t unit : order_) {
+      for (const Giver& giver : units_.givers_in(unit, givers_)) {
+        if (!seen[giver.index]) out.push_back(giver);
+        seen[giver.index] = true;
+      }
+    }
+    return out;
+  }
+
+  WhatIf& what_if_;
+  Givers givers_;
+  const Candidates& candidates_;
+  const Units& units_;
+  const std::vector<std::uint32_t> order_;
+  std::vector<Giver> gone_;
+  // By Giver::index: in `gone_`.
+  std::vector<bool> added_;
+};
+
+// Leaves out who is not needed: the largest loss first. `may_fit`: false for givers that cannot be
+// enough.
+template <class MayFit>
+Needed pruned(const State& s, WhatIf& what_if, Needed needed, const MayFit& may_fit) {
+  // Nearly all that are not needed are elsewhere.
+  std::vector<Giver> here;
+  const std::vector<NodeId> nodes = state::nodes_of(needed.placement.slots);
+  std::copy_if(needed.givers.begin(), needed.givers.end(), std::back_inserter(here),
+               [&](const Giver& giver) { return is_on(*giver.job, nodes); });
+  if (here.size() < needed.givers.size()) {
+    if (auto found = what_if.find(here)) needed = {*std::move(found), std::move(here)};
+  }
+  std::vector<Giver> by_loss = needed.givers;
+  std::stable_sort(by_loss.begin(), by_loss.end(),
+                   [&](const Giver& a, const Giver& b) { return loss_of(s, a) > loss_of(s, b); });
+  for (const Giver& giver : by_loss) {
+    std::vector<Giver> fewer;
+    std::copy_if(needed.givers.begin(), needed.givers.end(), std::back_inserter(fewer),
+                 [&](const Giver& g) { return g.index != giver.index; });
+    if (!may_fit(fewer)) continue;
+    if (auto found = what_if.find(fewer)) needed = {*std::move(found), std::move(fewer)};
+  }
+  return needed;
+}
+
+// The jobs of the claim: those that give, and of those that end anyway the ones whose GPUs or
+// whose part of a limit it needs.
+std::vector<const state::Job*> victims_of(const State& s, const state::Job& claimant,
+                                          const Needed& needed,
+                                          const std::vector<const state::Job*>& ending) {
+  const std::vector<NodeId> nodes = state::nodes_of(needed.placement.slots);
+  std::vector<const state::Job*> victims;
+  WithoutHoldings without(s.tree());
+  for (const state::Job* const job : ending) {
+    if (!is_on(*job, nodes)) continue;
+    victims.push_back(job);
+    remove_job(s, *job, without);
+  }
+  for (const Giver& giver : needed.givers) {
+    victims.push_back(giver.job);
+    remove_job(s, *giver.job, without);
+  }
+  const std::vector<ProductDemand> amounts = amounts_of(s, needed.placement);
+  if (!without.first_binding({claimant.leaf, amounts}, Asking::kAmounts)) return victims;
+  for (const state::Job* const job : ending) {
+    if (!is_on(*job, nodes)) victims.push_back(job);
+  }
+  return victims;
+}
+
+ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& needed,
+                    const std::vector<const state::Job*>& ending) {
+  ClaimFound found{needed.placement.slots, {}};
+  for (const state::Job* const job : victims_of(s, claimant, needed, ending)) {
+    const bool ends = job->state == JobState::kEnding;
+    const TimeMs ask_ms = ends ? s.now() : job->run().started_ms + s.policy().reclaim_min_run_ms;
+    found.victims.push_back({job->id, job->attempt, ask_ms});
+  }
+  std::sort(found.victims.begin(), found.victims.end(),
+            [](const auto& a, const auto& b) { return a.job < b.job; });
+  return found;
+}
+
+}  // namespace
+
+ClaimSearch::ClaimSearch(const State& s, Search& search) : s_(s), search_(search) {}
+ClaimSearch::~ClaimSearch() = default;
+
+ClaimSearch::Pool& ClaimSearch::pool(ClusterId cluster, ProductId product) {
+  auto& made = pools_[{cluster, product}];
+  if (!made) made = std::make_unique<Pool>(s_, cluster, product);
+  return *made;
+}
+
+std::optional<ClaimFound> ClaimSearch::find_on(const state::Job& job, AccountId reach,
+                                               ProductId product) {
+  Pool& shared = pool(job.id.cluster(), product);
+  const Candidates& candidates = shared.candidates;
+  if (!firm_) firm_.emplace(s_, ReservedUntil::Part::kFirm);
+  WhatIf what_if(s_, search_, job, candidates, firm_->from(state::sure_end(s_, job)));
+  Givers givers(s_, candidates, job, reach);
+  std::optional<Needed> needed;
+  const Units* units = nullptr;
+  const GangArea gang = area_of(s_.fleet().request(job.shape));
+  if (what_if.need() > candidates.largest_node()) {
+    if (auto placement = what_if.find({})) {
+      needed = Needed{*std::move(placement), {}};
+    } else {
+      units = &shared.units(s_, gang.group);
+      ByUnit by_unit(what_if, givers, candidates, *units,
+                     units->in_order(givers, gang, what_if.need()));
+      needed = gang.one ? by_unit.find_one() : by_unit.find_first();
+    }
+  }
+  if (!needed) {
+    units = nullptr;
+    needed = ByGiver(s_, what_if, givers, candidates, reach).find();
+  }
+  if (!needed) return std::nullopt;
+  const auto may_fit = [&](const std::vector<Giver>& some) {
+    return units == nullptr || units->may_fit(some, gang, what_if.need());
+  };
+  const Needed least = pruned(s_, what_if, *std::move(needed), may_fit);
+  ClaimFound found = claim_of(s_, job, least, candidates.ending());
+  if (found.victims.empty()) return std::nullopt;  // it waits for something else
+  return found;
+}
+
+std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
+  must(job.state == JobState::kQueued && job.shape, "a claimant is queued");
+  if (needs_replacements(s_.fleet(), job.shape)) return std::nullopt;
+  const MilliGpu need = state::least_milligpu(s_.fleet(), job);
+  if (need == 0) return std::nullopt;
+  const ProductId only = state::only_product(s_.fleet(), s_.fleet().request(job.shape));
+  for (ProductId::rep p = 1; p <= s_.fleet().products().size(); ++p) {
+    const ProductId product(p);
+    if (only && product != only) continue;
+    const ProductDemand demand{product, need};
+    const AccountId reach = reach_of(s_, job.leaf, {&demand, 1});
+    if (!reach) continue;
+    if (auto found = find_on(job, reach, product)) return found;
+  }
+  return std::nullopt;
+}
+
+void ClaimSearch::follow(const state::Claim& claim) {
+  for (const auto& [key, pool] : pools_) pool->candidates.follow(claim);
+}
+
+}  // namespace subak::derive

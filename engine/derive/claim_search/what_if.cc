@@ -1,0 +1,84 @@
+#include "engine/derive/claim_search/what_if.h"
+
+#include "accounting/quota/entitlement.h"
+#include "accounting/quota/without.h"
+#include "engine/derive/claims.h"
+#include "engine/derive/entitled_place.h"
+#include "engine/state/jobs/job_request.h"
+#include "placement/fleet/fleet_view.h"
+
+namespace subak::derive {
+namespace {
+
+void add_allocations(const state::Job& job, std::vector<Allocation>& out) {
+  for (const state::Pod& pod : job.pods) {
+    if (pod.holds_slot()) out.push_back({pod.shape, pod.shape_rank, pod.slot, job.id});
+  }
+}
+
+MilliGpu held_on(const State& s, const state::Job& job, ProductId product) {
+  MilliGpu sum = 0;
+  for (const state::Pod& pod : job.pods) {
+    if (pod.holds_slot() && s.fleet().product_of(pod.slot.node) == product)
+      sum += pod.slot.milligpu;
+  }
+  return sum;
+}
+
+}  // namespace
+
+WhatIf::WhatIf(const State& s, Search& search, const state::Job& job, const Candidates& candidates,
+               const ReservedNodes& firm)
+    : s_(s), search_(search), job_(job), candidates_(candidates), firm_(&firm) {
+  for (ProductId::rep p = 1; p <= s.fleet().products().size(); ++p) {
+    if (ProductId(p) != candidates.product()) without_.emplace_back(p);
+  }
+  need_ = state::least_milligpu(s.fleet(), job);
+  free_ = candidates.free();
+  for (const state::Job* const ends : candidates.ending()) {
+    free_ += held_on(s, *ends, candidates.product());
+  }
+  if (!s.node_backoff().any_of_jobs()) return;
+  for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job.id)) {
+    if (!refused.backed_off) continue;
+    if (!and_refused_) and_refused_ = firm;
+    and_refused_->reserve({&refused.node, 1}, JobId(job.id.cluster(), 0));
+  }
+  if (and_refused_) firm_ = &*and_refused_;
+}
+
+bool WhatIf::may_fit(const std::vector<Giver>& givers) const {
+  MilliGpu most = free_;
+  for (const Giver& giver : givers) most += giver.milligpu;
+  return most >= need_;
+}
+
+std::optional<Placement> WhatIf::find(const std::vector<Giver>& givers) {
+  if (!may_fit(givers)) return std::nullopt;
+  std::vector<Allocation> allocations;
+  WithoutHoldings left(s_.tree());
+  const auto add = [&](const state::Job& job) {
+    add_allocations(job, allocations);
+    remove_job(s_, job, left);
+  };
+  for (const state::Job* const job : candidates_.ending()) add(*job);
+  for (const Giver& giver : givers) add(*giver.job);
+  const FleetView now(s_.fleet(), *firm_);
+  const auto then = now.without(allocations);
+  if (!then.ok()) return std::nullopt;
+  auto placement = search_.find(*then, job_.shape, job_.id, without_);
+  if (!placement) return std::nullopt;
+  const std::vector<ProductDemand> amounts = amounts_of(s_, *placement);
+  const Demand demand{job_.leaf, amounts};
+  if (left.first_binding(demand, Asking::kAmounts)) return std::nullopt;
+  const auto unlent_rule = unlent(s_.tree(), demand, [&](ProductId product) {
+    MilliGpu idle = totals_of(s_.fleet(), product).idle;
+    if (product) return idle + left.gone(product);
+    for (const Allocation& a : allocations) idle += a.slot.milligpu;
+    return idle;
+  });
+  if (unlent_rule) return std::nullopt;
+  return placement;
+}
+
+}  // namespace subak::derive
