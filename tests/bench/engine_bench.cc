@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,8 +60,29 @@ struct World {
     set.reason = "bench";
     apply(set);
   }
+  // 694 cliques of 18 nodes with 4 GPUs.
+  void cliques() {
+    in::SetCluster cluster;
+    cluster.name = "c";
+    cluster.mode = Mode::kEnforce;
+    cluster.reason = "bench";
+    apply(cluster);
+    in::ImportNodes import;
+    import.cluster = "c";
+    import.reason = "bench";
+    for (int i = 0; i < kCliques * kNodesOfClique; ++i) {
+      NodeSpec node;
+      node.name = "node-" + std::to_string(i);
+      node.product = "NVIDIA-GB200";
+      node.gpus = 4;
+      node.clique = "clique-" + std::to_string(i / kNodesOfClique);
+      import.nodes.push_back(node);
+    }
+    apply(import);
+  }
+  static constexpr int kCliques = 694, kNodesOfClique = 18;
   JobId submit(const std::string& account, std::uint32_t pods, std::int64_t gpus,
-               DurationMs limit = kHourMs) {
+               DurationMs limit = kHourMs, Topology topology = Topology::kAny) {
     in::SubmitJob job;
     job.cluster = "c";
     job.account = account;
@@ -71,6 +93,7 @@ struct World {
     job.request.groups[0].count = pods;
     job.request.groups[0].shape.kind = GpuKind::kWhole;
     job.request.groups[0].shape.gpus = gpus;
+    job.request.terms.topology = topology;
     return apply(job, true).reply.job;
   }
   // Everything that a pass started is bound and running.
@@ -261,17 +284,119 @@ void forecast(const char* name, int nodes, std::size_t gangs, double goal_s) {
              "the goal; the copy and the pass run ahead, on one core");
 }
 
+// --- claims --------------------------------------------------------------------------------------
+
+// A full fleet of 694 cliques. In each clique, jobs of 50 accounts beyond their quota: gangs of 6
+// and of 2 nodes, 8 jobs of a whole node, and 4 jobs that share 2 nodes. The account "own" has quota
+// for 8,000 GPUs and uses none.
+void fill_beyond_quota(World& world) {
+  constexpr int kAccounts = 50;
+  world.cliques();
+  in::SetPolicy set;
+  set.policy.reclaim = true;
+  world.apply(set);
+  world.account("own", {{kAnyProduct, 8'000 * kMilliPerGpu}});
+  std::vector<std::string> accounts;
+  for (int a = 0; a < kAccounts; ++a) {
+    accounts.push_back("b" + std::to_string(a));
+    world.account(accounts.back(), {{kAnyProduct, 100 * kMilliPerGpu}});
+  }
+  std::size_t jobs = 0, running = 0;
+  const auto submit = [&](std::uint32_t pods, std::int64_t gpus) {
+    const Topology topology = pods > 1 ? Topology::kNvlink : Topology::kAny;
+    world.now += 1;
+    world.submit(accounts[jobs++ % accounts.size()], pods, gpus, 24 * kHourMs, topology);
+  };
+  const auto start_in_each = [&](int count, std::uint32_t pods, std::int64_t gpus) {
+    for (int i = 0; i < count * World::kCliques; ++i) submit(pods, gpus);
+    do {
+      running += world.run(world.apply(in::Pass{}).effects).size();
+    } while (world.engine.pass_due());
+  };
+  start_in_each(1, 6, 4);
+  start_in_each(1, 2, 4);
+  start_in_each(8, 1, 4);
+  start_in_each(2, 1, 3);
+  start_in_each(2, 1, 1);
+  std::fprintf(stderr, "claims: %zu jobs beyond quota on %d nodes\n", running,
+               World::kCliques * World::kNodesOfClique);
+  if (running != jobs || world.engine.claims("").size() != 0) std::exit(1);
+}
+
+// The longest pass of five that claims for such a job, in ms.
+double slowest_claim(World& world, std::uint32_t pods, std::int64_t gpus, Topology topology) {
+  std::vector<double> passes;
+  std::size_t victims = 0;
+  for (int i = 0; i < 5; ++i) {
+    world.now += 1;
+    const JobId job = world.submit("own", pods, gpus, kHourMs, topology);
+    const bench::Stopwatch pass;
+    world.apply(in::Pass{});
+    passes.push_back(pass.ns() * 1e-6);
+    const std::vector<ClaimRow> claims = world.engine.claims("");
+    if (claims.size() != 1) {
+      std::fprintf(stderr, "%zu claims instead of one\n", claims.size());
+      std::exit(1);
+    }
+    victims = claims[0].victims.size();
+    in::CancelJob cancel;
+    cancel.job = job;
+    cancel.reason = "bench";
+    world.apply(cancel);
+    world.apply(in::Pass{});
+  }
+  const double slowest = *std::max_element(passes.begin(), passes.end());
+  std::sort(passes.begin(), passes.end());
+  std::fprintf(stderr,
+               "claim of %u pods of %lld GPUs: median %.2f ms, worst %.2f ms; %zu victims\n", pods,
+               static_cast<long long>(gpus), passes[2], slowest, victims);
+  return slowest;
+}
+
+void reclaim() {
+  World world;
+  fill_beyond_quota(world);
+  const double one = slowest_claim(world, 1, 1, Topology::kAny);
+  const double clique = slowest_claim(world, World::kNodesOfClique, 4, Topology::kNvlinkExclusive);
+  bench::row("reclaim_ms", std::max(one, clique), "ms", 20, bench::Better::kLess,
+             "the goal; KAI: 13.9 s for a job of one GPU");
+  slowest_claim(world, World::kNodesOfClique, 4, Topology::kNvlink);
+  slowest_claim(world, 64, 4, Topology::kAny);
+  // Now all minimum runs are over, so the victims are asked at once.
+  world.now += 11 * kMinuteMs;
+  constexpr std::size_t kClaims = 4000;
+  for (std::size_t i = 0; i < kClaims; ++i) world.submit("own", 1, 1);
+  std::size_t passes = 0, asked = 0;
+  const bench::Stopwatch all;
+  do {
+    asked += world.apply(in::Pass{}).effects.size();
+    ++passes;
+  } while (world.engine.pass_due());
+  const double ms = all.ns() * 1e-6;
+  const std::size_t claims = world.engine.claims("").size();
+  std::fprintf(stderr, "%zu claims of one GPU in %zu passes, %zu victims asked\n", claims, passes,
+               asked);
+  if (claims != kClaims || asked < kClaims) std::exit(1);
+  bench::row("reclaim_4000_ms", ms, "ms", 500, bench::Better::kLess,
+             "the goal; KAI: 11.5 min for 4,000 jobs of one GPU");
+}
+
 }  // namespace
 }  // namespace subak
 
-int main() {
+// Without an argument all rows but those of claims; with "reclaim" only these.
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "reclaim") {
+    subak::reclaim();
+    return 0;
+  }
   subak::forecast("forecast_500_s", 125, 0, 1);
   subak::forecast("forecast_5k_s", 1'250, 0, 1);
   subak::forecast("forecast_50k_s", 12'500, 0, 1);
   subak::forecast("forecast_50k_kept_s", 12'500, 16, 1);
   subak::drain("drain_30x500_per_s", 30, 500, 8400);
-  subak::drain("drain_1000_fair_per_s", 1000, 4, 1130);
-  subak::drain("drain_1000_quotas_per_s", 1000, 4, 1130, true);
+  subak::drain("drain_1000_fair_per_s", 1000, 4, 1130, true);
+  subak::drain("drain_1000_no_quota_per_s", 1000, 4, 1130);
   subak::queue_of_a_million(0);
   subak::queue_of_a_million(16);
 }
