@@ -116,10 +116,12 @@ void fill_with_borrowers(ClaimedFleet& fleet, std::mt19937& random) {
   fleet.account("d.other", 0);
   for (int a = 0; a < 3; ++a) {
     const std::string path = "b" + std::to_string(a);
-    fleet.account(path, static_cast<std::int64_t>(random() % 6), 1 + random() % 3);
+    fleet.account(path, static_cast<std::int64_t>(random() % 6),
+                  static_cast<std::uint32_t>(1 + random() % 3));
     for (int u = 0; u < 2; ++u) {
       borrowers.push_back(path + ".u" + std::to_string(u));
-      fleet.account(borrowers.back(), static_cast<std::int64_t>(random() % 4), 1 + random() % 3);
+      fleet.account(borrowers.back(), static_cast<std::int64_t>(random() % 4),
+                    static_cast<std::uint32_t>(1 + random() % 3));
     }
   }
   for (int i = 0; i < 200; ++i) {
