@@ -103,8 +103,8 @@ class ClusterCache {
   // Returns the entry of a pod that requests GPUs or has had Subak's gate. nullptr: there is no
   // such pod with this uid.
   const PodEntry* find_gpu_pod(const std::string& uid) const;
-  // Returns the counts of the pods of this controller and of the controllers directly below it. Pods
-  // without a GpuPodEntry do not count.
+  // Returns the counts of the pods of this controller and of the controllers directly below it.
+  // Pods without a GpuPodEntry do not count.
   OwnedPods::Count pods_of(const std::string& owner_uid) const;
   // Marks a pod whose last update the core refused. The edge then reads the pod again, and the
   // cache sends it again. Does nothing for an unknown pod.

@@ -25,9 +25,9 @@ class OwnedPods {
   void clear();
 
   // add() counts the pod, and remove() takes the pod out of the counts. Both ignore a pod without a
-  // controller, and an ended pod that is not failing (JobPart). Call remove() before a change of the
-  // entry, and add() after the change: remove() must get the entry as add() got it, or the counts
-  // become wrong. add() also opens the gang of the pod: see open_gangs().
+  // controller, and an ended pod that is not failing (JobPart). Call remove() before a change of
+  // the entry, and add() after the change: remove() must get the entry as add() got it, or the
+  // counts become wrong. add() also opens the gang of the pod: see open_gangs().
   void add(const GpuPodEntry& pod);
   void remove(const GpuPodEntry& pod);
   Count of(const std::string& controller) const;  // does not count pods of controllers below it
