@@ -32,9 +32,9 @@ END = "@@end"
 # What each line, by its words, has to print.
 EXPECTED = {
     "status": r"serving, leader(?s:.*)demo +enforce +synced",
-    "cluster list": r"demo +1 +enforce +synced +24 +120",
     "account set": r"account ml\.audio created",
     "job submit": r"^$",
+    "claims": r"no job claims GPUs|JOB +ACCOUNT(?s:.*)1-\d+ +ml\.audio/ana",
     "queue": r"POS +JOB(?s:.*) 1-\d+ +(ml|bio)",
     "why": r"^job 1-\d+ of ml\.audio/ana: 1x4, 4 GPUs",
     "plan": r"(?:2m|1m\d\ds) from(?s:.*)in demo\n(?s:.*)\d+ start(?s:.*)JOB +NAME",

@@ -136,6 +136,10 @@ void Edge::open_gate(const v1::Effect& effect, const v1::EffectPod& place) {
 void Edge::evict(const v1::Effect& effect, const v1::EffectPod& place) {
   const auto found = pods_.find(key_of(effect, place));
   if (found == pods_.end() || !found->second.live()) return;
+  if (effect.cause() == v1::CAUSE_PREEMPTED) {
+    ++counts_.preempted;
+    return end_pod(found->second, v1::CAUSE_PREEMPTED);
+  }
   if (effect.cause() != v1::CAUSE_CANCELLED) {
     complaints_.push_back("job " + effect.job_id() +
                           " was evicted: " + v1::Cause_Name(effect.cause()));

@@ -75,6 +75,8 @@ class Edge {
     int bound = 0, ended = 0;
     // Pods that ended by an effect.
     int evicted = 0;
+    // Pods of jobs that were preempted.
+    int preempted = 0;
     // The number of effects received. `effects_again` counts those that arrived
     // before and changed nothing.
     int effects = 0, effects_again = 0;
