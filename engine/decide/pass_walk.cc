@@ -5,6 +5,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/preemption/preemptible.h"
 
@@ -43,7 +44,10 @@ PassWalk::PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory&
       no_place(shape);
     }
   }
-  for (const state::Claim& claim : d.s.claims().all()) pass_.block_job(claim.job);
+  // A claimant may start elsewhere in its turn until a victim is asked.
+  for (const state::Claim& claim : d.s.claims().all()) {
+    if (derive::any_asked(d.s, claim)) pass_.block_job(claim.job);
+  }
   const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
                                 d.s.reserved_nodes().version()};
   if (memory.blocked_by_rule_at != point) memory.blocked_by_rule.clear();

@@ -33,8 +33,7 @@ std::optional<Binding> stopped_on_claim(const State& s, const state::Claim& clai
     const state::Job* const job = victims == Victims::kGone ? s.jobs().find(victim.job) : nullptr;
     if (job != nullptr && job->attempt == victim.attempt) remove_job(s, *job, without);
   }
-  return without.first_binding({claim.leaf, claim.amounts},
-                               victims == Victims::kNow ? Asking::kStart : Asking::kAmounts);
+  return without.first_binding({claim.leaf, claim.amounts}, Asking::kStart);
 }
 
 bool is_entitled(const State& s, const state::Claim& claim) {
