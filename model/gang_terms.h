@@ -243,7 +243,7 @@ inline constexpr auto kWishes = wish_table::placed(
         .key = "subak.gpu/preemptible",
         .opposite = "not-preemptible",
         .in_request = 9,
-        .in_pod = 35,
+        .in_pod = 34,
         .help = "never end the job for another one; it then borrows only what no quota promises",
         .says = ", not preemptible",
     });

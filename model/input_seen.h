@@ -118,9 +118,9 @@ struct PodRecord {
     v(31, "running_at_ms", running_at_ms);
     v(32, "replaced_alone", replaced_alone);
     v(33, "size_of_owner", size_of_owner);
-    terms.pod_fields<34, 35>(v);
-    v(36, "grace_ms", grace_ms);
-    terms.pod_fields<37, kLastWishNumber>(v);
+    terms.pod_fields<34, 34>(v);
+    v(35, "grace_ms", grace_ms);
+    terms.pod_fields<36, kLastWishNumber>(v);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

@@ -86,6 +86,7 @@ std::optional<Error> add_with_reclaim(const SimOptions& options, Compared one,
   if (options.quota.reclaim == "on" && !may) {
     return Error{ErrorCode::kInvalid, "reclaim", "on", "the policy target-share alone, or both"};
   }
+  one.policy.reclaim = false;
   if (options.quota.reclaim != "on") out.push_back(one);
   if (options.quota.reclaim == "off" || !may) return std::nullopt;
   one.policy.reclaim = true;

@@ -1,6 +1,7 @@
 #include "accounting/quota/promises.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/must.h"
 
@@ -67,14 +68,16 @@ MilliGpu FixedHoldings::needs_below(AccountId id, ProductId product, const Deman
   return sum;
 }
 
-AccountId FixedHoldings::with_promise(AccountId id, ProductId product) const {
+AccountId FixedHoldings::with_promise(AccountId id, AccountId leaf, ProductId product) const {
   AccountId most;
-  MilliGpu largest = 0;
+  std::pair<MilliGpu, MilliGpu> largest{0, 0};
   for (const AccountId child : tree_.node(id).children) {
+    if (is_below(tree_, leaf, child)) continue;
     const AccountNode& node = tree_.node(child);
     const MilliGpu holds = product ? held_of(node.holdings.levels(), product) : node.alloc();
-    const MilliGpu unused = need(child, product, nullptr) - holds;
-    if (unused > largest) largest = unused, most = child;
+    const MilliGpu needs = need(child, product, nullptr);
+    const std::pair promise{std::max<MilliGpu>(0, needs - holds), needs};
+    if (promise > largest) largest = promise, most = child;
   }
   return most ? most : id;
 }
@@ -98,8 +101,8 @@ std::optional<Binding> FixedHoldings::first_broken(
       const MilliGpu then = needs_below(id, product, &demand);
       if (then <= bound || then <= before) continue;
       const MilliGpu wanted = then - before;
-      Binding binding{BindingKind::kPromise, with_promise(id, product), product, wanted,
-                      std::clamp<MilliGpu>(bound - before, 0, wanted)};
+      Binding binding{BindingKind::kPromise, with_promise(id, demand.leaf, product), product,
+                      wanted, std::clamp<MilliGpu>(bound - before, 0, wanted)};
       binding.used = before;
       binding.most = bound;
       return binding;

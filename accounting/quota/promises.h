@@ -53,8 +53,9 @@ class FixedHoldings {
   MilliGpu need(AccountId id, ProductId product, const Demand* more) const;
   // The sum on the left of the invariant.
   MilliGpu needs_below(AccountId id, ProductId product, const Demand* more) const;
-  // The child with the largest need beyond what it holds; the account itself if there is none.
-  AccountId with_promise(AccountId id, ProductId product) const;
+  // The child with the largest promise that is not used, or else the largest promise. The account
+  // itself if there is none. The child with `leaf` does not count.
+  AccountId with_promise(AccountId id, AccountId leaf, ProductId product) const;
 
   const AccountTree& tree_;
   // At or below each account, by product.

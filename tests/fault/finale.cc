@@ -38,6 +38,15 @@ std::map<std::string, Pictured> picture_of(const Engine& engine) {
   return all;
 }
 
+// True if the job cannot be preempted, and the GPUs that are free are promised to other accounts.
+bool waits_for_a_promise(const Engine& engine, const JobRow& row) {
+  if (row.state != JobState::kQueued || !engine.policy().reclaim) return false;
+  const std::vector<Reason> reasons = engine.reasons(row.id, 0);
+  return std::any_of(reasons.begin(), reasons.end(), [](const Reason& r) {
+    return r.detail.find("it cannot be preempted") != std::string::npos;
+  });
+}
+
 bool is_bound(PodState state) { return state == PodState::kBound || state == PodState::kRunning; }
 
 }  // namespace
@@ -238,7 +247,7 @@ void World::compare_waiting() {
   if (engine.policy().patience_ms > 0) return;  // nodes may be reserved
   if (judge().has_claims()) return;             // GPUs may be claimed
   for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kQueued, "")) {
-    if (row.gang_size != 1) continue;
+    if (row.gang_size != 1 || waits_for_a_promise(engine, row)) continue;
     const PodShape& shape = row.request.groups[0].shape;
     for (NodeId id : engine.nodes(ClusterId(1))) {
       const NodeSpec& node = *engine.fleet().node(id);
@@ -264,8 +273,8 @@ std::string World::unfinished() const {
   return all;
 }
 
-// What only a person can end: gangs whose missing pods never come, and pods without a controller
-// whose node went while they were on their way to it.
+// What only a person can end: gangs whose missing pods never come, pods without a controller whose
+// node went while they were on their way to it, and jobs that no quota covers and no claim can end.
 void World::give_up() {
   for (const JobRow& row : judge().engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
     const auto job = judge().engine().job(row.id, true);
@@ -273,8 +282,9 @@ void World::give_up() {
         job->attempt > 0 && std::any_of(job->pods.begin(), job->pods.end(), [](const PodRow& pod) {
           return pod.state == PodState::kWaiting && !pod.uid.empty() && !is_closed(pod.gate);
         });
-    if (job->state == JobState::kEnding || (job->state != JobState::kIncomplete && !left_behind))
-      continue;
+    const bool goes_on = job->state != JobState::kIncomplete && !left_behind &&
+                         !waits_for_a_promise(judge().engine(), row);
+    if (job->state == JobState::kEnding || goes_on) continue;
     post(*leading(), Input{0, "", "", in::CancelJob{row.id, "it cannot go on"}}, nullptr);
     settle();
   }

@@ -25,9 +25,9 @@ std::vector<in::Body> Users::set_up(sim::Rng& rng, bool reclaims) {
   policy.hold_ms = rng.between(1, 10) * kMinuteMs;
   policy.patience_ms = rng.percent(50) ? 0 : 10 * kMinuteMs;
   policy.default_time_limit_ms = rng.percent(50) ? 0 : kHourMs;
+  policy.reclaim = reclaims;
   if (reclaims) {
     policy.order = OrderPolicy::kTargetShare;
-    policy.reclaim = true;
     policy.reclaim_min_run_ms = policy.hold_ms / kMinuteMs % 4 * 20 * kSecondMs;
   }
   all.emplace_back(in::SetPolicy{policy});

@@ -156,7 +156,8 @@ TEST(PodRecordTest, CarriesEverything) {
       R"({"metadata":{"uid":"u1","namespace":"team-a","name":"t-0","labels":{"subak.gpu/account":"ml.vision",
       "subak.gpu/user":"ana","subak.gpu/job":"train","subak.gpu/gang-size":"4"},
       "ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"t","uid":"o1","controller":true}]},
-      "spec":{"nodeName":"n1","schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[)" +
+      "spec":{"nodeName":"n1","terminationGracePeriodSeconds":600,
+      "schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[)" +
       container("nvidia.com/gpu", "8") +
       R"(]},"status":{"phase":"Running","conditions":[{"type":"PodScheduled","status":"True",
       "lastTransitionTime":"1970-01-01T00:00:05Z"}]}})";
@@ -174,6 +175,7 @@ TEST(PodRecordTest, CarriesEverything) {
   EXPECT_FALSE(r->other_manager);
   EXPECT_EQ(r->node, "n1");
   EXPECT_EQ(r->bound_at_ms, 5000);
+  EXPECT_EQ(r->grace_ms, 600'000);
   EXPECT_FALSE(pod_record_from_json("[]").ok());
   // Our gate says whose the pod is; a mark alone says so only where nobody gates.
   const std::string kueue = R"("uid":"u","labels":{"kueue.x-k8s.io/queue-name":"q"})";

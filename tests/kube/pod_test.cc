@@ -209,12 +209,21 @@ TEST(PodKeys, Values) {
 }
 
 TEST(PodKeys, KeysOfLaterVersionsAreUnknown) {
-  const Read r(keyed(R"("subak.gpu/preemptible":"maybe","subak.gpu/checkpoint-interval":"x",
-      "subak.gpu/replace-within":"")"));
+  const Read r(keyed(R"("subak.gpu/checkpoint-interval":"x","subak.gpu/replace-within":"")"));
   EXPECT_EQ(r.mistake(), "");
   EXPECT_EQ(r.pod.unknown_keys,
-            (std::vector<Text>{"subak.gpu/preemptible", "subak.gpu/checkpoint-interval",
-                               "subak.gpu/replace-within"}));
+            (std::vector<Text>{"subak.gpu/checkpoint-interval", "subak.gpu/replace-within"}));
+}
+
+TEST(PodKeys, Preemptible) {
+  EXPECT_TRUE(Read(keyed(R"("subak.gpu/preemptible":"false")")).pod.terms.not_preemptible);
+  EXPECT_FALSE(Read(keyed(R"("subak.gpu/preemptible":"true")")).pod.terms.not_preemptible);
+  EXPECT_FALSE(Read(keyed("")).pod.terms.not_preemptible);
+  const Read maybe(keyed(R"("subak.gpu/preemptible":"maybe")"));
+  EXPECT_EQ(maybe.mistake(),
+            "metadata.annotations[subak.gpu/preemptible]: was \"maybe\", want \"true\" or "
+            "\"false\"");
+  EXPECT_FALSE(maybe.pod.terms.not_preemptible);
 }
 
 TEST(PodKeys, SegmentAloneMeansNvlink) {

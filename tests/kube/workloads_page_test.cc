@@ -171,7 +171,7 @@ TEST_F(PodKeysOfThePage, TheDefaultIsAsIfTheKeyWereNotThere) {
     const std::string& value = last ? values.back() : values.front();
     EXPECT_EQ(read(key, value), read(key, std::nullopt)) << key << " " << value;
   }
-  EXPECT_EQ(defaults, 6);
+  EXPECT_EQ(defaults, 7);
 }
 
 TEST(WorkloadsPage, EachNameOfOursIsInOneOfItsTables) {

@@ -276,6 +276,11 @@ bool end_disputes(Engine& engine, const JobRow& job) {
   return true;
 }
 
+// The job may not borrow what quotas promise.
+bool is_promise(const Reason& reason) {
+  return reason.detail.starts_with("it cannot be preempted");
+}
+
 // Takes away what the reason names. False: nothing that could be taken away here.
 bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
   switch (reason.token) {
@@ -286,6 +291,11 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       return free_account(engine, reason.subject);
     case ReasonToken::kWaitingForQuota:
     case ReasonToken::kExceedsMaxQuota:
+      if (is_promise(reason)) {
+        Policy policy = engine.policy();
+        policy.reclaim = false;
+        return apply(engine, in::SetPolicy{policy}) && apply(engine, in::Pass{});
+      }
       return free_account(engine, reason.subject);
     case ReasonToken::kWaitingForNodes:
       return apply(engine, in::ListBegin{why.job.cluster}) &&
@@ -341,7 +351,8 @@ TEST(Why, NamesWhatBinds) {
             const auto after = copy->explain(id, copy->now());
             const bool still =
                 std::any_of(after->reasons.begin(), after->reasons.end(), [&](const Reason& r) {
-                  return r.token == reason.token && r.subject == reason.subject;
+                  return r.token == reason.token && r.subject == reason.subject &&
+                         is_promise(r) == is_promise(reason);
                 });
             EXPECT_FALSE(still) << text_of(*why) << "\nafter " << enum_name(reason.token) << " "
                                 << reason.subject << ": " << text_of(*after);
