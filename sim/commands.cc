@@ -173,9 +173,9 @@ Result<VictimModel> victim_model(const SimOptions& options) {
   if (!options.quota.grace.empty()) {
     const auto grace = parse_duration(options.quota.grace, "grace");
     if (!grace.ok()) return grace.error();
-    if (*grace >= limits::kClaimPatienceMs) {
+    if (*grace > Policy().reclaim_max_grace_ms) {
       return Error{ErrorCode::kInvalid, "grace", options.quota.grace,
-                   "less than 2m, as a claim waits no longer for its victims"};
+                   "at most 10m, since a claim waits no longer for its victims"};
     }
     victims.grace_ms = *grace;
   }

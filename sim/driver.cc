@@ -61,6 +61,8 @@ void Driver::submit(std::uint32_t index) {
   in.name = job.name;
   in.request = workload_.requests[job.request];
   in.time_limit_ms = job.time_limit_ms;
+  // Without a grace, the engine assumes the default of VictimModel.
+  if (victims_.grace_ms != VictimModel().grace_ms) in.grace_ms = victims_.grace_ms;
   const Reply reply = port_.send(now_, std::move(in));
   if (reply.error) {
     live_[index].state = State::kDone;

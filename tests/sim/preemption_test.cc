@@ -138,6 +138,13 @@ TEST(Preemption, AWarmJobLosesWhatItRanBeforeTheWindow) {
   EXPECT_EQ(hourly.quota->beyond_s.jobs, 0u);  // a warm job is in no wait
 }
 
+TEST(Preemption, TheClaimWaitsForALongGrace) {
+  const SimResult r = replay(quota_workload(kBorrowed, {}), true, {5 * kMin, 0});
+  EXPECT_EQ(r.quota->within_s.mean, 5 * 60);
+  EXPECT_EQ(r.quota->preemptions, 1u);
+  EXPECT_NEAR(r.quota->lost_gpu_h, gpu_hours(30), 1e-9);
+}
+
 TEST(Preemption, EachPreemptionOfAJobCounts) {
   const SimResult r = replay(quota_workload({trace_job("b", 0, 60 * kMin, "borrower"),
                                              trace_job("o1", 20 * kMin, 10 * kMin, "owner"),
@@ -243,7 +250,7 @@ TEST(Commands, ReclaimPrintsBothSidesAndNamesMistakes) {
   EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.amounts = ""; }), "reclaim"));
   EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.amounts = "demand:101"; }), "quota"));
   EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.amounts = "demand:x"; }), "quota"));
-  EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.grace = "2m"; }), "grace"));
+  EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.grace = "11m"; }), "grace"));
   EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.grace = "30"; }), "grace"));
   EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.checkpoint = "often"; }), "checkpoint"));
   EXPECT_TRUE(names(refused([](SimOptions& o) { o.quota.min_run = "x"; }), "reclaim-min-run"));
