@@ -1,7 +1,9 @@
 """The same teams' jobs twice: undisturbed, then while the service is killed and its connections are cut. The same
-jobs must finish, nothing may be left, the books must close, and memory must be level."""
+jobs must finish, nothing may be left, the books must close, and memory must be level. Half of the teams have a quota,
+and claim GPUs that the others borrow."""
 
 import random
+import re
 import threading
 import time
 
@@ -24,10 +26,12 @@ class Soak:
 
     def prepare(self):
         self.world.service.subak("account", "set", "soak", "--shares", "1", "--reason", "soak")
+        quota = self.sizes["nodes"] * 8 // len(self.teams)
         for i, team in enumerate(self.teams):
+            more = ("--quota", f"gpu={quota}") if i % 2 == 0 else ()
             self.world.admin.create(o.namespace(team, "true"))
             self.world.service.subak("account", "set", f"soak.{team}", "--shares", str(1 + i % 4), "--namespaces", team,
-                                     "--reason", "soak")  # fmt: skip
+                                     *more, "--reason", "soak")  # fmt: skip
         for i in range(self.sizes["nodes"]):
             self.world.admin.create(o.node(f"soak-{i}", "soak"))
         self.wait(lambda: all(condition(n, "Ready") for n in self.world.admin.list("Node")), "ready nodes")
@@ -135,6 +139,8 @@ class Soak:
         calm, seconds = self.one("calm")
         print(f"soak: {len(calm)} jobs undisturbed in {seconds:.0f} s", flush=True)
         self.clear()
+        preempted = self.preempted()
+        print(f"soak: {preempted:.0f} attempts gave GPUs back to a team within quota", flush=True)
         self.memory.clear()
         stop = threading.Event()
         disturbing = threading.Thread(target=self.disturb, args=(stop, seconds))
@@ -147,11 +153,18 @@ class Soak:
         self.clear()
         last, second = self.level()
         print(f"soak: memory of the last quarter {last:.0f} MiB, of the second {second:.0f} MiB", flush=True)
+        if preempted == 0:
+            yield "nobody gave GPUs back"
         if calm != rough:
             yield f"other jobs finished: {sorted(calm ^ rough)[:5]}"
         if last > LEVEL * second + SLACK_MIB:
             yield f"memory grows: {second:.0f} MiB in the second quarter, {last:.0f} in the last"
         yield from self.usage()
+
+    def preempted(self):
+        """Attempts that ended for a claim, since the service started."""
+        rows = re.findall(r'^subak_attempts_ended_total{[^}]*cause="preempted"[^}]*} (\S+)$', self.world.service.metrics(), re.M)
+        return sum(float(row) for row in rows)
 
     def usage(self):
         """The ledger of all teams beside the kubelets' log."""
