@@ -14,8 +14,8 @@ bool legal(JobState from, JobState to) {
   using S = JobState;
   if (to == S::kDone) return from != S::kDone;
   switch (from) {
-    case S::kIncomplete:
-      return to == S::kQueued || to == S::kEnding;
+    case S::kIncomplete:  // it pauses if its backoff goes on
+      return to == S::kQueued || to == S::kPaused || to == S::kEnding;
     case S::kQueued:
       return to == S::kIncomplete || to == S::kPaused || to == S::kStarting || to == S::kEnding;
     case S::kPaused:
