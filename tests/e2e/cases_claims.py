@@ -245,7 +245,7 @@ def finalizer_delays_nobody(c):
 
 @case(seconds=400)
 def victim_that_stays_is_replaced(c):
-    """Its containers do not end. After two minutes another job gives, and the first one still ends."""
+    """Its containers do not end. A minute after its grace of 30 s another job gives, and the first one still ends."""
     c.nodes(2)
     owner, borrower = teams(c)
     (other,) = serve(c, "other", borrower)

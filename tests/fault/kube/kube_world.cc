@@ -274,10 +274,8 @@ void KubeWorld::set_up() {
   policy.hold_ms = rng_.between(1, 10) * kMinuteMs;
   policy.patience_ms = rng_.percent(50) ? 0 : 10 * kMinuteMs;
   policy.default_time_limit_ms = kHourMs;
-  if (options_.reclaims) {
-    policy.reclaim = true;
-    policy.reclaim_min_run_ms = kMinRunMs;
-  }
+  policy.reclaim = options_.reclaims;
+  policy.reclaim_min_run_ms = kMinRunMs;
   ask(in::SetPolicy{policy});
   for (const char* path : kAccounts) ask(account_of(path, options_.reclaims));
   settle();
