@@ -376,7 +376,7 @@ inline constexpr std::size_t kQueueOrderedAtOnce = 1'000;
 inline constexpr DurationMs kQueueSnapshotMs = 1'000;
 // A longer part of the follower's turn is logged, because reads wait for it.
 inline constexpr DurationMs kSlowTurnMs = 200;
-inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; others are only counted
+inline constexpr int kMaxNodesShown = 16, kMaxVictimsShown = 128;  // of one job; the rest: a count
 // Reads wait in two lanes, cheap and expensive (`ExpensiveRead`), so that no cheap read waits for
 // an expensive one. A full lane answers RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxCheapReads = 4096;

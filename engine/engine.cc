@@ -303,7 +303,8 @@ std::optional<std::vector<ShadowRow>> Engine::shadow_queue(const View& view,
   return shadow->rows(account, begin, most);
 }
 
-std::vector<ClaimRow> Engine::claims(std::string_view account) const {
+std::vector<ClaimRow> Engine::claims(std::string_view account, bool would) const {
+  if (would) return decide::dry_run_claims(impl_->state, account);
   return derive::claim_rows(impl_->state, account);
 }
 

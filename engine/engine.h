@@ -158,9 +158,10 @@ class Engine {
   // (the job's position in the order) is given, the call does not compute the order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
-  // Returns the claims for jobs at or below the account, in the order in which they were made. An
-  // empty `account` means all claims.
-  std::vector<ClaimRow> claims(std::string_view account) const;
+  // Returns the claims for jobs at or below the account, in the order in which they were made.
+  // Empty: all. `would`: instead those that the next pass would make if the policy had
+  // `reclaim: on`. Ask so only if live_size() is at most limits::kMaxShadowQueue: O(state).
+  std::vector<ClaimRow> claims(std::string_view account, bool would = false) const;
   // Returns only the reasons of a job that waits or has more pods than ranks; empty for other jobs.
   // `position` is the job's position in the order; 0: not known. The call does not read the queue:
   // O(nodes).

@@ -69,6 +69,57 @@ struct EffectPod {
   friend bool operator==(const EffectPod&, const EffectPod&) = default;
 };
 
+// That a job beyond its quota was asked to end, last, and for which job within quota. For people to
+// read. Plain record.
+struct Preemption {
+  // The job that gets the GPUs. 0: not known any more.
+  JobId claimant;
+  // The account of that job, without its user.
+  std::string account;
+  // The quota that entitles it: that of the account, or else of the first account above it with
+  // one. The GPUs in use at that account.
+  MilliGpu quota = 0, used = 0;
+  // While it ends: it should have ended by then. 0: there is no such time, or it has passed.
+  TimeMs by_ms = 0;
+  // When the attempt started that was asked to end, and what it held.
+  TimeMs started_ms = 0;
+  MilliGpu milligpu = 0;
+  // When it was asked to end.
+  TimeMs asked_ms = 0;
+  // The first submit time of the job. It waits again by this time.
+  TimeMs submit_ms = 0;
+  // How often the job was preempted, with this time.
+  std::uint32_t times = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "claimant", claimant);
+    v(2, "account", account);
+    v(3, "quota", quota);
+    v(4, "used", used);
+    v(5, "by_ms", by_ms);
+    v(6, "started_ms", started_ms);
+    v(7, "asked_ms", asked_ms);
+    v(8, "submit_ms", submit_ms);
+    v(9, "times", times);
+    v(10, "milligpu", milligpu);
+  }
+  friend bool operator==(const Preemption&, const Preemption&) = default;
+};
+
+// The GPUs of a job that no quota covers. A job within its quota may claim them.
+struct Loan {
+  // 0: none.
+  MilliGpu milligpu = 0;
+  // From when on the job may be asked to end. 0: it is never asked.
+  TimeMs from_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "milligpu", milligpu);
+    v(2, "from_ms", from_ms);
+  }
+  friend bool operator==(const Loan&, const Loan&) = default;
+};
+
 // One command, with all pods of the job that it concerns. Plain record.
 struct Effect {
   // What the edge does with `pods`.
@@ -95,6 +146,10 @@ struct Effect {
   // version of the pod, so the API server rejects it. Until the API server has acknowledged the
   // write, the edge opens no gate for GPUs of the released hold (docs/design/0070).
   std::vector<EffectPod> keep_closed;
+  // Only for kEvict with the cause kPreempted.
+  Preemption preemption{};
+  // Only for kOpenGate, while the policy lets jobs within quota reclaim GPUs.
+  Loan loan{};
   template <class V>
   void fields(V& v) {
     v(1, "kind", kind);
@@ -106,6 +161,8 @@ struct Effect {
     v(7, "pods", pods);
     v(8, "session", session);
     v(9, "keep_closed", keep_closed);
+    v(10, "preemption", preemption);
+    v(11, "loan", loan);
   }
   friend bool operator==(const Effect&, const Effect&) = default;
 };

@@ -226,9 +226,24 @@ struct JobSnapshot {
   // JobOverran::times of this attempt.
   std::uint32_t overruns = 0;
   // The fields of SchedulerRefused. No words: there was no refusal, or it is forgotten.
-  std::string refusal_words;
-  std::uint32_t backoffs = 0;
-  TimeMs backoff_until_ms = 0;
+  struct Refusal {
+    std::string words;
+    std::uint32_t backoffs = 0;
+    TimeMs until_ms = 0;
+    friend bool operator==(const Refusal&, const Refusal&) = default;
+  };
+  Refusal refusal;
+  // How often the job was preempted; the last time, for which job, and the account of that job.
+  struct Preempted {
+    std::uint32_t times = 0;
+    TimeMs at_ms = 0;
+    JobId claimant;
+    AccountId leaf;
+    TimeMs started_ms = 0;  // of the attempt, and what it held
+    MilliGpu milligpu = 0;
+    friend bool operator==(const Preempted&, const Preempted&) = default;
+  };
+  Preempted preempted;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -244,9 +259,15 @@ struct JobSnapshot {
     v(11, "refusals", refusals);
     v(12, "end_refused_ms", end_refused_ms);
     v(13, "overruns", overruns);
-    v(14, "refusal_words", refusal_words);
-    v(15, "backoffs", backoffs);
-    v(16, "backoff_until_ms", backoff_until_ms);
+    v(14, "refusal_words", refusal.words);
+    v(15, "backoffs", refusal.backoffs);
+    v(16, "backoff_until_ms", refusal.until_ms);
+    v(17, "preemptions", preempted.times);
+    v(18, "preempted_ms", preempted.at_ms);
+    v(19, "preempted_for", preempted.claimant);
+    v(20, "preempted_for_leaf", preempted.leaf);
+    v(21, "preempted_started_ms", preempted.started_ms);
+    v(22, "preempted_milligpu", preempted.milligpu);
   }
 };
 

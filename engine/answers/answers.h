@@ -4,11 +4,13 @@
 // Threads: any.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accounting/ledger.h"
@@ -133,10 +135,12 @@ struct JobRow {
   TimeMs start_expected_ms = 0;
   // True: `start_ms` is a promised start. False: it is a guess.
   bool start_promised = false;
-  // `start_cause`: why the reservation was made or last moved. `start_moves`: how often its start
-  // has moved later.
-  ReserveCause start_cause = ReserveCause::kMade;
-  std::uint32_t start_moves = 0;
+  // Why the reservation was made or moved last, and how often its start has moved later.
+  struct StartMoved {
+    ReserveCause cause = ReserveCause::kMade;
+    std::uint32_t times = 0;
+  };
+  StartMoved start_moved;
   // How often the job's attempt ran beyond its planned end.
   std::uint32_t overruns = 0;
   // True: the cluster's scheduler refused the job (reason Unschedulable).
@@ -145,10 +149,36 @@ struct JobRow {
   bool limit_enforced = false;
   // True: planning does not rely on the job's time limit (state::trusts_limit, docs/design/0061).
   bool limit_distrusted = false;
+  // GPUs that jobs within quota reclaim (docs/design/0084).
+  struct Reclaim {
+    // True: it is queued and claims GPUs.
+    bool claims = false;
+    // The last time that it was preempted. nullopt: it never was.
+    std::optional<Preemption> preempted;
+    // The part of the GPUs that it holds that no quota covers.
+    Loan loan;
+  };
+  Reclaim reclaim;
   // The nodes where the job holds GPUs, by id, each once.
   std::vector<NodeId> nodes;
   // The pods, by rank. They are filled in only on request.
   std::vector<PodRow> pods;
+};
+
+// Why GPUs beyond quota cannot be reclaimed: the job that holds them is never asked to end.
+enum class Unrecallable : std::uint8_t {
+  // Subak never admitted it.
+  kForeign,
+  // It ran when its cluster changed to enforce.
+  kAdopted,
+  // No controller would create its pods again.
+  kBare,
+  // Its pods or its user say that it is not preemptible.
+  kMarked,
+};
+template <>
+struct EnumText<Unrecallable> {
+  static constexpr std::array<std::string_view, 4> names{"foreign", "adopted", "bare", "marked"};
 };
 
 // One account (or user) as `share` and `account tree` show it. Doubles are for display: no decision
@@ -180,9 +210,16 @@ struct AccountRow {
   // `held`: GPUs on hold for pods that are not bound. `running`: GPUs of bound pods. `queued`: the
   // least cost of the waiting jobs at or below the account.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
-  // The part of `held` and `running` that the account's quota does not cover; 0 for a user without
-  // quota.
-  MilliGpu borrowed = 0;
+  struct Lending {
+    // The part of `held` and `running` that its quota does not cover; 0 for a user without quota.
+    MilliGpu borrowed = 0;
+    // The part of its unused quota for which no GPUs are idle: others hold them.
+    MilliGpu lent = 0;
+    // The part of `borrowed` that jobs within quota cannot reclaim, by the reason why. At the root:
+    // that of all accounts together, and what such jobs without an account hold.
+    std::array<MilliGpu, EnumText<Unrecallable>::names.size()> not_recallable{};
+  };
+  Lending lending;
   // The number of queued jobs at or below the account.
   std::size_t jobs_queued = 0;
 };
@@ -250,6 +287,8 @@ struct ClaimRow {
     TimeMs ask_ms = 0;
     // True: the job was asked to end, or ends by itself.
     bool ending = false;
+    // When it should have ended. 0: there is no such time, or it has passed.
+    TimeMs by_ms = 0;
   };
   // The job that gets the GPUs, and the job's account and user.
   JobId job;
@@ -329,6 +368,11 @@ struct Survey {
   std::map<AccountId, TimeMs> oldest_submit;
   // The first limits::kSurveyQueue jobs of the queue, in order.
   std::vector<JobId> head;
+  // How many claims hold now.
+  std::size_t claims = 0;
+  // The earliest time by which all victims of some claim should have ended that have not. 0: there
+  // is none.
+  TimeMs claim_due_ms = 0;
   // For each reason, how many of the first limits::kSurveyExplained jobs have it. A job may have
   // several reasons.
   std::map<ReasonToken, std::size_t> reasons;

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "engine/answers/view.h"
 #include "engine/derive/claims.h"
+#include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/rows.h"
 
 namespace subak::derive {
@@ -42,6 +43,8 @@ ClaimRow row_of(const State& s, const state::Claim& claim) {
     if (job == nullptr) continue;
     std::tie(out.account, out.user) = payer_of(s, job->leaf);
     out.ending = state::still_there(s.jobs(), victim) != nullptr && job->state == JobState::kEnding;
+    out.by_ms =
+        out.ending ? job->until_ms : victim.ask_ms + grace_of(*job) + limits::kClaimPatienceMs;
   }
   row.made_ms = claim.made_ms;
   return row;
@@ -49,8 +52,10 @@ ClaimRow row_of(const State& s, const state::Claim& claim) {
 
 std::string text_of(const ClaimRow::Victim& victim) {
   const std::string user = victim.user.empty() ? "" : "/" + victim.user;
-  return text::job_id_text(victim.job) + " of " + victim.account + user +
-         (victim.ending ? " is ending" : " is asked to end at " + format_time(victim.ask_ms));
+  const std::string by = victim.by_ms == 0 ? "" : " by " + format_time(victim.by_ms);
+  const std::string who = text::job_id_text(victim.job) + " of " + victim.account + user;
+  if (victim.ending) return who + " is ending" + by;
+  return who + " is asked to end at " + format_time(victim.ask_ms) + (by.empty() ? "" : "," + by);
 }
 
 }  // namespace
@@ -62,6 +67,22 @@ std::vector<ClaimRow> claim_rows(const State& s, std::string_view account) {
     if (account.empty() || AccountsView::is_within(path, account)) rows.push_back(row_of(s, claim));
   }
   return rows;
+}
+
+TimeMs first_due(const State& s) {
+  TimeMs first = 0;
+  for (const state::Claim& claim : s.claims().all()) {
+    TimeMs due = 0;
+    for (const state::Claim::Victim& victim : claim.victims) {
+      const state::Job* const job = state::still_there(s.jobs(), victim);
+      if (job == nullptr) continue;
+      const bool asked = job->state == JobState::kEnding && job->until_ms != 0;
+      due = std::max(
+          due, asked ? job->until_ms : victim.ask_ms + grace_of(*job) + limits::kClaimPatienceMs);
+    }
+    if (due != 0 && (first == 0 || due < first)) first = due;
+  }
+  return first;
 }
 
 Reason reason_of_claim(const State& s, const state::Claim& claim) {

@@ -33,6 +33,8 @@ Reason reason_of_claim(const State& s, const state::Claim& claim);
 // The claims for jobs at or below the account of this path; empty: all.
 std::vector<ClaimRow> claim_rows(const State& s, std::string_view account);
 
+// The earliest time by which all victims of some claim should have ended that have not; 0: none.
+TimeMs first_due(const State& s);
 // When the next victim may be asked to end. nullopt: none is left to ask.
 std::optional<TimeMs> next_ask(const State& s);
 // True if the victim may be asked at `now`: it is in the attempt that was claimed, and not ending.

@@ -9,6 +9,7 @@
 #include "core/must.h"
 #include "engine/answers/view.h"
 #include "engine/derive/gang_reasons.h"
+#include "engine/derive/preemption/lending.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
@@ -84,9 +85,11 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
     row.start_ms = r->start_ms == state::kNever ? 0 : r->start_ms;
     row.start_expected_ms = std::min(row.start_ms, FreeFor(s, job, r->start_ms).at(r->nodes));
     row.start_promised = !r->estimated;
-    row.start_cause = r->cause;
-    row.start_moves = r->late;
+    row.start_moved = {r->cause, r->late};
   }
+  row.reclaim.claims = job.state == JobState::kQueued && s.claims().of(job.id) != nullptr;
+  if (job.past.preempted != nullptr) row.reclaim.preempted = preemption_of(s, job);
+  if (job.in_attempt()) row.reclaim.loan = loan_of(s, job);
   row.overruns = job.overruns;
   row.refused = job.backoff != nullptr;
   row.limit_enforced = state::enforces_limit(s, job);
@@ -197,7 +200,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     row.running = node.holdings.running();
     row.quota = node.quota_total;
     // A user without quota of its own uses its account's.
-    if (!node.spec.user || node.quota_total > 0) row.borrowed = node.meters.surplus_rate();
+    if (!node.spec.user || node.quota_total > 0) row.lending.borrowed = node.meters.surplus_rate();
     row.queued = s.jobs().ready().queued_milligpu(id);
     row.jobs_queued = s.jobs().ready().queued_jobs(id);
     out.push_back(std::move(row));
@@ -214,6 +217,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     share_rows.push_back(std::move(share_row));
   }
   must(share_rows.size() == out.size(), "each account is ranked");
+  add_lending(s, out);
   const auto factors = fair_tree(share_rows);
   for (std::size_t i = 0; factors.ok() && i < out.size(); ++i) {
     out[i].fairshare = (*factors)[i].fairshare;

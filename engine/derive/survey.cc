@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/derive/claims.h"
 #include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
 #include "placement/fleet/queries.h"
@@ -52,6 +53,8 @@ MilliGpu reserved_idle(const State& s, ClusterId cluster) {
 Survey survey(const State& s, const Places& places) {
   Survey out;
   survey_queue(s, places, out);
+  out.claims = s.claims().all().size();
+  out.claim_due_ms = first_due(s);
   const ReadyQueue::Census waiting = s.jobs().ready().census();
   for (const auto& [leaf, submit_ms] : waiting.oldest) {
     for (AccountId id = leaf; id; id = s.tree().node(id).parent) {

@@ -4,8 +4,11 @@
 
 #include <optional>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "core/ids.h"
+#include "engine/answers/answers.h"
 #include "engine/state/state.h"
 
 namespace subak::decide {
@@ -16,6 +19,11 @@ std::size_t live_size(const State& s);
 // Returns the jobs that a pass at the state's time would start; nullopt if the state has more jobs
 // and nodes than limits::kMaxDryRunJobs. O(state).
 std::optional<std::set<JobId>> dry_run_pass(const State& s);
+
+// Returns the claims, for jobs at or below the account of this path (empty: all), that such a pass
+// would make if the policy had reclaim on. live_size() is at most limits::kMaxShadowQueue.
+// O(state).
+std::vector<ClaimRow> dry_run_claims(const State& s, std::string_view account);
 
 // Fills the empty state `copy`, so that passes on it make the same decisions as passes on `s` at
 // its time. It does not copy request ids and ephemeral changes. O(state).

@@ -26,6 +26,23 @@ void see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms, TimeMs fact_ms) {
   if (behind_ms != 0) pod.behind_ms = behind_ms;
 }
 
+// The job gives up what it holds, `milligpu`, for a claim. nullptr: the claim is not known.
+void note_preemption(Job& job, const state::Claim* claim, MilliGpu milligpu, TimeMs now) {
+  state::Preempted last;
+  last.times = 1 + (job.past.preempted != nullptr ? job.past.preempted->times : 0);
+  last.at_ms = now;
+  if (claim != nullptr) last.claimant = claim->job, last.leaf = claim->leaf;
+  last.started_ms = job.run().started_ms;
+  last.milligpu = milligpu;
+  job.past.preempted = std::make_unique<state::Preempted>(last);
+}
+
+MilliGpu held_by(const Job& job) {
+  MilliGpu sum = 0;
+  for (const Pod& pod : job.pods) sum += pod.holds_slot() ? pod.slot.milligpu : 0;
+  return sum;
+}
+
 }  // namespace
 
 // A job that leaves the queue loses its reservation and its claim.
@@ -223,6 +240,7 @@ void State::on(const fact::StopAsked& f) {
   must(f.cause != job.stop, "a stop is asked once of a cause");
   if (f.cause != Cause::kMemberLost || job.cause == Cause::kNone) job.cause = f.cause;
   job.stop = f.cause;
+  if (f.cause == Cause::kPreempted) note_preemption(job, claims_.by(job.id), held_by(job), now());
   if (job.state != JobState::kEnding) set_state(job, JobState::kEnding);
   must(f.until_ms == 0 || f.until_ms >= job.run().started_ms, "a hold ends after it begins");
   jobs_.set_deadline(job, f.until_ms);
@@ -261,19 +279,24 @@ void State::on(const fact::AttemptEnded& f) {
   must(job.active() || job.state == JobState::kRunning,
        "an attempt that ends had a hold or was asked to end");
   must(f.to == JobState::kDone || is_waiting(f.to), "who has no attempt waits, or is done");
+  const MilliGpu held = held_by(job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     must(!job.pods[rank].is_bound(), "nothing of an attempt that ended is bound");
     if (job.pods[rank].state == PodState::kHeld) give_place_back(job, rank);
   }
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
+  // Nothing of it had begun, so it was not asked to end before.
+  const state::Claim* const claim = claims_.by(job.id);
+  if (claim != nullptr && f.cause == Cause::kPreempted && job.stop != Cause::kPreempted)
+    note_preemption(job, claim, held, now());
   claims_.victim_ended(job.id);
   job.cause = f.cause;
   job.stop = Cause::kNone;
   if (job.of_run) job.of_run->end_refused_ms = 0;
   if (f.cause != Cause::kReleaseRefused) {
-    job.refusals = 0;
-  } else if (job.refusals < std::numeric_limits<std::uint16_t>::max()) {
-    ++job.refusals;
+    job.past.refusals = 0;
+  } else if (job.past.refusals < std::numeric_limits<std::uint16_t>::max()) {
+    ++job.past.refusals;
   }
   if (f.to != JobState::kDone) {
     jobs_.end_run(job);

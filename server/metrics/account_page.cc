@@ -162,7 +162,10 @@ void write_amounts(AccountText& out, const Engine& engine) {
             [](R r) { return r.queued; });
   out.gauge("subak_account_quota_milligpu", "Guaranteed.", [](R r) { return r.quota; });
   out.gauge("subak_account_borrowed_milligpu", "Held or running beyond the account's quota.",
-            [](R r) { return r.borrowed; });
+            [](R r) { return r.lending.borrowed; });
+  out.gauge("subak_account_lent_milligpu",
+            "Unused quota of the account for which no GPUs are idle: others hold them.",
+            [](R r) { return r.lending.lent; });
   out.limits(engine);
 }
 
@@ -179,6 +182,12 @@ std::string write_accounts(Families& out, const Engine& engine, const Survey& su
   out.gauge("subak_accounts_without_series",
             "Accounts beyond the page's limit: they are in their parents' figures only.");
   out.sample({}, all - with_series.size());
+  out.gauge("subak_not_recallable_milligpu",
+            "Beyond quota and held by jobs that are never asked to end, by the reason why.");
+  for (std::size_t why = 0; why < EnumText<Unrecallable>::names.size(); ++why) {
+    const MilliGpu amount = rows.empty() ? 0 : rows.front().lending.not_recallable[why];
+    out.sample({{"why", std::string(EnumText<Unrecallable>::names[why])}}, amount);
+  }
   AccountText text(std::move(with_series));
   text.gauge("subak_jobs_pending", "Jobs that wait at the account or below it.",
              [](R r) { return r.jobs_queued; });

@@ -6,8 +6,8 @@
 //   effect cluster=1 job=1-1 ...    effects
 //   error account: was "x", ...     the refusal
 //   warning ...
-//   ? why 1-1                       a question; its answer follows (queue, would, why, shares, bill,
-//                                   pass: whether one is due)
+//   ? why 1-1                       a question; its answer follows (queue, would, why, claims, shares,
+//                                   bill, pass: whether one is due)
 //
 // SUBAK_REWRITE=1 rewrites the answers; the review is the diff. After each input all invariants are
 // checked; at the end a checkpoint and a replay of the facts must give the same digest.
@@ -48,6 +48,14 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
     if (r.token == ReasonToken::kUnschedulable) out << ": " << r.detail;
     out << "\n";
   }
+  if (const auto& last = why->job.reclaim.preempted) {
+    out << "= preempted " << last->times << " times, last at " << last->asked_ms << " for "
+        << text::job_id_text(last->claimant) << " of " << last->account << "\n";
+  }
+  if (why->job.reclaim.loan.milligpu != 0) {
+    out << "= " << format_milligpu(why->job.reclaim.loan.milligpu)
+        << " beyond quota, may be preempted from " << why->job.reclaim.loan.from_ms << "\n";
+  }
   if (why->job.end_refused_ms != 0) out << "= end refused " << why->job.end_refused_ms << "\n";
   if (why->job.overruns != 0 || why->job.limit_enforced) {
     out << "= overran " << why->job.overruns << " times, free by " << why->job.planned_end_ms
@@ -57,7 +65,8 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
   if (why->reserved_nodes.empty()) return;
   const JobRow& row = why->job;
   out << "= " << (row.start_promised ? "starts by " : "may start around ") << row.start_ms << ", "
-      << enum_name(row.start_cause) << ", moved later " << row.start_moves << " times, on";
+      << enum_name(row.start_moved.cause) << ", moved later " << row.start_moved.times
+      << " times, on";
   for (const std::string& node : why->reserved_nodes) out << " " << node;
   out << "\n";
 }
@@ -83,16 +92,39 @@ void answer_would(const Engine& engine, std::ostream& out) {
   if (rows->empty()) out << "= nothing\n";
 }
 
+void answer_claims(const Engine& engine, bool would, std::ostream& out) {
+  const std::vector<ClaimRow> rows = engine.claims("", would);
+  for (const ClaimRow& row : rows) {
+    out << "= " << text::job_id_text(row.job) << " of " << row.account << " from";
+    for (const ClaimRow::Victim& victim : row.victims) {
+      out << " " << text::job_id_text(victim.job) << " of " << victim.account
+          << (victim.ending ? " by " : " at ") << (victim.ending ? victim.by_ms : victim.ask_ms);
+    }
+    out << "\n";
+  }
+  if (rows.empty()) out << "= nothing\n";
+}
+
+void answer_lending(const AccountRow::Lending& lending, std::ostream& out) {
+  if (lending.lent != 0) out << " lent=" << format_milligpu(lending.lent);
+  for (std::size_t why = 0; why < lending.not_recallable.size(); ++why) {
+    if (lending.not_recallable[why] == 0) continue;
+    out << " " << EnumText<Unrecallable>::names[why] << "="
+        << format_milligpu(lending.not_recallable[why]);
+  }
+}
+
 std::string ask(const Engine& engine, const std::string& question) {
   std::istringstream in(question);
   std::string verb, what;
   in >> verb >> what;
   std::ostringstream out;
-  const bool known = verb == "why" || verb == "queue" || verb == "would" || verb == "shares" ||
-                     verb == "bill" || verb == "pass";
+  const bool known = verb == "why" || verb == "claims" || verb == "queue" || verb == "would" ||
+                     verb == "shares" || verb == "bill" || verb == "pass";
   if (!known) ADD_FAILURE() << "no such question: " << question;
   if (verb == "why") answer_why(engine, what, out);
   if (verb == "would") answer_would(engine, out);
+  if (verb == "claims") answer_claims(engine, what == "would", out);
   if (verb == "queue") {
     for (const JobRow& row : engine.queue(100)) out << "= " << describe(row) << "\n";
   }
@@ -102,7 +134,9 @@ std::string ask(const Engine& engine, const std::string& question) {
       out << "= " << (row.spec.path.empty() ? "(root)" : row.spec.path)
           << " held=" << format_milligpu(row.held) << " running=" << format_milligpu(row.running)
           << " queued=" << format_milligpu(row.queued)
-          << " used_gpu_seconds=" << row.usage_total.gpu_seconds() << "\n";
+          << " used_gpu_seconds=" << row.usage_total.gpu_seconds();
+      answer_lending(row.lending, out);
+      out << "\n";
     }
   }
   if (verb == "bill") {
@@ -207,6 +241,8 @@ TEST_P(Scenario, AnswersAsWritten) {
   for (const JobRow& row : engine.jobs(JobId(), limits::kMaxQueuedJobs, std::nullopt, "")) {
     EXPECT_EQ(follower.job(row.id, false)->limit_distrusted, row.limit_distrusted);
     EXPECT_EQ(restored.job(row.id, false)->limit_distrusted, row.limit_distrusted);
+    EXPECT_EQ(follower.job(row.id, false)->reclaim.preempted, row.reclaim.preempted);
+    EXPECT_EQ(restored.job(row.id, false)->reclaim.preempted, row.reclaim.preempted);
   }
 }
 

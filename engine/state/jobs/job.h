@@ -123,6 +123,27 @@ struct Backoff {
   TimeMs until_ms = 0;
 };
 
+// That the job was asked to end for jobs within quota (docs/design/0084).
+struct Preempted {
+  // How often.
+  std::uint32_t times = 0;
+  // The last time: when, for which job, and the account of that job. 0: it is not known.
+  TimeMs at_ms = 0;
+  JobId claimant;
+  AccountId leaf;
+  // When the attempt had started, and what it held.
+  TimeMs started_ms = 0;
+  MilliGpu milligpu = 0;
+};
+
+// What attempts of the job came to.
+struct PastAttempts {
+  // How many in a row had gates that could not be opened.
+  std::uint16_t refusals = 0;
+  // nullptr: it was never preempted.
+  std::unique_ptr<Preempted> preempted;
+};
+
 // One job, with everything that depends on this job alone. The class Jobs has everything that
 // depends on several jobs.
 //
@@ -148,9 +169,9 @@ struct Job {
   bool gang = false;
   // How often the job's present or last attempt ran beyond its planned end.
   std::uint8_t overruns = 0;
-  // How many attempts in a row ended because gates could not be opened.
-  std::uint16_t refusals = 0;
-  // The number of ranks that start together. 0: not known.
+  // What earlier attempts came to.
+  PastAttempts past;
+  // The ranks that start together. 0: not known.
   std::uint32_t gang_size = 0;
   // The current or last attempt, from 1. 0: there was none.
   std::uint32_t attempt = 0;

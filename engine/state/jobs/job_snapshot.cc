@@ -43,14 +43,15 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   k.until_ms = job.until_ms;
   k.cause = job.cause;
   k.stop = job.stop;
-  k.refusals = job.refusals;
+  k.refusals = job.past.refusals;
   k.end_refused_ms = job.run().end_refused_ms;
   k.overruns = job.overruns;
   if (job.backoff != nullptr) {
-    k.refusal_words = job.backoff->words;
-    k.backoffs = job.backoff->times;
-    k.backoff_until_ms = job.backoff->until_ms;
+    k.refusal = {job.backoff->words, job.backoff->times, job.backoff->until_ms};
   }
+  if (const Preempted* const last = job.past.preempted.get())
+    k.preempted = {last->times, last->at_ms,      last->claimant,
+                   last->leaf,  last->started_ms, last->milligpu};
   k.started_ms = job.run().started_ms;
   k.ended_ms = job.run().ended_ms;
   return k;

@@ -283,11 +283,16 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   job.attempt = f.attempt;
   job.cause = f.cause;
   job.stop = f.stop;
-  job.refusals = static_cast<std::uint16_t>(f.refusals);
+  job.past.refusals = static_cast<std::uint16_t>(f.refusals);
   job.overruns = static_cast<std::uint8_t>(f.overruns);
-  if (!f.refusal_words.empty()) {
+  if (!f.refusal.words.empty()) {
     job.backoff =
-        std::make_unique<Backoff>(Backoff{f.refusal_words, f.backoffs, f.backoff_until_ms});
+        std::make_unique<Backoff>(Backoff{f.refusal.words, f.refusal.backoffs, f.refusal.until_ms});
+  }
+  if (const auto& last = f.preempted; last.times > 0) {
+    must(!last.leaf || tree_.exists(last.leaf), "a job was preempted for an existing account");
+    job.past.preempted = std::make_unique<Preempted>(Preempted{
+        last.times, last.at_ms, last.claimant, last.leaf, last.started_ms, last.milligpu});
   }
   if (!is_waiting(f.job.state)) {
     Run& run = job.make_run();

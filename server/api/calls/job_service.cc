@@ -134,11 +134,19 @@ JobService::Reactor* JobService::ListClaims(Context* context, const v1::ListClai
   Check check;
   const std::string account = check.name("account", in->account(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read([out, account, &shared = shared_](const Engine& engine) -> std::optional<Error> {
-    for (const ClaimRow& row : engine.claims(account)) put(row, out->add_claims());
+  const bool would = in->would();
+  const auto list = [out, account, would,
+                     &shared = shared_](const Engine& engine) -> std::optional<Error> {
+    if (would && engine.live_size() > limits::kMaxShadowQueue) {
+      return Error{ErrorCode::kExhausted, "would", "true",
+                   "want at most " + std::to_string(limits::kMaxShadowQueue) +
+                       " jobs and nodes for a dry run"};
+    }
+    for (const ClaimRow& row : engine.claims(account, would)) put(row, out->add_claims());
     put(shared.now(engine), out->mutable_time());
     return std::nullopt;
-  });
+  };
+  return would ? call.read_expensive(list) : call.read(list);
 }
 
 JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJobRequest* in,

@@ -36,10 +36,12 @@ void put_duration(DurationMs duration, google::protobuf::Duration* out);
 // together are exact.
 void put(GpuTime amount, v1::GpuTime* out);
 void put(const ProductAmounts& amounts, Amounts* out);
-// Writes a claim, with at most limits::kMaxNodesShown nodes and as many victims.
+// A claim, with at most limits::kMaxNodesShown nodes and limits::kMaxVictimsShown victims.
 void put(const ClaimRow& row, v1::Claim* out);
-// Returns the amounts, sorted by product. It refuses a product that occurs twice, and an amount
-// outside 0 to limits::kMaxMilliGpu.
+void put(const Preemption& preemption, v1::Preemption* out);
+void put(const Loan& loan, v1::Loan* out);
+// Returns the amounts, sorted by product. Refuses a product that occurs twice, and amounts outside
+// 0 to limits::kMaxMilliGpu.
 ProductAmounts get_amounts(Check& check, const char* field, const Amounts& in);
 // Reads a reason for the audit log: a sentence of at most limits::kMaxReasonBytes.
 std::string get_reason(Check& check, const std::string& reason, bool required);

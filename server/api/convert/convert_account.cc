@@ -148,7 +148,14 @@ void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out
   out->set_queued_milligpu(row.queued);
   out->set_queued_jobs(static_cast<std::int64_t>(row.jobs_queued));
   out->set_quota_milligpu(row.quota);
-  out->set_borrowed_milligpu(row.borrowed);
+  out->set_borrowed_milligpu(row.lending.borrowed);
+  out->set_lent_milligpu(row.lending.lent);
+  for (std::size_t why = 0; why < row.lending.not_recallable.size(); ++why) {
+    if (row.lending.not_recallable[why] == 0) continue;
+    v1::NotRecallable* const one = out->add_not_recallable();
+    one->set_why(std::string(EnumText<Unrecallable>::names[why]));
+    one->set_milligpu(row.lending.not_recallable[why]);
+  }
 }
 
 }  // namespace subak::api

@@ -202,6 +202,8 @@ void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Ef
     put_duration(std::max<DurationMs>(effect.until_ms - now_ms, 0), out->mutable_hold_left());
   }
   out->set_cause(static_cast<v1::Cause>(effect.cause));
+  if (effect.preemption.times != 0) put(effect.preemption, out->mutable_preemption());
+  if (effect.loan.milligpu != 0) put(effect.loan, out->mutable_loan());
   for (const EffectPod& pod : effect.keep_closed) {
     auto* row = out->add_keep_closed();
     row->set_rank(static_cast<std::int32_t>(pod.rank));

@@ -97,6 +97,8 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   out->set_overruns(static_cast<std::int32_t>(row.overruns));
   out->set_limit_enforced(row.limit_enforced);
   out->set_limit_distrusted(row.limit_distrusted);
+  if (row.reclaim.preempted) put(*row.reclaim.preempted, out->mutable_preemption());
+  if (row.reclaim.loan.milligpu != 0) put(row.reclaim.loan, out->mutable_loan());
 }
 
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
@@ -113,8 +115,8 @@ std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const Forecas
   out.set_calibrated(estimate->at.learned);
   out.set_assumption(std::string(assumption(*estimate)));
   if (estimate->by == EstimateBasis::kPromise || estimate->by == EstimateBasis::kGuess) {
-    out.set_cause(std::string(enum_name(row.start_cause)));
-    out.set_moved_later(static_cast<std::int32_t>(row.start_moves));
+    out.set_cause(std::string(enum_name(row.start_moved.cause)));
+    out.set_moved_later(static_cast<std::int32_t>(row.start_moved.times));
   } else {
     out.set_cause("forecast");
   }
@@ -154,6 +156,24 @@ void put(const Explanation& why, const Engine& engine, const ForecastStarts& sta
   }
 }
 
+void put(const Preemption& preemption, v1::Preemption* out) {
+  if (preemption.claimant) out->set_claimant(text_of(preemption.claimant));
+  out->set_claimant_account(preemption.account);
+  out->set_quota_milligpu(preemption.quota);
+  out->set_used_milligpu(preemption.used);
+  if (preemption.by_ms != 0) put(preemption.by_ms, out->mutable_by());
+  put(preemption.started_ms, out->mutable_started());
+  put(preemption.asked_ms, out->mutable_asked());
+  put(preemption.submit_ms, out->mutable_submitted());
+  out->set_times(static_cast<std::int32_t>(preemption.times));
+  out->set_milligpu(preemption.milligpu);
+}
+
+void put(const Loan& loan, v1::Loan* out) {
+  out->set_milligpu(loan.milligpu);
+  if (loan.from_ms != 0) put(loan.from_ms, out->mutable_preemptible_from());
+}
+
 void put(const ClaimRow& row, v1::Claim* out) {
   out->set_job_id(text_of(row.job));
   out->set_account(row.account);
@@ -167,7 +187,7 @@ void put(const ClaimRow& row, v1::Claim* out) {
     out->add_nodes(node);
   }
   for (const ClaimRow::Victim& victim : row.victims) {
-    if (std::cmp_equal(out->victims_size(), limits::kMaxNodesShown)) break;
+    if (std::cmp_equal(out->victims_size(), limits::kMaxVictimsShown)) break;
     v1::ClaimVictim* const one = out->add_victims();
     one->set_job_id(text_of(victim.job));
     one->set_account(victim.account);
@@ -175,6 +195,7 @@ void put(const ClaimRow& row, v1::Claim* out) {
     one->set_milligpu(victim.milligpu);
     put(victim.ask_ms, one->mutable_ask_time());
     one->set_ending(victim.ending);
+    if (victim.by_ms != 0) put(victim.by_ms, one->mutable_by());
   }
 }
 

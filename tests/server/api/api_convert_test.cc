@@ -394,8 +394,8 @@ TEST(ApiConvert, AStartIsPromisedOrAnEstimate) {
   row.start_ms = 9'000'000;
   row.start_expected_ms = 5'000'000;
   row.start_promised = true;
-  row.start_cause = ReserveCause::kOverrun;
-  row.start_moves = 2;
+  row.start_moved.cause = ReserveCause::kOverrun;
+  row.start_moved.times = 2;
   v1::ExpectedStart out = *expected_start(row, nothing, kNow);
   EXPECT_EQ(out.earliest().seconds(), 1000);
   EXPECT_EQ(out.expected().seconds(), 5000);
