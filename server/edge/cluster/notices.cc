@@ -2,10 +2,45 @@
 
 #include <utility>
 
+#include "core/decimal.h"
+#include "core/duration.h"
 #include "core/limits.h"
 #include "core/text.h"
 
 namespace subak {
+namespace {
+
+std::string gpus_text(MilliGpu amount) {
+  return format_milligpu(amount) + (amount == 1000 ? " GPU" : " GPUs");
+}
+
+// "preempts job 1-1 for job 1-3 of ml.audio (0 of 16 GPUs of its quota are in use). The job ran
+// for 10m, ..."
+std::string preemption_text(const std::string& job, const Preemption& p) {
+  std::string out = "Subak preempts " + job;
+  if (p.claimant) out += " for job " + text::job_id_text(p.claimant);
+  if (!p.account.empty()) {
+    out += " of " + p.account + ", which is within its quota (" + format_milligpu(p.used) + " of " +
+           gpus_text(p.quota) + " in use)";
+  }
+  if (p.started_ms != 0) {
+    out += "; it ran for " + format_duration((p.asked_ms - p.started_ms) / kSecondMs * kSecondMs);
+  }
+  out += "; it waits again with its first submit time, " + format_time(p.submit_ms);
+  out += "; preempted " + std::to_string(p.times) + (p.times == 1 ? " time" : " times");
+  return out;
+}
+
+// What an Event about a start says of GPUs that no quota covers; empty: quota covers all.
+std::string loan_text(const Loan& loan) {
+  if (loan.milligpu == 0) return "";
+  return "; " + gpus_text(loan.milligpu) + " of it beyond quota" +
+         (loan.from_ms == 0
+              ? std::string()
+              : ": jobs within quota may preempt it from " + format_time(loan.from_ms) + " on");
+}
+
+}  // namespace
 
 Notices::Notices(EdgeContext& context, const EdgeSession& session)
     : context_(context),
@@ -40,17 +75,29 @@ void Notices::tell_written(const KubeWrite& write) {
       const std::string note =
           job + " starts: " + std::to_string(count) +
           (count == 1 ? " pod, on " : " pods, this one on ") +
-          (write.node.empty() ? "whichever node the scheduler chooses" : "node " + write.node);
+          (write.node.empty() ? "whichever node the scheduler chooses" : "node " + write.node) +
+          loan_text(write.loan);
       return tell_pod(write.uid, "Released", "Release", note, false);
     }
     case WriteKind::kKeep:
       return;
     case WriteKind::kEvict:
+      if (write.preemption.times != 0) {
+        return tell_pod(write.uid, "Preempted", "Evict",
+                        preemption_text(job, write.preemption) +
+                            "; this pod was evicted, which its controller may count as a failure",
+                        true);
+      }
       return tell_pod(write.uid, "TakenBack", "Evict",
                       "Subak ends " + job + " (" + cause + "): this pod was evicted, which its " +
                           "controller may count as a failure",
                       true);
     case WriteKind::kSuspend:
+      if (write.preemption.times != 0) {
+        return tell_suspended(write, preemption_text(job, write.preemption) +
+                                         "; suspended until its pods are gone, which counts no "
+                                         "failure");
+      }
       return tell_owner(write.uid, "TakenBack", "Suspend",
                         !comes_back(write.cause)
                             ? job +
@@ -83,6 +130,13 @@ void Notices::tell_owner(const std::string& uid, const char* reason, const char*
   if (owner == nullptr) return;
   recorder_.tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
                   reason, action, note, warning});
+}
+
+void Notices::tell_suspended(const KubeWrite& write, const std::string& note) {
+  tell_owner(write.uid, "Preempted", "Suspend", note, true);
+  const PodEntry* const pod = context_.cache.find_gpu_pod(write.pod);
+  if (pod == nullptr) return;
+  recorder_.tell({"v1", "Pod", pod->ns, pod->name, write.pod, "Preempted", "Suspend", note, true});
 }
 
 void Notices::look_at_waiting() {

@@ -48,6 +48,8 @@ class Notices {
   std::uint64_t sent() const { return recorder_.sent(); }
 
  private:
+  // Records that a preempted job's owner was suspended: on the owner, and on one of its pods.
+  void tell_suspended(const KubeWrite& write, const std::string& note);
   // True if the Events may use a connection now.
   bool may_send(bool writes_full) const { return !writes_full || recorder_.is_crowded(); }
 

@@ -38,6 +38,14 @@ bool has_moved(TimeMs told_ms, TimeMs start_ms, TimeMs now_ms) {
          by_ms > std::max<DurationMs>(0, start_ms - now_ms) / limits::kStartMovedPart;
 }
 
+// True if other jobs give their GPUs than those that were recorded.
+bool has_new_givers(const std::vector<std::string>& told, const Reason& reason) {
+  if (reason.token != ReasonToken::kWaitingForPreemptedWorkloads) return false;
+  return std::any_of(reason.blockers.begin(), reason.blockers.end(), [&](const std::string& job) {
+    return std::find(told.begin(), told.end(), job) == told.end();
+  });
+}
+
 // Writes times one after the other, to the minute, with the day if it differs.
 class Times {
  public:
@@ -122,7 +130,7 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
     // The user who paused a job knows why.
     const bool by_us = row.state != JobState::kPaused || row.refused;
     const bool told = by_us && row.cluster == cluster && row.origin == JobOrigin::kPods &&
-                      now_ms - row.submit_ms >= limits::kTellWaitingMs;
+                      (row.reclaim.claims || now_ms - row.submit_ms >= limits::kTellWaitingMs);
     if (!told) continue;
     const std::optional<Reason> reason = engine.first_reason(row.id, 0);
     const std::optional<JobRow> whole = engine.job(row.id, true);
@@ -143,13 +151,18 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
     at->second.round = round_;
     Last& last = at->second;
     const TimeMs start_ms = told_time(job.start);
-    const bool same = last.token == job.reason.token && !has_moved(last.start_ms, start_ms, now_ms);
+    const bool same = last.token == job.reason.token &&
+                      !has_moved(last.start_ms, start_ms, now_ms) &&
+                      !has_new_givers(last.givers, job.reason);
     const bool fades = now_ms - last.told_ms >= limits::kTellAgainMs && !recorder_.is_crowded();
     if (!is_new && same && !fades) continue;
     const bool anew = is_new || !same;
     if (anew) {
       last.token = job.reason.token;
       last.start_ms = start_ms;
+      last.givers.clear();
+      if (job.reason.token == ReasonToken::kWaitingForPreemptedWorkloads)
+        last.givers = job.reason.blockers;
     }
     last.told_ms = now_ms;
     tell(job, now_ms, anew);

@@ -1,7 +1,7 @@
 // Records why a job waits, and its start estimate, by Events on one pod of the job and on the pod's
 // owner. It records these Events at each of these moments:
-// - the job has waited for limits::kTellWaitingMs;
-// - the reason changes;
+// - the job has waited for limits::kTellWaitingMs, or claims GPUs;
+// - the reason changes, or other jobs give the GPUs that the job claims;
 // - the expected start changes by more than limits::kStartMovedMs, and by more than the remaining
 //   wait divided by limits::kStartMovedPart.
 // An API server deletes Events after a while. So Waiting repeats the Events after
@@ -106,6 +106,8 @@ class Waiting {
     ReasonToken token = ReasonToken::kNext;
     // The start time that was recorded last; 0: none was recorded.
     TimeMs start_ms = 0;
+    // For a job that claims GPUs: the jobs that give them, as was recorded last.
+    std::vector<std::string> givers;
     // When an Event was recorded last.
     TimeMs told_ms = 0;
     // The last round in which a page had the job. At the end of a round, Waiting forgets the jobs

@@ -104,8 +104,15 @@ class Planner {
       left = true;
       if (entry->gpu->foreign_gates || is_guarded(pod.node)) continue;
       if (!may_try(pod.uid) || chosen_.contains(pod.uid)) continue;
-      writes.push_back({WriteKind::kRelease, pod.uid, wanted.effect.job, pod.node, Cause::kNone,
-                        wanted.effect.attempt, wanted.effect.pods.size()});
+      writes.push_back({WriteKind::kRelease,
+                        pod.uid,
+                        wanted.effect.job,
+                        pod.node,
+                        Cause::kNone,
+                        wanted.effect.attempt,
+                        wanted.effect.pods.size(),
+                        {},
+                        wanted.effect.loan});
     }
     for (KubeWrite& write : writes) add(some_open ? kHalfOpen : kClosed, wanted.order, write);
     return left;
@@ -136,7 +143,10 @@ class Planner {
                       "",
                       wanted.effect.cause,
                       wanted.effect.attempt,
-                      wanted.effect.pods.size()};
+                      wanted.effect.pods.size(),
+                      wanted.effect.preemption,
+                      {},
+                      pod.uid};
       if (!suspends && !may_fail(*entry->gpu, wanted.effect.cause)) {
         withheld_.push_back(std::move(write));
         continue;

@@ -59,6 +59,11 @@ struct KubeWrite {
   std::uint32_t attempt = 0;
   // The number of pods in the core's effect.
   std::size_t pods = 0;
+  // As in the core's effect: for kEvict and kSuspend, and for kRelease.
+  Preemption preemption{};
+  Loan loan{};
+  // For kSuspend: the uid of one of the pods that end.
+  std::string pod{};
 };
 
 // The newest effect of the core on one job. It replaces an older effect on that job, since each

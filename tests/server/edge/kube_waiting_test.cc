@@ -94,6 +94,26 @@ TEST_F(WaitingTest, SmallMovesWriteNothing) {
   EXPECT_THAT(look(promise(start + kMinute)), IsEmpty()) << "what people plan by is the same";
 }
 
+TEST_F(WaitingTest, OtherGiversAreTold) {
+  see({"1"});
+  WaitingPage page;
+  Reason reason;
+  reason.token = ReasonToken::kWaitingForPreemptedWorkloads;
+  reason.detail = "jobs beyond their quota give GPUs back to it: 1-5 of ml; 1-6 of ml";
+  reason.blockers = {"1-5", "1-6"};
+  page.jobs.push_back({JobId(ClusterId(1), 7), "1", reason, std::nullopt});
+  waiting.take(page, now);
+  const auto calls = written();
+  ASSERT_THAT(calls, SizeIs(3));
+  EXPECT_THAT(calls[0].body, HasSubstr("1-5 of ml; 1-6 of ml"));
+  page.jobs[0].reason.blockers = {"1-6"};
+  waiting.take(page, now);
+  EXPECT_THAT(written(), IsEmpty()) << "one has ended";
+  page.jobs[0].reason.blockers = {"1-6", "1-8"};
+  waiting.take(page, now);
+  EXPECT_THAT(written(), SizeIs(3)) << "another one is asked";
+}
+
 TEST_F(WaitingTest, TheFirstEstimateIsToldOnceItIsThere) {
   see({"1"});
   const StartEstimate none{EstimateBasis::kTooFewStarts, {}};
