@@ -62,9 +62,12 @@ Events::Events()
                                 "bound).")),
       attempts_ended_(counter(registry_, "subak_attempts_ended_total",
                               "Attempts of jobs that ended, by cause.")),
-      preemptions_(counter(registry_, "subak_preemptions_total",
-                           "Jobs that gave GPUs back, by the rule that asked for it.")
-                       .Add({{"reason", "reclaim"}})),
+      preempted_{counter(registry_, "subak_preemptions_total",
+                         "Jobs that gave GPUs back, by the rule that asked for it.")
+                     .Add({{"reason", "reclaim"}}),
+                 counter(registry_, "subak_preempted_gpu_seconds_total",
+                         "GPU time that attempts had held when they ended to give GPUs back.")
+                     .Add({})},
       claims_made_(counter(registry_, "subak_claims_made_total",
                            "Claims of jobs within quota on GPUs that others borrow.")
                        .Add({})),
@@ -141,7 +144,9 @@ Reservations Events::durable(const Released& batch) {
     } else if (const auto* ended = std::get_if<fact::AttemptEnded>(&fact.body)) {
       attempts_ended_.Add({{"cause", std::string(enum_name(ended->cause))}}).Increment();
       if (ended->cause == Cause::kExpired) reservations_expired_.Increment();
-      if (ended->cause == Cause::kPreempted) preemptions_.Increment();
+      if (ended->cause != Cause::kPreempted) continue;
+      preempted_.jobs.Increment();
+      found.push_back({ended->id, fact.time_ms, true});
     } else if (const auto* claimed = std::get_if<fact::Claimed>(&fact.body)) {
       note_claim(*claimed);
     } else if (std::holds_alternative<fact::JobOverran>(fact.body)) {
@@ -171,6 +176,15 @@ void Events::look_up(const Reservations& reservations, const Engine* engine) {
   for (const Reservation& reservation : reservations) {
     const std::optional<JobRow> row =
         engine ? engine->job(reservation.job, false) : std::optional<JobRow>();
+    if (reservation.preempted) {
+      if (row && row->reclaim.preempted) {
+        const Preemption& last = *row->reclaim.preempted;
+        preempted_.gpu_seconds.Increment(static_cast<double>(last.milligpu) / 1000 *
+                                         static_cast<double>(reservation.at_ms - last.started_ms) /
+                                         kSecondMs);
+      }
+      continue;
+    }
     if (!row) {
       placements_.Add({{"topology", "unknown"}}).Increment();
       continue;

@@ -35,6 +35,8 @@ struct Reservation {
   JobId job;
   // When the attempt started, by the time of its fact.
   TimeMs at_ms = 0;
+  // True: instead the attempt ended at this time, since the job was preempted.
+  bool preempted = false;
 };
 using Reservations = std::vector<Reservation>;
 
@@ -52,7 +54,7 @@ class Events {
   Reservations durable(const Released& batch);
   // Counts the placements with their topology. If `engine` is nullptr, because no engine was
   // available, they count with an unknown topology. A hold that was only extended does not count
-  // again.
+  // again. Also counts the GPU time of preempted attempts.
   void look_up(const Reservations& reservations, const Engine* engine);
   // Counts the input if it begins a list. It also stores the time of the input as the time at which
   // the edge of that cluster was last heard.
@@ -99,7 +101,12 @@ class Events {
   prometheus::Counter& reservations_expired_;
   Counters& releases_refused_;
   Counters& attempts_ended_;
-  prometheus::Counter& preemptions_;
+  // Preempted jobs, and the GPU time that their attempts had held.
+  struct Preempted {
+    prometheus::Counter& jobs;
+    prometheus::Counter& gpu_seconds;
+  };
+  Preempted preempted_;
   prometheus::Counter& claims_made_;
   Counters& claims_ended_;
   prometheus::Histogram& claim_seconds_;

@@ -140,6 +140,16 @@ void write_reasons(Families& out, const Survey& survey) {
   }
 }
 
+void write_claims(Families& out, const Survey& survey, TimeMs now) {
+  out.gauge("subak_claims", "Jobs within quota that claim GPUs which others borrow.");
+  out.sample({}, survey.claims);
+  out.gauge(
+      "subak_claim_late_seconds",
+      "Since when a claim is beyond the time by which its victims should have ended; 0: none.");
+  const DurationMs late_ms = survey.claim_due_ms == 0 ? 0 : now - survey.claim_due_ms;
+  out.sample({}, static_cast<double>(std::max<DurationMs>(0, late_ms)) / kSecondMs);
+}
+
 }  // namespace
 
 void write_fleet(Families& out, const Engine& engine, const Survey& survey, TimeMs now) {
@@ -152,6 +162,7 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   write_node_clocks(out, engine, clusters);
   write_survey(out, engine, survey);
   write_reasons(out, survey);
+  write_claims(out, survey, now);
   out.gauge("subak_bill_residual_gpu_seconds",
             "GPU time of all nodes that no payer explains, summed without sign; must be 0.");
   const GpuTime residual = engine.residual(now);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "engine/engine.h"
 #include "server/metrics/events.h"
@@ -247,6 +248,58 @@ TEST_F(PageTest, ClocksOfNodesAndWhatIsOvercommitted) {
         "subak_gpus{cluster=\"east\",product=\"A100\",state=\"unusable\"} 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
+}
+
+TEST_F(PageTest, ClaimsAndWhatIsLent) {
+  Policy policy = engine_.policy();
+  policy.reclaim = true;
+  policy.reclaim_min_run_ms = 0;
+  apply(in::SetPolicy{policy});
+  in::SetAccount owner;
+  owner.reason = "test";
+  owner.spec.path = "bio";
+  owner.spec.quota = {{"gpu", 16'000}};
+  apply(owner);
+  const auto none = [](const std::string& text) {
+    for (const char* line : {"subak_claims 0\n", "subak_claim_late_seconds 0\n",
+                             "subak_preempted_gpu_seconds_total 0\n",
+                             "subak_not_recallable_milligpu{why=\"foreign\"} 0\n"}) {
+      EXPECT_THAT(text, HasSubstr(line));
+    }
+  };
+  std::string text = page(false);
+  none(text);
+  EXPECT_THAT(text, HasSubstr("subak_account_lent_milligpu{account=\"bio\"} 8000\n"))
+      << "half of its quota is idle";
+  EXPECT_THAT(text, HasSubstr("subak_account_lent_milligpu{account=\"ml\"} 0\n"));
+  in::SubmitJob job;
+  job.account = "bio";
+  job.request.groups.push_back({2, {}});
+  job.request.groups[0].shape.kind = GpuKind::kWhole;
+  job.request.groups[0].shape.gpus = 8;
+  apply(job);
+  facts_.clear();
+  apply(in::Pass{});  // ml's job is asked at once
+  EXPECT_THAT(page(false), HasSubstr("subak_claims 1\n"));
+  const std::optional<Preemption> last = engine_.job(first_, false)->reclaim.preempted;
+  ASSERT_TRUE(last.has_value());
+  const TimeMs asked = std::exchange(now_, last->by_ms);
+  EXPECT_THAT(page(false), HasSubstr("subak_claim_late_seconds 0\n"));
+  now_ += 30 * kSecondMs;
+  EXPECT_THAT(page(false), HasSubstr("subak_claim_late_seconds 30\n"));
+  now_ = asked;
+  EXPECT_EQ(last->milligpu, 8'000);
+  PodRef pod;
+  pod.job = first_;
+  apply(in::PodGone{"east", pod, 0, Cause::kPreempted});
+  Released batch;
+  batch.facts = std::make_shared<const std::vector<Fact>>(facts_);
+  events_.look_up(events_.durable(batch), &engine_);
+  const double seconds =
+      8 * static_cast<double>(now_ - last->started_ms) / static_cast<double>(kSecondMs);
+  EXPECT_THAT(page(false), HasSubstr("subak_preempted_gpu_seconds_total " +
+                                     std::to_string(static_cast<int>(seconds)) + "\n"));
+  EXPECT_THAT(page(false), HasSubstr("subak_preemptions_total{reason=\"reclaim\"} 1\n"));
 }
 
 TEST_F(PageTest, TheClock) {
