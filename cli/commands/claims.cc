@@ -8,6 +8,7 @@ namespace {
 
 struct ClaimsCommand {
   std::string account;
+  bool would = false;
   WatchOptions watch;
 };
 
@@ -26,7 +27,11 @@ std::string nodes_text(const v1::Claim& claim) {
 
 std::string when_text(const v1::ClaimVictim& victim, TimeMs now) {
   if (victim.milligpu() == 0) return "gone";
-  if (victim.ending()) return "ending";
+  if (victim.ending()) {
+    if (!victim.has_by()) return "ending";
+    const DurationMs rest = to_ms(victim.by()) - now;
+    return rest <= 0 ? "ends now" : "ends in " + age_text(rest);
+  }
   const DurationMs left = to_ms(victim.ask_time()) - now;
   return left <= 0 ? "asked now" : "asked in " + age_text(left);
 }
@@ -67,10 +72,11 @@ Table claims_table(const v1::ListClaimsResponse& answer) {
 void show_claims(Session& s, const ClaimsCommand& o) {
   v1::ListClaimsRequest request;
   request.set_account(o.account);
+  request.set_would(o.would);
   const auto answer = s.call<v1::ListClaimsResponse>("JobService/ListClaims", request);
   if (answer.claims().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
     if (!o.account.empty()) s.must_be_account(o.account);
-    s.say("no job claims GPUs");
+    s.say(o.would ? "no job would claim GPUs" : "no job claims GPUs");
   } else {
     s.show(answer, [&] { return claims_table(answer); });
   }
@@ -82,6 +88,7 @@ void add_claims(Command root) {
   auto o = std::make_shared<ClaimsCommand>();
   Command c = root.add("claims", "GPUs that jobs within quota reclaim, who gives them, and when");
   c.option("--account", o->account, "only for this account and what is below it", "PATH");
+  c.flag("--would", o->would, "instead the claims that the next pass would make with reclaim on");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_claims(s, *o); }); });
 }

@@ -69,6 +69,8 @@ Table job_table(const v1::ListJobsResponse& answer) {
                {"ORIGIN", kLeft, Room::kWide},
                {"DETAIL", kLeft, Room::kWide},
                {"PRIORITY", Align::kRight, Room::kWide},
+               {"BORROWED", Align::kRight, Room::kWide},
+               time_column("PREEMPTIBLE FROM", Room::kWide),
                {"CLUSTER", kLeft, Room::kWide}});
   const TimeMs now = now_ms();
   for (const v1::Job& j : answer.jobs()) {
@@ -77,6 +79,7 @@ Table job_table(const v1::ListJobsResponse& answer) {
                elapsed_cell(j, now), Cell(nodes_text(j), all_nodes_text(j)), reason_text(j),
                time_cell(j.submit_time()), time_cell(j.start_time()), time_cell(j.end_time()),
                word(j.origin()), j.waits_for_detail(), std::to_string(j.spec().priority()),
+               gpus_text(j.loan().milligpu()), time_cell(j.loan().preemptible_from()),
                j.spec().cluster()});
   }
   return table;
@@ -191,6 +194,8 @@ void print_job(Session& s, const v1::Job& j) {
   }
   if (j.has_planned_end()) line("free by", time_text(j.planned_end()));
   if (j.overruns() > 0) line("overruns", std::to_string(j.overruns()));
+  if (j.has_loan()) line("borrowed", loan_text(j.loan()));
+  if (j.has_preemption()) line("preempted", preemption_text(j));
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
   if (j.has_until()) {

@@ -44,6 +44,8 @@ Table share_table(const v1::ListSharesResponse& answer, bool csv) {
                {"Queued", kRight},
                {"Quota", kRight, Room::kWide},
                {"Borrowed", kRight, Room::kWide},
+               {"Lent", kRight, Room::kWide},
+               {"NotRecallable", Align::kLeft, Room::kWide},
                {"QueuedJobs", kRight, Room::kWide},
                {"ShareFactor", kRight, Room::kWide},
                {"Surplus", kRight, Room::kWide},
@@ -52,15 +54,27 @@ Table share_table(const v1::ListSharesResponse& answer, bool csv) {
     const auto usage = [csv](double v) { return csv ? fixed_text(v, 3) : significant_text(v); };
     const int digits = csv ? 6 : 4;
     const auto whole = [csv](double v) { return csv ? fixed_text(v, 3) : fixed_text(v, 0); };
-    table.row({csv ? r.account() : tree_cell(r), r.user(), std::to_string(r.raw_shares()),
-               fixed_text(r.norm_shares(), digits), whole(r.raw_usage_gpu_seconds()),
-               fixed_text(r.norm_usage(), digits), fixed_text(r.effective_usage(), digits),
-               r.has_fairshare() ? fixed_text(r.fairshare(), digits) : "", usage(r.level_fs()),
-               r.rank() > 0 ? std::to_string(r.rank()) : "", gpus_text(r.held_milligpu()),
-               gpus_text(r.running_milligpu()), gpus_text(r.queued_milligpu()),
-               gpus_text(r.quota_milligpu()), gpus_text(r.borrowed_milligpu()),
-               std::to_string(r.queued_jobs()), fixed_text(r.share_factor(), digits),
-               whole(r.surplus_gpu_seconds()), gpu_hours_text(r.usage_total())});
+    table.row({csv ? r.account() : tree_cell(r),
+               r.user(),
+               std::to_string(r.raw_shares()),
+               fixed_text(r.norm_shares(), digits),
+               whole(r.raw_usage_gpu_seconds()),
+               fixed_text(r.norm_usage(), digits),
+               fixed_text(r.effective_usage(), digits),
+               r.has_fairshare() ? fixed_text(r.fairshare(), digits) : "",
+               usage(r.level_fs()),
+               r.rank() > 0 ? std::to_string(r.rank()) : "",
+               gpus_text(r.held_milligpu()),
+               gpus_text(r.running_milligpu()),
+               gpus_text(r.queued_milligpu()),
+               gpus_text(r.quota_milligpu()),
+               gpus_text(r.borrowed_milligpu()),
+               gpus_text(r.lent_milligpu()),
+               not_recallable_text(r),
+               std::to_string(r.queued_jobs()),
+               fixed_text(r.share_factor(), digits),
+               whole(r.surplus_gpu_seconds()),
+               gpu_hours_text(r.usage_total())});
   }
   return table;
 }

@@ -56,6 +56,9 @@ void print_head(Session& s, const v1::Explanation& e) {
             << ": its pods must be bound by then\n";
   }
   print_end(s, job);
+  if (job.has_loan()) s.out() << "beyond quota: " << loan_text(job.loan()) << '\n';
+  if (job.has_preemption())
+    s.out() << wrapped("preempted " + printable(preemption_text(job)), 0, "  ") << '\n';
   if (job.limit_distrusted()) s.out() << distrust_text(job) << '\n';
   if (job.has_end_refused()) {
     s.out() << "its pods must end, but the cluster refused to end them at "
@@ -123,7 +126,8 @@ void print_reasons(Session& s, const v1::Explanation& e) {
     const std::string subject = r.subject().empty() ? "" : " " + printable(r.subject());
     s.out() << "  " << s.paint(Colour::kYellow, printable(r.token())) << subject;
     const std::size_t used = 2 + display_width(r.token()) + display_width(subject);
-    s.out() << (r.detail().empty() ? quantity_text(r) : wrapped(": " + printable(r.detail()), used, "    "))
+    s.out() << (r.detail().empty() ? quantity_text(r)
+                                   : wrapped(": " + printable(r.detail()), used, "    "))
             << '\n';
     if (r.blockers().empty()) continue;
     s.out() << "    in the way:";

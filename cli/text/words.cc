@@ -208,6 +208,34 @@ std::string distrust_text(const v1::Job& job) {
              : "jobs of this kind overran their limit lately: its limit is not counted on";
 }
 
+std::string preemption_text(const v1::Job& job) {
+  const v1::Preemption& last = job.preemption();
+  std::string text;
+  if (!last.claimant().empty()) text += "for " + last.claimant() + " ";
+  if (!last.claimant_account().empty()) text += "of " + last.claimant_account() + " ";
+  text += "at " + time_text(last.asked());
+  if (last.times() > 1) text += ", " + std::to_string(last.times()) + " times in all";
+  if (last.has_by()) return text + "; it should end by " + time_text(last.by());
+  const bool waits = job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_INCOMPLETE;
+  return waits ? text + "; it waits with its first submit time, " + time_text(last.submitted())
+               : text;
+}
+
+std::string loan_text(const v1::Loan& loan) {
+  const std::string gpus =
+      gpus_text(loan.milligpu()) + (loan.milligpu() == 1000 ? " GPU" : " GPUs");
+  if (!loan.has_preemptible_from()) return gpus + ", never preempted";
+  return gpus + ", may be preempted from " + time_text(loan.preemptible_from()) + " on";
+}
+
+std::string not_recallable_text(const v1::ShareRow& row) {
+  std::string text;
+  for (const v1::NotRecallable& one : row.not_recallable()) {
+    text += (text.empty() ? "" : ", ") + gpus_text(one.milligpu()) + " " + printable(one.why());
+  }
+  return text.empty() ? "-" : text;
+}
+
 std::string shape_text(const v1::GangRequest& request) {
   std::string text;
   for (const auto& group : request.groups()) text += (text.empty() ? "" : "+") + pods_text(group);

@@ -10,6 +10,7 @@
 
 #include "cli/text/table.h"
 #include "core/quantity.h"
+#include "subak/v1/account_service.pb.h"
 #include "subak/v1/cluster_service.pb.h"
 #include "subak/v1/common.pb.h"
 #include "subak/v1/job_service.pb.h"
@@ -76,6 +77,15 @@ std::string significant_text(double value);
 // Returns why Subak promises no start that depends on this job's time limit. The job's
 // `limit_distrusted` must be set.
 std::string distrust_text(const v1::Job& job);
+
+// Returns for which job the job was preempted last, when, and how often: "for 1-43 of ml.audio at
+// 12:30, 2 times in all; it has its first submit time, 11:00". The job must have been preempted.
+std::string preemption_text(const v1::Job& job);
+// Returns "4 GPUs, may be preempted from 12:30 on". The job must have a loan.
+std::string loan_text(const v1::Loan& loan);
+
+// Returns the GPUs that cannot be reclaimed, by the reason why: "4 bare, 2 adopted"; "-": none.
+std::string not_recallable_text(const v1::ShareRow& row);
 
 // Return the value's name in lower case with "-" between words. For UNSPECIFIED they return "-".
 std::string word(v1::JobState state);

@@ -466,7 +466,7 @@ class Claims(Service):
         claimant = self.submit(cluster, owner, "--gpus", "8")
         out = self.ok_with(claimant, "claims")
         gets = rf"{claimant} +{owner} +NVIDIA-H100-80GB-HBM3=8 +\S+ +\S+"
-        self.assertRegex(out, gets + rf" +({'|'.join(victims)}) +{borrower} +8 +(asked in [123]s|asked now|ending)")
+        self.assertRegex(out, gets + rf" +({'|'.join(victims)}) +{borrower} +8 +(asked in [123]s|asked now|ends in \S+)")
         claim = self.json("claims", "--account", owner)["claims"][0]
         self.assertEqual((claim["jobId"], claim["victimCount"], claim["nodeCount"]), (claimant, 1, 1))
         self.assertEqual(self.json("claims", "--account", borrower)["claims"], [])
@@ -475,7 +475,17 @@ class Claims(Service):
         self.assertIn(claim["victims"][0]["jobId"] + " of " + borrower, why)
         self.ok_with("starting", "job", "get", claimant)
         self.ok_with("no job claims GPUs", "claims")
-        self.ok_with("queued", "job", "get", claim["victims"][0]["jobId"])
+        victim = claim["victims"][0]["jobId"]
+        got = self.ok_with("queued", "job", "get", victim)
+        self.assertRegex(got, rf"preempted: +for {claimant} of {owner} at \S+ \S+; it waits with its first submit time")
+        self.assertIn(f"preempted for {claimant} of {owner}", self.ok("why", victim))
+        other = next(job for job in victims if job != victim)
+        self.assertRegex(self.ok("job", "get", other), r"borrowed: +8 GPUs, may be preempted from \S+")
+        listed = self.ok("job", "list", "--output", "wide")
+        self.assertIn("BORROWED", listed)
+        self.assertIn("PREEMPTIBLE FROM", listed)
+        self.assertRegex(self.ok("account", "get", borrower), r"now: +8 used, 8 borrowed, 0 lent")
+        self.ok_with("no job would claim GPUs", "claims", "--would", "--account", borrower)
 
 
 def yaml_of(paths):

@@ -1,5 +1,6 @@
 // subak account tree, get, history.
 #include <algorithm>
+#include <map>
 
 #include "cli/commands/account/account_parts.h"
 #include "cli/text/words.h"
@@ -20,7 +21,24 @@ std::string tree_name(const v1::Account& a) {
   return std::string(depth, ' ') + path.substr(path.find_last_of("./") + 1);
 }
 
-Table tree_table(const v1::ListAccountsResponse& answer, bool csv) {
+// The figures of accounts now, by path.
+using Figures = std::map<std::string, v1::ShareRow>;
+
+Figures figures_below(Session& s, const std::string& path) {
+  v1::ListSharesRequest request;
+  request.set_account(path);
+  const auto answer = all_pages<v1::ListSharesResponse>(s, "AccountService/ListShares", request, 0,
+                                                        [](auto& a) { return a.mutable_rows(); });
+  Figures out;
+  for (const v1::ShareRow& row : answer.rows()) {
+    out[row.account() + (row.user().empty() ? "" : "/" + row.user())] = row;
+  }
+  return out;
+}
+
+std::int64_t used(const v1::ShareRow& row) { return row.held_milligpu() + row.running_milligpu(); }
+
+Table tree_table(const v1::ListAccountsResponse& answer, bool csv, const Figures& figures) {
   Table table({{"ACCOUNT", Align::kLeft, Room::kElastic},
                {"SHARES", Align::kRight},
                {"QUOTA", Align::kLeft, Room::kElastic},
@@ -29,15 +47,23 @@ Table tree_table(const v1::ListAccountsResponse& answer, bool csv) {
                {"LEND", Align::kRight},
                {"STATE"},
                {"NAMESPACES", Align::kLeft, Room::kElastic},
-               {"REVISION", Align::kRight, Room::kWide}});
+               {"REVISION", Align::kRight, Room::kWide},
+               {"USED", Align::kRight, Room::kWide},
+               {"BORROWED", Align::kRight, Room::kWide},
+               {"LENT", Align::kRight, Room::kWide},
+               {"NOT RECALLABLE", Align::kLeft, Room::kWide}});
   for (const v1::Account& a : answer.accounts()) {
     const auto fields = account_fields(a);
     const auto quiet = [csv](const std::string& text) {
       return !csv && (text == "none" || text == "unlimited") ? std::string("-") : text;
     };
+    const auto found = figures.find(a.path());
+    const v1::ShareRow row = found == figures.end() ? v1::ShareRow() : found->second;
     table.row({csv ? a.path() : tree_name(a), fields[0].text, quiet(fields[1].text),
                quiet(fields[2].text), quiet(fields[3].text), quiet(fields[4].text), state_text(a),
-               quiet(fields[5].text), std::to_string(a.revision())});
+               quiet(fields[5].text), std::to_string(a.revision()), gpus_text(used(row)),
+               gpus_text(row.borrowed_milligpu()), gpus_text(row.lent_milligpu()),
+               not_recallable_text(row)});
   }
   return table;
 }
@@ -58,12 +84,12 @@ void add_tree(Command account) {
     request.set_include_users(o->users);
     const auto answer = all_pages<v1::ListAccountsResponse>(
         s, "AccountService/ListAccounts", request, 0, [](auto& a) { return a.mutable_accounts(); });
-    s.show(answer, [&] { return tree_table(answer, s.is_csv()); });
+    s.show(answer, [&] { return tree_table(answer, s.is_csv(), figures_below(s, o->parent)); });
     return 0;
   });
 }
 
-void print_account(Session& s, const v1::Account& a) {
+void print_account(Session& s, const v1::Account& a, const Figures& figures) {
   s.out() << (a.user() ? "user " : "account ")
           << s.paint(Colour::kBold, a.path().empty() ? "(root)" : printable(a.path()))
           << ", revision " << a.revision() << '\n';
@@ -71,6 +97,14 @@ void print_account(Session& s, const v1::Account& a) {
     std::string name = field.name + ":";
     name.resize(12, ' ');
     s.out() << "  " << name << printable(field.text) << '\n';
+  }
+  const auto row = figures.find(a.path());
+  if (row == figures.end()) return;
+  s.out() << "  now:        " << gpus_text(used(row->second)) << " used, "
+          << gpus_text(row->second.borrowed_milligpu()) << " borrowed, "
+          << gpus_text(row->second.lent_milligpu()) << " lent\n";
+  if (!row->second.not_recallable().empty()) {
+    s.out() << "  borrowed, not recallable: " << not_recallable_text(row->second) << '\n';
   }
 }
 
@@ -85,10 +119,10 @@ void add_get(Command account) {
     if (s.is_csv()) {
       v1::ListAccountsResponse one;
       *one.add_accounts() = a;
-      tree_table(one, true).print_csv(s.out());
+      tree_table(one, true, figures_below(s, *path)).print_csv(s.out());
       return 0;
     }
-    s.show_text(a, [&] { print_account(s, a); });
+    s.show_text(a, [&] { print_account(s, a, figures_below(s, *path)); });
     return 0;
   });
 }
