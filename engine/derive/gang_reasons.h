@@ -1,4 +1,4 @@
-// Why pods of a gang wait: the gang is incomplete, or it already has all its pods.
+// Why a pod of a gang waits: the gang lacks pods, or it is full and this pod is one too many.
 // Threads: one at a time; pure functions.
 #pragma once
 

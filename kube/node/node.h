@@ -35,7 +35,7 @@
 //
 // Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former
 // configuration may leave an installed resource of which nothing is allocatable.
-//   more GPUs or shares of GPUs than the counted cards have; more slices than a label counts
+//   more GPUs, or shares of GPUs, than its cards give; more slices than its label states
 //   whole GPUs and slices on the same cards; slices that these cards cannot be cut into
 //   nvidia.com/gpu beside nvidia.com/gpu.shared, or beside nvidia.com/mig-* of strategy single
 //   shared GPUs or slices without a replica count; two labels with different replica counts

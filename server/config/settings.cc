@@ -339,7 +339,7 @@ constexpr std::array kSettings{
             "whether each user of this machine is admin, as long as there are no tokens", false,
             false, set_bool<&Config::loopback_admin>},
     Setting{"follow", "--follow", "HOST:PORT",
-            "serve only the webhook, with a copy from the service at this gRPC address", false,
+            "serve only the webhook, from a copy of the state of the service at this address", false,
             false, set_host<&Config::follow>},
     Setting{"followCa", "--follow-ca", "FILE",
             "PEM file with the CA of the certificate of the service in --follow; without one, the "

@@ -35,7 +35,7 @@ struct Reservation {
   JobId job;
   // When the attempt started, by the time of its fact.
   TimeMs at_ms = 0;
-  // True: instead the attempt ended at this time, since the job was preempted.
+  // True: the record is of a preemption, and the attempt ended at `at_ms`.
   bool preempted = false;
 };
 using Reservations = std::vector<Reservation>;

@@ -12,8 +12,8 @@
 
 namespace subak::sim {
 
-// The integrals of one team in one hour, in milli-GPU x ms. A double holds the integer exactly
-// (2^53 is a million GPUs for three months).
+// The integrals of one team in one hour, in milli-GPU x ms. A double holds the integer exactly up
+// to 2^53, which is 1,000 GPUs for three months.
 struct HourCell {
   double running = 0;
   double queued = 0;

@@ -58,7 +58,7 @@ class Notices {
   EventRecorder recorder_;
   Waiting waiting_;
   // By job: the last attempt with an Event about its start.
-  // So all pods of the attempt get one Event.
+  // So an attempt gets one such Event, not one for each pod.
   std::map<JobId, std::uint32_t> announced_starts_;
   // True: a page is being read.
   bool looking_ = false;
