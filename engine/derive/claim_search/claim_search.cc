@@ -309,6 +309,7 @@ std::optional<ClaimFound> ClaimSearch::find_on(const state::Job& job, AccountId 
 std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
   must(job.state == JobState::kQueued && job.shape, "a claimant is queued");
   if (needs_replacements(s_.fleet(), job.shape)) return std::nullopt;
+  if (!search_.fits_empty_fleet(job.shape)) return std::nullopt;
   const MilliGpu need = state::least_milligpu(s_.fleet(), job);
   if (need == 0) return std::nullopt;
   const ProductId only = state::only_product(s_.fleet(), s_.fleet().request(job.shape));
