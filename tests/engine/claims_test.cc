@@ -116,7 +116,8 @@ void fill_with_borrowers(ClaimedFleet& fleet, std::mt19937& random) {
   fleet.account("d.other", 0);
   for (int a = 0; a < 3; ++a) {
     const std::string path = "b" + std::to_string(a);
-    fleet.account(path, static_cast<std::int64_t>(random() % 6),
+    const bool has_quota = random() % 3 != 0;  // then of at least what its two children have
+    fleet.account(path, has_quota ? 6 + static_cast<std::int64_t>(random() % 6) : 0,
                   static_cast<std::uint32_t>(1 + random() % 3));
     for (int u = 0; u < 2; ++u) {
       borrowers.push_back(path + ".u" + std::to_string(u));
