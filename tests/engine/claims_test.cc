@@ -22,6 +22,8 @@ class ClaimedFleet {
   explicit ClaimedFleet(int cliques) {
     in::SetPolicy policy;
     policy.policy.reclaim = true;
+    policy.policy.reclaim_min_run_ms = 100 * kDayMs;  // no victim ends meanwhile
+    policy.policy.patience_ms = 0;  // no reserved nodes, which some claimants could use
     send(policy);
     in::SetCluster cluster;
     cluster.name = "main";
@@ -137,6 +139,7 @@ void fill_with_borrowers(ClaimedFleet& fleet, std::mt19937& random) {
     }
     if (i % 8 == 0) fleet.pass();
   }
+  for (int i = 0; i < 64; ++i) fleet.submit("b0.u0", 1, 1);  // no GPU stays free
   while (fleet.engine.pass_due()) fleet.pass();
 }
 
