@@ -217,8 +217,7 @@ std::string preemption_text(const v1::Job& job) {
   if (last.times() > 1) text += ", " + std::to_string(last.times()) + " times in all";
   if (last.has_by()) return text + "; it should end by " + time_text(last.by());
   const bool waits = job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_INCOMPLETE;
-  return waits ? text + "; it waits with its first submit time, " + time_text(last.submitted())
-               : text;
+  return waits ? text + "; its submit time stays" : text;
 }
 
 std::string loan_text(const v1::Loan& loan) {

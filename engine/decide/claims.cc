@@ -58,8 +58,7 @@ void preempt(Decision& d, JobId id) {
   must(derive::can_be_preempted(d.s, job), "only a job whose pods are recreated is preempted");
   if (job.state == JobState::kStarting) give_up(d, id, Cause::kPreempted);
   if (job.in_attempt() && job.state != JobState::kEnding) {
-    const DurationMs grace_ms = std::min(derive::grace_of(job), d.s.policy().reclaim_max_grace_ms);
-    ask_stop(d, job, Cause::kPreempted, {}, d.s.now() + grace_ms + limits::kClaimPatienceMs);
+    ask_stop(d, job, Cause::kPreempted, {}, d.s.now() + derive::time_to_end(d.s, job));
   }
   must(!job.in_attempt() || job.state == JobState::kEnding, "a victim ends");
 }

@@ -43,8 +43,7 @@ ClaimRow row_of(const State& s, const state::Claim& claim) {
     if (job == nullptr) continue;
     std::tie(out.account, out.user) = payer_of(s, job->leaf);
     out.ending = state::still_there(s.jobs(), victim) != nullptr && job->state == JobState::kEnding;
-    out.by_ms =
-        out.ending ? job->until_ms : victim.ask_ms + grace_of(*job) + limits::kClaimPatienceMs;
+    out.by_ms = out.ending ? job->until_ms : victim.ask_ms + time_to_end(s, *job);
   }
   row.made_ms = claim.made_ms;
   return row;
@@ -77,8 +76,7 @@ TimeMs first_due(const State& s) {
       const state::Job* const job = state::still_there(s.jobs(), victim);
       if (job == nullptr) continue;
       const bool asked = job->state == JobState::kEnding && job->until_ms != 0;
-      due = std::max(
-          due, asked ? job->until_ms : victim.ask_ms + grace_of(*job) + limits::kClaimPatienceMs);
+      due = std::max(due, asked ? job->until_ms : victim.ask_ms + time_to_end(s, *job));
     }
     if (due != 0 && (first == 0 || due < first)) first = due;
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <set>
 
+#include "core/limits.h"
 #include "core/must.h"
 #include "engine/state/jobs/job_request.h"
 
@@ -71,6 +72,10 @@ DurationMs grace_of(const state::Job& job) {
     if (pod.is_live()) longest = std::max(longest, pod.grace_ms);
   }
   return longest == 0 ? kUsual : longest;
+}
+
+DurationMs time_to_end(const State& s, const state::Job& job) {
+  return std::min(grace_of(job), s.policy().reclaim_max_grace_ms) + limits::kClaimPatienceMs;
 }
 
 }  // namespace subak::derive

@@ -28,5 +28,8 @@ bool reclaims(const State& s);
 FixedHoldings fixed_holdings(const State& s);
 // The longest grace period of the job's live pods. Kubernetes' 30 seconds where it is not known.
 DurationMs grace_of(const state::Job& job);
+// How long a claim waits for the job after it was asked to end: its grace period, at most the
+// policy's longest one, and limits::kClaimPatienceMs.
+DurationMs time_to_end(const State& s, const state::Job& job);
 
 }  // namespace subak::derive
