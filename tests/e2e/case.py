@@ -97,6 +97,7 @@ class Case:
         self.admin, self.ana = world.admin, world.ana
         self.end = time.monotonic() + self.settings["seconds"] * world.patience
         self.node_names = []
+        self.promised = set()  # accounts with a quota
         self.judges_itself = False  # what its account pays
 
     # The world of a case.
@@ -110,6 +111,8 @@ class Case:
 
     def set_account(self, path, *namespaces, shares=1, more=()):
         words = ["--namespaces", ",".join(namespaces)] if namespaces else []
+        if "--quota" in more:
+            self.promised.add(path)
         self.world.service.subak("account", "set", path, "--shares", str(shares), *words, *more, "--reason", "a case")
 
     def has_account(self):
@@ -306,6 +309,8 @@ class Case:
         self.until(lambda: not self.pods(), "end of all pods")
 
     def give_back(self):
+        for path in self.promised:  # else bare pods of other cases may not borrow
+            self.set_account(path, more=("--quota", "none"))
         for name in self.node_names:
             self.admin.delete("Node", "", name)
         self.admin.delete("Namespace", "", self.ns)

@@ -50,6 +50,13 @@ def is_going(pod):
     return "deletionTimestamp" in pod["metadata"]
 
 
+def note_of(c, kind, name, reason):
+    """The text of an Event of that reason on the object; None: there is none."""
+    found = c.admin.list("Event", c.ns, fields=f"involvedObject.kind={kind},involvedObject.name={name}")
+    texts = [e.get("message") or e.get("note") or "" for e in found if e.get("reason") == reason]
+    return next(iter(texts), None)
+
+
 def runs_undisturbed(c, name):
     """All pods of that prefix run, and nobody ends them."""
     return all(phase(p) == "Running" and not is_going(p) for p in c.pods(name))
@@ -70,6 +77,24 @@ def gang_gives_back_and_completes(c):
     c.expect("WaitingForPreemptedWorkloads" in why and before in why, f"why says who gives: {why[:400]}")
     c.succeeded("urgent")
     c.expect(c.job_named("train")["id"] == before, "the gang is the same job")
+    c.completed("train")
+
+
+@case()
+def events_name_the_claimant(c):
+    """The victim's owner and a pod of it have Events that name the claimant and its account."""
+    c.nodes(1)
+    owner, borrower = teams(c)
+    c.job("train", 2, 4, indexed=True, labels=borrower, run_seconds=6)
+    pods = c.running_pods(2, "train")
+    c.pod("urgent", gpus=8, labels=owner, run_seconds=2)
+    claimant = claimed(c, "urgent")["jobId"]
+    c.until(lambda: note_of(c, "Job", "train", "Preempted"), "event on the victim's owner", 60)
+    note = note_of(c, "Job", "train", "Preempted")
+    c.expect(claimant in note and f"{c.account}.owner" in note and "submit" in note, note)
+    told = [note_of(c, "Pod", pod["metadata"]["name"], "Preempted") for pod in pods]
+    c.expect(any(text and claimant in text for text in told), f"event on a pod of the victim: {told}")
+    c.succeeded("urgent")
     c.completed("train")
 
 
