@@ -95,13 +95,38 @@ void ask_victims(Decision& d) {
   }
 }
 
+namespace {
+
+// Blocks jobs below the account that have no reach (derive::reach_of()), so that the walk does not
+// visit each of them. `covered`: a quota above covers jobs of accounts without one. Returns true if
+// some account below has a quota. O(accounts with quota and their children).
+bool block_without_reach(const AccountTree& tree, AccountId id, bool covered,
+                         ReadyQueue::Pass& walk) {
+  bool any = false;
+  for (const AccountId child : tree.node(id).children) {
+    const AccountNode& node = tree.node(child);
+    if (node.quota_total == 0) {
+      if (!covered) walk.block_account(child, 1);
+      continue;
+    }
+    any = true;
+    const bool own = !node.spec.quota.empty();
+    if (block_without_reach(tree, child, own, walk) || !own) continue;
+    walk.block_account(child, std::max<MilliGpu>(0, node.quota_total - node.alloc()) + 1);
+  }
+  return any;
+}
+
+}  // namespace
+
 bool make_claims(Decision& d, PassMemory& memory) {
-  if (!may_reclaim(d)) return false;
+  if (!may_reclaim(d) || d.s.tree().node(kRootAccount).quota_total == 0) return false;
   const ReadyQueue& ready = d.s.jobs().ready();
   if (ready.size() == 0) return false;
   const TargetShareRule rule;
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
+  block_without_reach(d.s.tree(), kRootAccount, false, walk);
   derive::ClaimSearch search(d.s, d.search);
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
