@@ -34,8 +34,9 @@ std::span<const ProductDemand> at(const std::map<AccountId, std::vector<ProductD
 }  // namespace
 
 void FixedHoldings::add(AccountId leaf, ProductId product, MilliGpu amount) {
-  must(amount >= 0 && product, "a job holds GPUs of some product");
-  if (amount == 0) return;
+  must(amount >= 0, "a job holds no less than nothing");
+  if (amount == 0) return;  // on a node that may have no GPUs
+  must(bool(product), "GPUs are of some product");
   if (leaf == kUnassigned) leaf = kRootAccount;
   add_to(own_[leaf], product, amount);
   for (AccountId id = leaf; id; id = tree_.node(id).parent) add_to(held_[id], product, amount);

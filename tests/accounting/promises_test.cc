@@ -73,6 +73,13 @@ TEST_F(PromisesTest, AnAccountWithoutQuotaNeedsWhatItsTeamsNeed) {
   EXPECT_TRUE(broken(fixed, b, h100, 1, 8)) << "4 promised and 12 fixed are all 16";
 }
 
+TEST_F(PromisesTest, APodWithoutGpusIsOnANodeWithoutAProduct) {
+  const AccountId b = add("b");
+  FixedHoldings fixed(tree);
+  fixed.add(b, ProductId(), 0);
+  EXPECT_TRUE(fixed.held(b).empty());
+}
+
 TEST_F(PromisesTest, ByProduct) {
   with("a", {{h100, 6 * kGpu}});
   const AccountId b = add("b");
