@@ -141,7 +141,7 @@ Loan loan_of(const State& s, const state::Job& job) {
     loan.milligpu += covered ? std::min(amount, borrowed_at(s, account, product)) : amount;
   }
   must(loan.milligpu >= 0, "a job borrows no less than nothing");
-  if (loan.milligpu > 0 && can_be_preempted(s, job))
+  if (loan.milligpu > 0 && !is_fixed(s, job))
     loan.from_ms = job.run().started_ms + s.policy().reclaim_min_run_ms;
   return loan;
 }
