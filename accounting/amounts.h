@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/quantity.h"
@@ -20,6 +21,18 @@ inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amount
   const auto it = std::find_if(amounts.begin(), amounts.end(),
                                [&](const auto& entry) { return entry.first == product; });
   return it == amounts.end() ? 0 : it->second;
+}
+
+// Adds the amount to that of the product, which is 0 if it is not in the list.
+inline void add_amount(std::vector<std::pair<ProductId, MilliGpu>>& amounts, ProductId product,
+                       MilliGpu amount) {
+  const auto it = std::find_if(amounts.begin(), amounts.end(),
+                               [&](const auto& entry) { return entry.first == product; });
+  if (it == amounts.end()) {
+    amounts.emplace_back(product, amount);
+  } else {
+    it->second += amount;
+  }
 }
 
 // Returns the sum of all amounts.

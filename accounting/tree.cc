@@ -356,4 +356,11 @@ bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
   return below == account;
 }
 
+bool has_quotas(const AccountTree& tree) { return tree.node(kRootAccount).quota_total > 0; }
+
+bool is_below_quota(const AccountTree& tree, AccountId id) {
+  while (id && tree.node(id).spec.quota.empty()) id = tree.node(id).parent;
+  return bool(id);
+}
+
 }  // namespace subak

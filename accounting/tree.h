@@ -197,5 +197,9 @@ class AccountTree {
 
 // Returns true if `below` is `account` or below it. O(depth).
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);
+// Returns true if some account has a quota.
+bool has_quotas(const AccountTree& tree);
+// Returns true if the account or one above it has a quota that was configured there. O(depth).
+bool is_below_quota(const AccountTree& tree, AccountId id);
 
 }  // namespace subak

@@ -37,7 +37,8 @@ class FixedHoldings {
   // A fixed job of `leaf` holds this much. kUnassigned: a job without an account. O(depth).
   void add(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // Returns the first promise that a fixed job with this demand would break, from its leaf up.
+  // Returns the first promise that a fixed job with this demand would break, from its leaf up. The
+  // demand's products are known.
   // `installed_of` returns the installed GPUs of a product, and of all for kOfAny. The subject is
   // the account with the largest unused promise. nullopt: it breaks none. O(accounts).
   std::optional<Binding> first_broken(const Demand& demand,
@@ -47,12 +48,10 @@ class FixedHoldings {
   std::span<const ProductDemand> held(AccountId id) const;
 
  private:
-  // What fixed jobs hold, and `more` if the account is `leaf` or above it.
-  MilliGpu fixed(AccountId id, ProductId product, const Demand* more) const;
-  // need(account) of the comment above, with `more` as if it were held too.
-  MilliGpu need(AccountId id, ProductId product, const Demand* more) const;
+  // The need of the comment above.
+  MilliGpu need(AccountId id, ProductId product) const;
   // The sum on the left of the invariant.
-  MilliGpu needs_below(AccountId id, ProductId product, const Demand* more) const;
+  MilliGpu needs_below(AccountId id, ProductId product) const;
   // The child with the largest promise that is not used, or else the largest promise. The account
   // itself if there is none. The child with `leaf` does not count.
   AccountId with_promise(AccountId id, AccountId leaf, ProductId product) const;

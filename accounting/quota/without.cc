@@ -10,13 +10,11 @@ void WithoutHoldings::remove(AccountId leaf, ProductId product, MilliGpu amount)
   must(amount >= 0, "a job holds no less than nothing");
   if (amount == 0) return;
   for (AccountId id = leaf; id; id = tree_.node(id).parent) {
-    const auto [at, fresh] = accounts_.try_emplace(id);
-    Account& account = at->second;
-    if (fresh) {
-      const auto now = before_ != nullptr ? before_->levels(id) : tree_.node(id).holdings.levels();
-      account.levels.assign(now.begin(), now.end());
-      account.alloc = before_ != nullptr ? before_->alloc(id) : tree_.node(id).alloc();
+    if (!accounts_.contains(id)) {
+      const std::span<const ProductLevel> now = levels(id);
+      accounts_.emplace(id, Account{{now.begin(), now.end()}, alloc(id)});
     }
+    Account& account = accounts_.at(id);
     const auto level = std::find_if(account.levels.begin(), account.levels.end(),
                                     [&](const ProductLevel& l) { return l.product == product; });
     must(level != account.levels.end() && level->total() >= amount, "what goes is held");
@@ -25,13 +23,7 @@ void WithoutHoldings::remove(AccountId leaf, ProductId product, MilliGpu amount)
     level->held -= amount - running;
     account.alloc -= amount;
   }
-  const auto sum = std::find_if(gone_.begin(), gone_.end(),
-                                [&](const ProductDemand& d) { return d.first == product; });
-  if (sum == gone_.end()) {
-    gone_.emplace_back(product, amount);
-  } else {
-    sum->second += amount;
-  }
+  add_amount(gone_, product, amount);
 }
 
 void WithoutHoldings::note_held(AccountId leaf, ProductId product, MilliGpu amount) {

@@ -38,7 +38,7 @@ bool some_victim_stays(const Decision& d, const state::Claim& claim) {
 }
 
 std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim) {
-  if (!may_reclaim(d)) return ClaimCause::kPolicy;
+  if (!derive::reclaims(d.s)) return ClaimCause::kPolicy;
   if (!derive::is_entitled(d.s, claim) ||
       derive::stopped_on_claim(d.s, claim, derive::Victims::kGone))
     return ClaimCause::kAccount;
@@ -64,8 +64,6 @@ void preempt(Decision& d, JobId id) {
 }
 
 }  // namespace
-
-bool may_reclaim(const Decision& d) { return derive::reclaims(d.s); }
 
 void end_claims(Decision& d) {
   for (const JobId claimant : d.s.claims().claimants()) {
@@ -120,7 +118,7 @@ bool block_without_reach(const AccountTree& tree, AccountId id, bool covered,
 }  // namespace
 
 bool make_claims(Decision& d, PassMemory& memory) {
-  if (!may_reclaim(d) || d.s.tree().node(kRootAccount).quota_total == 0) return false;
+  if (!derive::reclaims(d.s) || !has_quotas(d.s.tree())) return false;
   const ReadyQueue& ready = d.s.jobs().ready();
   if (ready.size() == 0) return false;
   const TargetShareRule rule;

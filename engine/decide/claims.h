@@ -7,8 +7,6 @@
 
 namespace subak::decide {
 
-// True if the policy takes GPUs back.
-bool may_reclaim(const Decision& d);
 // Ends claims whose claimant or slots are no longer as they were.
 void end_claims(Decision& d);
 // Ends the claims on a node that changes or is removed, before it does: what they claim there is

@@ -190,7 +190,7 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pas
 // quota. So the walk passes over at most kMaxFillLooks of them.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.reserved_nodes().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
-  if (d.s.tree().node(kRootAccount).quota_total == 0) return;
+  if (!has_quotas(d.s.tree())) return;
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kFirm);
   const ReservedNodes firm = reserved_until.beside_drains(0);
   const std::uint64_t begun = freed_point(d);

@@ -17,6 +17,15 @@
 
 namespace subak::derive {
 
+MilliGpu holds_of(const State& s, const state::Job& job, ProductId product) {
+  MilliGpu sum = 0;
+  for (const state::Pod& pod : job.pods) {
+    if (pod.holds_slot() && s.fleet().product_of(pod.slot.node) == product)
+      sum += pod.slot.milligpu;
+  }
+  return sum;
+}
+
 void remove_job(const State& s, const state::Job& job, WithoutHoldings& without) {
   if (job.leaf == kUnassigned) return;
   for (const state::Pod& pod : job.pods) {
@@ -29,9 +38,11 @@ std::optional<Binding> stopped_on_claim(const State& s, const state::Claim& clai
                                         Victims victims) {
   WithoutHoldings without(s.tree());
   for (const auto& [product, amount] : claim.amounts) without.remove(claim.leaf, product, amount);
-  for (const state::Claim::Victim& victim : claim.victims) {
-    const state::Job* const job = victims == Victims::kGone ? s.jobs().find(victim.job) : nullptr;
-    if (job != nullptr && job->attempt == victim.attempt) remove_job(s, *job, without);
+  if (victims == Victims::kGone) {
+    for (const state::Claim::Victim& victim : claim.victims) {
+      const state::Job* const job = state::still_there(s.jobs(), victim);
+      if (job != nullptr) remove_job(s, *job, without);
+    }
   }
   return without.first_binding({claim.leaf, claim.amounts}, Asking::kStart);
 }

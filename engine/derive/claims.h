@@ -16,6 +16,8 @@
 
 namespace subak::derive {
 
+// Returns what the job holds of the product.
+MilliGpu holds_of(const State& s, const state::Job& job, ProductId product);
 // Removes all that the job holds, of every product, from its accounts.
 void remove_job(const State& s, const state::Job& job, WithoutHoldings& without);
 

@@ -28,7 +28,7 @@ namespace {
 // The first promise that the job would break. Within the quotas of its accounts it breaks none.
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
                                       std::span<const ProductDemand> amounts) {
-  if (!reclaims(s) || s.tree().node(kRootAccount).quota_total == 0) return std::nullopt;
+  if (!reclaims(s) || !has_quotas(s.tree())) return std::nullopt;
   if (!is_fixed(s, job) || is_within_quota(s, job.leaf, amounts)) return std::nullopt;
   const bool is_typed = std::all_of(amounts.begin(), amounts.end(),
                                     [](const ProductDemand& demand) { return bool(demand.first); });

@@ -39,15 +39,15 @@ std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
 
 // GPUs that are there, and that the job may not borrow.
 Reason promised(const State& s, const Binding& b, const std::string& path) {
-  const std::string needs = "the job needs " + format_milligpu(b.need);
-  std::string detail = gpus_of(s, b.used, b.product) + " are idle; accounts such as " + path +
-                       " do not lend " + format_milligpu(b.most) + " of their quota; " + needs;
-  if (b.kind == BindingKind::kPromise) {
-    detail = "it cannot be preempted and may borrow " + gpus_of(s, b.have, b.product) + "; " +
-             needs + "; the rest is promised to accounts such as " + path +
-             "; pods with a controller may borrow more";
-  }
-  Reason r = reason(ReasonToken::kWaitingForQuota, path, std::move(detail));
+  const std::string needs = "; the job needs " + format_milligpu(b.need);
+  const std::string owners = "accounts such as " + path;
+  Reason r = reason(ReasonToken::kWaitingForQuota, path,
+                    b.kind == BindingKind::kPromise
+                        ? "it cannot be preempted and may borrow " + gpus_of(s, b.have, b.product) +
+                              needs + "; the rest is promised to " + owners +
+                              "; pods with a controller may borrow more"
+                        : gpus_of(s, b.used, b.product) + " are idle; " + owners + " do not lend " +
+                              format_milligpu(b.most) + " of their quota" + needs);
   r.need = b.need;
   r.have = b.have;
   return r;

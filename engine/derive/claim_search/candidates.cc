@@ -19,16 +19,6 @@ bool gives_before(const State& s, const Giver& a, const Giver& b) {
   return key(a) < key(b);
 }
 
-// What a job holds of the product.
-MilliGpu holds_of(const State& s, const state::Job& job, ProductId product) {
-  MilliGpu sum = 0;
-  for (const state::Pod& pod : job.pods) {
-    if (pod.holds_slot() && s.fleet().product_of(pod.slot.node) == product)
-      sum += pod.slot.milligpu;
-  }
-  return sum;
-}
-
 }  // namespace
 
 bool is_slow(const State& s, const state::Job& job) {

@@ -45,6 +45,23 @@ struct Needed {
 // Before so many searches fail, one without all that may give costs more than the next of them.
 constexpr std::size_t kFew = 64;
 
+// Returns the least count from `least` on for which `find` finds a placement. `enough` is one of them,
+// with this placement, which becomes that of the result.
+template <class Find>
+std::size_t fewest(std::size_t least, std::size_t enough, std::optional<Placement>& placement,
+                   const Find& find) {
+  while (least < enough) {
+    const std::size_t middle = least + (enough - least) / 2;
+    if (auto found = find(middle)) {
+      placement = std::move(found);
+      enough = middle;
+    } else {
+      least = middle + 1;
+    }
+  }
+  return enough;
+}
+
 // The fewest first givers that are enough.
 class ByGiver {
  public:
@@ -67,16 +84,9 @@ class ByGiver {
       if (order_.size() < least) return std::nullopt;
       placement = what_if_.find(order_);
     }
-    std::size_t enough = order_.size();
-    while (least < enough) {
-      const std::size_t middle = least + (enough - least) / 2;
-      if (auto found = what_if_.find(first(middle))) {
-        placement = std::move(found);
-        enough = middle;
-      } else {
-        least = middle + 1;
-      }
-    }
+    const std::size_t enough = fewest(least, order_.size(), placement, [&](std::size_t count) {
+      return what_if_.find(first(count));
+    });
     return Needed{*std::move(placement), first(enough)};
   }
 
@@ -149,16 +159,9 @@ class ByUnit {
       const auto end = static_cast<std::ptrdiff_t>(ends[count - 1]);
       return std::vector<Giver>(gone_.begin(), gone_.begin() + end);
     };
-    std::size_t enough = ends.size();
-    while (least < enough) {
-      const std::size_t middle = least + (enough - least) / 2;
-      if (auto found = what_if_.find(first(middle))) {
-        placement = std::move(found);
-        enough = middle;
-      } else {
-        least = middle + 1;
-      }
-    }
+    const std::size_t enough = fewest(least, ends.size(), placement, [&](std::size_t count) {
+      return what_if_.find(first(count));
+    });
     return Needed{*std::move(placement), first(enough)};
   }
 

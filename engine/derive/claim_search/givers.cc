@@ -51,7 +51,7 @@ std::optional<MilliGpu> Givers::excess(AccountId id) const {
 
 std::optional<MilliGpu> Givers::beyond_quota(AccountId id) const {
   if (auto own = excess(id)) return own;
-  if (is_common(id) || !is_common(s_.tree().node(id).parent) || !borrows_all(id))
+  if (is_common(id) || !is_common(s_.tree().node(id).parent) || is_below_quota(s_.tree(), id))
     return std::nullopt;
   return held_of(left_.levels(id), candidates_.product());
 }
@@ -63,7 +63,7 @@ bool Givers::is_willing(AccountId leaf) const {
     if (own && *own == 0) return false;
     quota_speaks = quota_speaks || own;
   }
-  return !is_common(leaf) && (quota_speaks || borrows_all(leaf));
+  return !is_common(leaf) && (quota_speaks || !is_below_quota(s_.tree(), leaf));
 }
 
 bool Givers::is_exhausted(AccountId id) const {
@@ -108,7 +108,7 @@ std::optional<Giver> Givers::next_at(AccountId id, std::optional<MilliGpu> most)
   while (const AccountId child = next_child(id)) {
     if (auto giver = next_at(child, most)) return giver;
   }
-  if (!is_common(id) && (most || borrows_all(id))) {
+  if (!is_common(id) && (most || !is_below_quota(s_.tree(), id))) {
     if (auto giver = next_of(id, most.value_or(limits::kMaxMilliGpu))) return giver;
   }
   exhaust(id);
@@ -135,13 +135,6 @@ std::optional<Giver> Givers::next_of(AccountId id, MilliGpu most) {
     return giver;
   }
   return std::nullopt;
-}
-
-bool Givers::borrows_all(AccountId id) const {
-  for (; id; id = s_.tree().node(id).parent) {
-    if (!s_.tree().node(id).spec.quota.empty()) return false;
-  }
-  return true;
 }
 
 void Givers::take(const Giver& giver) {

@@ -47,8 +47,6 @@ class Givers {
   std::optional<Giver> next_of(AccountId id, MilliGpu most);
   // The child that gives next; none: no child of the account has a giver left.
   AccountId next_child(AccountId id) const;
-  // True if no account from this one up has a quota of its own that would cover its jobs.
-  bool borrows_all(AccountId id) const;
   bool is_exhausted(AccountId id) const;
   void exhaust(AccountId id);
   void take(const Giver& giver);

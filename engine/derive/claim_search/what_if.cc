@@ -16,15 +16,6 @@ void add_allocations(const state::Job& job, std::vector<Allocation>& out) {
   }
 }
 
-MilliGpu held_on(const State& s, const state::Job& job, ProductId product) {
-  MilliGpu sum = 0;
-  for (const state::Pod& pod : job.pods) {
-    if (pod.holds_slot() && s.fleet().product_of(pod.slot.node) == product)
-      sum += pod.slot.milligpu;
-  }
-  return sum;
-}
-
 }  // namespace
 
 WhatIf::WhatIf(const State& s, Search& search, const state::Job& job, const Candidates& candidates,
@@ -36,7 +27,7 @@ WhatIf::WhatIf(const State& s, Search& search, const state::Job& job, const Cand
   need_ = state::least_milligpu(s.fleet(), job);
   free_ = candidates.free();
   for (const state::Job* const ends : candidates.ending()) {
-    free_ += held_on(s, *ends, candidates.product());
+    free_ += holds_of(s, *ends, candidates.product());
   }
   if (!s.node_backoff().any_of_jobs()) return;
   for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job.id)) {

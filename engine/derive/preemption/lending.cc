@@ -20,12 +20,6 @@ AccountId first_with_quota(const State& s, AccountId id) {
   return id;
 }
 
-// True if this account or one above it has a quota that was configured there.
-bool is_below_quota(const State& s, AccountId id) {
-  while (id && s.tree().node(id).spec.quota.empty()) id = s.tree().node(id).parent;
-  return bool(id);
-}
-
 // The most of one product that jobs of the account may have to give back.
 MilliGpu borrowed_at(const State& s, AccountId account, ProductId product) {
   const MilliGpu beyond = WithoutHoldings(s.tree()).borrowed(account, product);
@@ -48,19 +42,14 @@ Unrecallable why_never(const state::Job& job) {
 // What jobs that are never asked to end hold, at each account and below it, and at kUnassigned.
 std::map<AccountId, Unrecalled> unrecalled_of(const State& s) {
   std::map<AccountId, Unrecalled> out;
-  s.allocations().each_node([&](NodeId /*node*/, std::span<const state::PodPlace> held) {
-    for (const auto& [id, rank] : held) {
-      const state::Job& job = s.jobs().at(id);
-      if (can_be_preempted(s, job)) continue;
-      const auto why = static_cast<std::size_t>(why_never(job));
-      const MilliGpu amount = job.pods[rank].slot.milligpu;
-      if (job.leaf == kUnassigned) {
-        out[kUnassigned][why] += amount;
-        continue;
-      }
-      for (AccountId account = job.leaf; account; account = s.tree().node(account).parent)
-        out[account][why] += amount;
-    }
+  each_holder(s, [&](const state::Job& job) {
+    if (can_be_preempted(s, job)) return;
+    MilliGpu amount = 0;
+    for (const state::Pod& pod : job.pods) amount += pod.holds_slot() ? pod.slot.milligpu : 0;
+    const auto why = static_cast<std::size_t>(why_never(job));
+    if (job.leaf == kUnassigned) out[kUnassigned][why] += amount;
+    for (AccountId id = job.leaf; id && id != kUnassigned; id = s.tree().node(id).parent)
+      out[id][why] += amount;
   });
   return out;
 }
@@ -128,14 +117,13 @@ void add_lending(const State& s, std::vector<AccountRow>& rows) {
 Loan loan_of(const State& s, const state::Job& job) {
   must(job.in_attempt(), "only a job in an attempt holds GPUs");
   Loan loan;
-  if (!reclaims(s) || job.leaf == kUnassigned) return loan;
-  if (s.tree().node(kRootAccount).quota_total == 0) return loan;
+  if (!reclaims(s) || job.leaf == kUnassigned || !has_quotas(s.tree())) return loan;
   std::map<ProductId, MilliGpu> holds;
   for (const state::Pod& pod : job.pods) {
     if (pod.holds_slot()) holds[s.fleet().product_of(pod.slot.node)] += pod.slot.milligpu;
   }
   // A quota that is only the sum of the children's covers the children that have one.
-  const bool covered = is_below_quota(s, job.leaf);
+  const bool covered = is_below_quota(s.tree(), job.leaf);
   const AccountId account = first_with_quota(s, job.leaf);
   for (const auto& [product, amount] : holds) {
     loan.milligpu += covered ? std::min(amount, borrowed_at(s, account, product)) : amount;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <span>
 
 #include "core/limits.h"
 #include "core/must.h"
@@ -48,20 +49,24 @@ bool reclaims(const State& s) {
   return s.policy().reclaim && s.policy().order == OrderPolicy::kTargetShare;
 }
 
+void each_holder(const State& s, const std::function<void(const state::Job&)>& fn) {
+  std::set<JobId> seen;
+  s.allocations().each_node([&](NodeId node, std::span<const state::PodPlace> /*pods*/) {
+    for (const state::Job* const job : s.allocations().jobs_on(node)) {
+      if (seen.insert(job->id).second) fn(*job);
+    }
+  });
+}
+
 FixedHoldings fixed_holdings(const State& s) {
   FixedHoldings fixed(s.tree());
-  for (const auto& [id, cluster] : s.clusters().all()) {
-    std::set<JobId> seen;
-    for (const NodeId node : s.fleet().nodes(id)) {
-      for (const state::Job* const job : s.allocations().jobs_on(node)) {
-        if (!seen.insert(job->id).second || !is_fixed(s, *job)) continue;
-        for (const state::Pod& pod : job->pods) {
-          if (!pod.holds_slot()) continue;
-          fixed.add(job->leaf, s.fleet().product_of(pod.slot.node), pod.slot.milligpu);
-        }
-      }
+  each_holder(s, [&](const state::Job& job) {
+    if (!is_fixed(s, job)) return;
+    for (const state::Pod& pod : job.pods) {
+      if (pod.holds_slot())
+        fixed.add(job.leaf, s.fleet().product_of(pod.slot.node), pod.slot.milligpu);
     }
-  }
+  });
   return fixed;
 }
 

@@ -4,6 +4,8 @@
 // Threads: any; pure functions.
 #pragma once
 
+#include <functional>
+
 #include "accounting/quota/promises.h"
 #include "core/quantity.h"
 #include "engine/state/state.h"
@@ -24,6 +26,8 @@ bool is_fixed(const State& s, const state::Job& job);
 bool stays(const state::Job& job);
 // True if the policy lets jobs within quota reclaim GPUs.
 bool reclaims(const State& s);
+// Calls `fn` once for each job that has a hold. O(holds).
+void each_holder(const State& s, const std::function<void(const state::Job&)>& fn);
 // What fixed jobs hold (is_fixed()). O(holds).
 FixedHoldings fixed_holdings(const State& s);
 // The longest grace period of the job's live pods. Kubernetes' 30 seconds where it is not known.
