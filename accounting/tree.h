@@ -14,8 +14,8 @@
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0.
 // set() may then give the root a spec like any other account (the engine's genesis fact does so).
 //
-// Errors: check() says what is wrong with a spec. No other call returns an error, because the
-// engine has already checked limits and states. Broken preconditions are asserted.
+// Errors: only check() returns an error, which says what is wrong with a spec. The engine checks
+// limits and states before it calls the tree. Broken preconditions are asserted.
 // Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
 // Threads: one at a time; the engine owns the tree.
 #pragma once

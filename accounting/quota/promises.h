@@ -5,8 +5,8 @@
 //
 //   need        with a quota of its own: the larger of the quota and what its fixed jobs hold.
 //               Else: the sum of its children's needs, and what its own fixed jobs hold.
-//   invariant   at the root: the children together need at most what is installed.
-//               At an account with a quota of its own: at most that quota.
+//   invariant   the children of the root together need at most what is installed.
+//               The children of an account with a quota of its own need at most that quota.
 //
 // The invariant is checked for all products together, and for each product that a quota names.
 // Edits, lost nodes and foreign jobs may break it. A start may not make it worse.

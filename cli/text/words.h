@@ -96,9 +96,9 @@ std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);
 std::string word(v1::RowClock clock);
-// Returns the state of which word() gives this text. The parser has already checked the text.
+// Returns the state whose word() is this text. The parser has already checked the text.
 v1::JobState job_state_of(const std::string& text);
-// Returns the mode of which word() gives this text. Throws Failure (usage) for any other text.
+// Returns the mode whose word() is this text. Throws Failure (usage) for any other text.
 v1::Mode mode_of(const std::string& text);
 // Returns the gang in short form: "4x8 nvlink", "1x2 mig-1g.10gb". The text is printable().
 std::string shape_text(const v1::GangRequest& request);
