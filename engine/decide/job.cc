@@ -195,12 +195,13 @@ void decide(Decision& d, const in::HoldJob& i) {
   }
   d.out.reply.job = i.job;
   if (i.held && job->state == JobState::kPaused && job->until_ms != 0) {
-    return d.refuse({ErrorCode::kPrecondition, "job", id,
-                     "it is paused until " + format_time(job->until_ms) + " since " +
-                         (job->backoff != nullptr ? "the cluster's scheduler found no way for it"
-                                                  : "its gates could not be opened") +
-                         ": release it first"},
-                    id);
+    return d.refuse(
+        {ErrorCode::kPrecondition, "job", id,
+         "it is paused until " + format_time(job->until_ms) + " since " +
+             (job->extras().backoff != nullptr ? "the cluster's scheduler found no way for it"
+                                               : "its gates could not be opened") +
+             ": release it first"},
+        id);
   }
   const JobState wanted = i.held ? JobState::kPaused : JobState::kQueued;
   if (job->state == wanted) return;

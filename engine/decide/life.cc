@@ -105,7 +105,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   fact::AttemptEnded ended{id, job.attempt, cause, state_after(job, cause), 0};
   if (cause == Cause::kReleaseRefused && ended.to == JobState::kQueued) {
     ended.to = JobState::kPaused;  // an immediate retry would be refused again
-    ended.until_ms = time_after(d, id, retry_after(job.past.refusals));
+    ended.until_ms = time_after(d, id, retry_after(job.refusals));
   }
   if (ended.to == JobState::kQueued) {
     ended.until_ms = job.backed_off_until(d.s.now());

@@ -38,7 +38,7 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
   effect.session = cluster.owned ? 0 : cluster.session;
   effect.until_ms = effect.kind == EffectKind::kOpenGate ? job.until_ms : 0;
   if (ends) effect.cause = job.stop;
-  if (effect.cause == Cause::kPreempted && job.past.preempted != nullptr)
+  if (effect.cause == Cause::kPreempted && job.extras().preempted != nullptr)
     effect.preemption = preemption_of(s, job);
   if (effect.kind == EffectKind::kOpenGate) effect.loan = loan_of(s, job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {

@@ -91,7 +91,7 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
   }
   if (!r.blockers.empty()) r.subject = r.blockers.front();
   r.detail = "the cluster's scheduler finds no way" + names;
-  if (job.backoff != nullptr) r.detail += ": " + job.backoff->words;
+  if (job.extras().backoff != nullptr) r.detail += ": " + job.extras().backoff->words;
   if (job.state == JobState::kIncomplete) {
     r.detail += "; its pods are created again";
     again_ms = job.backed_off_until(s.now());
@@ -390,7 +390,7 @@ std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const 
   }
   if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
   if (job.state == JobState::kIncomplete) {
-    if (job.backoff != nullptr) out.push_back(scheduler_refused(s, job));
+    if (job.extras().backoff != nullptr) out.push_back(scheduler_refused(s, job));
     Reason r = explain_incomplete(job);
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));
     return out;

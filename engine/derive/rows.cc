@@ -72,7 +72,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.gang_size = job.gang_size;
   row.priority = job.priority;
   row.time_limit_ms = job.time_limit_ms;
-  row.grace_ms = job.grace_ms;
+  row.grace_ms = job.extras().grace_ms;
   row.submit_ms = job.submit_ms;
   const state::Run& run = job.run();
   row.started_ms = run.started_ms;
@@ -88,10 +88,10 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
     row.start_moved = {r->cause, r->late};
   }
   row.reclaim.claims = job.state == JobState::kQueued && s.claims().of(job.id) != nullptr;
-  if (job.past.preempted != nullptr) row.reclaim.preempted = preemption_of(s, job);
+  if (job.extras().preempted != nullptr) row.reclaim.preempted = preemption_of(s, job);
   if (job.in_attempt()) row.reclaim.loan = loan_of(s, job);
   row.overruns = job.overruns;
-  row.refused = job.backoff != nullptr;
+  row.refused = job.extras().backoff != nullptr;
   row.limit_enforced = state::enforces_limit(s, job);
   const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
   row.limit_distrusted = has_limit && !state::trusts_limit(s, job);

@@ -29,12 +29,13 @@ void see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms, TimeMs fact_ms) {
 // The job gives up what it holds, `milligpu`, for a claim. nullptr: the claim is not known.
 void note_preemption(Job& job, const state::Claim* claim, MilliGpu milligpu, TimeMs now) {
   state::Preempted last;
-  last.times = 1 + (job.past.preempted != nullptr ? job.past.preempted->times : 0);
+  const state::Preempted* const before = job.extras().preempted.get();
+  last.times = 1 + (before != nullptr ? before->times : 0);
   last.at_ms = now;
   if (claim != nullptr) last.claimant = claim->job, last.leaf = claim->leaf;
   last.started_ms = job.run().started_ms;
   last.milligpu = milligpu;
-  job.past.preempted = std::make_unique<state::Preempted>(last);
+  job.make_extras().preempted = std::make_unique<state::Preempted>(last);
 }
 
 MilliGpu held_by(const Job& job) {
@@ -268,7 +269,7 @@ void State::on(const fact::SchedulerRefused& f) {
 
 void State::on(const fact::RefusalsForgotten& f) {
   Job& job = jobs_.writable(f.id);
-  must(job.backoff != nullptr, "what is forgotten was said");
+  must(job.extras().backoff != nullptr, "what is forgotten was said");
   jobs_.set_backoff(job, nullptr);
   pass_due_ = true;
 }
@@ -294,9 +295,9 @@ void State::on(const fact::AttemptEnded& f) {
   job.stop = Cause::kNone;
   if (job.of_run) job.of_run->end_refused_ms = 0;
   if (f.cause != Cause::kReleaseRefused) {
-    job.past.refusals = 0;
-  } else if (job.past.refusals < std::numeric_limits<std::uint16_t>::max()) {
-    ++job.past.refusals;
+    job.refusals = 0;
+  } else if (job.refusals < std::numeric_limits<std::uint16_t>::max()) {
+    ++job.refusals;
   }
   if (f.to != JobState::kDone) {
     jobs_.end_run(job);

@@ -84,7 +84,7 @@ std::size_t nodes_refused(const Decision& d, JobId id) {
 
 // It counts attempts, not pods: the first refusal of an attempt doubles the wait.
 state::Backoff next_backoff(const Decision& d, const state::Job& job) {
-  state::Backoff next = job.backoff != nullptr ? *job.backoff : state::Backoff();
+  state::Backoff next = job.extras().backoff != nullptr ? *job.extras().backoff : state::Backoff();
   const bool counted = next.times > 0 && std::any_of(job.pods.begin(), job.pods.end(),
                                                      [](const auto& pod) { return pod.refused; });
   if (counted || nodes_refused(d, job.id) < 2) return next;
@@ -112,20 +112,20 @@ void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::s
 
 void forget_refusals(Decision& d, JobId id) {
   for (const fact::NodeBackedOff& backoff : d.s.node_backoff().of_job(id)) forget(d, backoff);
-  if (d.s.jobs().at(id).backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
-  must(d.s.jobs().at(id).backoff == nullptr, "a job without refusals is not backed off");
+  if (d.s.jobs().at(id).extras().backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+  must(d.s.jobs().at(id).extras().backoff == nullptr, "a job without refusals is not backed off");
 }
 
 void retry(Decision& d, JobId id) {
   const state::Job& job = d.s.jobs().at(id);
   const bool waits = job.is_backed_off();
-  if (job.backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
-  must(job.backoff == nullptr, "a job that is tried again is not backed off");
+  if (job.extras().backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+  must(job.extras().backoff == nullptr, "a job that is tried again is not backed off");
   if (waits) end_wait(d, job);
 }
 
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape) {
-  if (job.backoff == nullptr) return false;
+  if (job.extras().backoff == nullptr) return false;
   return std::none_of(job.pods.begin(), job.pods.end(), [&](const state::Pod& pod) {
     return pod.shape && state::shape_of(d.s.fleet(), pod) == shape;
   });

@@ -135,8 +135,8 @@ Loan loan_of(const State& s, const state::Job& job) {
 }
 
 Preemption preemption_of(const State& s, const state::Job& job) {
-  must(job.past.preempted != nullptr, "the job was preempted");
-  const state::Preempted& last = *job.past.preempted;
+  must(job.extras().preempted != nullptr, "the job was preempted");
+  const state::Preempted& last = *job.extras().preempted;
   Preemption out;
   if (job.state == JobState::kEnding && job.stop == Cause::kPreempted) out.by_ms = job.until_ms;
   out.submit_ms = job.submit_ms;

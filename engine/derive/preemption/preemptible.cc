@@ -72,7 +72,7 @@ FixedHoldings fixed_holdings(const State& s) {
 
 DurationMs grace_of(const state::Job& job) {
   constexpr DurationMs kUsual = 30 * kSecondMs;
-  DurationMs longest = job.grace_ms;
+  DurationMs longest = job.extras().grace_ms;
   for (const state::Pod& pod : job.pods) {
     if (pod.is_live()) longest = std::max(longest, pod.grace_ms);
   }

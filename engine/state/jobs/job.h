@@ -136,13 +136,16 @@ struct Preempted {
   MilliGpu milligpu = 0;
 };
 
-// What attempts of the job came to.
-struct PastAttempts {
-  // How many in a row had gates that could not be opened.
-  std::uint16_t refusals = 0;
-  // nullptr: it was never preempted.
+// What few jobs have.
+struct JobExtras {
+  // in::SubmitJob::grace_ms.
+  DurationMs grace_ms = 0;
+  // nullptr unless the cluster's scheduler refused the job.
+  std::unique_ptr<Backoff> backoff;
+  // nullptr: the job was never preempted.
   std::unique_ptr<Preempted> preempted;
 };
+inline const JobExtras kNoExtras;
 
 // One job, with everything that depends on this job alone. The class Jobs has everything that
 // depends on several jobs.
@@ -169,8 +172,8 @@ struct Job {
   bool gang = false;
   // How often the job's present or last attempt ran beyond its planned end.
   std::uint8_t overruns = 0;
-  // What earlier attempts came to.
-  PastAttempts past;
+  // How many attempts in a row had gates that could not be opened.
+  std::uint16_t refusals = 0;
   // The ranks that start together. 0: not known.
   std::uint32_t gang_size = 0;
   // The current or last attempt, from 1. 0: there was none.
@@ -183,8 +186,6 @@ struct Job {
   TimeMs until_ms = 0;
   // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
-  // in::SubmitJob::grace_ms.
-  DurationMs grace_ms = 0;
   // The name. For a job that consists of pods: "namespace/gang".
   std::string name;
   // The pods, by rank. Empty for an API job that never started. Pods after the ranks of a gang wait
@@ -197,8 +198,8 @@ struct Job {
   std::unique_ptr<PodOrigin> pod_origin;
   // nullptr while the job waits.
   std::unique_ptr<Run> of_run;
-  // Set only if the cluster's scheduler refused the job.
-  std::unique_ptr<Backoff> backoff;
+  // nullptr while the job has none of them.
+  std::unique_ptr<JobExtras> of_extras;
 
   // False for a job of the API.
   bool from_pods() const { return origin != JobOrigin::kApi; }
@@ -213,6 +214,12 @@ struct Job {
   Run& make_run() {  // the existing one, else a new one
     if (of_run == nullptr) of_run = std::make_unique<Run>();
     return *of_run;
+  }
+  // Returns what few jobs have. All is empty while the job has none of it.
+  const JobExtras& extras() const { return of_extras != nullptr ? *of_extras : kNoExtras; }
+  JobExtras& make_extras() {  // the existing ones, else new ones
+    if (of_extras == nullptr) of_extras = std::make_unique<JobExtras>();
+    return *of_extras;
   }
   // True if the account was draining when the job came and has drained ever since.
   bool awaits_resume() const { return pod_origin != nullptr && pod_origin->awaits_resume; }
@@ -239,11 +246,12 @@ struct Job {
   // Returns the time before which the job is not queued because the cluster's scheduler refused it.
   // 0: the job is not backed off at `t`.
   TimeMs backed_off_until(TimeMs t) const {
-    return backoff != nullptr && backoff->until_ms > t ? backoff->until_ms : 0;
+    const Backoff* const last = extras().backoff.get();
+    return last != nullptr && last->until_ms > t ? last->until_ms : 0;
   }
   // True if the job is paused because the cluster's scheduler refused it.
   bool is_backed_off() const {
-    return state == JobState::kPaused && until_ms != 0 && backoff != nullptr &&
+    return state == JobState::kPaused && until_ms != 0 && extras().backoff != nullptr &&
            cause != Cause::kReleaseRefused;
   }
   // True if the job is done and ran as long as its owner wanted.

@@ -40,7 +40,7 @@ void JobSets::put_by_state(const Job& job) {
 void JobSets::change_pods(const Job& job) { set_member(crowded_, job.id, job.pods_behind() > 0); }
 
 void JobSets::change_waits(const Job& job) {
-  set_member(refused_, job.id, job.backoff != nullptr);
+  set_member(refused_, job.id, job.extras().backoff != nullptr);
   set_member(awaiting_resume_, job.id, job.awaits_resume());
   set_member(awaiting_pods_, job.id, job.awaits_pod());
 }

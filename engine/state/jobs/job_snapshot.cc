@@ -24,7 +24,7 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   k.job.gang_size = job.gang_size;
   k.job.priority = job.priority;
   k.job.time_limit_ms = job.time_limit_ms;
-  k.job.grace_ms = job.grace_ms;
+  k.job.grace_ms = job.extras().grace_ms;
   k.job.gang = job.gang;
   if (job.pod_origin) {
     k.job.owner = job.pod_origin->owner;
@@ -43,13 +43,12 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   k.until_ms = job.until_ms;
   k.cause = job.cause;
   k.stop = job.stop;
-  k.refusals = job.past.refusals;
+  k.refusals = job.refusals;
   k.end_refused_ms = job.run().end_refused_ms;
   k.overruns = job.overruns;
-  if (job.backoff != nullptr) {
-    k.refusal = {job.backoff->words, job.backoff->times, job.backoff->until_ms};
-  }
-  if (const Preempted* const last = job.past.preempted.get())
+  if (const Backoff* const last = job.extras().backoff.get())
+    k.refusal = {last->words, last->times, last->until_ms};
+  if (const Preempted* const last = job.extras().preempted.get())
     k.preempted = {last->times, last->at_ms,      last->claimant,
                    last->leaf,  last->started_ms, last->milligpu};
   k.started_ms = job.run().started_ms;

@@ -49,7 +49,7 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   job.priority = f.priority;
   job.gang_size = f.gang_size;
   job.time_limit_ms = f.time_limit_ms;
-  job.grace_ms = f.grace_ms;
+  if (f.grace_ms != 0) job.make_extras().grace_ms = f.grace_ms;
   job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
   job.gang = f.gang;
   if (job.from_pods()) {
@@ -175,7 +175,8 @@ void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
 
 void Jobs::set_backoff(Job& job, std::unique_ptr<Backoff> backoff) {
   must(backoff == nullptr || !backoff->words.empty(), "a refusal has its words");
-  job.backoff = std::move(backoff);
+  if (backoff != nullptr || job.of_extras != nullptr)
+    job.make_extras().backoff = std::move(backoff);
   sets_.change_waits(job);
 }
 
@@ -240,7 +241,7 @@ void Jobs::end(Job& job, TimeMs now) {
   job.shape = ShapeUse();
   for (Pod& pod : job.pods) pod.shape = ShapeUse();
   job.pod_origin.reset();
-  job.backoff.reset();
+  if (job.of_extras != nullptr) job.of_extras->backoff.reset();
   sets_.change_pods(job);
   sets_.change_waits(job);
   table_.end(job);
@@ -277,21 +278,21 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   job.gang_size = f.job.gang_size;
   job.priority = f.job.priority;
   job.time_limit_ms = f.job.time_limit_ms;
-  job.grace_ms = f.job.grace_ms;
+  if (f.job.grace_ms != 0) job.make_extras().grace_ms = f.job.grace_ms;
   job.gang = f.job.gang;
   job.submit_ms = f.submit_ms;
   job.attempt = f.attempt;
   job.cause = f.cause;
   job.stop = f.stop;
-  job.past.refusals = static_cast<std::uint16_t>(f.refusals);
+  job.refusals = static_cast<std::uint16_t>(f.refusals);
   job.overruns = static_cast<std::uint8_t>(f.overruns);
   if (!f.refusal.words.empty()) {
-    job.backoff =
+    job.make_extras().backoff =
         std::make_unique<Backoff>(Backoff{f.refusal.words, f.refusal.backoffs, f.refusal.until_ms});
   }
   if (const auto& last = f.preempted; last.times > 0) {
     must(!last.leaf || tree_.exists(last.leaf), "a job was preempted for an existing account");
-    job.past.preempted = std::make_unique<Preempted>(Preempted{
+    job.make_extras().preempted = std::make_unique<Preempted>(Preempted{
         last.times, last.at_ms, last.claimant, last.leaf, last.started_ms, last.milligpu});
   }
   if (!is_waiting(f.job.state)) {

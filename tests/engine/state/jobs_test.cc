@@ -295,7 +295,7 @@ TEST(JobSets, ASetThatDisagreesWithItsJobsIsFound) {
   Job& job = table.add(JobId(ClusterId(1), 1));
   sets.add(job);
   sets.check(table);
-  job.backoff = std::make_unique<Backoff>(Backoff{"no room", 1, 0});
+  job.make_extras().backoff = std::make_unique<Backoff>(Backoff{"no room", 1, 0});
   EXPECT_DEATH(sets.check(table), "who was refused is indexed");
   sets.change_waits(job);
   sets.check(table);
