@@ -37,7 +37,7 @@ bool can_be_preempted(const State& s, const state::Job& job) {
 bool is_fixed(const State& s, const state::Job& job) {
   if (!job.is_ours() || state::is_not_preemptible(s.fleet(), job)) return true;
   return job.origin == JobOrigin::kPods &&
-         !all_pods(job, [](const state::Pod& pod) { return pod.controlled; });
+         !all_pods(job, [](const state::Pod& pod) { return pod.controlled || pod.is_expected(); });
 }
 
 bool stays(const state::Job& job) {
