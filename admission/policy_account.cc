@@ -6,6 +6,7 @@
 #include "core/cut.h"
 #include "core/decimal.h"
 #include "core/names.h"
+#include "model/policy.h"
 #include "placement/tables/least_costs.h"
 
 namespace subak::policy {
@@ -92,6 +93,17 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
   return denied(Because::kUserMismatch, 403,
                 field + ": was " + in_quotes(key.value) + ", but " + in_quotes(creator) +
                     " creates this; write " + in_quotes(creator) + " or leave the key out");
+}
+
+std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path) {
+  const PodKey& key = pod.keys.priority;
+  if (!key.set) return std::nullopt;
+  const std::string& account = payer_of(c, pod, path).row->spec.path;
+  const auto priority = read_priority(c.view.policy, account, key.value);
+  if (priority) return std::nullopt;
+  Error error = priority.error();
+  error.field = key_field(path, key, names::kPriority);
+  return denied(Because::kInvalidValue, error);
 }
 
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount) {

@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
 inline constexpr std::size_t kMaxProductsPerAccount = 256;  // with a quota or limit of their own
 inline constexpr std::size_t kMaxNamespaceModes = 10'000;   // of one cluster; more are refused
 inline constexpr std::int64_t kMaxShares = 1'000'000'000;   // of one account; more are refused
-// Levels of a tree in a file (sim share); more are refused
-inline constexpr std::uint32_t kMaxShareTreeDepth = 256;
+inline constexpr std::size_t kMaxPriorityClasses = 64;    // also the accounts that one class names
+inline constexpr std::uint32_t kMaxShareTreeDepth = 256;  // levels in a file; more are refused
 
 // Waiting jobs. A further job is refused with RESOURCE_EXHAUSTED, but accounts with few jobs may
 // use the reserve too (accounting/shared_bound.h).

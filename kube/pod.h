@@ -195,8 +195,6 @@ struct Pod {
   std::int32_t rank = -1;
   // The time limit from Subak's key. 0: no limit.
   DurationMs time_limit_ms = 0;
-  // The priority from Subak's key, else from spec.priority.
-  std::int32_t priority = 0;
   // spec.terminationGracePeriodSeconds. 0: the spec does not say, or says 0.
   DurationMs grace_ms = 0;
   // The mistakes. With any of them the pod can never start as it is written. At most kMaxMistakes

@@ -1,5 +1,4 @@
 // Subak's own keys, from labels or annotations.
-#include <charconv>
 #include <optional>
 
 #include "core/cut.h"
@@ -10,10 +9,6 @@
 
 namespace subak {
 namespace {
-
-// Named classes of subak.gpu/priority; any number between is allowed too.
-constexpr std::int32_t kLowPriority = -1000;
-constexpr std::int32_t kHighPriority = 1000;
 
 // Calls f(name, key) for each key that a pod may have.
 template <class F>
@@ -77,7 +72,6 @@ class KeyReader {
     (void)count(pod_.keys.gang_size, names::kGangSize, 1, limits::kMaxPodsPerJob, "pods");
     rank();
     pod_.time_limit_ms = duration(pod_.keys.time_limit, names::kTimeLimit);
-    priority();
     wishes<kClosenessNumbers + 1, kLastWishNumber>();
   }
 
@@ -168,26 +162,6 @@ class KeyReader {
     if (d.ok() && *d > 0) return *d;
     mistake(key, name, "want a duration above 0 such as 4h or 2d12h");
     return 0;
-  }
-
-  void priority() {
-    pod_.priority = pod_.kube_priority;
-    const PodKey& key = pod_.keys.priority;
-    if (!key.set) return;
-    std::int32_t n = 0;
-    const char* const end = key.value.data() + key.value.size();
-    const auto [stop, ec] = std::from_chars(key.value.data(), end, n);
-    if (key.value == "low") {
-      pod_.priority = kLowPriority;
-    } else if (key.value == "normal") {
-      pod_.priority = 0;
-    } else if (key.value == "high") {
-      pod_.priority = kHighPriority;
-    } else if (ec == std::errc() && stop == end) {
-      pod_.priority = n;
-    } else {
-      mistake(key, names::kPriority, "want low, normal, high or a whole number");
-    }
   }
 
   std::string path_;

@@ -117,7 +117,9 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.rank = pod.gang.rank;
   r.shape = pod.shape;
   r.terms = pod.terms;
-  r.priority = pod.priority;
+  r.priority = pod.kube_priority;
+  if (const Text text = pod.keys.priority.value; text.size() <= limits::kMaxNameBytes)
+    r.priority_class = text;
   r.time_limit_ms = pod.time_limit_ms;
   r.grace_ms = pod.grace_ms;
   r.gated = pod.gated();

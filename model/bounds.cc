@@ -28,6 +28,7 @@ constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_M
 // says which values are allowed.
 constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
+    Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
     Row{"actor", "", 0, kName},
     Row{"affinity", "", 0, kTerms},
     Row{"ahead_ms", "", 0, limits::kMaxTimeMs},
@@ -98,6 +99,8 @@ constexpr std::array kOwnRows{
     Row{"port", "", 0, kMaxPort},
     Row{"priority", "", std::numeric_limits<std::int32_t>::min(),
         std::numeric_limits<std::int32_t>::max()},
+    Row{"priority_class", "", 0, kName},
+    Row{"priority_classes", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
     Row{"product", "", 0, kName},
     Row{"products", "", 0, kPodList},
     Row{"profile", "", 0, kName},
@@ -425,9 +428,7 @@ std::optional<Error> check_body(const in::PodSeen& body) {
 
 std::optional<Error> check_body(const in::GangSeen& body) {
   if (auto error = fields_of(body)) return error;
-  GangRequest request;
-  request.groups = body.groups;
-  return check_gang(request);
+  return check_gang(GangRequest{body.groups, {}});
 }
 
 std::optional<Error> check_body(const in::NodeSeen& body) {
@@ -436,9 +437,8 @@ std::optional<Error> check_body(const in::NodeSeen& body) {
 }
 
 std::optional<Error> check_body(const in::ImportNodes& body) {
-  for (const NodeSpec& node : body.nodes) {
+  for (const NodeSpec& node : body.nodes)
     if (auto error = check_named(node)) return error;
-  }
   return fields_of(body);
 }
 

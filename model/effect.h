@@ -13,6 +13,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "model/fact_claim.h"
 #include "model/job.h"
 #include "model/node.h"
 #include "model/request.h"
@@ -69,8 +70,7 @@ struct EffectPod {
   friend bool operator==(const EffectPod&, const EffectPod&) = default;
 };
 
-// That a job beyond its quota was asked to end, last, and for which job within quota. For people to
-// read. Plain record.
+// That a job was asked to end, last, and for which job. For people to read. Plain record.
 struct Preemption {
   // The job that gets the GPUs. 0: not known any more.
   JobId claimant;
@@ -90,6 +90,10 @@ struct Preemption {
   TimeMs submit_ms = 0;
   // How often the job was preempted, with this time.
   std::uint32_t times = 0;
+  // By which right the other job got the GPUs, and the priority class of that job. Empty: it has
+  // none, or the class is gone.
+  ClaimRight right = ClaimRight::kReclaim;
+  std::string priority_class{};
   template <class V>
   void fields(V& v) {
     v(1, "claimant", claimant);
@@ -102,6 +106,8 @@ struct Preemption {
     v(8, "submit_ms", submit_ms);
     v(9, "times", times);
     v(10, "milligpu", milligpu);
+    v(11, "right", right);
+    v(12, "priority_class", priority_class);
   }
   friend bool operator==(const Preemption&, const Preemption&) = default;
 };

@@ -15,8 +15,8 @@ namespace subak {
 
 // Why a claim was made or ended. Values are durable: append only.
 enum class ClaimCause : std::uint8_t {
-  kMade,     // the job is within quota and found no placement in its turn
-  kAccount,  // ended: the quota or a rule of the job's accounts no longer allows it
+  kMade,     // the job found no placement in its turn
+  kAccount,  // ended: the quota, the class or a rule of the job's accounts no longer allows it
   kPlace,    // ended: a node is closed or gone, or others hold what was claimed
   kStays,    // ended: a victim does not end in time, or can no longer be asked
   kPolicy,   // ended: the policy has no claims
@@ -27,10 +27,20 @@ struct EnumText<ClaimCause> {
                                                          "policy"};
 };
 
+// By which right a job claims GPUs. Values are durable: append only.
+enum class ClaimRight : std::uint8_t {
+  kReclaim,  // the job is within quota, and the victims are beyond theirs
+  kClass,    // the job's priority class preempts, and the victims are of lower priority
+};
+template <>
+struct EnumText<ClaimRight> {
+  static constexpr std::array<std::string_view, 2> names{"reclaim", "class"};
+};
+
 namespace fact {
 
-// GPUs are claimed for a queued job within quota. The victims, jobs beyond their quota, hold these
-// GPUs now and will be asked to end. A fact without slots ends the claim; `cause` says why. A claim
+// GPUs are claimed for a queued job. The victims (ClaimRight) hold these GPUs now and will be asked
+// to end. A fact without slots ends the claim; `cause` says why. A claim
 // also ends, without such a fact, when its job starts or leaves the queue, and when the job's
 // request changes.
 struct Claimed {
@@ -58,6 +68,7 @@ struct Claimed {
   // When the claim was made.
   TimeMs made_ms = 0;
   ClaimCause cause = ClaimCause::kMade;
+  ClaimRight right = ClaimRight::kReclaim;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -65,6 +76,7 @@ struct Claimed {
     v(3, "victims", victims);
     v(4, "made_ms", made_ms);
     v(5, "cause", cause);
+    v(6, "right", right);
   }
   friend bool operator==(const Claimed&, const Claimed&) = default;
 };

@@ -55,6 +55,7 @@ struct JobCreated {
   // For a gang: PodRecord::replaced_alone. For a single pod: true if its gang started without it.
   bool replaced_alone = false;
   DurationMs grace_ms = 0;  // of an API job: in::SubmitJob::grace_ms
+  bool has_class = false;   // Priority::has_class
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -75,6 +76,7 @@ struct JobCreated {
     v(16, "awaits_resume", awaits_resume);
     v(17, "replaced_alone", replaced_alone);
     v(18, "grace_ms", grace_ms);
+    v(19, "has_class", has_class);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };

@@ -241,6 +241,7 @@ struct JobSnapshot {
     AccountId leaf;
     TimeMs started_ms = 0;  // of the attempt, and what it held
     MilliGpu milligpu = 0;
+    ClaimRight right = ClaimRight::kReclaim;
     friend bool operator==(const Preempted&, const Preempted&) = default;
   };
   Preempted preempted;
@@ -268,6 +269,7 @@ struct JobSnapshot {
     v(20, "preempted_for_leaf", preempted.leaf);
     v(21, "preempted_started_ms", preempted.started_ms);
     v(22, "preempted_milligpu", preempted.milligpu);
+    v(23, "preempted_right", preempted.right);
   }
 };
 

@@ -253,6 +253,8 @@ struct SubmitJob {
   bool validate_only = false;
   // How long its pods may take to end after they were asked. 0: not known.
   DurationMs grace_ms = 0;
+  // The priority as a text (model/policy.h), instead of `priority`. Empty: `priority` counts.
+  std::string priority_class{};
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -265,6 +267,7 @@ struct SubmitJob {
     v(8, "held", held);
     v(9, "validate_only", validate_only);
     v(10, "grace_ms", grace_ms);
+    v(11, "priority_class", priority_class);
   }
 };
 

@@ -45,7 +45,7 @@ struct PodRecord {
   PodShape shape;
   // The wishes of the pod's gang, from the pod's own keys.
   GangTerms terms = {};
-  // Among the jobs of one leaf, the job with the highest number comes first.
+  // spec.priority. Among the jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
   // The time after which the pod's job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
@@ -87,6 +87,9 @@ struct PodRecord {
   // How long the pod may take to end after it was asked (terminationGracePeriodSeconds). 0: not
   // known.
   DurationMs grace_ms = 0;
+  // The value of the key subak.gpu/priority, which has precedence over `priority`
+  // (model/policy.h). Empty: the pod does not have the key.
+  std::string priority_class{};
   // The numbers that are missing below belong to wishes (model/gang_terms.h).
   template <class V>
   void fields(V& v) {
@@ -120,7 +123,8 @@ struct PodRecord {
     v(33, "size_of_owner", size_of_owner);
     terms.pod_fields<34, 34>(v);
     v(35, "grace_ms", grace_ms);
-    terms.pod_fields<36, kLastWishNumber>(v);
+    v(36, "priority_class", priority_class);
+    terms.pod_fields<37, kLastWishNumber>(v);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

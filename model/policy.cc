@@ -1,6 +1,9 @@
 #include "model/policy.h"
 
 #include <algorithm>
+#include <charconv>
+
+#include "core/cut.h"
 
 namespace subak {
 namespace {
@@ -11,12 +14,75 @@ bool matches(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern);
 }
 
+constexpr std::int32_t kLow = -1000, kHigh = 1000;
+
+std::string names_for(const Policy& policy, std::string_view account) {
+  std::string names;
+  for (const PriorityClass& one : policy.priority_classes) {
+    if (may_use(one, account)) names += (names.empty() ? "" : ", ") + one.name;
+  }
+  return names;
+}
+
 }  // namespace
 
 bool is_system_namespace(const Policy& policy, std::string_view ns) {
   const auto is_it = [ns](std::string_view pattern) { return matches(pattern, ns); };
   return std::any_of(kSystemNamespaces.begin(), kSystemNamespaces.end(), is_it) ||
          std::any_of(policy.system_namespaces.begin(), policy.system_namespaces.end(), is_it);
+}
+
+std::optional<std::int32_t> parse_priority(std::string_view text) {
+  if (text == "low") return kLow;
+  if (text == "normal") return 0;
+  if (text == "high") return kHigh;
+  std::int32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+bool is_class_name(std::string_view name) {
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !name.empty() && name.size() <= 63 && letter(name.front()) && name.back() != '-' &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+bool may_use(const PriorityClass& priority_class, std::string_view account) {
+  const auto& accounts = priority_class.accounts;
+  return accounts.empty() || std::any_of(accounts.begin(), accounts.end(), [&](const auto& path) {
+           return account == path || (account.starts_with(path) && account.size() > path.size() &&
+                                      (account[path.size()] == '.' || account[path.size()] == '/'));
+         });
+}
+
+const PriorityClass* class_with(const Policy& policy, std::int32_t priority,
+                                std::string_view account) {
+  const auto& all = policy.priority_classes;
+  const auto it = std::find_if(all.begin(), all.end(), [&](const PriorityClass& one) {
+    return one.priority == priority && may_use(one, account);
+  });
+  return it == all.end() ? nullptr : &*it;
+}
+
+Result<Priority> read_priority(const Policy& policy, std::string_view account,
+                               std::string_view text) {
+  const auto refused = [&](std::string want) {
+    return Error{ErrorCode::kInvalid, "", cut_text(text), std::move(want)};
+  };
+  if (policy.priority_classes.empty()) {
+    if (const auto number = parse_priority(text)) return Priority{*number, false};
+    return refused("want low, normal, high or a whole number");
+  }
+  for (const PriorityClass& one : policy.priority_classes) {
+    if (one.name == text && may_use(one, account)) return Priority{one.priority, true};
+  }
+  const std::string names = names_for(policy, account);
+  const std::string whose = account.empty() ? "a job without an account" : cut_text(account);
+  if (names.empty()) return refused("want it unset: no priority class is for " + whose);
+  return refused("want a priority class that is for " + whose + ": " + names);
 }
 
 }  // namespace subak

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "accounting/order.h"
+#include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
@@ -41,6 +43,26 @@ struct NamespaceMode {
     v(2, "mode", mode);
   }
   friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
+};
+
+// A priority class (docs/design/0085). A job's `subak.gpu/priority` names it.
+struct PriorityClass {
+  // Letters a-z, digits and "-". No two classes have the same name.
+  std::string name;
+  // The priority of the class's jobs (PodRecord::priority). No two classes have the same one.
+  std::int32_t priority = 0;
+  // True: jobs of the class may preempt jobs of their own account that have a lower priority.
+  bool preempts = false;
+  // The accounts whose jobs may use the class. Accounts below these may use it too. Empty: all.
+  std::vector<std::string> accounts;
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "priority", priority);
+    v(3, "preempts", preempts);
+    v(4, "accounts", accounts);
+  }
+  friend bool operator==(const PriorityClass&, const PriorityClass&) = default;
 };
 
 // The numbers that steer decisions. One input sets them all at once (in::SetPolicy, which refuses
@@ -89,6 +111,9 @@ struct Policy {
   // platform pays for these pods unless an account names the namespace. A * at the end matches any
   // text.
   std::vector<std::string> system_namespaces;
+  // The priority classes. While there are none, the priority of a job is a number
+  // (parse_priority()).
+  std::vector<PriorityClass> priority_classes;
   template <class V>
   void fields(V& v) {
     v(1, "order", order);
@@ -109,6 +134,7 @@ struct Policy {
     v(16, "reclaim", reclaim);
     v(17, "reclaim_min_run_ms", reclaim_min_run_ms);
     v(18, "reclaim_max_grace_ms", reclaim_max_grace_ms);
+    v(19, "priority_classes", priority_classes);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };
@@ -126,5 +152,36 @@ inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system"
                                                                    "nvidia-dra-driver-gpu"};
 // True for one of kSystemNamespaces or of the policy's system namespaces.
 bool is_system_namespace(const Policy& policy, std::string_view ns);
+
+// The priority of one job.
+struct Priority {
+  // Among the jobs of one leaf, the job with the highest value comes first.
+  std::int32_t value = 0;
+  // True: the job named a priority class of the policy, and has the class's priority.
+  bool has_class = false;
+  friend bool operator==(const Priority&, const Priority&) = default;
+};
+
+// Reads a priority while the policy has no classes: low, normal, high or a whole number. nullopt:
+// the text is none of these.
+std::optional<std::int32_t> parse_priority(std::string_view text);
+
+// True if a priority class may have this name: a-z, 0-9 and -, with a letter first, and at most 63
+// bytes. So no name is a number.
+bool is_class_name(std::string_view name);
+// True if jobs of the account may use the class. `account`: the path of the account or of a user;
+// empty: the job has no account yet.
+bool may_use(const PriorityClass& priority_class, std::string_view account);
+// Returns the class with this priority that jobs of the account may use. nullptr: there is none.
+// The pointer is valid as long as the policy.
+const PriorityClass* class_with(const Policy& policy, std::int32_t priority,
+                                std::string_view account);
+
+// Returns the priority that the text stands for in a job of the account. Without classes it is that
+// of parse_priority(). With classes the text must be the name of a class that the account may use.
+// kInvalid: it is not. `got` of the error is the text and `want` lists what may be there; the
+// caller sets `field`.
+Result<Priority> read_priority(const Policy& policy, std::string_view account,
+                               std::string_view text);
 
 }  // namespace subak

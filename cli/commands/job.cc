@@ -78,7 +78,7 @@ Table job_table(const v1::ListJobsResponse& answer) {
                shape_text(j.spec().request()), gpus_text(j.milligpu()), state_text(j),
                elapsed_cell(j, now), Cell(nodes_text(j), all_nodes_text(j)), reason_text(j),
                time_cell(j.submit_time()), time_cell(j.start_time()), time_cell(j.end_time()),
-               word(j.origin()), j.waits_for_detail(), std::to_string(j.spec().priority()),
+               word(j.origin()), j.waits_for_detail(), priority_text(j.spec()),
                gpus_text(j.loan().milligpu()), time_cell(j.loan().preemptible_from()),
                j.spec().cluster()});
   }
@@ -186,7 +186,8 @@ void print_job(Session& s, const v1::Job& j) {
   line("account", payer_text(j.spec().account(), j.spec().user()));
   line("shape", shape_text(j.spec().request()) + ", " + gpus_text(j.milligpu()) + " GPUs");
   line("cluster", j.spec().cluster());
-  if (j.spec().priority() != 0) line("priority", std::to_string(j.spec().priority()));
+  if (j.spec().priority() != 0 || !j.spec().priority_class().empty())
+    line("priority", priority_text(j.spec()));
   if (j.spec().has_time_limit()) {
     line("time limit", age_text(to_ms(j.spec().time_limit())) +
                            (j.limit_enforced() ? ", enforced" : "") +

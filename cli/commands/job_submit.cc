@@ -189,7 +189,7 @@ void put_names(const SubmitFlags& flags, v1::JobSpec& spec) {
   if (!flags.account.empty()) spec.set_account(flags.account);
   if (!flags.user.empty()) spec.set_user(flags.user);
   if (!flags.name.empty()) spec.set_name(flags.name);
-  if (flags.priority != 0) spec.set_priority(static_cast<std::int32_t>(flags.priority));
+  if (!flags.priority.empty()) spec.set_priority_class(flags.priority);
   if (flags.held) spec.set_held(true);
   if (!flags.time_limit.empty()) {
     *spec.mutable_time_limit() = to_duration(
@@ -304,7 +304,11 @@ void add_job_submit(Command job) {
   add_gang_options(c, f);
   c.option("-f,--file", o->file,
            "the whole job as JSON, for gangs of different pods; - is standard input", "JOB.json");
-  c.option("--priority", f.priority, "order within the account, higher first", "N");
+  c.option(
+      "--priority", f.priority,
+      "order within the account: a priority class of the service; without classes low, normal, "
+      "high or a number, higher first",
+      "CLASS");
   c.option("--name", f.name, "a name to recognise the job by", "TEXT");
   c.option("--cluster", f.cluster, "cluster to run in; needed if there are several", "NAME");
   c.option("--request-id", o->request_id, "makes a retry safe: the same id again submits nothing",

@@ -84,8 +84,8 @@ struct SubmitFlags {
   // CPUs and memory of each pod, as Kubernetes quantities.
   std::string cpus, memory;
   WishFlags wishes;
-  // Among the jobs of one account, the job with the highest number comes first.
-  std::int64_t priority = 0;
+  // A priority class, or a number: among the jobs of one account, the highest comes first.
+  std::string priority;
   // True: the job waits until `subak job release` releases it.
   bool held = false;
 };

@@ -72,7 +72,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
                             r.shape(),
                             gpus_text(r.job().milligpu()),
                             age_text(to_ms(r.wait())),
-                            std::to_string(spec.priority()),
+                            priority_text(spec),
                             waits_text(r),
                             r.waits_for().detail()};
     if (planned) {

@@ -48,7 +48,7 @@ void print_head(Session& s, const v1::Explanation& e) {
   s.out() << '\n';
   if (e.position() > 0) {
     s.out() << "position " << e.position() << " in the queue at " << time_text(e.order_time())
-            << ", priority " << spec.priority() << ", waiting for "
+            << ", priority " << priority_text(spec) << ", waiting for "
             << age_text(now_ms() - to_ms(job.submit_time())) << '\n';
   }
   if (job.has_until() && job.state() == v1::JOB_STATE_STARTING) {

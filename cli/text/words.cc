@@ -208,11 +208,20 @@ std::string distrust_text(const v1::Job& job) {
              : "jobs of this kind overran their limit lately: its limit is not counted on";
 }
 
+std::string priority_text(const v1::JobSpec& spec) {
+  return spec.priority_class().empty() ? std::to_string(spec.priority())
+                                       : printable(spec.priority_class());
+}
+
 std::string preemption_text(const v1::Job& job) {
   const v1::Preemption& last = job.preemption();
   std::string text;
   if (!last.claimant().empty()) text += "for " + last.claimant() + " ";
-  if (!last.claimant_account().empty()) text += "of " + last.claimant_account() + " ";
+  if (last.right() == v1::CLAIM_RIGHT_CLASS) {
+    text += "of its own account, of higher priority, ";
+  } else if (!last.claimant_account().empty()) {
+    text += "of " + last.claimant_account() + " ";
+  }
   text += "at " + time_text(last.asked());
   if (last.times() > 1) text += ", " + std::to_string(last.times()) + " times in all";
   if (last.has_by()) return text + "; it should end by " + time_text(last.by());

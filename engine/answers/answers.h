@@ -109,6 +109,8 @@ struct JobRow {
   MilliGpu milligpu = 0;
   // Among the jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
+  // The priority class that the job named. Empty: it named none, or the class is gone.
+  std::string priority_class;
   // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
   // in::SubmitJob::grace_ms.
@@ -298,6 +300,7 @@ struct ClaimRow {
   std::vector<std::string> nodes;
   std::vector<Victim> victims;
   TimeMs made_ms = 0;
+  ClaimRight right = ClaimRight::kReclaim;
 };
 
 // One row of the shadow queue: the queue as it would be if all namespaces were in `enforce`

@@ -38,7 +38,9 @@ bool some_victim_stays(const Decision& d, const state::Claim& claim) {
 }
 
 std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim) {
-  if (!derive::reclaims(d.s)) return ClaimCause::kPolicy;
+  const bool by_class = claim.right == ClaimRight::kClass;
+  if (by_class ? !derive::some_class_preempts(d.s) : !derive::reclaims(d.s))
+    return ClaimCause::kPolicy;
   if (!derive::is_entitled(d.s, claim) ||
       derive::stopped_on_claim(d.s, claim, derive::Victims::kGone))
     return ClaimCause::kAccount;
@@ -118,13 +120,15 @@ bool block_without_reach(const AccountTree& tree, AccountId id, bool covered,
 }  // namespace
 
 bool make_claims(Decision& d, PassMemory& memory) {
-  if (!derive::reclaims(d.s) || !has_quotas(d.s.tree())) return false;
+  const bool by_quota = derive::reclaims(d.s) && has_quotas(d.s.tree());
+  const bool by_class = derive::some_class_preempts(d.s);
+  if (!by_quota && !by_class) return false;
   const ReadyQueue& ready = d.s.jobs().ready();
   if (ready.size() == 0) return false;
   const TargetShareRule rule;
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
-  block_without_reach(d.s.tree(), kRootAccount, false, walk);
+  if (!by_class) block_without_reach(d.s.tree(), kRootAccount, false, walk);
   derive::ClaimSearch search(d.s, d.search);
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
@@ -132,7 +136,9 @@ bool make_claims(Decision& d, PassMemory& memory) {
       walk.block_job(*next);
       continue;
     }
-    if (!is_synced(d, *next) || !derive::reach_of(d.s, job)) {
+    const bool may =
+        (by_quota && derive::reach_of(d.s, job)) || derive::preempts_by_class(d.s, job);
+    if (!may || !is_synced(d, *next)) {
       walk.block_line(*next);
       continue;
     }
@@ -145,7 +151,7 @@ bool make_claims(Decision& d, PassMemory& memory) {
       continue;
     }
     d.emit(fact::Claimed{*next, std::move(found->slots), std::move(found->victims), d.s.now(),
-                         ClaimCause::kMade});
+                         ClaimCause::kMade, found->right});
     const state::Claim* const made = d.s.claims().of(*next);
     must(made != nullptr, "a claim that was made is there");
     search.follow(*made);

@@ -11,6 +11,7 @@
 #include "engine/derive/deadlines.h"
 #include "engine/state/planned_end.h"
 #include "model/mig.h"
+#include "model/policy.h"
 
 namespace subak::decide {
 namespace {
@@ -69,6 +70,17 @@ AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
   return payer;
 }
 
+Result<Priority> priority_of(const Decision& d, const in::SubmitJob& i) {
+  const bool numbers = d.s.policy().priority_classes.empty();
+  if (i.priority_class.empty() && (numbers || i.priority == 0)) return Priority{i.priority, false};
+  const std::string text = i.priority_class.empty() ? std::to_string(i.priority) : i.priority_class;
+  auto priority = read_priority(d.s.policy(), i.account, text);
+  if (priority) return priority;
+  Error error = priority.error();
+  error.field = "priority";
+  return error;
+}
+
 // Refuses requests that could never start, and everything new while the account drains.
 std::optional<Error> not_entitled(const Decision& d, AccountId payer, ShapeId shape) {
   const Fleet& fleet = d.s.fleet();
@@ -115,6 +127,8 @@ void decide(Decision& d, const in::SubmitJob& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (auto error = check_submit(d, i, cluster)) return d.refuse(*error, i.account);
   if (auto error = unknown_profile(d, cluster->id, i.request)) return d.refuse(*error, i.account);
+  const auto priority = priority_of(d, i);
+  if (!priority) return d.refuse(priority.error(), i.account);
   const AccountId account = d.s.tree().find(i.account);
   const ShapeId shape = d.shape_of(cluster->id, i.request);
   if (auto error = not_entitled(d, payer_of(d, i), shape)) return d.refuse(*error, i.account);
@@ -132,7 +146,8 @@ void decide(Decision& d, const in::SubmitJob& i) {
   job.name = i.name;
   job.request = i.request;
   job.gang_size = i.request.pods();
-  job.priority = i.priority;
+  job.priority = priority->value;
+  job.has_class = priority->has_class;
   job.time_limit_ms = i.time_limit_ms;
   job.grace_ms = i.grace_ms;
   job.edit = d.stamp("");

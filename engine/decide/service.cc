@@ -6,8 +6,42 @@
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "model/fact.h"
+#include "model/policy.h"
 
 namespace subak::decide {
+
+namespace {
+
+std::optional<Error> check_classes(const Decision& d, const Policy& policy) {
+  std::map<std::string_view, std::string> names;
+  std::map<std::int32_t, std::string> priorities;
+  for (std::size_t i = 0; i < policy.priority_classes.size(); ++i) {
+    const PriorityClass& one = policy.priority_classes[i];
+    const std::string path = "priority_classes[" + std::to_string(i) + "]";
+    const auto refused = [&](const std::string& field, std::string got, std::string want) {
+      return Error{ErrorCode::kInvalid, path + field, std::move(got), std::move(want)};
+    };
+    if (!is_class_name(one.name)) {
+      return refused(".name", one.name,
+                     "want a name of a-z, 0-9 and -, with a letter first, of at most 63 bytes");
+    }
+    const auto [name, is_new_name] = names.emplace(one.name, path);
+    if (!is_new_name) return refused(".name", one.name, "want another one than " + name->second);
+    const auto [value, is_new] = priorities.emplace(one.priority, path);
+    if (!is_new) {
+      return refused(".priority", std::to_string(one.priority),
+                     "want another one than " + value->second);
+    }
+    for (const std::string& account : one.accounts) {
+      const AccountId known = d.s.tree().find(account);
+      if (!known || known == kRootAccount || d.s.tree().node(known).spec.user)
+        return refused(".accounts", account, "want an account that exists");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 void decide(Decision& d, const in::SetPolicy& i) {
   const Policy& p = i.policy;
@@ -29,6 +63,7 @@ void decide(Decision& d, const in::SetPolicy& i) {
   if (p.default_time_limit_ms < 0) {
     return bad("default_time_limit", p.default_time_limit_ms, "want >= 0; 0 = never");
   }
+  if (auto error = check_classes(d, p)) return d.refuse(*error, "policy");
   if (p.tick_ms < kSecondMs) return bad("tick", p.tick_ms, "want at least 1s");
   const AccountNode& root = d.s.tree().node(kRootAccount);
   if (p.half_life_ms != d.s.policy().half_life_ms &&

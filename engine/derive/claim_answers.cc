@@ -46,6 +46,7 @@ ClaimRow row_of(const State& s, const state::Claim& claim) {
     out.by_ms = out.ending ? job->until_ms : victim.ask_ms + time_to_end(s, *job);
   }
   row.made_ms = claim.made_ms;
+  row.right = claim.right;
   return row;
 }
 
@@ -99,7 +100,9 @@ Reason reason_of_claim(const State& s, const state::Claim& claim) {
     r.blockers.push_back(text::job_id_text(victim.job));
   }
   r.have = std::max<MilliGpu>(0, r.need - held);
-  r.detail = "jobs beyond their quota give GPUs back to it" +
+  const bool by_class = claim.right == ClaimRight::kClass;
+  r.detail = std::string(by_class ? "its priority class preempts jobs of its account"
+                                  : "jobs beyond their quota give GPUs back to it") +
              (victims.empty() ? std::string(": they have ended") : ": " + victims);
   return r;
 }

@@ -47,12 +47,27 @@ std::optional<Binding> stopped_on_claim(const State& s, const state::Claim& clai
   return without.first_binding({claim.leaf, claim.amounts}, Asking::kStart);
 }
 
+namespace {
+
+// Removes what the account's jobs claim by class.
+void remove_by_class(const State& s, AccountId account, std::vector<ProductLevel>& levels) {
+  for (const JobId claimant : s.claims().by_class()) {
+    const state::Claim& claim = *s.claims().of(claimant);
+    if (!is_below(s.tree(), claim.leaf, account)) continue;
+    for (ProductLevel& level : levels) level.held -= amount_of(claim.amounts, level.product);
+  }
+}
+
+}  // namespace
+
 bool is_entitled(const State& s, const state::Claim& claim) {
+  if (claim.right == ClaimRight::kClass) return preempts_by_class(s, s.jobs().at(claim.job));
   for (AccountId id = claim.leaf; id; id = s.tree().node(id).parent) {
     const AccountNode& node = s.tree().node(id);
     if (node.quota_total == 0) continue;
     std::vector<ProductLevel> levels;
     for (const auto& [product, amount] : node.claimed) levels.push_back({product, amount, 0});
+    remove_by_class(s, id, levels);
     return uncovered(node.quota, levels, {}) == 0;
   }
   return false;

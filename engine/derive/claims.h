@@ -25,8 +25,9 @@ void remove_job(const State& s, const state::Job& job, WithoutHoldings& without)
 // ended. nullopt: none. The claim itself does not count as held.
 enum class Victims { kNow, kGone };
 std::optional<Binding> stopped_on_claim(const State& s, const state::Claim& claim, Victims victims);
-// True if the quota of the claimant's account still covers all that its jobs claim. What they have
-// borrowed meanwhile does not count.
+// True if the claimant still has the right by which it claims. By quota: the quota of its account
+// covers all that jobs of the account claim by quota. What they have borrowed meanwhile does not
+// count. By class: its class still preempts.
 bool is_entitled(const State& s, const state::Claim& claim);
 
 // Why the claimant waits: whose GPUs it gets, and from when on they are asked.

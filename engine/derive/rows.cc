@@ -10,6 +10,7 @@
 #include "engine/answers/view.h"
 #include "engine/derive/gang_reasons.h"
 #include "engine/derive/preemption/lending.h"
+#include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
@@ -71,6 +72,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.request = state::request_of(s.fleet(), job);
   row.gang_size = job.gang_size;
   row.priority = job.priority;
+  row.priority_class = class_name_of(s, job);
   row.time_limit_ms = job.time_limit_ms;
   row.grace_ms = job.extras().grace_ms;
   row.submit_ms = job.submit_ms;

@@ -32,7 +32,10 @@ void note_preemption(Job& job, const state::Claim* claim, MilliGpu milligpu, Tim
   const state::Preempted* const before = job.extras().preempted.get();
   last.times = 1 + (before != nullptr ? before->times : 0);
   last.at_ms = now;
-  if (claim != nullptr) last.claimant = claim->job, last.leaf = claim->leaf;
+  if (claim != nullptr) {
+    last.claimant = claim->job, last.leaf = claim->leaf;
+    last.right = claim->right;
+  }
   last.started_ms = job.run().started_ms;
   last.milligpu = milligpu;
   job.make_extras().preempted = std::make_unique<state::Preempted>(last);

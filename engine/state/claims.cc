@@ -11,7 +11,7 @@ namespace subak::state {
 
 fact::Claimed Claim::as_fact() const {
   must(!slots.empty(), "a claim has slots");
-  return {job, slots, victims, made_ms, ClaimCause::kMade};
+  return {job, slots, victims, made_ms, ClaimCause::kMade, right};
 }
 
 const Job* still_there(const Jobs& jobs, const Claim::Victim& victim) {
@@ -39,18 +39,14 @@ const Claim* Claims::by(JobId victim) const {
 void Claims::make(const fact::Claimed& f, const Job& job, std::set<JobId> ended) {
   must(of(f.job) == nullptr && job.id == f.job, "a job has one claim");
   must(!f.slots.empty() && job.shape, "a claim has slots for a complete request");
-  Claim claim{f.job,
-              f.slots,
-              f.victims,
-              f.made_ms,
-              nodes_of(f.slots),
-              job.leaf,
-              amounts_of(fleet_, f.slots)};
+  Claim claim{f.job,   f.slots,           f.victims, f.made_ms,
+              f.right, nodes_of(f.slots), job.leaf,  amounts_of(fleet_, f.slots)};
   for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, amount);
   for (const Claim::Victim& victim : claim.victims) {
     must(by_victim_.emplace(victim.job, claim.job).second, "a job ends for one claim");
   }
   ended_.merge(ended);
+  if (claim.right == ClaimRight::kClass) by_class_.insert(claim.job);
   by_claimant_.emplace(claim.job, Claimant{all_.size(), job.shape});
   const std::vector<NodeId> nodes = claim.nodes;
   all_.push_back(std::move(claim));
@@ -67,6 +63,7 @@ void Claims::end(JobId claimant) {
   const Claim claim = std::move(all_[index]);
   all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(index));
   by_claimant_.erase(known);
+  by_class_.erase(claimant);
   for (std::size_t i = index; i < all_.size(); ++i) by_claimant_.at(all_[i].job).index = i;
   for (const Claim::Victim& victim : claim.victims) {
     by_victim_.erase(victim.job);

@@ -32,6 +32,7 @@ struct Claim {
   // The victims, ascending by job. Victims that have already ended stay in the list.
   std::vector<Victim> victims;
   TimeMs made_ms = 0;
+  ClaimRight right = ClaimRight::kReclaim;
   // The nodes of the slots; ascending.
   std::vector<NodeId> nodes;
   // What the claim counts in the account tree: the account, and the GPUs by product.
@@ -58,6 +59,8 @@ class Claims {
   const Claim* of(JobId claimant) const;
   // Returns the claimants, in the same order.
   std::vector<JobId> claimants() const;
+  // Returns the claimants with ClaimRight::kClass.
+  const std::set<JobId>& by_class() const { return by_class_; }
   // Returns the claim whose victim the job is, even if the job has already ended. nullptr: it is no
   // victim.
   const Claim* by(JobId victim) const;
@@ -97,6 +100,7 @@ class Claims {
   std::map<JobId, JobId> by_victim_;
   // The victims whose attempt is over.
   std::set<JobId> ended_;
+  std::set<JobId> by_class_;
 };
 
 }  // namespace subak::state

@@ -154,6 +154,7 @@ Policy Config::policy_over(const Policy& stored) const {
   if (time_limit_grace_ms) policy.time_limit_grace_ms = *time_limit_grace_ms;
   if (default_time_limit_ms) policy.default_time_limit_ms = *default_time_limit_ms;
   policy.system_namespaces = system_namespaces;
+  policy.priority_classes = priority_classes;
   return policy;
 }
 

@@ -147,6 +147,8 @@ struct Config {
   // The value of Policy::system_namespaces. It always replaces the stored value, even if it is
   // empty.
   std::vector<std::string> system_namespaces;
+  // The value of Policy::priority_classes. It also always replaces the stored value.
+  std::vector<PriorityClass> priority_classes;
   // Members of this group may remove Subak's gate.
   std::string break_glass_group = "subak:break-glass";
   DeviceClaims device_claims = DeviceClaims::kGate;

@@ -10,6 +10,7 @@
 #include "core/limits.h"
 #include "core/printable.h"
 #include "kube/quantity.h"
+#include "model/policy.h"
 #include "server/store/postgres/database/address.h"
 
 namespace subak {
@@ -47,24 +48,66 @@ std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
   return std::nullopt;
 }
 
+namespace {
+
+// Returns the part of the text before `end`, and removes both from the text.
+std::string_view take(std::string_view& text, char end) {
+  const std::size_t at = text.find(end);
+  const std::string_view part = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return part;
+}
+
+}  // namespace
+
+Result<std::int32_t> read_class_value(std::string_view text) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    return bad_value(text, "a whole number, higher first");
+  return value;
+}
+
+Result<PriorityClass> read_class(std::string_view text) {
+  PriorityClass one;
+  one.name = take(text, '=');
+  const Result<std::int32_t> value = read_class_value(take(text, ':'));
+  if (!value) return bad_value(one.name, "NAME=VALUE, such as prod=1000");
+  one.priority = *value;
+  if (text == "preempts" || text.starts_with("preempts:")) {
+    one.preempts = true;
+    take(text, ':');
+  }
+  while (!text.empty()) one.accounts.emplace_back(take(text, ','));
+  return one;
+}
+
+std::optional<Error> add_class(Config& config, PriorityClass one) {
+  if (!is_class_name(one.name))
+    return bad_value(one.name, "a name of a-z, 0-9 and - that starts with a letter");
+  for (const PriorityClass& other : config.priority_classes) {
+    if (other.name == one.name) return bad_value(one.name, "each class once");
+    if (other.priority == one.priority) {
+      return bad_value(std::to_string(one.priority),
+                       "another value than that of class " + other.name);
+    }
+  }
+  config.priority_classes.push_back(std::move(one));
+  return std::nullopt;
+}
+
 Result<ClusterConfig> read_cluster(std::string_view text) {
-  const auto take = [&text](char end) {
-    const std::size_t at = text.find(end);
-    const std::string_view part = text.substr(0, at);
-    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-    return part;
-  };
   ClusterConfig cluster;
-  cluster.name = take(':');
+  cluster.name = take(text, ':');
   if (auto error = check_name(cluster.name)) return *error;
-  const std::string_view mode = take(':');
+  const std::string_view mode = take(text, ':');
   if (!mode.empty()) {
     const Result<Mode> parsed = read_enum<Mode>(mode);
     if (!parsed) return parsed.error();
     cluster.mode = *parsed;
   }
   while (!text.empty()) {
-    const std::string_view item = take(',');
+    const std::string_view item = take(text, ',');
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos) return bad_value(item, "NAMESPACE=MODE");
     if (auto error = add_namespace(cluster, item.substr(0, equals), item.substr(equals + 1))) {
@@ -232,6 +275,12 @@ Found add_system_namespace(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+Found add_priority_class(Config& c, std::string_view v) {
+  Result<PriorityClass> parsed = read_class(v);
+  if (!parsed) return parsed.error();
+  return add_class(c, std::move(parsed).value());
+}
+
 Found add_http_host(Config& c, std::string_view v) {
   bool good = !v.empty() && v.size() <= limits::kMaxNameBytes;
   for (const char ch : v) {
@@ -339,8 +388,8 @@ constexpr std::array kSettings{
             "whether each user of this machine is admin, as long as there are no tokens", false,
             false, set_bool<&Config::loopback_admin>},
     Setting{"follow", "--follow", "HOST:PORT",
-            "serve only the webhook, from a copy of the state of the service at this address", false,
-            false, set_host<&Config::follow>},
+            "serve only the webhook, from a copy of the state of the service at this address",
+            false, false, set_host<&Config::follow>},
     Setting{"followCa", "--follow-ca", "FILE",
             "PEM file with the CA of the certificate of the service in --follow; without one, the "
             "system's CAs",
@@ -379,6 +428,9 @@ constexpr std::array kSettings{
     Setting{"reclaimMaxGrace", "--reclaim-max-grace", "DURATION",
             "the longest grace period that a claim waits for; a longer one counts as this one",
             false, false, set_duration<&Config::reclaim_max_grace_ms, Range{0, kDayMs}>},
+    Setting{"priorityClasses", "--priority-class", "NAME=VALUE[:preempts][:ACCOUNT,...]",
+            "a priority class of jobs, and who may use it", true, false, add_priority_class,
+            [](Config& c) { c.priority_classes.clear(); }},
     Setting{"keepWhole", "--keep-whole", "N",
             "how many empty NVLink domains of each cluster and product to leave to gangs that need "
             "one; 0 is none",

@@ -51,6 +51,12 @@ std::optional<Error> check_name(std::string_view text);
 // Reads "NAME[:MODE[:NAMESPACE=MODE,...]]", which is the form of one cluster in a flag. An empty
 // MODE leaves ClusterConfig::mode unset.
 Result<ClusterConfig> read_cluster(std::string_view text);
+// Reads "NAME=VALUE[:preempts][:ACCOUNT,...]", which is the form of one priority class in a flag.
+Result<PriorityClass> read_class(std::string_view text);
+// Adds the class. Refuses a second class with this name or value.
+std::optional<Error> add_class(Config& config, PriorityClass one);
+// Reads a class's value, a whole number.
+Result<std::int32_t> read_class_value(std::string_view text);
 // Adds the mode of one namespace to the cluster's sorted list. Refuses a second mode for the same
 // namespace.
 std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,

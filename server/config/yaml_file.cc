@@ -108,6 +108,46 @@ MaybeBad read_cluster_map(const YAML::Node& node, const std::string& path, Confi
   return std::nullopt;
 }
 
+MaybeBad read_accounts(const YAML::Node& node, const std::string& path, PriorityClass& one) {
+  if (!node.IsSequence()) return mistake(node, path, describe(node), "a list");
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const std::string here = path + "[" + std::to_string(i) + "]";
+    if (auto found = need_text(node[i], here, "an account")) return found;
+    if (auto error = check_text(node[i].Scalar())) return named(node[i], here, *error);
+    one.accounts.push_back(node[i].Scalar());
+  }
+  return std::nullopt;
+}
+
+MaybeBad read_class_map(const YAML::Node& node, const std::string& path, Config& config) {
+  PriorityClass one;
+  bool has_value = false;
+  const auto read = [&](const std::string& key, const YAML::Node& name,
+                        const YAML::Node& value) -> MaybeBad {
+    const std::string here = path + "." + key;
+    if (key == "accounts") return read_accounts(value, here, one);
+    if (key != "name" && key != "value" && key != "preempts")
+      return mistake(name, here, key, "one of name, value, preempts, accounts");
+    const std::string text = value.IsScalar() ? value.Scalar() : describe(value);
+    if (key == "name") {
+      one.name = text;
+    } else if (key == "preempts") {
+      if (text != "true" && text != "false") return mistake(value, here, text, "true or false");
+      one.preempts = text == "true";
+    } else {
+      const Result<std::int32_t> number = read_class_value(text);
+      if (!number) return named(value, here, number.error());
+      one.priority = *number;
+      has_value = true;
+    }
+    return std::nullopt;
+  };
+  if (auto found = for_each_entry(node, path, read)) return found;
+  if (!has_value) return mistake(node, path + ".value", "", "the class's value, a whole number");
+  if (auto error = add_class(config, std::move(one))) return named(node, path, *error);
+  return std::nullopt;
+}
+
 MaybeBad read_list(const Setting& setting, const YAML::Node& value, Config& config) {
   const std::string key(setting.key);
   if (!value.IsSequence()) return mistake(value, key, describe(value), "a list");
@@ -116,6 +156,10 @@ MaybeBad read_list(const Setting& setting, const YAML::Node& value, Config& conf
     const std::string path = key + "[" + std::to_string(i) + "]";
     if (key == "clusters") {
       if (MaybeBad found = read_cluster_map(value[i], path, config)) return found;
+      continue;
+    }
+    if (key == "priorityClasses") {
+      if (MaybeBad found = read_class_map(value[i], path, config)) return found;
       continue;
     }
     if (MaybeBad found = need_text(value[i], path, setting.value)) return found;

@@ -63,8 +63,7 @@ Events::Events()
       attempts_ended_(counter(registry_, "subak_attempts_ended_total",
                               "Attempts of jobs that ended, by cause.")),
       preempted_{counter(registry_, "subak_preemptions_total",
-                         "Jobs that gave GPUs back, by the rule that asked for it.")
-                     .Add({{"reason", "reclaim"}}),
+                         "Jobs that gave GPUs back, by the rule that asked for it."),
                  counter(registry_, "subak_preempted_gpu_seconds_total",
                          "GPU time that attempts had held when they ended to give GPUs back.")
                      .Add({})},
@@ -113,6 +112,9 @@ Events::Events()
   for (const std::string_view cause : EnumText<ClaimCause>::names) {
     if (cause != enum_name(ClaimCause::kMade)) claims_ended_.Add({{"cause", std::string(cause)}});
   }
+  for (const std::string_view right : EnumText<ClaimRight>::names) {
+    preempted_.jobs.Add({{"reason", std::string(right)}});
+  }
   for (const std::string_view name : kClasses) {
     wait_seconds_.Add({{"class", std::string(name)}}, wait_bounds());
   }
@@ -145,7 +147,6 @@ Reservations Events::durable(const Released& batch) {
       attempts_ended_.Add({{"cause", std::string(enum_name(ended->cause))}}).Increment();
       if (ended->cause == Cause::kExpired) reservations_expired_.Increment();
       if (ended->cause != Cause::kPreempted) continue;
-      preempted_.jobs.Increment();
       found.push_back({ended->id, fact.time_ms, true});
     } else if (const auto* claimed = std::get_if<fact::Claimed>(&fact.body)) {
       note_claim(*claimed);
@@ -177,7 +178,11 @@ void Events::look_up(const Reservations& reservations, const Engine* engine) {
     const std::optional<JobRow> row =
         engine ? engine->job(reservation.job, false) : std::optional<JobRow>();
     if (reservation.preempted) {
-      if (row && row->reclaim.preempted) {
+      const bool is_known = row && row->reclaim.preempted;
+      const std::string_view reason =
+          is_known ? enum_name(row->reclaim.preempted->right) : std::string_view("unknown");
+      preempted_.jobs.Add({{"reason", std::string(reason)}}).Increment();
+      if (is_known) {
         const Preemption& last = *row->reclaim.preempted;
         preempted_.gpu_seconds.Increment(static_cast<double>(last.milligpu) / 1000 *
                                          static_cast<double>(reservation.at_ms - last.started_ms) /

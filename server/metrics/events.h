@@ -103,7 +103,7 @@ class Events {
   Counters& attempts_ended_;
   // Preempted jobs, and the GPU time that their attempts had held.
   struct Preempted {
-    prometheus::Counter& jobs;
+    Counters& jobs;
     prometheus::Counter& gpu_seconds;
   };
   Preempted preempted_;

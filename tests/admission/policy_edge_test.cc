@@ -350,5 +350,25 @@ TEST(PolicyEcho, ALongUserNameIsShortenedAndStaysItsOwn) {
   EXPECT_EQ(own.because, Because::kGated);
 }
 
+// The webhook refuses what the account may not use, and lists what it may.
+TEST(PolicyPriority, IsAClassOfTheAccount) {
+  View view = *fixed_view();
+  view.policy.priority_classes = {{"batch", 0, false, {}}, {"prod", 9, true, {"other"}}};
+  const auto create = [&](const std::string& value) {
+    const std::string text = test::review_text(
+        pod(container(kGpu, "1"),
+            R"("name":"p","annotations":{"subak.gpu/priority":")" + value + "\"}"));
+    const test::Parsed parsed(text);
+    return decide(view, {}, "", Endpoint::kMutate, parsed.review());
+  };
+  EXPECT_EQ(create("batch").because, Because::kGated);
+  for (const char* value : {"prod", "9", "high", ""}) {
+    const Decision d = create(value);
+    EXPECT_EQ(d.because, Because::kInvalidValue) << value;
+    EXPECT_THAT(d.message, HasSubstr("metadata.annotations[subak.gpu/priority]"));
+    EXPECT_THAT(d.message, HasSubstr("want a priority class that is for ml.vision: batch"));
+  }
+}
+
 }  // namespace
 }  // namespace subak

@@ -204,7 +204,7 @@ TEST(PodKeys, Values) {
   EXPECT_TRUE(r.pod.terms.prefer);
   EXPECT_EQ(r.pod.terms.segment, 4u);
   EXPECT_EQ(r.pod.time_limit_ms, 60 * kHourMs);
-  EXPECT_EQ(r.pod.priority, 1000);
+  EXPECT_EQ(pod_record(r.pod, false).priority_class, "high");
   EXPECT_EQ(r.pod.unknown_keys, (std::vector<Text>{"subak.gpu/foo"}));
 }
 
@@ -286,7 +286,7 @@ TEST(PodKeys, ComputeDomain) {
 
 TEST(PodKeys, PriorityOfKubernetesIfOursIsUnset) {
   const Read r(test::pod(container("nvidia.com/gpu", "1"), R"("name":"p")", R"(,"priority":7)"));
-  EXPECT_EQ(r.pod.priority, 7);
+  EXPECT_EQ(pod_record(r.pod, false).priority, 7);
 }
 
 TEST(PodKeys, Mistakes) {
@@ -295,8 +295,8 @@ TEST(PodKeys, Mistakes) {
         R"("subak.gpu/segment":"0")", R"("subak.gpu/segment":"-1")", R"("subak.gpu/segment":"2x")",
         R"("subak.gpu/gang-size":"0")", R"("subak.gpu/gang-size":"999999")",
         R"("subak.gpu/time-limit":"4 hours")", R"("subak.gpu/time-limit":"0s")",
-        R"("subak.gpu/priority":"urgent")", R"("subak.gpu/mixed-products":"yes")",
-        R"("subak.gpu/balanced":"1")", R"("subak.gpu/job":"")"}) {
+        R"("subak.gpu/mixed-products":"yes")", R"("subak.gpu/balanced":"1")",
+        R"("subak.gpu/job":"")"}) {
     EXPECT_FALSE(Read(keyed(key)).pod.mistakes.empty()) << key;
   }
   EXPECT_THAT(

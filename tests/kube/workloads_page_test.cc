@@ -12,6 +12,7 @@
 
 #include "core/text.h"
 #include "kube/pod.h"
+#include "model/policy.h"
 #include "pods.h"
 
 namespace subak {
@@ -98,6 +99,11 @@ class PodKeysOfThePage : public ::testing::Test {
     EXPECT_THAT(pod.unknown_keys, ::testing::IsEmpty());
     std::string mistakes;
     for (const Error& mistake : pod.mistakes) mistakes += "mistake: " + mistake.message() + "\n";
+    // The webhook judges the priority, because it needs the policy.
+    if (const PodKey& priority = pod.keys.priority; priority.set) {
+      const auto judged = read_priority(Policy(), "", priority.value);
+      if (!judged) mistakes += "mistake: " + judged.error().message() + "\n";
+    }
     return mistakes.empty() ? to_text(pod_record(pod, false)) : mistakes;
   }
   bool takes(const std::string& key, const std::string& value) {

@@ -81,7 +81,7 @@ TEST(Settings, EachKeyHasItsFlagAndEachFlagItsKey) {
       if (c >= 'A' && c <= 'Z') spelled += '-';
       spelled += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     }
-    if (s.list) spelled.pop_back();
+    if (s.list) spelled.resize(spelled.size() - (spelled.ends_with("sses") ? 2 : 1));
     EXPECT_EQ(spelled, s.flag);
   }
 }
@@ -215,6 +215,22 @@ TEST(Yaml, WhatIsKeptBesideGpusIsAQuantity) {
             "subak.yaml:3: cpuPerGpu: was \"-1\", want CPUs such as 8 or 7500m; 0 is none");
   EXPECT_EQ(refusal("memoryPerGpu: 2Pi\n"),
             "subak.yaml:3: memoryPerGpu: was \"2Pi\", want memory such as 64Gi; 0 is none");
+}
+
+TEST(Yaml, PriorityClasses) {
+  const std::vector<PriorityClass> both{{"prod", -7, true, {"a.b"}}, {"batch", 0, false, {}}};
+  EXPECT_EQ(accepted("priorityClasses:\n- {name: prod, value: -7, preempts: true, "
+                     "accounts: [a.b]}\n- {name: batch, value: 0}\n")
+                .priority_classes,
+            both);
+  const std::string classes = "priorityClasses:\n  - {name: a, value: 1}\n";
+  EXPECT_EQ(refusal(classes + "  - {name: a, value: 2}\n"),
+            "subak.yaml:5: priorityClasses[1]: was \"a\", want each class once");
+  EXPECT_EQ(refusal(classes + "  - {name: b, value: 1}\n"),
+            "subak.yaml:5: priorityClasses[1]: was \"1\", want another value than that of class a");
+  EXPECT_EQ(refusal(classes + "  - {name: b}\n"),
+            "subak.yaml:5: priorityClasses[1].value: want the class's value, a whole number");
+  EXPECT_THAT(refusal(classes + "  - {name: 7, value: 2}\n"), HasSubstr("starts with a letter"));
 }
 
 TEST(Yaml, MistakesNameFileLineKeyFoundAndExpected) {

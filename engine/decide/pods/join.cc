@@ -8,6 +8,7 @@
 #include "accounting/quota/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
+#include "model/policy.h"
 
 namespace subak::decide {
 
@@ -109,12 +110,23 @@ bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
   return before == nullptr || before->awaits_resume();
 }
 
+// A key that the webhook would have refused counts as not set.
+Priority priority_of(const Decision& d, AccountId account, const PodRecord& pod) {
+  const Priority of_spec{pod.priority, false};
+  if (pod.priority_class.empty()) return of_spec;
+  const std::string path = account == kUnassigned ? "" : d.s.tree().node(account).spec.path;
+  const auto priority = read_priority(d.s.policy(), path, pod.priority_class);
+  return priority ? *priority : of_spec;
+}
+
 fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                          AccountId account) {
   fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
   created.gang_size = size_now(d, cluster.id, pod);
   created.request.terms = pod.terms;
-  created.priority = pod.priority;
+  const Priority priority = priority_of(d, account, pod);
+  created.priority = priority.value;
+  created.has_class = priority.has_class;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
   created.awaits_resume = is_new_in_drain(d, created);

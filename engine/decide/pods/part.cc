@@ -18,6 +18,7 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
   created.request = state::request_of(d.s.fleet(), gang);
   created.request.groups.clear();
   created.priority = gang.priority;
+  created.has_class = gang.has_class;
   created.time_limit_ms = gang.time_limit_ms;
   created.submit_ms = gang.submit_ms;
   must(static_cast<bool>(gang.pod_origin), "a gang of pods has an owner");

@@ -9,17 +9,13 @@
 #include "engine/derive/preemption/preemptible.h"
 
 namespace subak::derive {
-namespace {
 
-// The order within an account: the first gives first.
 bool gives_before(const State& s, const Giver& a, const Giver& b) {
   const auto key = [&](const Giver& g) {
     return std::tuple(is_slow(s, *g.job), g.job->priority, -g.job->run().started_ms, g.job->id);
   };
   return key(a) < key(b);
 }
-
-}  // namespace
 
 bool is_slow(const State& s, const state::Job& job) {
   return grace_of(job) > s.policy().reclaim_max_grace_ms;

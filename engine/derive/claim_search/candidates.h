@@ -33,6 +33,8 @@ struct GiverTree {
   std::map<AccountId, std::vector<AccountId>> children;
 };
 
+// The order of the jobs of an account: true if the first of both gives first.
+bool gives_before(const State& s, const Giver& a, const Giver& b);
 // True if the job may take longer to end than the policy allows. Such a job gives last.
 bool is_slow(const State& s, const state::Job& job);
 // True if the account gives before its sibling: by what it would hold for its shares.

@@ -11,6 +11,7 @@
 #include "engine/derive/claim_search/what_if.h"
 #include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/derive/preemption/preemptible.h"
 #include "engine/state/planned_end.h"
 #include "placement/fleet/queries.h"
 
@@ -62,12 +63,12 @@ std::size_t fewest(std::size_t least, std::size_t enough, std::optional<Placemen
   return enough;
 }
 
-// The fewest first givers that are enough.
+// The fewest first givers that are enough. `Order` has next(), the next giver, and all(), all that
+// may give.
+template <class Order>
 class ByGiver {
  public:
-  ByGiver(const State& s, WhatIf& what_if, Givers& givers, const Candidates& candidates,
-          AccountId reach)
-      : s_(s), what_if_(what_if), givers_(givers), candidates_(candidates), reach_(reach) {}
+  ByGiver(WhatIf& what_if, Order givers) : what_if_(what_if), givers_(std::move(givers)) {}
 
   std::optional<Needed> find() {
     std::optional<Placement> placement = what_if_.find({});
@@ -75,7 +76,7 @@ class ByGiver {
     std::size_t least = 0;  // so many are not enough, but for none
     for (std::size_t next = 1; !placement; next *= 2) {
       least = order_.size() + 1;
-      if (next > kFew && next <= 2 * kFew && !what_if_.find(all())) return std::nullopt;
+      if (next > kFew && next <= 2 * kFew && !what_if_.find(givers_.all())) return std::nullopt;
       while (order_.size() < next) {
         const auto giver = givers_.next();
         if (!giver) break;
@@ -94,6 +95,18 @@ class ByGiver {
   std::vector<Giver> first(std::size_t count) const {
     return {order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count)};
   }
+
+  WhatIf& what_if_;
+  Order givers_;
+  std::vector<Giver> order_;
+};
+
+// The order in which accounts beyond their quota give.
+class QuotaOrder {
+ public:
+  QuotaOrder(const State& s, Givers& givers, const Candidates& candidates, AccountId reach)
+      : s_(s), givers_(givers), candidates_(candidates), reach_(reach) {}
+  std::optional<Giver> next() { return givers_.next(); }
   std::vector<Giver> all() const {
     std::vector<Giver> out;
     for (const Giver& giver : candidates_.givers()) {
@@ -103,12 +116,34 @@ class ByGiver {
     return out;
   }
 
+ private:
   const State& s_;
-  WhatIf& what_if_;
   Givers& givers_;
   const Candidates& candidates_;
   const AccountId reach_;
-  std::vector<Giver> order_;
+};
+
+// The jobs of the claimant's account that have a lower priority, in the order in which they give.
+class ClassOrder {
+ public:
+  ClassOrder(const State& s, const Candidates& candidates, const state::Job& claimant) {
+    const AccountId own = account_of(s, claimant);
+    for (const Giver& giver : candidates.givers()) {
+      if (candidates.may_give(giver.index) && giver.job->priority < claimant.priority &&
+          account_of(s, *giver.job) == own)
+        all_.push_back(giver);
+    }
+    std::sort(all_.begin(), all_.end(),
+              [&](const Giver& a, const Giver& b) { return gives_before(s, a, b); });
+  }
+  std::optional<Giver> next() {
+    return next_ < all_.size() ? std::optional(all_[next_++]) : std::nullopt;
+  }
+  const std::vector<Giver>& all() const { return all_; }
+
+ private:
+  std::vector<Giver> all_;
+  std::size_t next_ = 0;
 };
 
 // The units of a gang, one after the other.
@@ -253,7 +288,7 @@ std::vector<const state::Job*> victims_of(const State& s, const state::Job& clai
 
 ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& needed,
                     const std::vector<const state::Job*>& ending) {
-  ClaimFound found{needed.placement.slots, {}};
+  ClaimFound found{needed.placement.slots, {}, ClaimRight::kReclaim};
   for (const state::Job* const job : victims_of(s, claimant, needed, ending)) {
     const bool ends = job->state == JobState::kEnding;
     const TimeMs ask_ms = ends ? s.now() : job->run().started_ms + s.policy().reclaim_min_run_ms;
@@ -275,8 +310,8 @@ ClaimSearch::Pool& ClaimSearch::pool(ClusterId cluster, ProductId product) {
   return *made;
 }
 
-std::optional<ClaimFound> ClaimSearch::find_on(const state::Job& job, AccountId reach,
-                                               ProductId product) {
+std::optional<ClaimFound> ClaimSearch::by_quota(const state::Job& job, AccountId reach,
+                                                ProductId product) {
   Pool& shared = pool(job.id.cluster(), product);
   const Candidates& candidates = shared.candidates;
   if (!firm_) firm_.emplace(s_, ReservedUntil::Part::kFirm);
@@ -297,7 +332,7 @@ std::optional<ClaimFound> ClaimSearch::find_on(const state::Job& job, AccountId 
   }
   if (!needed) {
     units = nullptr;
-    needed = ByGiver(s_, what_if, givers, candidates, reach).find();
+    needed = ByGiver(what_if, QuotaOrder(s_, givers, candidates, reach)).find();
   }
   if (!needed) return std::nullopt;
   const auto may_fit = [&](const std::vector<Giver>& some) {
@@ -309,6 +344,22 @@ std::optional<ClaimFound> ClaimSearch::find_on(const state::Job& job, AccountId 
   return found;
 }
 
+std::optional<ClaimFound> ClaimSearch::by_class(const state::Job& job, ProductId product) {
+  const Candidates& candidates = pool(job.id.cluster(), product).candidates;
+  ClassOrder order(s_, candidates, job);
+  if (order.all().empty()) return std::nullopt;
+  if (!firm_) firm_.emplace(s_, ReservedUntil::Part::kFirm);
+  WhatIf what_if(s_, search_, job, candidates, firm_->from(state::sure_end(s_, job)));
+  std::optional<Needed> needed = ByGiver(what_if, std::move(order)).find();
+  if (!needed) return std::nullopt;
+  const auto may_fit = [&](const std::vector<Giver>& some) { return what_if.may_fit(some); };
+  const Needed least = pruned(s_, what_if, *std::move(needed), may_fit);
+  ClaimFound found = claim_of(s_, job, least, candidates.ending());
+  if (found.victims.empty()) return std::nullopt;  // it waits for something else
+  found.right = ClaimRight::kClass;
+  return found;
+}
+
 std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
   must(job.state == JobState::kQueued && job.shape, "a claimant is queued");
   if (needs_replacements(s_.fleet(), job.shape)) return std::nullopt;
@@ -316,15 +367,20 @@ std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
   const MilliGpu need = state::least_milligpu(s_.fleet(), job);
   if (need == 0) return std::nullopt;
   const ProductId only = state::only_product(s_.fleet(), s_.fleet().request(job.shape));
-  for (ProductId::rep p = 1; p <= s_.fleet().products().size(); ++p) {
-    const ProductId product(p);
-    if (only && product != only) continue;
-    const ProductDemand demand{product, need};
-    const AccountId reach = reach_of(s_, job.leaf, {&demand, 1});
-    if (!reach) continue;
-    if (auto found = find_on(job, reach, product)) return found;
+  std::optional<ClaimFound> found;
+  for (const bool by_quota_now : {true, false}) {
+    if (by_quota_now ? !reclaims(s_) : !preempts_by_class(s_, job)) continue;
+    for (ProductId::rep p = 1; p <= s_.fleet().products().size() && !found; ++p) {
+      const ProductId product(p);
+      if (only && product != only) continue;
+      const ProductDemand demand{product, need};
+      const AccountId reach = reach_of(s_, job.leaf, {&demand, 1});
+      if (by_quota_now && reach) found = by_quota(job, reach, product);
+      if (!by_quota_now && (reach == kRootAccount || !is_fixed(s_, job)))
+        found = by_class(job, product);
+    }
   }
-  return std::nullopt;
+  return found;
 }
 
 void ClaimSearch::follow(const state::Claim& claim) {

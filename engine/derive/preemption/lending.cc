@@ -145,6 +145,9 @@ Preemption preemption_of(const State& s, const state::Job& job) {
   out.claimant = last.claimant;
   out.asked_ms = last.at_ms;
   out.times = last.times;
+  out.right = last.right;
+  if (const state::Job* const claimant = s.jobs().find(last.claimant))
+    out.priority_class = class_name_of(s, *claimant);
   if (!last.leaf) return out;
   const AccountNode& leaf = s.tree().node(last.leaf);
   out.account = leaf.spec.user ? s.tree().node(leaf.parent).spec.path : leaf.spec.path;

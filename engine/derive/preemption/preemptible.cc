@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/state/jobs/job_request.h"
+#include "model/policy.h"
 
 namespace subak::derive {
 
@@ -47,6 +48,37 @@ bool stays(const state::Job& job) {
 
 bool reclaims(const State& s) {
   return s.policy().reclaim && s.policy().order == OrderPolicy::kTargetShare;
+}
+
+bool some_class_preempts(const State& s) {
+  const auto& classes = s.policy().priority_classes;
+  return s.policy().order == OrderPolicy::kTargetShare &&
+         std::any_of(classes.begin(), classes.end(), [](const auto& one) { return one.preempts; });
+}
+
+namespace {
+
+const PriorityClass* class_of(const State& s, const state::Job& job) {
+  if (!job.has_class || job.leaf == kUnassigned) return nullptr;
+  return class_with(s.policy(), job.priority, s.tree().node(job.leaf).spec.path);
+}
+
+}  // namespace
+
+bool preempts_by_class(const State& s, const state::Job& job) {
+  const PriorityClass* const of_job = class_of(s, job);
+  return of_job != nullptr && of_job->preempts && some_class_preempts(s);
+}
+
+std::string class_name_of(const State& s, const state::Job& job) {
+  const PriorityClass* const of_job = class_of(s, job);
+  return of_job != nullptr ? of_job->name : std::string();
+}
+
+AccountId account_of(const State& s, const state::Job& job) {
+  must(job.leaf != kUnassigned, "the job has an account");
+  const AccountNode& leaf = s.tree().node(job.leaf);
+  return leaf.spec.user ? leaf.parent : job.leaf;
 }
 
 void each_holder(const State& s, const std::function<void(const state::Job&)>& fn) {

@@ -26,6 +26,16 @@ bool is_fixed(const State& s, const state::Job& job);
 bool stays(const state::Job& job);
 // True if the policy lets jobs within quota reclaim GPUs.
 bool reclaims(const State& s);
+// True if some priority class preempts. As with quotas, that works only with
+// OrderPolicy::kTargetShare.
+bool some_class_preempts(const State& s);
+// True if the job has a priority class that preempts jobs of its own account (docs/design/0085).
+bool preempts_by_class(const State& s, const state::Job& job);
+// Returns the name of the priority class that the job named. Empty: it named none, or the class is
+// gone.
+std::string class_name_of(const State& s, const state::Job& job);
+// Returns the account of a job without its user. The job has an account (asserted).
+AccountId account_of(const State& s, const state::Job& job);
 // Calls `fn` once for each job that has a hold. O(holds).
 void each_holder(const State& s, const std::function<void(const state::Job&)>& fn);
 // What fixed jobs hold (is_fixed()). O(holds).

@@ -12,6 +12,7 @@
 #include "core/ids.h"
 #include "core/limits.h"
 #include "core/quantity.h"
+#include "model/fact_claim.h"
 #include "model/job.h"
 #include "model/node.h"
 #include "model/request.h"
@@ -123,7 +124,7 @@ struct Backoff {
   TimeMs until_ms = 0;
 };
 
-// That the job was asked to end for jobs within quota (docs/design/0084).
+// That the job was asked to end for other jobs (docs/design/0084).
 struct Preempted {
   // How often.
   std::uint32_t times = 0;
@@ -134,6 +135,8 @@ struct Preempted {
   // When the attempt had started, and what it held.
   TimeMs started_ms = 0;
   MilliGpu milligpu = 0;
+  // By which right the other job claimed it.
+  ClaimRight right = ClaimRight::kReclaim;
 };
 
 // What few jobs have.
@@ -169,7 +172,9 @@ struct Job {
   // In the state kEnding: why the job's pods are asked to end.
   Cause stop = Cause::kNone;
   // True: the job's name identifies a gang, and members may come later.
-  bool gang = false;
+  bool gang : 1 = false;
+  // Priority::has_class.
+  bool has_class : 1 = false;
   // How often the job's present or last attempt ran beyond its planned end.
   std::uint8_t overruns = 0;
   // How many attempts in a row had gates that could not be opened.

@@ -23,6 +23,7 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   k.job.name = job.name;
   k.job.gang_size = job.gang_size;
   k.job.priority = job.priority;
+  k.job.has_class = job.has_class;
   k.job.time_limit_ms = job.time_limit_ms;
   k.job.grace_ms = job.extras().grace_ms;
   k.job.gang = job.gang;
@@ -49,8 +50,8 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   if (const Backoff* const last = job.extras().backoff.get())
     k.refusal = {last->words, last->times, last->until_ms};
   if (const Preempted* const last = job.extras().preempted.get())
-    k.preempted = {last->times, last->at_ms,      last->claimant,
-                   last->leaf,  last->started_ms, last->milligpu};
+    k.preempted = {last->times,      last->at_ms,    last->claimant, last->leaf,
+                   last->started_ms, last->milligpu, last->right};
   k.started_ms = job.run().started_ms;
   k.ended_ms = job.run().ended_ms;
   return k;

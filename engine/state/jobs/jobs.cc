@@ -47,6 +47,7 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   job.origin = f.origin;
   job.name = f.name;
   job.priority = f.priority;
+  job.has_class = f.has_class;
   job.gang_size = f.gang_size;
   job.time_limit_ms = f.time_limit_ms;
   if (f.grace_ms != 0) job.make_extras().grace_ms = f.grace_ms;
@@ -277,6 +278,7 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   job.name = f.job.name;
   job.gang_size = f.job.gang_size;
   job.priority = f.job.priority;
+  job.has_class = f.job.has_class;
   job.time_limit_ms = f.job.time_limit_ms;
   if (f.job.grace_ms != 0) job.make_extras().grace_ms = f.job.grace_ms;
   job.gang = f.job.gang;
@@ -292,8 +294,9 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   }
   if (const auto& last = f.preempted; last.times > 0) {
     must(!last.leaf || tree_.exists(last.leaf), "a job was preempted for an existing account");
-    job.make_extras().preempted = std::make_unique<Preempted>(Preempted{
-        last.times, last.at_ms, last.claimant, last.leaf, last.started_ms, last.milligpu});
+    job.make_extras().preempted =
+        std::make_unique<Preempted>(Preempted{last.times, last.at_ms, last.claimant, last.leaf,
+                                              last.started_ms, last.milligpu, last.right});
   }
   if (!is_waiting(f.job.state)) {
     Run& run = job.make_run();

@@ -75,6 +75,11 @@ void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRul
   const auto& [gpu_kinds, schedulers, runtime_classes, own_user, break_glass_group, suspend_owners,
                deny_unaligned, device_claims, unknown_cluster] = config;
   for (const std::string& ns : view.policy.system_namespaces) out->add_system_namespaces(ns);
+  for (const PriorityClass& one : view.policy.priority_classes) {
+    v1::PriorityClass* const row = out->add_priority_classes();
+    row->set_name(one.name);
+    for (const std::string& account : one.accounts) row->add_accounts(account);
+  }
   for (const std::string& kind : gpu_kinds) out->add_gpu_kinds(kind);
   out->set_break_glass_group(break_glass_group);
   out->set_device_claims(static_cast<v1::DeviceClaims>(static_cast<int>(device_claims) + 1));
@@ -143,6 +148,11 @@ class CopyReader {
     const auto scope = check_.in("rules");
     view.policy.system_namespaces.assign(rules.system_namespaces().begin(),
                                          rules.system_namespaces().end());
+    for (const v1::PriorityClass& row : rules.priority_classes()) {
+      PriorityClass& one = view.policy.priority_classes.emplace_back();
+      one.name = row.name();
+      one.accounts.assign(row.accounts().begin(), row.accounts().end());
+    }
     check_.take(bounds::check(in::Body(in::SetPolicy{view.policy})));
     if (!fits("gpu_kinds", rules.gpu_kinds(), limits::kMaxNodeListItems)) return;
     for (const std::string& kind : rules.gpu_kinds()) {
@@ -359,6 +369,7 @@ class CopyReader {
 
 bool is_same_admission_snapshot(const View& a, const View& b) {
   return a.accounts == b.accounts && a.policy.system_namespaces == b.policy.system_namespaces &&
+         a.policy.priority_classes == b.policy.priority_classes &&
          std::equal(a.clusters->begin(), a.clusters->end(), b.clusters->begin(), b.clusters->end(),
                     is_same);
 }

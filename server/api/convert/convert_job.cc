@@ -50,6 +50,7 @@ in::SubmitJob get(Check& check, const v1::JobSpec& in) {
     out.request = get(check, in.request());
   }
   out.priority = in.priority();
+  out.priority_class = check.text("priority_class", in.priority_class(), limits::kMaxNameBytes);
   if (in.has_time_limit()) {
     out.time_limit_ms = check.duration("time_limit", in.time_limit(), limits::kMaxTimeLimitMs);
   }
@@ -72,6 +73,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   spec->set_name(row.name);
   put(row.request, spec->mutable_request());
   spec->set_priority(row.priority);
+  spec->set_priority_class(row.priority_class);
   if (row.time_limit_ms != 0) put_duration(row.time_limit_ms, spec->mutable_time_limit());
   if (row.grace_ms != 0) put_duration(row.grace_ms, spec->mutable_grace());
   spec->set_held(row.state == JobState::kPaused && row.until_ms == 0);
@@ -167,6 +169,8 @@ void put(const Preemption& preemption, v1::Preemption* out) {
   put(preemption.submit_ms, out->mutable_submitted());
   out->set_times(static_cast<std::int32_t>(preemption.times));
   out->set_milligpu(preemption.milligpu);
+  out->set_right(static_cast<v1::ClaimRight>(preemption.right));
+  out->set_priority_class(preemption.priority_class);
 }
 
 void put(const Loan& loan, v1::Loan* out) {
@@ -175,6 +179,7 @@ void put(const Loan& loan, v1::Loan* out) {
 }
 
 void put(const ClaimRow& row, v1::Claim* out) {
+  out->set_right(static_cast<v1::ClaimRight>(row.right));
   out->set_job_id(text_of(row.job));
   out->set_account(row.account);
   out->set_user(row.user);

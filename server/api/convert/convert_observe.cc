@@ -30,6 +30,7 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->replaced_alone = in.replaced_alone();
   out->size_of_owner = in.size_of_owner();
   out->priority = in.priority();
+  out->priority_class = check.text("priority_class", in.priority_class(), limits::kMaxNameBytes);
   out->time_limit_ms =
       check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);
   out->grace_ms = check.number("grace_ms", in.grace_ms(), 0, limits::kMaxTimeLimitMs);

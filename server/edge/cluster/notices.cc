@@ -19,7 +19,10 @@ std::string gpus_text(MilliGpu amount) {
 std::string preemption_text(const std::string& job, const Preemption& p) {
   std::string out = "Subak preempts " + job;
   if (p.claimant) out += " for job " + text::job_id_text(p.claimant);
-  if (!p.account.empty()) {
+  if (p.right == ClaimRight::kClass) {
+    out += " of the same account, which has a higher priority";
+    if (!p.priority_class.empty()) out += " (class " + p.priority_class + ")";
+  } else if (!p.account.empty()) {
     out += " of " + p.account + ", which is within its quota (" + format_milligpu(p.used) + " of " +
            gpus_text(p.quota) + " in use)";
   }
