@@ -230,6 +230,7 @@ void Oracle::on(const fact::JobCreated& f) {
   j.runs_on = f.replaced_alone;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
+  j.has_class = f.has_class;
   j.limit = f.time_limit_ms;
   if (j.origin == JobOrigin::kForeign || j.origin == JobOrigin::kAdopted) j.started = now_;
   if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");

@@ -128,6 +128,7 @@ class Oracle {
     Cause stop = Cause::kNone;
     TimeMs until = 0;
     std::int32_t priority = 0;
+    bool has_class = false;
     TimeMs submit = 0;
     bool awaits_resume = false;
     DurationMs limit = 0;
@@ -266,7 +267,6 @@ class Oracle {
   bool is_there(const fact::Claimed::Victim& victim) const;
   MilliGpu claimed(AccountId id) const;  // by jobs at or below it
   bool borrows(AccountId id) const;
-  bool names_a_product() const;  // some quota
   void judge_victims(const Job& claimant, const fact::Claimed& f);
   void judge_claimed_slots(const Job& job, const std::vector<PodSlot>& slots);
   void judge_taken(const Job& job);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
@@ -55,13 +56,13 @@ void Oracle::on(const fact::Claimed& f) {
     if (claim_of(f.job) == nullptr) wrong(name(f.job) + " ends a claim that was not made");
     return drop_claim(f.job);
   }
-  if (!policy_.reclaim || policy_.order != OrderPolicy::kTargetShare)
-    wrong(name(f.job) + " claims, and the policy takes nothing back");
   if (!in_pass_) wrong(name(f.job) + " claims outside a pass");
   if (j == nullptr || j->state != JobState::kQueued)
     return wrong(name(f.job) + " claims, not queued");
   if (claim_of(f.job) != nullptr) wrong(name(f.job) + " claims twice");
   if (f.slots.size() != j->gang_size) wrong(name(f.job) + " claims for a part of its gang");
+  const OracleQuota rules(*this);
+  if (!rules.may_claim(*j, f.right)) wrong(name(f.job) + " claims without a right");
   judge_victims(*j, f);
   claims_.push_back(f);
   judge_claimed_slots(*j, f.slots);
@@ -75,28 +76,16 @@ void Oracle::judge_victims(const Job& claimant, const fact::Claimed& f) {
       continue;
     }
     const bool ends = v->state == JobState::kEnding;
-    if (v->origin != JobOrigin::kApi && v->origin != JobOrigin::kPods && !ends)
-      wrong(name(f.job) + " claims from " + name(victim.job) + ", which Subak did not start");
+    const std::string why = ends ? "" : OracleQuota(*this).why_not(claimant, f.right, *v);
+    if (!why.empty()) wrong(name(f.job) + " claims from " + name(victim.job) + ", " + why);
     if (!ends && victim.ask_ms < v->started + policy_.reclaim_min_run_ms)
       wrong(name(victim.job) + " would be asked before its minimum run is over");
-    if (!ends && v->leaf == claimant.leaf) wrong(name(f.job) + " claims from its own account");
-    if (!ends && !borrows(v->leaf) && !names_a_product())
-      wrong(name(f.job) + " claims from " + name(victim.job) + " of " +
-            account(v->leaf)->spec.path + ", which is within quota, for " +
-            account(claimant.leaf)->spec.path);
     for (const fact::Claimed& other : claims_) {
       for (const auto& known : other.victims) {
         if (known.job == victim.job) wrong(name(victim.job) + " is a victim twice");
       }
     }
   }
-}
-
-bool Oracle::names_a_product() const {
-  return std::any_of(accounts_.begin(), accounts_.end(), [](const Account& a) {
-    return std::any_of(a.spec.quota.begin(), a.spec.quota.end(),
-                       [](const ProductAmount& q) { return q.product != kAnyProduct; });
-  });
 }
 
 // Whole GPUs that are claimed go to nobody but the claimant.

@@ -96,6 +96,41 @@ bool OracleQuota::leaves_unlent(const Oracle::Job& j, const std::string& product
   return true;
 }
 
+AccountId OracleQuota::account_of(const Oracle::Job& j) const {
+  const Oracle::Account& leaf = *o_.account(j.leaf);
+  return leaf.spec.user ? leaf.parent : leaf.id;
+}
+
+bool OracleQuota::may_claim(const Oracle::Job& claimant, ClaimRight right) const {
+  if (o_.policy_.order != OrderPolicy::kTargetShare) return false;
+  if (right == ClaimRight::kReclaim) return o_.policy_.reclaim;
+  const std::string& path = o_.account(account_of(claimant))->spec.path;
+  const auto is_for = [&](const PriorityClass& c) {
+    return c.accounts.empty() ||
+           std::any_of(c.accounts.begin(), c.accounts.end(), [&](const std::string& a) {
+             return path == a || path.starts_with(a + ".");
+           });
+  };
+  const auto& all = o_.policy_.priority_classes;
+  return claimant.has_class && std::any_of(all.begin(), all.end(), [&](const PriorityClass& c) {
+           return c.preempts && c.priority == claimant.priority && is_for(c);
+         });
+}
+
+std::string OracleQuota::why_not(const Oracle::Job& claimant, ClaimRight right,
+                                 const Oracle::Job& v) const {
+  if (v.origin != JobOrigin::kApi && v.origin != JobOrigin::kPods) return "not started by Subak";
+  if (v.request.terms.not_preemptible) return "not preemptible";
+  if (right == ClaimRight::kClass) {
+    if (account_of(v) != account_of(claimant)) return "of another account, by class";
+    return v.priority < claimant.priority ? "" : "of no lower priority, by class";
+  }
+  if (v.leaf == claimant.leaf) return "of the same account";
+  if (o_.borrows(v.leaf) || names_products()) return "";
+  return "of " + o_.account(v.leaf)->spec.path + ", within quota, for " +
+         o_.account(claimant.leaf)->spec.path;
+}
+
 bool OracleQuota::is_fixed(const Oracle::Job& j) {
   const bool ours = j.origin == JobOrigin::kApi || j.origin == JobOrigin::kPods;
   if (!ours || j.request.terms.not_preemptible) return true;

@@ -31,8 +31,14 @@ class OracleQuota {
   static bool is_fixed(const Oracle::Job& j);
   // True if the job cannot be preempted, borrows, and would break a promise of quota by that.
   bool breaks_promise(const Oracle::Job& j, const std::string& product) const;
+  // True if the policy gives the job this right to claim.
+  bool may_claim(const Oracle::Job& claimant, ClaimRight right) const;
+  // Why a job that is not ending may not give; empty: it may.
+  std::string why_not(const Oracle::Job& claimant, ClaimRight right, const Oracle::Job& v) const;
 
  private:
+  // The account of a job, without its user.
+  AccountId account_of(const Oracle::Job& j) const;
   // What jobs hold at or below the account that cannot be preempted. `own`: only of the account's
   // own jobs. With `more` as if `leaf` held it too.
   ProductAmounts fixed(AccountId id, bool own, AccountId leaf, const ProductAmount& more) const;

@@ -98,6 +98,8 @@ in::Body RandomWorld::new_pod() {
   seen.pod.controlled = rng_.percent(70);
   if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
   if (rng_.percent(20)) seen.pod.priority = 10;
+  if (options_.has_classes() && serial_ % 3 != 0)
+    seen.pod.priority_class = seen.pod.priority != 0 ? "prod" : "batch";
   if (rng_.percent(30)) seen.pod.time_limit_ms = some_limit();
   if (rng_.percent(30)) seen.pod.created_at_ms = now_ - rng_.between(0, 10 * kMinuteMs);
   for (std::uint32_t rank = 0; rank < seen.pod.gang_size; ++rank) {

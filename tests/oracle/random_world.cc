@@ -32,6 +32,10 @@ void RandomWorld::choose_rules(Policy& policy) const {
   policy.reclaim = options_.seed % 3 != 0;
   policy.reclaim_min_run_ms = static_cast<DurationMs>(options_.seed / 3 % 3) * 5 * kMinuteMs;
   if (options_.plain) return;
+  if (options_.has_classes()) {
+    policy.priority_classes = {
+        {"batch", -10, false, {}}, {"prod", 10, true, {}}, {"test", 0, false, {}}};
+  }
   policy.clique_gangs = static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
   policy.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
 }
@@ -243,6 +247,10 @@ in::Body RandomWorld::submit() {
   const bool led = options_.beside ? rng_.percent(40) : !options_.plain && rng_.percent(20);
   if (led) add_launcher(job.request);
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
+  if (options_.has_classes()) {
+    job.priority_class = job.priority != 0 ? "prod" : serial_ % 2 == 0 ? "batch" : "";
+    job.priority = 0;
+  }
   job.held = rng_.percent(4);
   job.time_limit_ms = some_limit();
   return job;

@@ -27,6 +27,8 @@ class RandomWorld {
     // Nodes declare their CPU, some of it is reserved beside free GPUs, and jobs have launchers
     // without GPUs.
     bool beside = false;
+    // A quarter of the worlds has priority classes.
+    bool has_classes() const { return !plain && seed % 4 == 1; }
   };
   explicit RandomWorld(Options options);
 
