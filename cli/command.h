@@ -59,10 +59,11 @@ class Command {
   void arguments(const std::string& name, std::vector<std::string>& values,
                  const std::string& help);
 
-  // Add an option with one value: "--limit N", where `value_name` is the "N" in the help. `value`
-  // has the default, and the parser writes `value` only if the user gives the option. An empty text
-  // is a usage failure, and so is a text that is not a number if the option wants a number. If the
-  // command line lacks the option, the environment variable `environment` gives the value.
+  // Add an option with one value: "--limit N", where `value_name` is the "N" in the help. Before
+  // the parse, `value` has the default; nullopt means that there is none. The parser writes `value`
+  // only if the user gives the option or sets the environment variable `environment`. The option
+  // wins over the variable. Each of these is a usage failure: an empty text, a text that is not a
+  // number where the option wants a number, and a required option that is missing.
   void option(const std::string& flag, std::string& value, const std::string& help,
               const std::string& value_name, const std::string& environment = "");
   void required_option(const std::string& flag, std::string& value, const std::string& help,
@@ -86,12 +87,13 @@ class Command {
   // Adds an option whose value is one of `choices`. Another value is a usage failure.
   void choice(const std::string& flag, std::string& value, const std::string& help,
               const std::vector<std::string>& choices);
+  // Adds an option without a value. If the user gives it, the parser sets `value` to true.
   void flag(const std::string& flag, bool& value, const std::string& help);
   // Adds a text below the options in the command's help.
   void details(const std::string& text);
   // Allows --output svg, which other commands refuse.
   void draws();
-  // Hides the command from help and completion.
+  // Hides the command from help and completion. A user can still run it.
   void hide();
 
   // Sets what the command does. Each command that has no other commands below it needs this.

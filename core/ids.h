@@ -1,7 +1,7 @@
-// Strong ids: integers of different types, so the compiler refuses to mix them. The engine assigns
-// an id once and never reuses it, except for a ShapeId. Ids are ordered by value. If a comparison
-// in the core finds no other difference, an id decides. The value 0 means "none" for every kind of
-// id.
+// Strong ids: integers of different types, so the compiler refuses to mix them. The engine never
+// assigns an id twice, except for a ShapeId. Ids are ordered by value, and they break ties in all
+// orders of the core. The value 0 means "none", except for a ProductId, where it means "any" in a
+// request or a filter.
 // Threads: any; plain values.
 #pragma once
 
@@ -12,11 +12,11 @@
 namespace subak {
 
 // An integer that cannot be mixed up with another kind of id. As a bool it is true unless it is 0.
-// `Tag` only names the kind. `Rep` is the width in which facts store the id.
+// `Tag` only names the kind. `Rep` is the type of the number, also in the facts that store the id.
 template <class Tag, class Rep>
 struct Id {
   using rep = Rep;
-  // 0: none.
+  // 0: none; for a ProductId: any.
   Rep value = 0;
 
   constexpr Id() = default;
@@ -31,7 +31,7 @@ using ClusterId = Id<struct ClusterTag, std::uint16_t>;
 using AccountId = Id<struct AccountTag, std::uint32_t>;
 // A node of any cluster. The id is unique over all clusters, not only within one cluster.
 using NodeId = Id<struct NodeTag, std::uint32_t>;
-// A number that stands for the name of a GPU product. 0 means any product.
+// A number that stands for the name of a GPU product. 0 means any product, or none.
 using ProductId = Id<struct ProductTag, std::uint16_t>;
 // A number that stands for a placement request. Once no job uses a request, another request may get
 // its number. So no fact stores the number.
@@ -45,7 +45,8 @@ struct JobId {
 
   constexpr JobId() = default;
   constexpr explicit JobId(std::uint64_t v) : value(v) {}
-  // `sequence` must fit 48 bits.
+  // `sequence` must fit 48 bits. If it is 0, the id stands for no job of the cluster, although as a
+  // bool it is true.
   constexpr JobId(ClusterId cluster, std::uint64_t sequence)
       : value(std::uint64_t{cluster.value} << 48 | sequence) {}
   // The cluster that the job belongs to. It never changes.

@@ -163,8 +163,8 @@ inline constexpr std::size_t kMaxBlockers = 8;
 inline constexpr DurationMs kDayOpenMs = 10 * kMinuteMs;
 inline constexpr std::size_t kMaxCutRowsPerTurn = 4096;
 
-// Fleet.
-inline constexpr std::size_t kMaxNodes = 200'000;  // at once, in all clusters: a new one is refused
+// Fleet. The nodes at one time, summed over all clusters. At the limit, Subak refuses a new node.
+inline constexpr std::size_t kMaxNodes = 200'000;
 // All nodes that ever were: an id is never reused. A further new node is refused.
 inline constexpr std::uint32_t kMaxNodeIds = 800'000;
 inline constexpr std::size_t kMaxClusters = 1000;    // a new one is refused

@@ -28,8 +28,9 @@ namespace subak {
 // rank.
 std::int32_t rank_of(const Pod& pod);
 
-// Returns the rank of a pod in a gang that Subak's label makes of several groups. Such ranks are in
-// the order of groups, then of `rank`.
+// Returns the rank of a pod in a gang that Subak's label joins from several groups. `rank`: the
+// rank of the pod in its group. The pods of one group are neighbours, in the order of `rank`. A
+// hash of the names orders the groups. An unknown rank (-1) stays unknown.
 std::int32_t rank_among(std::string_view group, std::int32_t rank);
 
 // The ranks of the pods of one replicated job of a JobSet: job by job, with `pods` ranks for each

@@ -71,7 +71,8 @@ struct NodeSpec {
   std::string product;
   // The number of physical GPUs, at most limits::kMaxGpusPerNode.
   std::int64_t gpus = 0;
-  // Capacity minus allocatable: GPUs that are installed and not usable.
+  // The node's capacity of GPUs minus its allocatable GPUs: those that are installed but not
+  // usable.
   std::int64_t unhealthy_gpus = 0;
   // The number of replicas of each time-sliced GPU. 0 or 1: GPUs are not shared.
   std::int64_t replicas = 0;
@@ -118,9 +119,9 @@ struct NodeSpec {
   // field: only the engine sets it.
   TimeMs clique_lost_ms = 0;
   // The clique whose label the node has lost. The node no longer shares a domain with other nodes,
-  // but NVLink still joins it to that clique. So no gang gets the node exclusively, and no gang
-  // gets that clique exclusively without the node. No edge reports this field: the engine stores it
-  // until the node has a label again or is removed.
+  // but NVLink still joins it to that clique. So a gang cannot have the node as an exclusive
+  // domain. A gang can have that clique exclusively only if no pod uses this node. No edge reports
+  // this field: the engine stores it until the node has a label again or is removed.
   std::string former_clique;
 
   // Returns the name of the group at level `k`; empty if there is none. Level 0 is the nearest.
@@ -179,7 +180,8 @@ struct PodSlot {
   NodeId node;
   // The indexes of the pod's GPUs on the node, as bits. 0 for MIG slices and pods without GPUs.
   std::uint64_t gpu_mask = 0;
-  // The charge: 1000 for a GPU, floor(1000/R) for a replica, or mig_slice_milligpu() for a slice.
+  // The charge of the pod: 1000 for each GPU, floor(1000/R) for each replica, mig_slice_milligpu()
+  // for each slice, or the part of a GPU that the pod asks for.
   MilliGpu milligpu = 0;
 
   template <class V>

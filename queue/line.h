@@ -1,8 +1,8 @@
 // A line is a job class: the jobs of one leaf account and one kind, ordered by (priority from high
 // to low, submit time, id). A kind is a request shape that has waiting jobs. A line is a treap
-// whose links are in the slots. So a line needs no further memory, and any job leaves in O(log n).
-// The form of the treap depends on slot numbers, but the order of jobs never does. Private to
-// queue.
+// whose links are in the jobs' slots of the table. So a line needs no further memory, and a job
+// anywhere in the line leaves it in O(log n). The form of the treap depends on slot numbers, but
+// the order of jobs never does. Private to queue.
 #pragma once
 
 #include <cstdint>

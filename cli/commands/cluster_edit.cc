@@ -79,7 +79,7 @@ std::vector<NodeSpec> read_fleet(const ImportCommand& o) {
   KubeNodeOptions options = o.nodes;
   if (!o.rack_label.empty()) {
     if (!options.topology_labels.empty()) {
-      throw usage_failure("--rack-label: want it or --topology-labels, not both",
+      throw usage_failure("--rack-label: want this or --topology-labels, not both",
                           "put the rack's label first in --topology-labels");
     }
     options.topology_labels = {o.rack_label};

@@ -37,7 +37,7 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 // Returns the next deadline. nullopt: nothing changes without an input. O(clusters). The next
 // deadline is the earliest of these times:
 //   - the end of a job (next_end()), or the end of a hold
-//   - the end of a node backoff (a "bar")
+//   - the end of a node backoff
 //   - the begin or end of a drain
 //   - the removal of a node from its former clique
 //   - the end of a day, or a due ledger row

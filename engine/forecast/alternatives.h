@@ -23,13 +23,13 @@ struct Alternative {
 
 // Returns changes of the job's request and time limit with which the job would start sooner. Each
 // test assumes that the job is submitted again now with the change. With the change, the job must
-// start sooner by at least a minute, and by at least a tenth of its wait. The changes with the
-// soonest start come first, at most limits::kMaxAlternatives. The changes are:
+// start sooner by at least a minute, and by at least a tenth of its wait. The result has at most
+// limits::kMaxAlternatives changes, those with the soonest start first. It tests these changes:
 //   - the topology only as a preference, or a wider topology
 //   - segments of half the size
 //   - no spare nodes
 //   - any GPU product
-//   - the two largest MIG slices that the cluster has, for one whole GPU
+//   - a MIG slice instead of one whole GPU: each of the two largest kinds that the cluster has
 //   - shorter time limits
 // The result is empty if the job does not wait, or has no request yet. The cost is one forecast for
 // each change plus one more. Each forecast runs until the job starts.

@@ -1,5 +1,5 @@
 // Computes the timeline of the fleet (engine/answers/plan.h, docs/design/0055).
-// Threads: one at a time; pure functions.
+// Threads: as the state; pure functions.
 #pragma once
 
 #include "engine/answers/plan.h"
@@ -9,14 +9,16 @@
 namespace subak::derive {
 
 // Computes the timeline from `t` on. `t` must not be before the state's time. Jobs run as long as
-// run_times() predicts. A waiting job holds its forecast placement if that is still usable: the job
-// still waits, and the nodes take pods and have room. A job without a forecast placement holds its
-// reserved nodes instead. It holds these nodes from its forecast start on, or else from its
-// promised start on. O(jobs + nodes).
+// run_times() predicts. The forecast may be older than the state, so starts of jobs that no longer
+// wait do not count. A job that still waits holds the nodes of its forecast from its forecast start
+// on. If the forecast names no nodes for the job, it holds its reserved nodes. Without a forecast
+// start, it holds them from its promised start on. A waiting job never gets GPUs that are held or
+// closed at that time. The timeline shows only the part that is left for it. O(jobs + nodes).
 FleetPlan plan(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t);
 
-// Returns a round length for a timeline that should show the first `known_ms`. The length is at
-// least limits::kLeastPlanMs and at most limits::kPlanAheadMs.
+// Returns how long a timeline should be that shows the next `known_ms` milliseconds: the next
+// larger of a few usual lengths, such as 15 minutes, 2 hours or 12 hours. The result is at least
+// limits::kLeastPlanMs. It is at most limits::kPlanAheadMs, even if `known_ms` is larger.
 DurationMs plan_span(DurationMs known_ms);
 
 }  // namespace subak::derive

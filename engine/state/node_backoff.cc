@@ -130,7 +130,7 @@ void NodeBackoff::index(const NodeBackedOff& backoff) {
 
 void NodeBackoff::unindex(const NodeBackedOff& backoff) {
   const auto it = ends_.find(backoff.until_ms);
-  must(it != ends_.end(), "each bar ends once");
+  must(it != ends_.end(), "each backoff ends once");
   ends_.erase(it);
   if (!backoff.job) return;
   take_out(by_job_, backoff.job, backoff.node);
@@ -164,7 +164,7 @@ void NodeBackoff::check() const {
       if (b.barred) by_shape[pod_hash(b.shape)].insert(node);
     }
   }
-  must(ends == ends_, "each bar ends once");
+  must(ends == ends_, "each backoff ends once");
   must(by_job == by_job_ && by_shape == by_shape_, "what a job was refused is indexed");
 }
 

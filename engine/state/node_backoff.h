@@ -1,4 +1,4 @@
-// Node backoffs ("bars"): which nodes rejected which pods, how often in a row, and until when this
+// Node backoffs: which nodes rejected which pods, how often in a row, and until when this
 // counts. There are two kinds. If a node's kubelet rejects a pod, the search leaves out the node
 // for such pods of every job (Fleet::back_off). If the cluster's scheduler refuses to bind pods of
 // one job to the node, derive::find_entitled avoids the node.

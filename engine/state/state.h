@@ -60,7 +60,8 @@ class State {
   const AccountTree& tree() const { return tree_; }
   const Fleet& fleet() const { return fleet_; }
   const Ledger& ledger() const { return ledger_; }
-  // False with Books::kLeftOut. Then the state has no charges and bills, and no day ends by itself.
+  // False with Books::kLeftOut. Then the state has no charges and bills, and the end of a UTC day
+  // closes no books.
   bool keeps_books() const { return allocations_.keeps_books(); }
   const state::Jobs& jobs() const { return jobs_; }
   const state::Clusters& clusters() const { return clusters_; }
@@ -75,8 +76,8 @@ class State {
   // True if a change since the last pass may let a job start. It is not in the digest.
   bool pass_due() const { return pass_due_; }
 
-  // Returns the stored size in bytes of the request of a single pod. The shape must be that of an
-  // added pod, and must be in use.
+  // Returns the stored size, in bytes, of a request that has only one pod. `shape`: the shape of
+  // such a request, which a pod of the state uses now.
   std::size_t single_pod_bytes(ShapeId shape) const {
     return bytes_of_shape_.at(shape.value).bytes;
   }
@@ -93,7 +94,7 @@ class State {
   ShapeUse use_shape(ClusterId cluster, const GangRequest& request) {
     return fleet_.use(cluster, request);
   }
-  // Sets pass_due(). The next fact that may let a job start sets it again.
+  // Sets the result of pass_due(). The next fact that may let a job start sets it to true.
   void set_pass_due(bool due) { pass_due_ = due; }
   // Says that the checkpoint includes all facts up to the number `seq`.
   void set_seq(std::uint64_t seq) { log_.set_seq(seq); }
@@ -168,7 +169,8 @@ class State {
   // Releases the hold of a pod that waits again. All usage of the pod must be in the books
   // (asserted).
   void give_place_back(state::Job& job, std::uint32_t rank);
-  // If a waiting gang has one request, gives each of its pods a shape of its own again.
+  // A gang that waits and is complete has one request for all its pods. If the gang has it, drops
+  // it, and gives each pod a request of its own until the gang is complete again.
   void open_gang(state::Job& job);
   // Restores a pod with its slot. `lives`: its job is not done.
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,

@@ -36,9 +36,9 @@ enum class MigCut {
 // Returns whether `cards` GPUs of the product can be cut into these slices.
 MigCut mig_cut(std::string_view product, const std::vector<MigSlices>& slices, std::int64_t cards);
 
-// Returns the fewest cards from which the slices can be cut. If a profile is in no table, each card
-// counts for seven of its slices. A result above limits::kMaxGpusPerNode means at least so many
-// cards.
+// Returns the fewest cards from which the slices can be cut. If a profile is in no table, the
+// function assumes that a card has room for seven of its slices. A result above
+// limits::kMaxGpusPerNode means at least so many cards.
 std::int64_t mig_least_cards(std::string_view product, const std::vector<MigSlices>& slices);
 
 // Formats the slices: "1g.10gb=14 3g.40gb=4".

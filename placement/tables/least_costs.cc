@@ -73,14 +73,14 @@ MilliGpu LeastCosts::least_replica(const PodShape& pod, ClusterId cluster) const
 }
 
 std::optional<MilliGpu> LeastCosts::of_pod(const PodShape& pod,
-                                           std::optional<ClusterId> nodes) const {
+                                           std::optional<ClusterId> cluster) const {
   switch (pod.kind) {
     case GpuKind::kWhole:
     case GpuKind::kFraction:
       return fixed_milligpu(pod);
     case GpuKind::kShared:
-      if (!nodes) return std::nullopt;
-      return least_replica(pod, *nodes) * pod.gpus;
+      if (!cluster) return std::nullopt;
+      return least_replica(pod, *cluster) * pod.gpus;
     case GpuKind::kMig:
       if (const auto each = least_slice(pod)) return *each * pod.gpus;
       return std::nullopt;

@@ -1,4 +1,5 @@
-// Totals of capacity and use of each product in each cluster, for views, metrics and static checks.
+// Totals of capacity and use of each product in each cluster, for views, metrics and the rules of
+// quotas.
 // Units: milli-GPU. Threads: as the fleet.
 #pragma once
 
@@ -42,7 +43,8 @@ struct ProductTotals {
   std::string product;
   // How many present nodes have this product.
   std::int64_t nodes = 0;
-  // The sum of the levels of these nodes, in milli-GPU.
+  // The sum of the levels of these nodes, and of nodes that are gone but still have holds; in
+  // milli-GPU.
   NodeLevels milligpu;
 };
 
@@ -61,14 +63,14 @@ class Totals {
     must(row > 0 && row < rows_.size(), "a product's row has a number of its own");
     return row;
   }
-  // Adds `nodes`, which may be negative, to the number of nodes in the row. Row 0 stands for nodes
-  // that are in no row.
+  // Adds `nodes`, which may be negative, to the number of nodes in the row. Row 0 is for nodes that
+  // never joined a row.
   void count(std::uint32_t row, std::int64_t nodes) {
     rows_[row].nodes += nodes;
     must(rows_[row].nodes >= 0, "a product has no fewer than 0 nodes");
   }
   // Subtracts one node's former levels `was` from the row, and adds its levels `now`. Aborts if the
-  // sum would break the identity of NodeLevels.
+  // new sum breaks the identity of NodeLevels.
   void replace(std::uint32_t row, const NodeLevels& was, const NodeLevels& now) {
     NodeLevels& sum = rows_[row].milligpu;
     sum.add(was, -1);
@@ -76,7 +78,8 @@ class Totals {
     ++version_;
     must(sum.close(), "what a product has is allocated, idle, stranded or unusable");
   }
-  // Differs after every change of a row.
+  // Differs after every replace(). A new row or a count() alone does not change the version, since
+  // each change of a node also calls replace().
   std::uint64_t version() const { return version_; }
 
   // Returns the sum of the product's rows in all clusters. O(rows).
@@ -89,7 +92,7 @@ class Totals {
     return sum;
   }
 
-  // Returns the sum of all rows. O(rows).
+  // Returns the sum of all rows, also of those that rows() leaves out. O(rows).
   NodeLevels of_all() const {
     NodeLevels sum;
     for (const ProductTotals& row : rows_) sum.add(row.milligpu, 1);
@@ -97,7 +100,7 @@ class Totals {
     return sum;
   }
 
-  // Returns the rows that have nodes or allocations, by cluster, then product.
+  // Returns the rows that have a product name, and nodes or allocations; by cluster, then product.
   std::vector<ProductTotals> rows() const {
     std::vector<ProductTotals> out;
     for (const auto& [key, row] : by_key_) {
@@ -108,7 +111,8 @@ class Totals {
     return out;
   }
 
-  // Aborts unless the rows equal `sums`: the sums of the nodes, by row number.
+  // `sums`: for each row, by its number, the sums computed again from the nodes. Aborts if a row
+  // differs, or if the number of rows does. The names in `sums` and row 0 do not count.
   void check(const std::vector<ProductTotals>& sums) const {
     must(sums.size() == rows_.size() && by_key_.size() + 1 == rows_.size(), "each row has one key");
     for (std::size_t i = 1; i < rows_.size(); ++i) {
@@ -120,7 +124,7 @@ class Totals {
   std::size_t size() const { return rows_.size(); }
 
  private:
-  // The rows by number. Row 0 stands for nodes in no row.
+  // The rows by number. Row 0 is for nodes that never joined a row.
   std::vector<ProductTotals> rows_{1};
   std::map<std::pair<ClusterId, std::string>, std::uint32_t> by_key_;
   std::uint64_t version_ = 1;

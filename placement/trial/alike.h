@@ -1,7 +1,7 @@
 // Functions that judge each GPU state once, because a fleet has few states
-// (placement/fleet/gpu_state.h). They look at single nodes only where the states of the live fleet
-// do not apply. These are the nodes that the snapshot shows differently, and the nodes that the
-// gang has touched. Private to placement.
+// (placement/fleet/gpu_state.h). Here a node *differs* if its state in the live fleet does not
+// describe it: the snapshot shows the node differently, or the gang's trial has touched it
+// (GangAttempt::differs()). The functions judge nodes that differ one by one. Private to placement.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace subak {
 
-// Nodes that serve a run (placement/trial/run.h) equally well, except for their ids. These are
-// nodes of the live fleet in one state, or one node that differs from the live fleet.
+// Nodes that serve a run (placement/trial/run.h) equally well by their GPUs, so that only their ids
+// decide between them. These are the nodes of the live fleet in one state, or one node that
+// differs.
 struct Equals {
-  // A smaller key is better. The caller of equals() chose the key.
+  // The key that `rank` of equals() offered. A smaller key is better.
   std::array<std::int64_t, 2> key{};
-  // How many pods fit on each of these nodes by GPUs alone. The caller of equals() offered this
-  // number.
+  // How many pods fit on each of these nodes by GPUs alone, as `rank` offered.
   std::int64_t pods = 0;
-  // The alike nodes. nullptr: `one` is the only node.
+  // The nodes of the state, with those that differ. nullptr: `one` is the only node.
   const BlockSet<NodeIndex>* alike = nullptr;
   NodeIndex one = 0;
 };
@@ -59,10 +59,12 @@ class BestFirst {
   const Equals* of_ = nullptr;
 };
 
-// Calls rank(spec, room, weight, offer) for each state within the bounds, and for each node that
-// differs from its state. If the node would do, rank calls offer(key, pods), once or several times.
-// Returns all offers. The function does not check whether a node is eligible, because a state does
-// not show whether a node is reserved or rejected these pods. O(states + nodes that differ).
+// Calls rank(spec, room, weight, offer) for each state of the live fleet within the bounds, and for
+// each node that differs. `weight` is the best-fit weight (Query::weight()). If such a node would
+// do, `rank` calls offer(key, pods), once for each way to use the node. Returns all offers. The set
+// of a state also has its nodes that differ: the caller must skip them. The caller must also check
+// whether a node is eligible, because a state shows neither reservations nor backoffs.
+// O(states + nodes that differ).
 template <class Rank>
 std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank) {
   const Query& q = a.query();
@@ -91,7 +93,8 @@ std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x,
 }
 
 // Calls fn(node, key) for the eligible nodes of equals(), the best first, until fn returns true.
-// Returns false if fn never does. fn may place pods only if it then returns true.
+// Returns false if fn never does. If `rank` offers a node several times, fn gets the node once for
+// each key. fn may place pods only if it then returns true.
 template <class Rank, class F>
 bool visit_alike(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank, F&& fn) {
   const std::size_t touched = a.trial().nodes().touched(), mark = a.trial().mark();

@@ -13,14 +13,14 @@
 
 namespace subak::metrics {
 
-// Stores the last figures, and the positions of jobs in the queue at that time.
+// Stores the last figures, and the positions of the queue's first jobs at that time.
 class Surveyor {
  public:
   // `clock` and `events` must outlive this object.
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
   // Returns the last figures, after a new collection if one may begin. The result is valid until
-  // the next call. After a collection, it counts in `events` how many waiting jobs have moved back
-  // in the queue.
+  // the next call. After a collection, it counts in `events` how many of the first jobs of the
+  // queue have moved back since the last collection.
   const Survey& look(const Engine& engine);
 
  private:

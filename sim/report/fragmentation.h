@@ -1,8 +1,10 @@
 // Computes FGD's fragmentation F of free GPUs exactly over time. After a change it computes only
 // the changed node again. For a node n and a typical pod shape m, the loss is the part of n's free
-// GPUs that m could not use. If n cannot run m, all free GPUs of n are lost. Else the GPUs are lost
-// that have less free than m needs of each GPU. F_n is the mean loss over the shapes, weighted by
-// popularity. The result is the time mean of sum F_n / sum free.
+// GPUs that m could not use. If n cannot run m, all free GPUs of n are lost. Else the loss is what
+// is free on those GPUs that have less free than m needs on each GPU. F_n is the mean loss over the
+// shapes, weighted by popularity. The sum of F_n over the nodes is called F, and the sum of their
+// free GPUs is called free. The result is the mean of F / free over time.
+//
 // Source: Weng et al., Beware of Fragmentation, USENIX ATC 2023,
 // https://www.usenix.org/conference/atc23/presentation/weng
 // Threads: one at a time.
@@ -32,7 +34,7 @@ class Fragmentation {
   void change(const std::string& node, std::uint64_t gpu_mask, MilliGpu taken, TimeMs t);
   // Returns F / free now, from 0 to 1; 0 if no GPU is free.
   double now() const;
-  // Returns the mean up to `to`, over the time in which some GPU was free.
+  // Returns the mean of F / free up to `to`, over the time in which some GPU was free.
   double time_mean(TimeMs to);
 
  private:
@@ -42,7 +44,7 @@ class Fragmentation {
     std::int64_t gpus = 0;
     // The milli-GPU that the pod needs of each GPU.
     MilliGpu per_gpu = 0;
-    // The part of all requested pods that have this shape, 0 to 1.
+    // The share of this shape among all requested pods, 0 to 1.
     double popularity = 0;
     // The allowed products; empty: any.
     std::vector<std::string> products;

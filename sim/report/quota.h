@@ -1,5 +1,5 @@
-// Measures how long jobs wait although the quota of their team has room for them.
-// Threads: none.
+// Measures the GPU-hours for which jobs wait although the quota of their team has room for them.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace subak::sim {
 
-// Integrates, over the window, the GPUs of queued jobs that the quota of their team would cover
-// now. These are the smallest queued jobs of a team that fit into its quota beside its running
-// jobs. Changes come in the order of time.
+// At each moment, some queued jobs of a team would fit into its quota beside its running jobs. The
+// class counts as many of the smallest queued jobs as fit. It adds up the GPUs of these jobs over
+// all teams, and integrates this sum from Workload::from_ms to Workload::to_ms. Call the methods in
+// the order of time. A queued job leaves the queue only by started().
 class QueuedWithinQuota {
  public:
   explicit QueuedWithinQuota(const Workload& workload);
@@ -23,7 +24,7 @@ class QueuedWithinQuota {
   void started(std::uint32_t team, TimeMs t, MilliGpu milligpu);
   // A running job of the team holds nothing from `t` on.
   void ended(std::uint32_t team, TimeMs t, MilliGpu milligpu);
-  // Returns the integral, in GPU-hours. Call it after the last change.
+  // Returns the integral, in GPU-hours. Call it once, after all other calls.
   double gpu_hours();
 
  private:
@@ -31,14 +32,15 @@ class QueuedWithinQuota {
     MilliGpu quota = 0, running = 0;
     // The number of queued jobs by size.
     std::map<MilliGpu, std::int64_t> queued;
-    // What is integrated from `since` on.
+    // The milli-GPU of the counted queued jobs. The integral is complete up to `since`.
     MilliGpu fits = 0;
     TimeMs since = 0;
   };
-  // Adds the present amount up to `t`.
+  // Adds `level.fits` to the integral for the time from `level.since` to `t`.
   void advance(Level& level, TimeMs t);
-  // Computes the amount after a change. O(distinct sizes).
+  // Computes `level.fits` again after a change. O(distinct sizes).
   static void update(Level& level);
+  // The end of the integral.
   TimeMs to_;
   std::vector<Level> levels_;
   double gpu_ms_ = 0;

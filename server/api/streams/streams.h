@@ -31,11 +31,11 @@ struct Admission {
 };
 
 // The kind of a stream. Each kind has its own limits. kStatic is the kind of
-// AdmissionSnapshotStream, and kBackup that of BackupStream. An array of names for refusals has the
-// same order as these values.
+// AdmissionSnapshotStream, and kBackup that of BackupStream. Keep the order: name_of() in
+// streams.cc lists the names of the kinds in the same order.
 enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
 
-// A stream that ends when the service ends.
+// A stream that the service can end.
 class Closable {
  public:
   virtual ~Closable() = default;
@@ -60,8 +60,8 @@ class StreamSet {
   void remove(const std::shared_ptr<Closable>& stream);
   // Ends all streams with UNAVAILABLE and refuses every later add().
   void close_all();
-  // Call it after the tokens were read again. It ends the streams whose token was removed with
-  // UNAUTHENTICATED. It ends the streams whose token no longer has the needed role with
+  // Call it after the tokens were read again. If the token of a stream was removed, the stream ends
+  // with UNAUTHENTICATED. If the token no longer has the needed role, the stream ends with
   // PERMISSION_DENIED. It calls close() without holding the lock.
   void check_rights();
 
@@ -89,8 +89,8 @@ class StreamSet {
   std::map<StreamKind, std::size_t> of_kind_ SUBAK_GUARDED_BY(mutex_);
 };
 
-// Counts the memory that all streams of one kind use. The count is approximate: it is the sum of
-// SpaceUsedLong() of the messages, a function of protobuf, and of the size of queue entries.
+// Counts the memory that all streams of one kind use. The count is approximate. It is the sum of
+// the sizes of the messages (protobuf's SpaceUsedLong()) and of the queue entries.
 // Threads: any.
 class StreamBytes {
  public:
@@ -118,9 +118,10 @@ class StreamBytes {
 };
 
 // The writing side of a stream. gRPC uses the writer until it calls OnDone(), so the writer owns
-// itself from begin() to OnDone(). After that, push() and close() have no effect. Create a subclass
-// with std::make_shared. Threads: any may call push(), backlog(), idle() and close(). gRPC calls
-// the On... methods on its own threads; it calls OnWriteDone() for one write at a time.
+// itself from begin() to OnDone(). After the first close(), push() and close() have no effect.
+// Create a subclass with std::make_shared. Threads: any may call push(), backlog(), idle() and
+// close(). gRPC calls the On... methods on its own threads; it calls OnWriteDone() for one write at
+// a time.
 template <class Message>
 class QueueWriter : public grpc::ServerWriteReactor<Message>,
                     public Closable,
@@ -166,7 +167,8 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     const MutexLock lock(mutex_);
     return queue_.size();
   }
-  // Ends the stream and drops the queued messages. Only the first call has an effect.
+  // Drops the queued messages and ends the stream. If a message is being written, the stream ends
+  // after it. Only the first call has an effect.
   void close(const grpc::Status& status) override {
     {
       const MutexLock lock(mutex_);
@@ -216,7 +218,8 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   // Called on a gRPC thread when all queued messages were written. An override may push further
   // messages. Another thread may call push() at the same time.
   virtual void drained() {}
-  // Called once on a gRPC thread when the stream is over, before the set removes the stream.
+  // Called once on a gRPC thread when the stream is over, even if the set refused the stream in
+  // begin(). The set removes the stream after this call.
   virtual void ended() {}
 
  private:

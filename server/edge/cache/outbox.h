@@ -87,7 +87,7 @@ class Outbox {
   // were put back or added by first() earlier.
   void first(News news) { put_back_.push_back(std::move(news)); }
 
-  // As the argument of next(): no end of a node must wait for its pods.
+  // A value for the argument of next(), with which no end of a node waits for the node's pods.
   static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
   // Takes out the next update. If the update cannot be sent, call put_back(). The order is:
   // - updates that were put back;

@@ -1,6 +1,6 @@
-// The session of an edge with the core. It identifies the cluster, lists all objects, then follows
-// them. Each start begins a session (docs/design/0031). A session that fails ends, and the next one
-// begins after a pause.
+// The session of an edge with the core. It identifies the cluster, lists all objects, and then
+// follows: the core has the complete list, and gets each change. Each start begins a session
+// (docs/design/0031). A session that fails ends, and the next one begins after a pause.
 //
 // EdgeSession owns the phase, the number of the session, the user name at the API server and the
 // pauses between sessions. It sends all inputs of the edge, since each input names its session.
@@ -22,7 +22,8 @@ namespace subak {
 
 // The functions that a session calls as it proceeds.
 struct SessionHooks {
-  // The core has accepted the beginning of the list. All watches except that of pods have begun.
+  // The core has accepted the beginning of the list. Before this call, the session has begun all
+  // watches except that of pods.
   std::function<void(ClusterId)> begun;
   // The core has the complete list, so the edge may make writes.
   std::function<void()> follows;
@@ -40,17 +41,20 @@ class EdgeSession {
 
   // Begins a session if there is none and the pause is over.
   void begin_if_due();
-  // Begins to follow pods once the other kinds are listed.
+  // If all other kinds are listed, begins the watch that lists pods. Else it does nothing.
   void begin_pods();
-  // Reports the list as complete once all its objects were reported and are durable.
+  // If all objects of the list are durable in the core, reports the list as complete. Else it does
+  // nothing.
   void finish_list();
   // Ends the session. `why` goes to the log and to error(). The next session begins after a pause.
   void end(const std::string& why);
-  // Sends an input. False: the core accepts no input now. `done` runs on the edge's thread, unless
-  // the session has ended meanwhile. `said_at_ms`: Input::said_at_ms.
+  // Sends an input. False: the core accepts no input now, and `done` never runs. Else `done` gets
+  // the reply on the edge's thread, unless the session has ended meanwhile. `said_at_ms`:
+  // Input::said_at_ms.
   bool post(in::Body body, ReplyFn done, TimeMs said_at_ms = 0);
 
-  // The number of the present session, or of the last one.
+  // The number of the last session whose list began; 0: there was none. A new session gets its
+  // number when its list begins.
   std::uint64_t number() const { return number_; }
   // True if no session is on.
   bool is_off() const { return phase_ == Phase::kOff; }
@@ -60,7 +64,7 @@ class EdgeSession {
   bool follows() const { return phase_ == Phase::kFollows; }
   // The number of inputs without a reply, of all sessions.
   std::size_t posts() const { return posts_; }
-  // Why the last session ended; empty once a session follows.
+  // Why the last session ended; empty after a session began to follow.
   const std::string& error() const { return error_; }
   // Returns the time until begin_if_due() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
@@ -84,10 +88,11 @@ class EdgeSession {
 
   // Reads the uid of the namespace kube-system, which identifies the cluster.
   void begin();
-  // Asks the API server for the service's user name there.
-  // The session goes on even without an answer.
+  // Asks the API server for the service's user name there. Then it calls begin_list(uid), even if
+  // no name was learnt.
   void ask_who(const std::string& uid);
-  // Reports the beginning of the list to the core, with a new session number.
+  // Reports the beginning of the list to the core, with a new session number. `uid`: the one that
+  // begin() read; empty: the cluster has no namespace kube-system.
   void begin_list(const std::string& uid);
 
   EdgeContext& context_;
@@ -101,9 +106,9 @@ class EdgeSession {
   // The pauses between sessions. They are short again after a session that followed for
   // limits::kSteadyWatchMs.
   Backoff backoff_;
-  // The limit on sessions. It continues from session to session.
+  // Limits how often sessions begin. A new session does not reset this limit.
   RequestPace pace_{limits::kMaxSessionStarts};
-  // The result of number(); 0: there was no session.
+  // The result of number().
   std::uint64_t number_ = 0;
   // The user name at the API server; empty: it was not reported to the core.
   std::string known_as_;

@@ -1,5 +1,6 @@
 // The edge's next writes. WriteQueue plans them from the core's effects, the fence and the object
-// cache (plan.h). When one of these has changed, WriteQueue makes a new plan.
+// cache (plan.h). If one of these has changed, WriteQueue makes a new plan after it has handed out
+// the last write of the present plan.
 //
 // It owns the wanted effects, the fence and the planned writes. It reads no clock and does no I/O.
 // Threads: one at a time.
@@ -30,8 +31,7 @@ class WriteQueue {
   // requested. Effects that arrived after that request stay. Of the earlier effects, those that are
   // not in `all` are dropped.
   void confirm(std::vector<Effect> all, std::uint64_t asked, bool inherited);
-  // Drops all planned writes, and the effect on this job. An empty `job` means that no effect is
-  // dropped.
+  // Drops all planned writes. If `job` is not empty, it also drops the effect on this job.
   void drop(JobId job);
   // Passes the pod to Fence::give_up(), because the API server refuses the pod's mark.
   void give_up_mark(const std::string& uid) { fence_.give_up(uid); }
@@ -48,8 +48,8 @@ class WriteQueue {
   // The number of the effect that arrived last.
   std::uint64_t last_order() const { return last_order_; }
 
-  // Makes a new plan if no planned write is left, but only after a change of the data or the end of
-  // a pause.
+  // Makes a new plan if no planned write is left, and if the data have changed or a pause has
+  // ended.
   void plan(const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms);
   // True if no planned write is left.
   bool is_empty() const { return planned_.empty(); }
@@ -57,8 +57,8 @@ class WriteQueue {
   KubeWrite take();
   // Returns Plan::withheld of the last plan, without the evictions that the core knows about.
   const std::vector<KubeWrite>& withheld() const { return withheld_; }
-  // Says that the core knows about all of withheld(). Each appears again only after a plan without
-  // it.
+  // Says that the core knows about all evictions in withheld(). An eviction appears there again
+  // only if a plan did not leave it out, and a later plan does.
   void withheld_are_known();
   // When the first pause that delays a write ends, by the monotonic clock; 0: no pause delays a
   // write.
