@@ -195,8 +195,11 @@ EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes&
     if (found.placement) return found;
   }
   EntitledPlace found = find_in(s, search, FleetView(s.fleet(), without), job);
-  if (!found.placement && !found.blocked_by_rule && !refused.never.empty()) {
-    found.refused = search.find(FleetView(s.fleet(), reserved), job.shape, job.id).has_value();
+  if (!found.placement && !refused.never.empty()) {
+    const EntitledPlace any = find_in(s, search, FleetView(s.fleet(), reserved), job);
+    found.refused = any.placement || (any.blocked_by_rule && !found.blocked_by_rule);
+    // A rule that stops this job elsewhere need not stop jobs that may use the refused nodes.
+    if (any.placement) found.blocked_by_rule.reset();
   }
   return found;
 }
