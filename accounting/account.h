@@ -61,8 +61,9 @@ struct AccountSpec {
   ProductAmounts quota;
   // The most GPUs at once. Empty: no limit.
   ProductAmounts limit;
-  // The most GPUs that the account may have above its quota, all products together: "8" or "gpu=8";
-  // "none" is 0. Empty: unlimited. So the allocation may be at most quota + borrow.
+  // The most GPUs that the account may have above its quota: "8" or "gpu=8" of all products
+  // together, "H100=2" of one product, or several of these in a list. "none" is "gpu=0". Empty:
+  // unlimited. So the allocation may be at most quota + borrow.
   std::string borrow;
   // The most GPUs of the account's unused quota that other accounts may use, in the same form as
   // `borrow`, at most the quota. Empty: unlimited (accounting/unlent_quota.h).
@@ -94,9 +95,22 @@ struct AccountSpec {
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };
 
-// Parses the `borrow` or `lend` of a spec. nullopt means unlimited. If the text has an amount of
-// one product, or is no amount, the error is kInvalid and names `field`.
-Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
+// `borrow` or `lend` of a spec, as parsed.
+struct BorrowBound {
+  // Of all products together. nullopt: unlimited.
+  std::optional<MilliGpu> total;
+  // Of single products, sorted. A product that is not in the list has no bound of its own.
+  ProductAmounts by_product;
+};
+// BorrowBound::by_product of `borrow` and `lend`, by product id.
+struct BorrowAmounts {
+  std::vector<std::pair<ProductId, MilliGpu>> borrow, lend;
+};
+// Parses the `borrow` or `lend` of a spec. If the text is no list of amounts, the error is kInvalid
+// and names `field`.
+Result<BorrowBound> parse_borrow(std::string_view text, std::string_view field);
+// Returns the text of a spec for this bound. parse_borrow() reads it.
+std::string borrow_text(const BorrowBound& bound);
 
 // The GPUs that an account holds, by product, with their sums. No amount is ever negative.
 class Holdings {
@@ -243,6 +257,12 @@ inline void AccountMeters::set_surplus_rate(const DecayClock& clock, MilliGpu ra
 // `borrow` and `lend` of a spec, as parsed. nullopt: unlimited.
 struct Lending {
   std::optional<MilliGpu> borrow, lend;
+  // The same of single products, sorted by product. A product that is not in the list has no bound
+  // of its own.
+  std::vector<std::pair<ProductId, MilliGpu>> borrow_of, lend_of;
+  // Returns the most that the account lends of a product; kOfAny: of all products together.
+  // nullopt: no bound.
+  std::optional<MilliGpu> most_lent(ProductId product) const;
 };
 
 // One account of the tree, with its state. The tree has its accounts in a dense vector, by id.

@@ -36,7 +36,8 @@ void QuotaSums::edited(const Nodes& nodes, AccountId id) {
   }
   must(unlent_.empty() || unlent_.size() == named_.size() + 1,
        "there is one sum of all products, and one of each that is named");
-  if (!node.lending.lend || !unlent_.empty()) return;
+  const bool lends_all = !node.lending.lend && node.lending.lend_of.empty();
+  if (lends_all || !unlent_.empty()) return;
   unlent_.push_back(made(UnlentQuota(kOfAny), nodes));
   for (const NamedQuota& quota : named_) {
     unlent_.push_back(made(UnlentQuota(quota.product()), nodes));

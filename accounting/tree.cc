@@ -157,7 +157,7 @@ void AccountTree::revive(AccountNode& node) {
 }
 
 void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
-                      const Amounts& quota, const Amounts& limit) {
+                      const Amounts& quota, const Amounts& limit, const BorrowAmounts& by_product) {
   AccountNode& node = exists(id) ? at(id) : create(id, spec);
   must(node.spec.path == spec.path, "a number keeps its path");
   must(spec.shares >= 0 && spec.shares <= limits::kMaxShares, "shares are in their range");
@@ -167,8 +167,9 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
   node.spec = spec;
   node.revision = revision;
   node.limit = sorted(limit);
-  node.lending = {parse_borrow(spec.borrow, "borrow").value(),
-                  parse_borrow(spec.lend, "lend").value()};
+  node.lending = {parse_borrow(spec.borrow, "borrow").value().total,
+                  parse_borrow(spec.lend, "lend").value().total, sorted(by_product.borrow),
+                  sorted(by_product.lend)};
   refresh_quota(&node, spec.quota.empty() ? quota_of_children(*this, node) : sorted(quota), now);
   edited_.push_back(id);
   quota_sums_.edited(nodes_, id);

@@ -53,16 +53,17 @@ class AccountTree {
   // exist. kExists: another account names the namespace. kExhausted: there are too many accounts.
   std::optional<Error> check(const AccountSpec& spec) const;
   // Creates the account `id`, revives it if it was removed, or replaces its spec. check() must have
-  // passed. `quota` and `limit` are the amounts of the spec by product id. An account always has
-  // the same path, and a path always means the same account. So `id` is id_for(spec.path)
-  // (asserted), except when a checkpoint restores all accounts.
+  // passed. `quota`, `limit` and `by_product` are the amounts of the spec by product id. A path
+  // always means the same account, so `id` is
+  // id_for(spec.path) (asserted), except when a checkpoint restores all accounts.
   //
   // A change of shares adds an adjustment, so that (surplus + adjustment) / shares does not jump at
   // `now`. If the old or the new shares are 0, it adds none. A change of quota changes the surplus
   // from `now` on, and also the surplus of ancestors without a quota of their own.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
-           const std::vector<std::pair<ProductId, MilliGpu>>& limit);
+           const std::vector<std::pair<ProductId, MilliGpu>>& limit,
+           const BorrowAmounts& by_product = {});
   // Sets the adjustment of an account that set() has just made under a name that never existed. It
   // puts the account at its siblings' mean: shares x (sum of sort_surplus / sum of shares), over
   // siblings with shares. So the account's target (accounting/order.h) is exactly its share. If the

@@ -142,17 +142,57 @@ std::optional<Error> check_namespaces(const AccountTree& tree, const AccountSpec
 
 }  // namespace
 
-Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field) {
-  if (text.empty()) return std::optional<MilliGpu>();
-  if (text == "none") return std::optional<MilliGpu>(0);
+Result<BorrowBound> parse_borrow(std::string_view text, std::string_view field) {
+  BorrowBound bound;
+  if (text == "none") bound.total = 0;
   auto amounts = parse_amounts(text, field);
   if (!amounts) return amounts.error();
-  if (amounts->size() != 1 || amounts->front().product != kAnyProduct) {
-    return invalid(field, text, "want one amount over all products, as gpu=8, or none");
+  for (ProductAmount& amount : *amounts) {
+    must(amount.milligpu >= 0, "an amount that people write is not negative");
+    if (amount.product == kAnyProduct) {
+      bound.total = amount.milligpu;
+    } else {
+      bound.by_product.push_back(std::move(amount));
+    }
   }
-  must(amounts->front().milligpu >= 0, "an amount that people write is not negative");
-  return std::optional<MilliGpu>(amounts->front().milligpu);
+  return bound;
 }
+
+std::string borrow_text(const BorrowBound& bound) {
+  if (bound.by_product.empty() && bound.total)
+    return *bound.total == 0 ? "none" : format_milligpu(*bound.total);
+  ProductAmounts amounts = bound.by_product;
+  if (bound.total) amounts.push_back({std::string(kAnyProduct), *bound.total});
+  return amounts.empty() ? "" : format_amounts(amounts);
+}
+
+namespace {
+
+// What is lent is at most the quota that is configured.
+std::optional<Error> check_lend(const AccountSpec& spec) {
+  const auto lend = parse_borrow(spec.lend, "lend");
+  if (!lend) return lend.error();
+  if (spec.quota.empty()) return std::nullopt;
+  MilliGpu quota = 0;
+  for (const ProductAmount& amount : spec.quota) quota += amount.milligpu;
+  if (lend->total && *lend->total > quota) {
+    return invalid("lend", spec.lend,
+                   "want at most the account's quota, " + format_milligpu(quota) + " GPUs");
+  }
+  for (const ProductAmount& amount : lend->by_product) {
+    const auto own = std::find_if(spec.quota.begin(), spec.quota.end(),
+                                  [&](const auto& q) { return q.product == amount.product; });
+    const MilliGpu most = own == spec.quota.end() ? 0 : own->milligpu;
+    if (amount.milligpu > most) {
+      return invalid("lend", spec.lend,
+                     "want at most the account's quota of " + amount.product + ", " +
+                         format_milligpu(most) + " GPUs");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
   if (auto error = check_path(spec)) return error;
@@ -164,14 +204,7 @@ std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
   if (auto error = check_amounts(spec.quota, "quota")) return error;
   if (auto error = check_amounts(spec.limit, "limit")) return error;
   if (auto borrow = parse_borrow(spec.borrow, "borrow"); !borrow) return borrow.error();
-  const auto lend = parse_borrow(spec.lend, "lend");
-  if (!lend) return lend.error();
-  MilliGpu quota = 0;
-  for (const ProductAmount& amount : spec.quota) quota += amount.milligpu;
-  if (*lend && !spec.quota.empty() && **lend > quota) {
-    return invalid("lend", spec.lend,
-                   "want at most the account's quota, " + format_milligpu(quota) + " GPUs");
-  }
+  if (auto error = check_lend(spec)) return error;
   return check_namespaces(*this, spec);
 }
 

@@ -6,8 +6,17 @@
 
 namespace subak {
 
+std::optional<MilliGpu> Lending::most_lent(ProductId product) const {
+  if (product == kOfAny) return lend;
+  const auto own = std::find_if(lend_of.begin(), lend_of.end(),
+                                [&](const auto& amount) { return amount.first == product; });
+  if (own == lend_of.end()) return lend;
+  return lend ? std::min(*lend, own->second) : own->second;
+}
+
 MilliGpu UnlentQuota::own(const AccountNode& node, std::span<const ProductDemand> more) const {
-  if (node.removed || !node.lending.lend) return 0;
+  const auto lend = node.lending.most_lent(product_);
+  if (node.removed || !lend) return 0;
   MilliGpu quota = node.quota_total, used = 0;
   if (product_ == kOfAny) {
     // A demand without a product counts as covered. Then the sum is less, and the answer is not too
@@ -19,7 +28,7 @@ MilliGpu UnlentQuota::own(const AccountNode& node, std::span<const ProductDemand
     quota = amount_of(node.quota, product_);
     used = held_of(node.holdings.levels(), product_) + amount_of(more, product_);
   }
-  return std::max<MilliGpu>(0, quota - std::min(quota, used) - *node.lending.lend);
+  return std::max<MilliGpu>(0, quota - std::min(quota, used) - *lend);
 }
 
 void UnlentQuota::refresh(const Nodes& nodes, AccountId id) {

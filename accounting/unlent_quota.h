@@ -1,5 +1,6 @@
 // The part of unused quota that accounts do not lend. An account with a `lend` lends at most that
-// much of its unused quota. The GPUs that it does not lend stay idle for its own jobs, and no job
+// much of its unused quota, of all products together and of each product that has a bound of its
+// own. The GPUs that it does not lend stay idle for its own jobs, and no job
 // that would borrow these GPUs starts.
 //
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`

@@ -83,6 +83,12 @@ void Products::resolve(const std::string& where, v1::Account* account) {
   for (auto& amount : *account->mutable_limit()) {
     resolve_one(where + "limit", false, amount.mutable_product());
   }
+  for (auto& amount : *account->mutable_borrow_by_product()) {
+    resolve_one(where + "borrow", false, amount.mutable_product());
+  }
+  for (auto& amount : *account->mutable_lend_by_product()) {
+    resolve_one(where + "lend", false, amount.mutable_product());
+  }
 }
 
 }  // namespace subak::cli

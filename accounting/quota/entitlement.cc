@@ -32,7 +32,10 @@ class Judge {
     for (const auto& [product, most] : rules.limit) {
       if (limit(rules, product, most)) return true;
     }
-    return rules.borrow && borrow(rules, *rules.borrow);
+    if (rules.borrow && borrow(rules, *rules.borrow)) return true;
+    return std::any_of(rules.borrow_of.begin(), rules.borrow_of.end(), [&](const auto& bound) {
+      return borrow_of(rules, bound.first, bound.second);
+    });
   }
 
  private:
@@ -91,6 +94,23 @@ class Judge {
     const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kOfAny;
     return tell({BindingKind::kBorrow, rules.subject, product, total_,
                  std::max<MilliGpu>(0, total_ - beyond), now, most, alone > most, false});
+  }
+
+  // What is uncovered of one product. A demand without a product may be placed on another one.
+  bool borrow_of(const Rules& rules, ProductId product, MilliGpu most) {
+    const MilliGpu need = amount_of(amounts_, product);
+    if (need == 0) return false;
+    const MilliGpu held = held_of(rules.levels, product);
+    const auto beyond_quota = [&](MilliGpu holds, MilliGpu all) {
+      return std::clamp<MilliGpu>(holds - amount_of(rules.quota, product), 0, all);
+    };
+    const MilliGpu now = beyond_quota(held, uncovered(rules, {}));
+    const MilliGpu then = beyond_quota(held + need, uncovered(rules, amounts_));
+    const MilliGpu alone = beyond_quota(need, uncovered(rules.quota, {}, amounts_));
+    const MilliGpu beyond = (ever() ? alone : then) - most;
+    if (beyond <= 0 || then == now) return false;
+    return tell({BindingKind::kBorrow, rules.subject, product, need,
+                 std::max<MilliGpu>(0, need - beyond), now, most, alone > most, false});
   }
 
   const std::span<const ProductDemand> amounts_;
@@ -189,6 +209,7 @@ Rules rules_of(const AccountNode& node) {
           node.quota,
           node.limit,
           node.lending.borrow,
+          node.lending.borrow_of,
           node.spec.held,
           node.spec.draining,
           node.holdings.levels(),

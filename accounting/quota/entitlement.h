@@ -8,7 +8,8 @@
 //   drain   the account accepts no new job; waiting jobs may still start, and earlier jobs return
 //   limit   allocation + demand > limit, of all products or of one
 //   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. It is counted
-//           by product (accounting/amounts.h): a quota of one product does not cover another one
+//           by product (accounting/amounts.h): a quota of one product does not cover another one.
+//           borrow may also bound what is uncovered of one product
 //   lend    fewer GPUs would stay idle than the unused quota that accounts do not lend; unlent()
 //   promise a job that cannot be preempted would borrow GPUs that a quota promises; promises.h
 //
@@ -95,6 +96,8 @@ struct Rules {
   std::span<const ProductDemand> quota, limit;
   // nullopt: unlimited.
   std::optional<MilliGpu> borrow;
+  // The same of single products.
+  std::span<const ProductDemand> borrow_of;
   // Whether an operator holds the account, and whether the account drains.
   bool held = false, draining = false;
   // What the account holds, by product.

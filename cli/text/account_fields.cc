@@ -26,11 +26,30 @@ std::int64_t whole_number(const std::string& text, const std::string& flag) {
   return value;
 }
 
-// Reads "8", "unlimited" (nothing set), "none" (0).
-std::optional<std::int64_t> bound_of(const std::string& text, const std::string& flag) {
+// Reads "8", "gpu=8,H100=2", "unlimited" (nothing set), "none" (0). Returns the amount of all
+// products together, and moves the others to `by_product`.
+std::optional<std::int64_t> bound_of(const std::string& text, const std::string& flag,
+                                     Amounts* by_product) {
   if (text == kUnlimited) return std::nullopt;
   if (text == kNone) return 0;
-  return milligpu_of(text, flag);
+  std::optional<std::int64_t> total;
+  Amounts all;
+  set_amounts(text, flag, &all);
+  for (auto& amount : all) {
+    if (amount.product() == kAnyProduct) {
+      total = amount.milligpu();
+    } else {
+      *by_product->Add() = std::move(amount);
+    }
+  }
+  return total;
+}
+
+// The text that bound_of() reads.
+std::string bound_text(bool has_total, std::int64_t total, const Amounts& by_product) {
+  if (by_product.empty()) return has_total ? gpus_text(total) : std::string(kUnlimited);
+  const std::string products = amounts_text(by_product);
+  return has_total ? std::string(kAnyProduct) + "=" + gpus_text(total) + "," + products : products;
 }
 
 constexpr const char* kTimeLimits[] = {"inherit", "advised", "enforced"};
@@ -90,12 +109,13 @@ void put_wish(const AccountWish& wish, const std::string& where,
     mask->add_paths("limit");
   }
   if (wish.borrow) {
-    if (const auto most = bound_of(*wish.borrow, name("borrow")))
-      account->set_borrow_milligpu(*most);
+    const auto most = bound_of(*wish.borrow, name("borrow"), account->mutable_borrow_by_product());
+    if (most) account->set_borrow_milligpu(*most);
     mask->add_paths("borrow_milligpu");
   }
   if (wish.lend) {
-    if (const auto most = bound_of(*wish.lend, name("lend"))) account->set_lend_milligpu(*most);
+    const auto most = bound_of(*wish.lend, name("lend"), account->mutable_lend_by_product());
+    if (most) account->set_lend_milligpu(*most);
     mask->add_paths("lend_milligpu");
   }
   if (wish.namespaces) {
@@ -117,18 +137,16 @@ void put_wish(const AccountWish& wish, const std::string& where,
 }
 
 std::vector<FieldText> account_fields(const v1::Account& a) {
-  const auto bound = [](bool set, std::int64_t value) {
-    return set ? gpus_text(value) : std::string(kUnlimited);
-  };
-  return {{"shares", std::to_string(a.has_shares() ? a.shares() : 1)},
-          {"quota", or_none(amounts_text(a.quota()))},
-          {"limit", or_none(amounts_text(a.limit()))},
-          {"borrow", bound(a.has_borrow_milligpu(), a.borrow_milligpu())},
-          {"lend", bound(a.has_lend_milligpu(), a.lend_milligpu())},
-          {"namespaces", namespaces_text(a)},
-          {"held", a.held() ? "true" : "false"},
-          {"draining", a.draining() ? "true" : "false"},
-          {"time-limits", time_limits_text(a.time_limits())}};
+  return {
+      {"shares", std::to_string(a.has_shares() ? a.shares() : 1)},
+      {"quota", or_none(amounts_text(a.quota()))},
+      {"limit", or_none(amounts_text(a.limit()))},
+      {"borrow", bound_text(a.has_borrow_milligpu(), a.borrow_milligpu(), a.borrow_by_product())},
+      {"lend", bound_text(a.has_lend_milligpu(), a.lend_milligpu(), a.lend_by_product())},
+      {"namespaces", namespaces_text(a)},
+      {"held", a.held() ? "true" : "false"},
+      {"draining", a.draining() ? "true" : "false"},
+      {"time-limits", time_limits_text(a.time_limits())}};
 }
 
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after) {

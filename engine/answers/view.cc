@@ -7,7 +7,7 @@
 namespace subak {
 
 Rules AccountsView::Row::rules() const {
-  return {id, quota, limit, borrow, spec.held, spec.draining, {}, 0};
+  return {id, quota, limit, borrow, borrow_of, spec.held, spec.draining, {}, 0};
 }
 
 const AccountsView::Row* AccountsView::of_namespace(std::string_view cluster,

@@ -45,6 +45,8 @@ struct AccountsView {
     std::vector<ProductDemand> quota, limit;
     // The most that the account may have beyond its quota; nullopt: unlimited.
     std::optional<MilliGpu> borrow;
+    // The same of single products.
+    std::vector<ProductDemand> borrow_of;
     // Returns the rules for accounting/quota/entitlement.h, with no GPUs held. The rules have spans
     // into this row.
     Rules rules() const;

@@ -68,6 +68,10 @@ std::optional<Error> check_named(const Decision& d, const AccountSpec& spec) {
   std::set<std::string_view> products;
   for (const ProductAmount& a : spec.quota) products.insert(a.product);
   for (const ProductAmount& a : spec.limit) products.insert(a.product);
+  const BorrowBound borrow = parse_borrow(spec.borrow, "borrow").value();
+  const BorrowBound lend = parse_borrow(spec.lend, "lend").value();
+  for (const ProductAmount& a : borrow.by_product) products.insert(a.product);
+  for (const ProductAmount& a : lend.by_product) products.insert(a.product);
   return check_products(d.s.fleet(), products);
 }
 

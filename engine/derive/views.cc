@@ -23,7 +23,8 @@ bool is_shown(const AccountNode& node) {
 
 AccountsView::Row row_of(const AccountNode& node) {
   must(!node.removed, "a removed account has no row");
-  return {node.id, node.spec, node.revision, node.quota, node.limit, node.lending.borrow};
+  return {node.id,    node.spec,           node.revision,         node.quota,
+          node.limit, node.lending.borrow, node.lending.borrow_of};
 }
 
 // The changes of edited nodes against the last View.

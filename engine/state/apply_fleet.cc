@@ -122,7 +122,9 @@ void State::on(const fact::AccountSet& f) {
   const bool fresh = !tree_.exists(f.id) && !log_.restoring();
   const bool limits = tree_.exists(f.id) && tree_.node(f.id).spec.time_limits != f.spec.time_limits;
   tree_.set(f.id, f.spec, f.revision, now(), intern(fleet_, f.spec.quota),
-            intern(fleet_, f.spec.limit));
+            intern(fleet_, f.spec.limit),
+            {intern(fleet_, parse_borrow(f.spec.borrow, "borrow").value().by_product),
+             intern(fleet_, parse_borrow(f.spec.lend, "lend").value().by_product)});
   if (fresh) tree_.begin_at_mean(f.id, now());
   must(tree_.exists(f.id) && tree_.node(f.id).revision == f.revision, "an edit has its revision");
   if (limits) plan_ends();

@@ -110,6 +110,26 @@ TEST_F(EntitlementTest, QuotaOfOneProductIsNoQuotaOfAnother) {
   EXPECT_EQ(found[0].most, 0);
 }
 
+TEST_F(EntitlementTest, BorrowOfOneProductBindsThatProductAlone) {
+  set_borrow(a, "p1=1", {{h100, 2000}, {any, 2000}});
+  EXPECT_EQ(over(ana, h100, 5000), AccountId());  // 2000 by name, 2000 of any, 1000 borrowed
+  EXPECT_EQ(over(ana, h100, 5001), a);
+  EXPECT_EQ(over(ana, a100, 9000), AccountId());
+  EXPECT_EQ(over(ana, any, 9000), AccountId());  // it may be placed on another product
+  tree.hold(ana, a100, 2000, now);               // the quota of any product
+  EXPECT_EQ(over(ana, h100, 3000), AccountId());
+  EXPECT_EQ(over(ana, h100, 3001), a);
+  const auto found = all(ana, {{h100, 4000}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, BindingKind::kBorrow);
+  EXPECT_EQ(found[0].product, h100);
+  EXPECT_EQ(found[0].have, 3000);
+  EXPECT_EQ(found[0].most, 1000);
+  set_borrow(a, "gpu=4,p1=1", {{h100, 2000}, {any, 2000}});
+  EXPECT_EQ(over(ana, a100, 4000), AccountId());
+  EXPECT_EQ(over(ana, a100, 4001), a);
+}
+
 TEST_F(EntitlementTest, ADemandOfNoProductIsBoundOnlyByWhatBindsAnyProduct) {
   set_borrow(a, "none", {{h100, 2000}, {a100, 6000}});
   set_limit(ml, {{h100, 1000}});

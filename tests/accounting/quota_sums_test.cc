@@ -54,13 +54,16 @@ class QuotaSumsTest : public test::TreeFixture {
     const AccountNode& node = tree.node(id);
     MilliGpu below = 0;
     for (const AccountId child : node.children) below += unlent(child, product);
-    if (!node.lending.lend || id == kRootAccount) return below;
+    std::optional<MilliGpu> lend = node.lending.lend;
+    for (const auto& [of, most] : node.lending.lend_of)
+      if (of == product) lend = std::min(lend.value_or(most), most);
+    if (!lend || id == kRootAccount) return below;
     MilliGpu used = holds(id, product), quota = amount_of(node.quota, product);
     if (product == any) {
       used = node.alloc() - uncovered(node.quota, node.holdings.levels(), {});
       quota = node.quota_total;
     }
-    return std::max({MilliGpu{0}, quota - std::min(used, quota) - *node.lending.lend, below});
+    return std::max({MilliGpu{0}, quota - std::min(used, quota) - *lend, below});
   }
   void compare_unlent(ProductId product, AccountId leaf, MilliGpu more) {
     for (const UnlentQuota& sums : tree.quota_sums().unlent()) {
@@ -68,7 +71,7 @@ class QuotaSumsTest : public test::TreeFixture {
       const AccountId largest = sums.largest(tree.nodes());
       ASSERT_EQ(bool(largest), sums.total() > 0);
       if (largest) {
-        ASSERT_TRUE(tree.node(largest).lending.lend);
+        ASSERT_TRUE(tree.node(largest).lending.most_lent(sums.product()));
         ASSERT_GT(unlent(largest, sums.product()), 0);
       }
       const ProductDemand demand{product, more};
@@ -137,6 +140,8 @@ TEST_F(QuotaSumsTest, FollowsEditsStartsAndEndsOfARandomTree) {
         spec.quota = named(quota);
         spec.lend = "";
         if (random.one_in(3)) spec.lend = random.one_in(2) || most < 2000 ? "none" : "2";
+        if (amount_of(quota, h100) >= 1000 && random.one_in(3))
+          spec.lend = random.one_in(2) ? "p1=1" : "p1=1,gpu=1";
         set(spec, quota, tree.node(id).limit);
       } else if (kind < 4) {
         const AccountId leaf =

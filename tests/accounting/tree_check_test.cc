@@ -98,17 +98,33 @@ TEST_F(TreeCheckTest, Amounts) {
 }
 
 TEST_F(TreeCheckTest, BorrowAndLend) {
-  EXPECT_EQ(*parse_borrow("", "borrow"), std::nullopt);
-  EXPECT_EQ(*parse_borrow("none", "borrow"), 0);
-  EXPECT_EQ(*parse_borrow("gpu=2.5", "borrow"), 2500);
-  EXPECT_EQ(*parse_borrow("16", "borrow"), 16'000);
-  for (const char* bad : {"x", "-1", "H100=8", "gpu=1,H100=8", "gpu="}) {
+  EXPECT_EQ(parse_borrow("", "borrow")->total, std::nullopt);
+  EXPECT_EQ(parse_borrow("none", "borrow")->total, 0);
+  EXPECT_EQ(parse_borrow("gpu=2.5", "borrow")->total, 2500);
+  EXPECT_EQ(parse_borrow("16", "borrow")->total, 16'000);
+  EXPECT_EQ(parse_borrow("H100=8", "borrow")->total, std::nullopt);
+  const BorrowBound both = *parse_borrow("gpu=1,H100=8,A100=0", "borrow");
+  EXPECT_EQ(both.total, 1000);
+  EXPECT_EQ(both.by_product, (ProductAmounts{{"A100", 0}, {"H100", 8000}}));
+  for (const char* text : {"", "none", "2.5", "H100=8", "A100=0,H100=8,gpu=1"})
+    EXPECT_EQ(borrow_text(*parse_borrow(text, "borrow")), text);
+  for (const char* bad : {"x", "-1", "H100", "H100=8,H100=9", "gpu="}) {
     AccountSpec spec = spec_of("ml");
     spec.borrow = bad;
     EXPECT_EQ(refused(spec), "borrow") << bad;
     spec.borrow = "";
     spec.lend = bad;
     EXPECT_EQ(refused(spec), "lend") << bad;
+  }
+  AccountSpec spec = spec_of("ml");
+  spec.quota = {{"H100", 4000}, {std::string(kAnyProduct), 2000}};
+  for (const char* good : {"6", "H100=4", "H100=0,gpu=6"}) {
+    spec.lend = good;
+    EXPECT_FALSE(tree.check(spec)) << good;
+  }
+  for (const char* more : {"7", "H100=5", "A100=1"}) {
+    spec.lend = more;
+    EXPECT_EQ(refused(spec), "lend") << more;
   }
 }
 

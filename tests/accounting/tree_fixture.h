@@ -26,7 +26,14 @@ class TreeFixture : public ::testing::Test {
     const auto error = tree.check(spec);
     EXPECT_FALSE(error) << error->message();
     const AccountId id = tree.id_for(spec.path);
-    tree.set(id, spec, 1, now, quota, limit);
+    const auto ids = [](const std::string& text) {
+      Amounts out;
+      const BorrowBound bound = parse_borrow(text, "borrow").value();
+      for (const ProductAmount& a : bound.by_product)
+        out.emplace_back(ProductId(static_cast<std::uint16_t>(a.product[1] - '0')), a.milligpu);
+      return out;
+    };
+    tree.set(id, spec, 1, now, quota, limit, {ids(spec.borrow), ids(spec.lend)});
     return id;
   }
   AccountId add(const std::string& path) { return set(spec_of(path)); }

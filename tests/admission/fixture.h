@@ -28,7 +28,9 @@ inline void add_account(AccountsView& accounts, AccountSpec spec) {
   };
   row.quota = by_id(spec.quota);
   row.limit = by_id(spec.limit);
-  row.borrow = parse_borrow(spec.borrow, "borrow").value();
+  const BorrowBound borrow = parse_borrow(spec.borrow, "borrow").value();
+  row.borrow = borrow.total;
+  row.borrow_of = by_id(borrow.by_product);
   const auto path = std::make_shared<const std::string>(spec.path);
   for (const std::string& ns : spec.namespaces) {
     accounts.by_namespace = accounts.by_namespace.changed({{ns, path}});

@@ -7,6 +7,7 @@
 #include "core/decimal.h"
 #include "tests/oracle/oracle.h"
 #include "tests/oracle/oracle_quota.h"
+#include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
 namespace {
@@ -134,11 +135,16 @@ bool Oracle::allowed(const Job& j, const std::string& product) const {
       const bool asks = limit.product == kAnyProduct || limit.product == product;
       if (asks && counts > limit.milligpu) return false;
     }
-    if (a->spec.borrow.empty()) continue;
-    const MilliGpu most =
-        a->spec.borrow == "none" ? 0 : parse_amounts(a->spec.borrow, "").value()[0].milligpu;
+    const ProductAmounts now = held(a->id, {});
+    const auto most = bound_in(a->spec.borrow, kAnyProduct);
     const MilliGpu then = uncovered(a->id, with);
-    if (then > most && then != uncovered(a->id, held(a->id, {}))) return false;
+    if (most && then > *most && then != uncovered(a->id, now)) return false;
+    const auto most_of = bound_in(a->spec.borrow, product);
+    const auto beyond = [&](const ProductAmounts& holds) {
+      const MilliGpu of = amount(holds, product) - amount(quota_list(*a), product);
+      return std::max<MilliGpu>(0, std::min(of, uncovered(a->id, holds)));
+    };
+    if (most_of && beyond(with) > *most_of && beyond(with) != beyond(now)) return false;
   }
   const OracleQuota quota(*this);
   return quota.leaves_unlent(j, product) && !quota.breaks_promise(j, product);

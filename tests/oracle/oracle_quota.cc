@@ -5,19 +5,9 @@
 #include <set>
 
 #include "core/decimal.h"
+#include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
-namespace {
-
-MilliGpu amount(const ProductAmounts& list, const std::string& product) {
-  for (const ProductAmount& a : list) {
-    if (a.product == product) return a.milligpu;
-  }
-  return 0;
-}
-
-}  // namespace
-
 MilliGpu cost(const GangRequest& request) {
   MilliGpu sum = 0;
   for (const PodGroup& g : request.groups) sum += g.count * g.shape.gpus * kMilliPerGpu;
@@ -59,15 +49,15 @@ MilliGpu OracleQuota::unlent(AccountId id, const std::string& product, AccountId
   for (const Oracle::Account& child : o_.accounts_) {
     if (child.live && child.parent == id) children += unlent(child.id, product, leaf, more);
   }
-  if (a.spec.lend.empty() || id == kRootAccount) return children;
-  const MilliGpu lend =
-      a.spec.lend == "none" ? 0 : parse_amounts(a.spec.lend, "").value()[0].milligpu;
+  std::optional<MilliGpu> lend = bound_in(a.spec.lend, kAnyProduct);
+  if (const auto of = bound_in(a.spec.lend, product)) lend = std::min(lend.value_or(*of), *of);
+  if (!lend || id == kRootAccount) return children;
   const ProductAmounts holds = o_.held(id, o_.below(leaf, id) ? more : ProductAmount());
   MilliGpu used = 0;
   for (const ProductAmount& h : holds) used += product == kAnyProduct ? h.milligpu : 0;
   used = product == kAnyProduct ? used - o_.uncovered(id, holds) : amount(holds, product);
   const MilliGpu all = product == kAnyProduct ? o_.quota(id) : amount(o_.quota_list(a), product);
-  return std::max({MilliGpu{0}, all - std::min(all, used) - lend, children});
+  return std::max({MilliGpu{0}, all - std::min(all, used) - *lend, children});
 }
 
 MilliGpu OracleQuota::idle(const std::string& product) const {

@@ -4,18 +4,12 @@
 
 #include "core/limits.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
 namespace {
 
 constexpr long double kLn2 = 0.693147180559945309417232121458176568L;
-
-MilliGpu amount(const ProductAmounts& list, const std::string& product) {
-  for (const ProductAmount& a : list) {
-    if (a.product == product) return a.milligpu;
-  }
-  return 0;
-}
 
 void add(ProductAmounts& list, const ProductAmount& more) {
   for (ProductAmount& a : list) {

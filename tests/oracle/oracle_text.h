@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "core/decimal.h"
 #include "core/ids.h"
 #include "core/limits.h"
 #include "core/text.h"
@@ -17,6 +19,24 @@ inline constexpr TimeMs kNeverEnds = limits::kMaxTimeMs;
 inline std::string name(JobId id) { return text::job_id_text(id); }
 inline std::string name(JobId id, std::uint32_t rank) {
   return name(id) + "/" + std::to_string(rank);
+}
+
+inline MilliGpu amount(const ProductAmounts& list, const std::string& product) {
+  for (const ProductAmount& a : list) {
+    if (a.product == product) return a.milligpu;
+  }
+  return 0;
+}
+
+// What `borrow` or `lend` of an account says of a product, or of all products together
+// (kAnyProduct). nullopt: nothing.
+inline std::optional<MilliGpu> bound_in(const std::string& text, const std::string& product) {
+  if (text == "none") return product == kAnyProduct ? std::optional<MilliGpu>(0) : std::nullopt;
+  const ProductAmounts amounts = parse_amounts(text, "").value();
+  for (const ProductAmount& amount : amounts) {
+    if (amount.product == product) return amount.milligpu;
+  }
+  return std::nullopt;
 }
 
 }  // namespace subak::sim

@@ -210,6 +210,11 @@ in::Body RandomWorld::edit_account() {
   if (rng_.percent(20)) set.spec.limit = gpus(20);
   if (rng_.percent(10)) set.spec.borrow = rng_.percent(30) ? "none" : "6";
   if (rng_.percent(10)) set.spec.lend = rng_.percent(50) ? "none" : "2";
+  if (options_.seed % 5 == 2) {  // bounds of one product
+    if (set.spec.borrow == "6") set.spec.borrow = "NVIDIA-H100-80GB-HBM3=1,gpu=6";
+    if (set.spec.borrow == "none") set.spec.borrow = "NVIDIA-H100-80GB-HBM3=0";
+    if (set.spec.lend == "2") set.spec.lend = "NVIDIA-H100-80GB-HBM3=1";
+  }
   set.spec.held = rng_.percent(5);
   set.spec.draining = rng_.percent(4);
   if (rng_.percent(20)) set.spec.time_limits = static_cast<TimeLimits>(1 + rng_.below(2));

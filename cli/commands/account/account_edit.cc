@@ -76,11 +76,12 @@ void add_set(Command account) {
            "the most GPUs that the account may hold at once, written as for --quota, or none",
            "AMOUNTS");
   c.option("--borrow", o->borrow,
-           "the most GPUs that the account may hold above its quota: a number, none or unlimited",
-           "GPUS");
+           "the most GPUs that the account may hold above its quota: 8, gpu=8,H100=2, none or "
+           "unlimited",
+           "AMOUNTS");
   c.option("--lend", o->lend,
-           "the most GPUs of its unused quota that others may use: a number, none or unlimited",
-           "GPUS");
+           "the most GPUs of its unused quota that others may use, written as for --borrow",
+           "AMOUNTS");
   c.option("--namespaces", o->namespaces, "the full list of its Kubernetes namespaces, or none",
            "A,B,CLUSTER/C");
   c.option("--time-limits", o->time_limits,

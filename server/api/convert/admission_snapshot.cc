@@ -221,7 +221,9 @@ class CopyReader {
     row.quota = by_id("quota", row.spec.quota);
     if (!check_.ok()) return;
     row.id = tree_.id_for(row.spec.path);
-    row.borrow = parse_borrow(row.spec.borrow, "borrow").value();
+    const BorrowBound borrow = parse_borrow(row.spec.borrow, "borrow").value();
+    row.borrow = borrow.total;
+    row.borrow_of = by_id("borrow", borrow.by_product);
     if (const auto quota = quotas_.find(row.spec.path); quota != quotas_.end()) {
       if (row.spec.quota.empty()) row.quota = std::move(quota->second);
       quotas_.erase(quota);

@@ -7,18 +7,17 @@
 namespace subak::api {
 namespace {
 
-// Returns the borrow limit in the core's form, as users write it: "none", "8", empty for unlimited.
-std::string borrow_text(std::int64_t milligpu) {
-  return milligpu == 0 ? "none" : format_milligpu(milligpu);
-}
-
-std::optional<std::int64_t> borrow_milligpu(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const auto amounts = parse_amounts(text, "borrow");
-  if (!amounts) return std::nullopt;
-  std::int64_t sum = 0;
-  for (const ProductAmount& amount : *amounts) sum += amount.milligpu;
-  return sum;
+// Reads `borrow` or `lend` of a message in the core's form. `total`: nullopt is unlimited.
+std::string get_bound(Check& check, const char* name, std::optional<std::int64_t> total,
+                      const char* list_name, const Amounts& by_product) {
+  BorrowBound bound;
+  if (total) bound.total = check.number(name, *total, 0, limits::kMaxMilliGpu);
+  bound.by_product = get_amounts(check, list_name, by_product);
+  for (const ProductAmount& amount : bound.by_product) {
+    if (amount.product == kAnyProduct)
+      check.fail(list_name, amount.product, "want a product; " + std::string(name) + " is for all");
+  }
+  return borrow_text(bound);
 }
 
 struct MaskField {
@@ -30,7 +29,9 @@ constexpr MaskField kMaskFields[] = {
     {"quota", &in::UnchangedFields::quota},
     {"limit", &in::UnchangedFields::limit},
     {"borrow_milligpu", &in::UnchangedFields::borrow},
+    {"borrow_by_product", &in::UnchangedFields::borrow},
     {"lend_milligpu", &in::UnchangedFields::lend},
+    {"lend_by_product", &in::UnchangedFields::lend},
     {"namespaces", &in::UnchangedFields::namespaces},
     {"held", &in::UnchangedFields::held},
     {"draining", &in::UnchangedFields::draining},
@@ -43,8 +44,8 @@ in::UnchangedFields unset_fields(const v1::Account& in) {
   unchanged.shares = !in.has_shares();
   unchanged.quota = in.quota_size() == 0;
   unchanged.limit = in.limit_size() == 0;
-  unchanged.borrow = !in.has_borrow_milligpu();
-  unchanged.lend = !in.has_lend_milligpu();
+  unchanged.borrow = !in.has_borrow_milligpu() && in.borrow_by_product_size() == 0;
+  unchanged.lend = !in.has_lend_milligpu() && in.lend_by_product_size() == 0;
   unchanged.namespaces = in.namespaces_size() == 0;
   unchanged.held = !in.held();
   unchanged.draining = !in.draining();
@@ -72,8 +73,12 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   out->set_shares(spec.shares);
   put(spec.quota, out->mutable_quota());
   put(spec.limit, out->mutable_limit());
-  if (const auto borrow = borrow_milligpu(spec.borrow)) out->set_borrow_milligpu(*borrow);
-  if (const auto lend = borrow_milligpu(spec.lend)) out->set_lend_milligpu(*lend);
+  const BorrowBound borrow = parse_borrow(spec.borrow, "borrow").value();
+  if (borrow.total) out->set_borrow_milligpu(*borrow.total);
+  put(borrow.by_product, out->mutable_borrow_by_product());
+  const BorrowBound lend = parse_borrow(spec.lend, "lend").value();
+  if (lend.total) out->set_lend_milligpu(*lend.total);
+  put(lend.by_product, out->mutable_lend_by_product());
   for (const std::string& ns : spec.namespaces) out->add_namespaces(ns);
   out->set_held(spec.held);
   out->set_draining(spec.draining);
@@ -109,13 +114,18 @@ AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& 
   }
   if (!unchanged.quota) spec.quota = get_amounts(check, "quota", in.quota());
   if (!unchanged.limit) spec.limit = get_amounts(check, "limit", in.limit());
-  if (!unchanged.borrow && in.has_borrow_milligpu()) {
-    spec.borrow =
-        borrow_text(check.number("borrow_milligpu", in.borrow_milligpu(), 0, limits::kMaxMilliGpu));
+  const auto total_of = [](bool is_set, std::int64_t milligpu) {
+    return is_set ? std::optional(milligpu) : std::nullopt;
+  };
+  if (!unchanged.borrow) {
+    spec.borrow = get_bound(check, "borrow_milligpu",
+                            total_of(in.has_borrow_milligpu(), in.borrow_milligpu()),
+                            "borrow_by_product", in.borrow_by_product());
   }
-  if (!unchanged.lend && in.has_lend_milligpu()) {
+  if (!unchanged.lend) {
     spec.lend =
-        borrow_text(check.number("lend_milligpu", in.lend_milligpu(), 0, limits::kMaxMilliGpu));
+        get_bound(check, "lend_milligpu", total_of(in.has_lend_milligpu(), in.lend_milligpu()),
+                  "lend_by_product", in.lend_by_product());
   }
   if (!unchanged.namespaces) spec.namespaces = get_namespaces(check, in);
   if (!unchanged.held) spec.held = in.held();
