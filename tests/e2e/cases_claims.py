@@ -308,11 +308,16 @@ def adopted_job_is_left_alone(c):
 
 def set_min_run(c, text):
     """The service starts again with this minimum run."""
+    set_key(c, "reclaimMinRun", text)
+
+
+def set_key(c, key, text):
+    """The service starts again with this value of a key of its configuration."""
     c.service.stop()
     with open(c.service.config, encoding="utf-8") as file:
-        lines = [line for line in file if not line.startswith("reclaimMinRun:")]
+        lines = [line for line in file if not line.startswith(f"{key}:")]
     with open(c.service.config + ".new", "w", encoding="utf-8") as file:
-        file.writelines([*lines, f"reclaimMinRun: {text}\n"])
+        file.writelines([*lines, f"{key}: {text}\n"])
     os.replace(c.service.config + ".new", c.service.config)
     c.service.start()
 
@@ -360,3 +365,35 @@ def killed_between_eviction_and_start(c):
     c.succeeded("urgent")
     c.completed("train", seconds=100)
     c.expect(len(rows_of(c, "train")) == 4, "each pod of the gang ran twice")
+
+
+@case(alone=True, seconds=240)
+def class_preempts_within_its_account(c):
+    """A job of the class takes from its own account alone, and a number is no priority any more."""
+    c.nodes(2)
+    other, own = teams(c)
+    set_key(c, "priorityClasses", "[{name: batch, value: 0}, {name: prod, value: 1000, preempts: true}]")
+    try:
+        serve(c, "theirs", other, keys={"subak.gpu/priority": "batch"})
+        serve(c, "mine", own, keys={"subak.gpu/priority": "batch"})
+        number = o.pod("bad", c.ns, c.spec(1), own, {"subak.gpu/priority": "7"})
+        c.refused(lambda: c.ana.create(number), "denied", "subak.gpu/priority", "batch, prod")
+        c.job("urgent", 1, 4, labels=own, keys={"subak.gpu/priority": "prod"}, run_seconds=2)
+        claim = claimed(c, "urgent")
+        c.expect(claim["right"] == "CLAIM_RIGHT_CLASS", claim)
+        note = c.until(lambda: any_note(c, "mine", "Preempted"), "event on a pod of the victim", 60)
+        c.expect("higher priority (class prod)" in note, note)
+        c.completed("urgent")
+        c.running_pods(1, "mine")
+        c.expect(len(rows_of(c, "theirs")) <= 1 and runs_undisturbed(c, "theirs"), "the other account is left alone")
+    finally:
+        set_key(c, "priorityClasses", "[]")
+    for name in ("mine", "theirs"):
+        c.admin.delete("Deployment", c.ns, name)
+
+
+def any_note(c, prefix, reason):
+    """The text of an Event of that reason on a pod whose name begins so; None: there is none."""
+    found = c.admin.list("Event", c.ns)
+    return next((e.get("message") or e.get("note") for e in found if e.get("reason") == reason
+                 and e["involvedObject"]["name"].startswith(prefix)), None)
