@@ -32,6 +32,7 @@ void check_file(const std::string& text) {
   Config twice = config;
   assert(!apply_yaml(text, "file.yaml", twice, origins));
   assert(twice.clusters == config.clusters && twice.gpu_kinds == config.gpu_kinds);
+  assert(twice.priority_classes == config.priority_classes);
   assert(twice.system_namespaces == config.system_namespaces && twice.state == config.state);
 }
 

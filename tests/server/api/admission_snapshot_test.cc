@@ -168,6 +168,8 @@ class RandomState {
     std::string meta = R"("name":"p","annotations":{"subak.gpu/x":"")";
     if (below(3) == 0) meta += R"(,"subak.gpu/account":")" + path() + "\"";
     if (below(3) == 0) meta += R"(,"subak.gpu/job":"j","subak.gpu/gang-size":")" + number(6) + "\"";
+    if (below(6) == 0)
+      meta += R"(,"subak.gpu/priority":")" + pick({"batch", "prod", "7", "high"}) + "\"";
     std::string spec;
     if (below(2) == 0) {
       spec = R"(,"nodeSelector":{"nvidia.com/gpu.product":")" + pick(kProducts) + "\"}";
@@ -209,7 +211,8 @@ class RandomState {
     edit.spec.shares = static_cast<std::int64_t>(below(5));
     edit.spec.quota = edit.spec.user ? ProductAmounts{} : amounts();
     edit.spec.limit = amounts();
-    edit.spec.borrow = pick({"", "", "none", "4"});
+    edit.spec.borrow =
+        pick({"", "", "none", "4", "gpu=4,NVIDIA-H100-80GB-HBM3=2", "NVIDIA-A100-SXM4-40GB=0"});
     edit.spec.draining = below(8) == 0;
     edit.spec.held = below(8) == 0;
     if (below(8) == 0) edit.spec.time_limits = TimeLimits::kEnforced;
@@ -230,6 +233,9 @@ class RandomState {
     in::SetPolicy edit{engine_.view()->policy};
     edit.policy.system_namespaces.clear();
     if (below(2) == 0) edit.policy.system_namespaces = {ns()};
+    edit.policy.priority_classes.clear();
+    if (below(2) == 0) edit.policy.priority_classes = {{"batch", 0, false, {}}};
+    if (below(2) == 0) edit.policy.priority_classes.push_back({"prod", 7, true, {"a"}});
     return edit;
   }
   NodeSpec node() {
@@ -280,8 +286,9 @@ TEST(AdmissionSnapshot, AnswersInRandomStatesAlike) {
   for (const char* what :
        {"denied over_limit none ", "denied draining none ", "patched gated none ",
         "denied unknown_account none ", "denied outside_subtree none ",
-        "patched ExceedsFleet none ", "allowed exempt_namespace none ", "denied bypass privileged ",
-        "allowed warn none ", "allowed unmanaged_namespace none "}) {
+        "denied invalid_value none ", "patched ExceedsFleet none ",
+        "allowed exempt_namespace none ", "denied bypass privileged ", "allowed warn none ",
+        "allowed unmanaged_namespace none "}) {
     EXPECT_GT(seen[what], 0) << what;
   }
 }
