@@ -98,7 +98,8 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 
 // --- policy_warn.cc ------------------------------------------------------------------------------
-// Adds a warning for each of QoS, CPU and RDMA that is not aligned.
+// Adds a warning for each thing that prevents the alignment of CPUs, memory or NICs with the pod's
+// GPUs. It may be the QoS class, a fraction of a CPU, or RDMA in a container without a GPU.
 void warn_of_alignment(const Pod& pod, Decision& d);
 // Returns why the present fleet could not hold the pod, even if it were empty. The text is empty if
 // it could, or if the fleet is unknown.

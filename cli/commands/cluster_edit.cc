@@ -318,8 +318,8 @@ void add_drains(Command cluster) {
     c.option("--cluster", o->cluster, "cluster of the nodes; needed if there are several", "NAME");
   }
   begin.option("--from", o->from,
-               "when the drain begins: a time, or a duration from now such as 4h. Until then, only "
-               "jobs that end before the drain begins start there",
+               "when the drain begins: a time, or a duration from now such as 4h. Until then, a "
+               "job starts there only if it ends before the drain begins",
                "TIME");
   begin.option("--until", o->until,
                "when the drain ends by itself: a time, or a duration from now such as 4h", "TIME");

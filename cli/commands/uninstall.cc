@@ -144,7 +144,7 @@ class Leaving {
       left = now;
       api_.wait(kLookMs);
     }
-    s_.say("the service has stopped opening gates: this command opens the others");
+    s_.say("the service has stopped opening gates: this command opens the remaining ones");
   }
 
   // Deletes the queued pods that no owner creates again. The other ones stay gated, since their

@@ -1,6 +1,6 @@
-// The bounds of one step of a search: they say which of the nodes that match a pod the step may use
-// for GPUs. A step gets its bounds as an argument. A step narrows a copy of the bounds for the
-// steps that it calls, so it has nothing to restore. Private to placement.
+// The bounds of one step of a search. A step may use the GPUs of a node only if the node matches
+// the pod and is within the bounds. A step gets its bounds as an argument. A step narrows a copy of
+// the bounds for the steps that it calls, so it has nothing to restore. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,9 @@
 
 namespace subak {
 
-// The NVLink domains that earlier parts of a balanced gang have taken. Each part has a domain for
-// itself: all GPUs of the domain, or the GPUs of one domain inside a split node.
+// The GPUs that earlier parts of a balanced gang have taken. No two parts share an NVLink domain.
+// So a part takes all GPUs of its domain. A split node (NodeState::split) has several NVLink
+// domains inside, and a part there takes only the GPUs of one of them.
 class TakenDomains {
  public:
   // Marks the GPUs, at least one, as taken by a part of the gang.
@@ -33,22 +34,23 @@ class TakenDomains {
   std::map<DomainIndex, GpuMask> gpus_;
 };
 
-// Each bound excludes nodes for pods with GPUs. Without bounds, the step may use all nodes that
+// Most bounds exclude nodes for pods with GPUs. But `one_product` is about all pods of the gang,
+// and `spent_counts` makes `spare` less strict. Without bounds, the step may use all nodes that
 // match. If a step finds no placement within narrow bounds, there may still be one within wider
 // bounds.
 struct Bounds {
-  // True: only nodes of products that NVLink joins.
+  // True: only nodes whose GPUs have NVLink to other GPUs (NodeState::linked).
   bool linked = false;
-  // True: only nodes that are one NVLink domain inside.
+  // True: no split nodes (NodeState::split), so all GPUs of a node are in one NVLink domain.
   bool unsplit = false;
-  // True: only nodes with holds.
+  // True: only nodes with GPUs that are held or in use already.
   bool fragments = false;
   // Only this product. None: any product.
   ProductId product = {};
   // None of these products. The caller of the search owns the list.
   std::span<const ProductId> without = {};
-  // True: all GPUs of the gang will be of one product. The count of spare nodes reads this field,
-  // and so do the steps that place pods of several shapes.
+  // True: all GPUs of the gang must be of one product. The steps that place a complete gang read
+  // this field, and so does the count of spare nodes.
   bool one_product = false;
   // How many whole nodes of a clique must stay free if the gang uses the clique; 0: none.
   std::uint32_t spare = 0;
@@ -57,7 +59,7 @@ struct Bounds {
   // None of these domains. nullptr: no domain is taken. The object outlives the step.
   const TakenDomains* taken = nullptr;
 
-  // True if the bounds may exclude a node that matches by its product, its NVLink or its holds.
+  // True if the bounds may exclude a matching node because of its product, its NVLink or its holds.
   bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
   // True if GPUs of this product may be used.
   bool allows(ProductId other) const {

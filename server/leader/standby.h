@@ -61,14 +61,15 @@ class Standby {
     SharedStore& store;
     Runtime& runtime;
     // The standby compares the store with this mark, and leads only if DurableMark::may_lead() is
-    // true. nullptr: the replica has no mark, and may always lead.
+    // true. nullptr: this process has no mark, and may always lead.
     DurableMark* known;
     // Called on the standby's thread when this process leads and the runtime has all facts. If it
     // returns an error, the process ends.
     std::function<std::optional<Error>()> take_over;
     // Called after an error on the standby's thread. It ends the process.
     Fatal fatal;
-    // Returns true if the process must stop while begin() still waits. It may be empty.
+    // begin() calls it while it waits. True: the process must stop, so begin() returns an error. It
+    // may be empty.
     std::function<bool()> stop;
     // Called again and again while begin() waits for a database that is unreachable. It may be
     // empty.
@@ -81,7 +82,8 @@ class Standby {
   Standby& operator=(const Standby&) = delete;
 
   // Waits until this process leads or follows. Returns true if it leads, and false if another
-  // process leads and the runtime follows. An error: this process can do neither.
+  // process leads and the runtime follows. An error: this process can do neither, and waiting would
+  // not help. There is also an error if `stop` returned true.
   Result<bool> begin();
   // Starts a thread that calls look() every limits::kLeadLookMs until this process leads. Call it
   // after begin() has returned false.
@@ -119,6 +121,8 @@ class Standby {
   // Waits for limits::kLeadLookMs, or until stop() is called. False: stop() was called.
   bool pause();
 
+  // Only one thread at a time uses the members up to `known_as_`, so they need no lock: first the
+  // caller of begin(), then the thread of start().
   Ports ports_;
   StoreTail tail_;
   // Opened by the first compare(); nullptr before.

@@ -51,7 +51,7 @@ class Candidates {
   const std::vector<NodeId>& nodes() const { return nodes_; }
   // The GPUs of the largest of these nodes.
   MilliGpu largest_node() const { return largest_node_; }
-  // What is free on the nodes, also if they are closed.
+  // The free GPUs of these nodes, closed nodes included.
   MilliGpu free() const { return free_; }
   // All jobs that may give, ascending by id. Those that became victims stay listed: may_give().
   const std::vector<Giver>& givers() const { return givers_; }

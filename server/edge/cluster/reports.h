@@ -29,9 +29,11 @@ class Reports {
 
   // Sends waiting updates. At most limits::kMaxEdgePosts may be without a reply.
   void tell();
-  // Reports the time up to which all changes of pods are known. Call it while the session follows.
+  // Reports the time up to which all changes of pods are known. Call it while
+  // EdgeSession::follows().
   void say_until();
-  // Sends pods that were put off again, when that is due.
+  // When it is due, takes the first pods from the list of pods that are put off, and lets the cache
+  // report them again (ClusterCache::tell_again()).
   void tell_put_off();
   // Drops the list of pods that are put off. Call it when the session has ended.
   void forget() { put_off_.clear(); }
@@ -45,13 +47,14 @@ class Reports {
 
  private:
   // Takes the core's answer to an update. If the core's queue is full, it puts the pod off. If the
-  // core names a newer session, it ends this one.
+  // core names a newer session, on_reply() ends this session.
   void on_reply(const News& news, const Reply& reply);
   // Puts a pod off. `words`: the core's message, for the pod's status.
   void put_off_pod(const std::string& uid, const std::string& words);
-  // Returns the present time of the clock that gave the update's times; 0: not known.
+  // Returns the present time by the clock that set the times in `news`; 0: not known.
   TimeMs said_at(const News& news) const;
-  // Returns the version for Outbox::next().
+  // Returns the argument for Outbox::next(): the version up to which the watch of pods has
+  // reported. Before the session follows, it is Outbox::kAllPodsKnown.
   std::uint64_t pods_version() const;
 
   EdgeContext& context_;

@@ -37,8 +37,8 @@ DurationMs Strays::due_in() const {
   return wait_until(due_ms_, context_.ports.monotonic_ms());
 }
 
-// True if Subak's gate must be opened without a node. A pod without GPUs was gated by mistake in
-// any mode, unless it claims devices that Subak does not count.
+// A pod without GPUs was gated by mistake in any mode, unless it claims devices that Subak does not
+// count.
 bool Strays::is_stray(const std::string& uid, const ClusterView& cluster) const {
   const PodEntry* const pod = context_.cache.find_gpu_pod(uid);
   if (pod == nullptr || !pod->gpu->gated || pod->gpu->foreign_gates) return false;
@@ -68,7 +68,7 @@ void Strays::find(const ClusterView& cluster) {
   });
 }
 
-// Opens Subak's gate outside enforce without a node. That is the only write there.
+// Opens Subak's gate outside enforce, and names no node. That is the only write there.
 void Strays::open() {
   constexpr DurationMs kBetweenMs = kSecondMs / limits::kOpenedPerSecond;
   const std::int64_t now = context_.ports.monotonic_ms();

@@ -23,8 +23,8 @@ class Strays {
   Strays(const Strays&) = delete;
   Strays& operator=(const Strays&) = delete;
 
-  // Opens a gate if that is due, at most limits::kOpenedPerSecond.
-  // Call it while the session follows.
+  // Opens a gate if that is due, at most limits::kOpenedPerSecond. Call it while
+  // EdgeSession::follows().
   void open();
   // Drops the list of pods. Call it when the session has ended.
   void forget() { strays_.clear(); }
@@ -32,7 +32,7 @@ class Strays {
   DurationMs due_in() const;
 
  private:
-  // True if Subak's gate must be opened without a node.
+  // True if Subak's gate of the pod must be opened, and the scheduler must choose the node.
   bool is_stray(const std::string& uid, const ClusterView& cluster) const;
   // Requests the order in which strays are opened. The answer fills `strays_` later.
   void find(const ClusterView& cluster);

@@ -26,10 +26,10 @@ class Writes {
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
 
-  // Gives up the release of each pod for which the scheduler has found no node during
+  // Reports that the release failed of each pod for which the scheduler has found no node during
   // limits::kUnschedulableMs.
   void report_unschedulable();
-  // Begins the next writes of the queue. Call it while the session follows.
+  // Begins the next writes of the queue. Call it while EdgeSession::follows().
   void turn();
 
   // True if limits::kMaxEdgeWrites writes are open, so that no further write may begin.
@@ -41,7 +41,8 @@ class Writes {
   using Counts = std::array<std::uint64_t, EnumText<WriteKind>::names.size()>;
   // The writes done, by kind.
   const Counts& done() const { return done_; }
-  // The writes that the API server refused for too long, by reason.
+  // The number of writes that were given up after refusals, by the API server's reason. A write
+  // without a reason counts by its outcome.
   const std::map<std::string, std::uint64_t>& refused() const { return refused_; }
   // The number of gates opened of pods that Subak does not manage.
   std::uint64_t opened_outside() const { return opened_outside_; }
@@ -52,12 +53,15 @@ class Writes {
   // Reports a refused eviction or suspension. The job holds its GPUs until its pods are gone.
   // False: the core accepts no input now.
   bool say_end_refused(const KubeWrite& write, const std::string& words);
-  // Reports evictions that would use up the last failure of a Job, as refused ones.
+  // Reports as refused the evictions that the plan leaves out (Plan::withheld): each of them would
+  // use up the last failure that its Job may have.
   void report_withheld();
-  // Gives up the mark (Fence) of a pod whose hold was released.
+  // Makes the Fence no longer wait for the mark of a pod whose hold was released, because the API
+  // server refuses the mark.
   void mark_refused(const KubeWrite& write, const std::string& words);
-  // Gives up the release of a pod, and records that for users. `job`: none for a pod that the
-  // scheduler refuses.
+  // Reports to the core and to users that the release of a pod failed, and drops the planned
+  // writes. The core then releases the hold. `job`: the job whose effect is dropped too; none for a
+  // pod that the scheduler refuses.
   void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
   // Returns the callbacks of the Writer.
   WriterHooks hooks();
@@ -69,7 +73,7 @@ class Writes {
   Writer writer_;
   // The number of writes done, by WriteKind.
   Counts done_{};
-  // The number of refused writes, by the API server's reason. Without a reason, by the outcome.
+  // The result of refused().
   std::map<std::string, std::uint64_t> refused_;
   std::uint64_t opened_outside_ = 0;
 };

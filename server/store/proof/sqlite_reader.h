@@ -16,9 +16,10 @@ namespace subak {
 class SqliteReader final : public StoreReader {
  public:
   // `fact_version`: the newest fact version that this program knows. `indexes_sound`: becomes true
-  // when the indexes were checked. Until then, and if it is nullptr, reads scan the tables. It
-  // fails if the file cannot be opened, or if the uuid in the file is missing or damaged. A later
-  // read refuses a fact of a newer version, and the error says that a newer program is needed.
+  // when a check has found the indexes sound. Until then, and if it is nullptr, reads scan the
+  // tables. open() fails if the file cannot be opened, or if the uuid in the file is missing or
+  // damaged. A later read refuses a fact of a newer version, and the error says that a newer
+  // program is needed.
   static Result<std::unique_ptr<StoreReader>> open(
       const std::string& path, std::uint32_t fact_version,
       std::shared_ptr<const std::atomic<bool>> indexes_sound = nullptr);
@@ -30,7 +31,8 @@ class SqliteReader final : public StoreReader {
   // Reads the ledger from the beginning of the period on. Only a query for one job uses an index.
   // The memory that it needs is that of the result.
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
-  // The memory that it needs is one sum for each day, payer, holder, state and product.
+  // The memory that it needs is one sum for each combination of day, payer, holder, state and
+  // product.
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
   // Reads backwards from the newest row, until from_ms or until it has query.most entries.
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;

@@ -1,5 +1,5 @@
 // Reads and checks a whole store. This is done before a backup is reported as good, and before a
-// backup is restored.
+// backup is restored. It can also write a hash of the facts into the store for later checks.
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ struct StoreReport {
 
 // Refuses a store unless
 // - the file is a store of a version that this program knows, and SQLite finds the file intact;
-// - the facts are those of the history that note_history() has written, if it has written one;
+// - the facts up to the one that note_history() named have the SHA-256 that it wrote, if it has
+//   written one;
 // - a replay of the facts up to the fact of `live` produces the state `live`, if `live` is given;
 // - a replay of all facts ends with the same state as a start, which reads the checkpoint and the
 //   later facts;
@@ -43,10 +44,10 @@ struct StoreReport {
 // it.
 Result<StoreReport> verify_store(const std::string& path, const std::optional<StateMark>& live);
 
-// Writes the history of the report into the store, into the table meta. With this history, a later
-// verify_store() detects damage even if the file can still be read. The history stays valid when
-// facts are added. `report`: the result of verify_store() for the same file, before facts were
-// added.
+// Writes the SHA-256 of the report (StoreReport::history), and the number of the report's last
+// fact, into the table meta. With them, a later verify_store() detects damage even if the file can
+// still be read. They stay valid when facts are added. `report`: the result of verify_store() for
+// the same file.
 std::optional<Error> note_history(const std::string& path, const StoreReport& report);
 
 }  // namespace subak
