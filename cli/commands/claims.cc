@@ -30,7 +30,7 @@ std::string when_text(const v1::ClaimVictim& victim, TimeMs now) {
   if (victim.ending()) {
     if (!victim.has_by()) return "ending";
     const DurationMs rest = to_ms(victim.by()) - now;
-    return rest <= 0 ? "ends now" : "ends in " + age_text(rest);
+    return rest <= 0 ? "ends now" : "ends within " + age_text(rest);
   }
   const DurationMs left = to_ms(victim.ask_time()) - now;
   return left <= 0 ? "asked now" : "asked in " + age_text(left);

@@ -172,13 +172,15 @@ Until until_of(v1::JobState state) {
   if (state == v1::JOB_STATE_INCOMPLETE)
     return {"waits", "; it ends then unless one of its pods appears"};
   if (state == v1::JOB_STATE_PAUSED) return {"paused", "; queued again then"};
+  if (state == v1::JOB_STATE_ENDING) return {"ending", "; its pods should be gone by then"};
   return {"held", "; its pods must be bound by then"};
 }
 
 void print_job(Session& s, const v1::Job& j) {
+  constexpr std::size_t kHead = 14;
   const auto line = [&s](const std::string& name, const std::string& value) {
     std::string head = "  " + name + ":";
-    head.resize(14, ' ');
+    head.resize(kHead, ' ');
     if (!value.empty() && value != "-") s.out() << head << printable(value) << '\n';
   };
   s.out() << "job " << j.id() << ' ' << s.paint(Colour::kBold, state_text(j)) << '\n';
@@ -193,13 +195,18 @@ void print_job(Session& s, const v1::Job& j) {
                            (j.limit_enforced() ? ", enforced" : "") +
                            (j.limit_distrusted() ? "; " + distrust_text(j) : ""));
   }
-  if (j.has_planned_end()) line("free by", time_text(j.planned_end()));
+  const bool ending = j.state() == v1::JOB_STATE_ENDING;
+  if (j.has_planned_end() && !ending) line("free by", time_text(j.planned_end()));
   if (j.overruns() > 0) line("overruns", std::to_string(j.overruns()));
   if (j.has_loan()) line("borrowed", loan_text(j.loan()));
-  if (j.has_preemption()) line("preempted", preemption_text(j));
+  if (j.has_preemption()) {
+    const std::string text = wrapped(printable(preemption_text(j)), kHead, std::string(kHead, ' '));
+    s.out() << "  preempted:  " << text << '\n';
+  }
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
-  if (j.has_until()) {
+  const bool is_told = ending && j.preemption().has_by();  // by the line "preempted"
+  if (j.has_until() && !is_told) {
     const Until until = until_of(j.state());
     line(until.name, "until " + time_text(j.until()) + until.then);
   }

@@ -18,7 +18,7 @@ struct WhyCommand {
 
 // Prints when the job's GPUs are expected to be free.
 void print_end(Session& s, const v1::Job& job) {
-  if (!job.has_planned_end()) return;
+  if (!job.has_planned_end() || job.state() == v1::JOB_STATE_ENDING) return;
   s.out() << "its GPUs are expected to be free by " << time_text(job.planned_end());
   if (!job.spec().has_time_limit()) {
     s.out() << ": no time limit given";
@@ -43,7 +43,8 @@ void print_head(Session& s, const v1::Explanation& e) {
           << printable(payer_text(spec.account(), spec.user())) << ": "
           << shape_text(spec.request()) << ", " << gpus_text(job.milligpu()) << " GPUs, "
           << s.paint(Colour::kBold, word(job.state()));
-  if (job.has_start_time()) s.out() << " since " << time_text(job.start_time());
+  if (job.has_start_time() && job.state() != v1::JOB_STATE_ENDING)
+    s.out() << " since " << time_text(job.start_time());
   if (job.cause() != v1::CAUSE_UNSPECIFIED) s.out() << ", " << word(job.cause());
   s.out() << '\n';
   if (e.position() > 0) {

@@ -466,7 +466,7 @@ class Claims(Service):
         claimant = self.submit(cluster, owner, "--gpus", "8")
         out = self.ok_with(claimant, "claims")
         gets = rf"{claimant} +{owner} +NVIDIA-H100-80GB-HBM3=8 +\S+ +\S+"
-        self.assertRegex(out, gets + rf" +({'|'.join(victims)}) +{borrower} +8 +(asked in [123]s|asked now|ends in \S+)")
+        self.assertRegex(out, gets + rf" +({'|'.join(victims)}) +{borrower} +8 +(asked in [123]s|asked now|ends within \S+)")
         claim = self.json("claims", "--account", owner)["claims"][0]
         self.assertEqual((claim["jobId"], claim["victimCount"], claim["nodeCount"]), (claimant, 1, 1))
         self.assertEqual(self.json("claims", "--account", borrower)["claims"], [])

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 SUBAK, SUBAKD, PLAY = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
@@ -34,11 +35,12 @@ EXPECTED = {
     "status": r"serving, leader(?s:.*)demo +enforce +synced",
     "account set": r"account ml\.audio created",
     "job submit": r"^$",
-    "claims": r"no job claims GPUs|JOB +ACCOUNT(?s:.*)1-\d+ +ml\.audio/ana",
+    "claims": r"JOB +ACCOUNT(?s:.*)1-\d+ +ml\.audio +NVIDIA-H100\S+=4 .* 1-7 +ml\.vision/ana",
     "queue": r"POS +JOB(?s:.*) 1-\d+ +(ml|bio)",
-    "why": r"^job 1-\d+ of ml\.audio/ana: 1x4, 4 GPUs",
+    "why": r"^job 1-\d+ of ml\.audio: 1x4, 4 GPUs",
     "plan": r"(?:2m|1m\d\ds) from(?s:.*)in demo\n(?s:.*)\d+ start(?s:.*)JOB +NAME",
-    "job watch": r"1-\d+ +ml\.audio/ana +1x4 (?s:.*)finished",
+    "job watch": r"1-\d+ +ml\.audio +1x4 (?s:.*)finished",
+    "job get": r"^job 1-7 (?s:.*)preempted: +for 1-\d+ of ml\.audio at",
     "share": r"(?s)audio.*vision|vision.*audio",
     "usage report": r"ml\.audio(?s:.*)ml\.vision(?s:.*)TOTAL +\d+\.\d\d",
     "account history": r"new team",
@@ -130,7 +132,7 @@ class UseIt(unittest.TestCase):
         """All that the job waits for states a time limit: its start is told at once, and is near."""
         waits = re.search(r"^it (?:starts by|may start around) (\S+ \S+)", why, re.M)
         if waits is None:
-            self.assertRegex(why, r"^job \S+ of ml.audio/ana: 1x4, 4 GPUs, (starting|running)", why)
+            self.assertRegex(why, r"^job \S+ of ml.audio: 1x4, 4 GPUs, (starting|running)", why)
             return
         told = datetime.datetime.strptime(waits[1], "%Y-%m-%d %H:%M:%S")
         self.assertLess(told - datetime.datetime.now(), datetime.timedelta(minutes=10), why)
@@ -142,6 +144,24 @@ class UseIt(unittest.TestCase):
         self.assertIn(len(rows), range(1, 16), plan)
         jobs = [line for line in jobs.splitlines() if re.match(r"\d+-\d+ ", line)]
         self.assertIn(len(jobs), range(1, 16), plan)
+
+    def check_victim(self, shell):
+        """A job that gives GPUs back has one end: not that of its time limit, and not that of a hold."""
+        until = time.monotonic() + DEADLINE_S
+        got, victim = "", ""
+        while not got.startswith(f"job {victim} ending"):
+            self.assertLess(time.monotonic(), until, got)
+            claims = json.loads(shell.run("build/bin/subak claims --output json")[1])["claims"]
+            if not claims:
+                shell.run("build/bin/subak job submit --account ml.audio --gpus H100=4 --time-limit 1m")
+                continue
+            victim = claims[0]["victims"][0]["jobId"]
+            got = shell.run(f"build/bin/subak job get {victim}")[1]
+        self.assertRegex(got, r"preempted: +for \S+ of ml\.audio at [^;]+; it should end by ")
+        self.assertNotRegex(got, r"free by|must be bound")
+        why = shell.run(f"build/bin/subak why {victim}")[1]
+        self.assertIn("GPUs, ending, preempted\n", why)
+        self.assertNotIn("expected to be free", why)
 
     def read_until(self, child, pattern):
         text = ""
@@ -167,6 +187,7 @@ class UseIt(unittest.TestCase):
                 self.assertLessEqual(len(line), COLUMNS, f"{words}: {line}")
         self.check_start(said["why"])
         self.check_plan(said["plan"])
+        self.check_victim(shell)
         rows = json.loads(shell.run("build/bin/subak usage report --output json")[1])["rows"]
         used = [int(row["amount"]["gpuSeconds"]) for row in rows if row["account"] == "ml.audio"]
         self.assertGreater(sum(used), 0, rows)

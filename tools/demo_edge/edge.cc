@@ -9,6 +9,7 @@ namespace {
 constexpr std::int64_t kBindMs = 100;                          // as a kube-scheduler takes
 constexpr std::int64_t kStartMs = 150;                         // as an image and a container take
 constexpr std::int64_t kLeastPercent = 60, kMostPercent = 90;  // of a time limit that a pod runs
+constexpr std::int64_t kApartMs = 150;   // between the ends of two pods that were kept
 constexpr std::int64_t kStallMs = 2000;  // a timer that is later than this shows that the machine
                                          // stood still
 
@@ -51,11 +52,27 @@ void Edge::store(const v1::PodRecord& record) {
 void Edge::set_duration(const std::string& job, std::int64_t ms) {
   const std::scoped_lock lock(mutex_);
   durations_[job] = ms;
+  for (const auto& [key, pod] : pods_) {
+    if (pod.job == job && pod.live() && pod.running) plan(pod, Step::kEnd, pod.running_ms + ms);
+  }
 }
 
 void Edge::set_limit(const std::string& job, std::int64_t ms) {
   const std::scoped_lock lock(mutex_);
   limits_[job] = ms;
+}
+
+void Edge::keep_victims(bool keep) {
+  const std::scoped_lock lock(mutex_);
+  victims_.stay = keep;
+  if (keep) return;
+  std::int64_t at = wall_ms();
+  for (const auto& [key, claimant] : victims_.told) {
+    const Pod& pod = pods_.at(key);
+    if (!pod.live()) continue;
+    plan(pod, Step::kGiveBack, at);
+    at += kApartMs;
+  }
 }
 
 bool Edge::wait_lists(int lists, std::int64_t timeout_ms) {
@@ -82,6 +99,11 @@ std::vector<Pod> Edge::pods() const {
   return out;
 }
 
+std::map<std::string, std::string> Edge::told() const {
+  const std::scoped_lock lock(mutex_);
+  return victims_.told;
+}
+
 std::vector<std::string> Edge::complaints() const {
   const std::scoped_lock lock(mutex_);
   return complaints_;
@@ -101,7 +123,8 @@ void Edge::on_effect(const v1::Effect& effect) {
     if (effect.kind() == v1::EFFECT_KIND_OPEN_GATE) open_gate(effect, place);
     if (effect.kind() == v1::EFFECT_KIND_EVICT) evict(effect, place);
   }
-  const bool news = counts_.placed != before.placed || counts_.ended != before.ended;
+  const bool news = counts_.placed != before.placed || counts_.ended != before.ended ||
+                    counts_.told != before.told;
   if (!news) ++counts_.effects_again;
 }
 
@@ -137,8 +160,7 @@ void Edge::evict(const v1::Effect& effect, const v1::EffectPod& place) {
   const auto found = pods_.find(key_of(effect, place));
   if (found == pods_.end() || !found->second.live()) return;
   if (effect.cause() == v1::CAUSE_PREEMPTED) {
-    ++counts_.preempted;
-    return end_pod(found->second, v1::CAUSE_PREEMPTED);
+    return give_back(found->second, effect.preemption().claimant());
   }
   if (effect.cause() != v1::CAUSE_CANCELLED) {
     complaints_.push_back("job " + effect.job_id() +
@@ -146,6 +168,12 @@ void Edge::evict(const v1::Effect& effect, const v1::EffectPod& place) {
   }
   ++counts_.evicted;
   end_pod(found->second, v1::CAUSE_CANCELLED);
+}
+
+void Edge::give_back(const Pod& pod, const std::string& claimant) {
+  if (!victims_.told.try_emplace(pod.key, claimant).second) return;  // delivered again
+  ++counts_.told;
+  if (!victims_.stay) plan(pod, Step::kGiveBack, wall_ms() + pace_.give_back_ms);
 }
 
 std::int64_t Edge::duration_of(const Pod& pod) const {
@@ -209,6 +237,10 @@ void Edge::run_step(const std::string& key, Step step) {
       return;
     case Step::kEnd:
       end_pod(pod, v1::CAUSE_FINISHED);
+      return;
+    case Step::kGiveBack:
+      ++counts_.preempted;
+      end_pod(pod, v1::CAUSE_PREEMPTED);
       return;
   }
 }

@@ -61,6 +61,8 @@ struct Pod {
 struct Pace {
   std::int64_t shortest_ms = 1000;
   std::int64_t spread_ms = 3500;
+  // How long a pod that is preempted goes on, as if it wrote a checkpoint.
+  std::int64_t give_back_ms = 0;
 };
 
 class Edge {
@@ -75,8 +77,8 @@ class Edge {
     int bound = 0, ended = 0;
     // Pods that ended by an effect.
     int evicted = 0;
-    // Pods of jobs that were preempted.
-    int preempted = 0;
+    // Pods that were asked to give their GPUs back to another job, and those that did so.
+    int told = 0, preempted = 0;
     // The number of effects received. `effects_again` counts those that arrived
     // before and changed nothing.
     int effects = 0, effects_again = 0;
@@ -102,11 +104,15 @@ class Edge {
   // A record with the uid of an earlier one replaces the earlier one, and counts again.
   void store(const v1::PodRecord& record);
   // Sets how long the pods of this job run, instead of a few seconds.
-  // `ms`: the time from the beginning of the run. It does not change pods that run already.
+  // `ms`: the time from the beginning of the run. Pods that run already end then too, or at once if
+  // the time is over. A longer time does not change them.
   void set_duration(const std::string& job, std::int64_t ms);
   // Sets the time limit of this API job. Pods that are not of the API have their own limit.
   // `ms`: the limit. The pods run for 60 to 90 percent of it, depending on the job's name.
   void set_limit(const std::string& job, std::int64_t ms);
+  // True: from now on, pods that are preempted go on. False: those that were kept so end, one after
+  // the other, and later ones as usual.
+  void keep_victims(bool keep);
   // Waits until the service has acknowledged this many complete lists since the edge's start.
   // False: that took longer than `timeout_ms`.
   bool wait_lists(int lists, std::int64_t timeout_ms);
@@ -118,6 +124,8 @@ class Edge {
   bool idle() const;
   // Returns copies of the pods, sorted by key.
   std::vector<Pod> pods() const;
+  // Returns, by pod key, the job for which the pod was asked to give its GPUs back.
+  std::map<std::string, std::string> told() const;
   const std::vector<v1::NodeSpec>& nodes() const { return nodes_; }
   // Returns the faults that the edge found: refused events, and effects that make no sense.
   std::vector<std::string> complaints() const;
@@ -125,9 +133,23 @@ class Edge {
  private:
   // The next step of a pod.
   // kBind: the scheduler binds the pod, 100 ms after its gate was opened. kRun: its containers
-  // start, 150 ms later. kEnd: it has finished.
-  enum class Step { kBind, kRun, kEnd };
+  // start, 150 ms later. kEnd: it has finished. kGiveBack: it ends because it was preempted.
+  enum class Step { kBind, kRun, kEnd, kGiveBack };
   using Due = std::pair<std::string, Step>;
+  // Events of the open stream that wait for an acknowledgement, by sequence.
+  struct Sent {
+    // The pod whose end the event reports.
+    std::map<std::uint64_t, std::string> ends;
+    // The API pod that waits for the answer to start.
+    std::map<std::uint64_t, std::string> binds;
+    // Events that the service may refuse because it knows them already.
+    std::set<std::uint64_t> may_be_late;
+  };
+  // `stay`: keep_victims(true) holds. `told`: as told() returns it.
+  struct Victims {
+    bool stay = false;
+    std::map<std::string, std::string> told;
+  };
 
   // edge_streams.cc
   // The work of one thread: opens the Observe stream and reads acknowledgements. If the stream
@@ -175,8 +197,11 @@ class Edge {
   // this and all following functions with mutex_ held.
   // timer_loop() and on_effect() lock it themselves.
   void open_gate(const v1::Effect& effect, const v1::EffectPod& place);
-  // Ends the pod. Any cause except a cancellation is a fault.
+  // Ends the pod. Any cause except a cancellation or a preemption is a fault.
   void evict(const v1::Effect& effect, const v1::EffectPod& place);
+  // Notes the first request to give GPUs back, and plans the end of the pod. `claimant`: the job
+  // that gets the GPUs.
+  void give_back(const Pod& pod, const std::string& claimant);
   // Plans a step. `at_ms`: the time by the wall clock.
   void plan(const Pod& pod, Step step, std::int64_t at_ms);
   // Runs a step. It does not bind an API pod whose hold has ended.
@@ -210,6 +235,7 @@ class Edge {
   // The number of events at the edge so far.
   std::uint64_t order_ = 0;
   bool stopping_ = false;
+  Victims victims_;
 
   // True: a stream is open and its list was begun, so events are sent.
   bool listening_ = false;
@@ -220,12 +246,7 @@ class Edge {
   std::uint64_t sequence_ = 0, list_end_ = 0;
   // Events that were not written yet, the oldest first.
   std::deque<v1::ObserveRequest> outbox_;
-  // By sequence of an event: the pod whose end the event reports.
-  std::map<std::uint64_t, std::string> ends_sent_;
-  // By sequence of an event: the API pod that waits for the answer to start.
-  std::map<std::uint64_t, std::string> binds_sent_;
-  // Sequences of events that the service may refuse because it knows them already.
-  std::set<std::uint64_t> may_be_late_;
+  Sent sent_;
   // The context of the open Effects stream, so that stop() can cancel the stream; nullptr:
   // none is open.
   grpc::ClientContext* effects_context_ = nullptr;

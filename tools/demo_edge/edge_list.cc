@@ -53,8 +53,8 @@ void Edge::send(v1::ObserveRequest event, const std::string& ends, bool may_be_l
   if (!listening_) return;
   event.set_sequence(++sequence_);
   event.set_cluster(kCluster);
-  if (!ends.empty()) ends_sent_[sequence_] = ends;
-  if (may_be_late) may_be_late_.insert(sequence_);
+  if (!ends.empty()) sent_.ends[sequence_] = ends;
+  if (may_be_late) sent_.may_be_late.insert(sequence_);
   outbox_.push_back(std::move(event));
   changed_.notify_all();
 }
@@ -63,7 +63,7 @@ void Edge::send(v1::ObserveRequest event, const std::string& ends, bool may_be_l
 // has ended.
 void Edge::ask_to_start(const Pod& pod) {
   send(bound_event(pod));
-  if (listening_ && !pod.started) binds_sent_[sequence_] = pod.key;
+  if (listening_ && !pod.started) sent_.binds[sequence_] = pod.key;
 }
 
 void Edge::list_all() {
@@ -71,9 +71,7 @@ void Edge::list_all() {
   is_heard_ = false;
   sequence_ = 0;
   outbox_.clear();
-  ends_sent_.clear();
-  binds_sent_.clear();
-  may_be_late_.clear();
+  sent_ = {};
   v1::ObserveRequest begin;
   begin.mutable_list_begin();
   send(std::move(begin));

@@ -71,22 +71,22 @@ void Edge::on_ack(const v1::ObserveResponse& ack) {
   std::map<std::uint64_t, std::string> refused;
   for (const v1::ObserveError& error : ack.errors()) {
     refused[error.sequence()] = error.status().message();
-    if (binds_sent_.count(error.sequence()) > 0) continue;
-    if (may_be_late_.count(error.sequence()) > 0) continue;
+    if (sent_.binds.count(error.sequence()) > 0) continue;
+    if (sent_.may_be_late.count(error.sequence()) > 0) continue;
     complaints_.push_back("event " + std::to_string(error.sequence()) +
                           " was refused: " + error.status().message());
   }
-  const auto answered = binds_sent_.upper_bound(ack.acknowledged_sequence());
-  for (auto it = binds_sent_.begin(); it != answered; ++it) {
+  const auto answered = sent_.binds.upper_bound(ack.acknowledged_sequence());
+  for (auto it = sent_.binds.begin(); it != answered; ++it) {
     const auto no = refused.find(it->first);
     answer_start(it->second, no == refused.end() ? "" : no->second);
   }
-  binds_sent_.erase(binds_sent_.begin(), answered);
-  const auto known = ends_sent_.upper_bound(ack.acknowledged_sequence());
-  for (auto it = ends_sent_.begin(); it != known; ++it) {
+  sent_.binds.erase(sent_.binds.begin(), answered);
+  const auto known = sent_.ends.upper_bound(ack.acknowledged_sequence());
+  for (auto it = sent_.ends.begin(); it != known; ++it) {
     pods_.at(it->second).end_acknowledged = true;
   }
-  ends_sent_.erase(ends_sent_.begin(), known);
+  sent_.ends.erase(sent_.ends.begin(), known);
   if (list_end_ != 0 && ack.acknowledged_sequence() >= list_end_) {
     list_end_ = 0;
     ++counts_.lists;

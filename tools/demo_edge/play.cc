@@ -2,9 +2,10 @@
 // cluster: deploy/demo.
 //
 //   subak-play --service SUBAKD CONFIG FOLDER [SECONDS]
-// starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. Its jobs have time
-// limits from SECONDS (default 20) to three times as long, and keep them. Other jobs run for about
-// SECONDS.
+// starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. Most of its jobs
+// have time limits from SECONDS (default 20) to three times as long, and keep them. Jobs with a
+// limit of 10 minutes hold most H100s. Jobs of others run for about SECONDS. A pod that is preempted
+// goes on for 10 seconds.
 //   subak-play WEBHOOK GRPC CA_FILE
 // plays against a running service (addresses as in its first line) until stdin ends. The test that
 // queries every panel of the dashboards uses it.
@@ -39,6 +40,9 @@ constexpr int kPodsEach = 40;
 constexpr int kDefaultSeconds = 20;
 constexpr int kLongestLimit = 3;  // times the shortest: limit_of()
 constexpr std::int64_t kTellMs = 30'000;
+constexpr int kLongJobs = 7, kLongGpus = 4, kLongSeconds = 600;  // 28 of the 32 H100s
+constexpr int kFirstToGive = kLongJobs, kItsPriority = -2;       // the README names this job
+constexpr std::int64_t kGiveBackMs = 10'000;
 // False: stop.
 using Wait = std::function<bool(int ms)>;
 
@@ -91,7 +95,7 @@ std::optional<std::int64_t> queued(Door& door) {
 
 JobPlan next_job(int i) {
   constexpr std::array<std::array<int, 2>, 7> kShapes{
-      {{1, 4}, {2, 4}, {1, 2}, {4, 4}, {1, 8}, {2, 2}, {1, 4}}};
+      {{1, 4}, {2, 4}, {1, 2}, {4, 4}, {8, 1}, {2, 2}, {1, 4}}};
   const auto [pods, gpus] = kShapes[static_cast<std::size_t>(i) % kShapes.size()];
   // The limited team gets few jobs; otherwise, in time, all waiting jobs would be its own.
   const auto team = static_cast<std::size_t>(i % 12 == 11 ? 2 : i % 2);
@@ -100,6 +104,46 @@ JobPlan next_job(int i) {
   plan.request.mutable_job()->set_priority(i % 3 - 1);
   return plan;
 }
+
+// Jobs of a team without quota that hold most H100s for minutes. A job within quota has to claim
+// its H100s from them.
+class LongJobs {
+ public:
+  LongJobs(Door& door, Edge& edge) : door_(door), edge_(edge) {}
+
+  // Submits as many jobs as have ended; at first, all.
+  void renew() {
+    std::erase_if(ids_, [this](const std::string& id) { return is_done(id); });
+    while (ids_.size() < kLongJobs) {
+      JobPlan plan = job_plan(0, "long-" + std::to_string(++number_), 1, kLongGpus);
+      gang_of(plan).mutable_groups(0)->mutable_shape()->add_products(kH100);
+      plan.request.mutable_job()->mutable_time_limit()->set_seconds(kLongSeconds);
+      plan.request.mutable_job()->mutable_grace()->set_seconds(kGiveBackMs / 1000);
+      if (number_ == kFirstToGive) plan.request.mutable_job()->set_priority(kItsPriority);
+      submit(door_, plan);
+      if (!plan.error.empty()) return;
+      edge_.set_limit(plan.id, std::int64_t{kLongSeconds} * 1000);
+      ids_.push_back(plan.id);
+    }
+  }
+
+ private:
+  bool is_done(const std::string& id) {
+    v1::Job job;
+    const grpc::Status found =
+        door_.call<v1::JobService>([&](v1::JobService::Stub& stub, grpc::ClientContext* context) {
+          v1::GetJobRequest request;
+          request.set_job_id(id);
+          return stub.GetJob(context, request, &job);
+        });
+    return found.ok() && job.state() == v1::JOB_STATE_DONE;
+  }
+
+  Door& door_;
+  Edge& edge_;
+  std::vector<std::string> ids_;
+  int number_ = 0;
+};
 
 void progress(const Edge& edge, std::int64_t waiting) {
   const Edge::Counts now = edge.counts();
@@ -110,7 +154,7 @@ void progress(const Edge& edge, std::int64_t waiting) {
 
 // Submits more jobs than fit, for all teams, until the user stops or the service is gone. `ready`
 // is called once there is a queue.
-void keep_busy(Door& door, Edge& edge, const Wait& more, int limit_s,
+void keep_busy(Door& door, Edge& edge, LongJobs& long_jobs, const Wait& more, int limit_s,
                const std::function<void()>& ready) {
   std::int64_t said = wall_ms();
   bool is_ready = false;
@@ -134,6 +178,7 @@ void keep_busy(Door& door, Edge& edge, const Wait& more, int limit_s,
     if (limit_s > 0 && wall_ms() - said >= kTellMs) {
       said = wall_ms();
       progress(edge, *waiting);
+      long_jobs.renew();
     }
   }
 }
@@ -146,11 +191,13 @@ bool play(Door& door, Pace pace, int limit_s, const std::string& ca_file, const 
   std::vector<JobPlan> none;
   Load load(door, edge, ca_file, none, kPodsEach, limit_s);
   if (set) {
+    LongJobs long_jobs(door, edge);
+    if (limit_s > 0) long_jobs.renew();
     Checks answers;
     opening_reviews(door, edge, ca_file, answers, limit_s);
     store_foreign(edge);
     load.start();
-    keep_busy(door, edge, more, limit_s, ready);
+    keep_busy(door, edge, long_jobs, more, limit_s, ready);
   }
   door.shut();
   load.join();
@@ -166,9 +213,9 @@ void invite(const Ports& ports, const std::string& folder, int seconds) {
       "  build/bin/subak status\n"
       "  build/bin/subak queue --limit 10\n"
       "  build/bin/subak share\n\n"
-      "Played jobs state time limits of %d to %d s and keep them; yours run for about %d s. Ctrl-C "
-      "ends "
-      "everything.\n\n",
+      "Played jobs state time limits of %d to %d s and keep them; yours run for about %d s.\n"
+      "Seven jobs of 10 minutes hold most H100s, beyond any quota: 1-1 to 1-7.\n"
+      "Ctrl-C ends everything.\n\n",
       ports.http.c_str(), ports.grpc.c_str(), folder.c_str(), seconds, kLongestLimit * seconds,
       seconds);
   std::fflush(stdout);
@@ -199,7 +246,7 @@ int play_own(const std::string& subakd, const std::string& config, const std::st
   door.open(ports);
   const std::int64_t ms = std::int64_t{seconds} * 1000;
   const bool played = play(
-      door, {ms / 2, ms}, seconds, folder + "/tls/ca.crt",
+      door, {ms / 2, ms, kGiveBackMs}, seconds, folder + "/tls/ca.crt",
       [&](int wait) { return interrupt.wait(wait); }, [&] { invite(ports, folder, seconds); });
   const bool asked = interrupt.came();
   if (!asked)

@@ -31,6 +31,20 @@ std::string from_base64(const std::string& text) {
 
 }  // namespace
 
+HttpAnswer http_get(const std::string& url) {
+  HttpAnswer answer;
+  CURL* const curl = curl_easy_init();
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, 10L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
+  const bool done = curl_easy_perform(curl) == CURLE_OK;
+  if (done) curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
+  curl_easy_cleanup(curl);
+  return answer;
+}
+
 WebhookClient::WebhookClient(Door& door, std::string ca_file)
     : door_(door), ca_file_(std::move(ca_file)), curl_(curl_easy_init()) {}
 

@@ -16,6 +16,9 @@ struct HttpAnswer {
   std::string body;
 };
 
+// Gets a page over plain HTTP, within 10 s. A status of 0: no answer.
+HttpAnswer http_get(const std::string& url);
+
 // Posts reviews to the webhook. It owns a curl handle, so it reuses connections. Call
 // curl_global_init() before.
 // Threads: one caller for each client.

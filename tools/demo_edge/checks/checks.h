@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/demo_edge/claims.h"
 #include "tools/demo_edge/edge.h"
 #include "tools/demo_edge/load.h"
 
@@ -33,6 +34,8 @@ struct Story {
   std::vector<JobPlan> jobs;
   // The edge's own counts.
   Edge::Counts counts;
+  // By pod key: the job for which the pod was asked to give its GPUs back.
+  std::map<std::string, std::string> told;
   // Job ids; empty: there is none.
   std::string rack_job, cancelled_job;
   // Faults that edge and load found. If there is one, the demo fails.
@@ -72,6 +75,10 @@ struct Books {
 // It compares counts, ended jobs and charges with the edge's records, to the millisecond. Then it
 // makes the service verify its ledger. If a call fails, its figures stay empty, so the checks fail.
 Books check_books(const Story& story, Door& door, Checks& out);
+
+// claims.cc: checks that claims were kept through the kills, and that each victim was told for
+// which job it ends. It reads the victims from the service, after all jobs have ended.
+void check_claims(const Story& story, const ClaimStory& claims, Door& door, Checks& out);
 
 // shares.cc
 // The usage of one team. The parts are from 0 to 1.

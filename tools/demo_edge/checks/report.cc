@@ -42,9 +42,10 @@ void print_shares(const std::vector<ShareLine>& lines) {
 
 void print_restart(const Restart& r) {
   std::printf(
-      "%s\nkill -9 to ready %lld ms, to the cluster's list acknowledged %lld ms;\n"
+      "%s\n%d times kill -9: at most %lld ms to ready, %lld ms to the cluster's list "
+      "acknowledged;\n"
       "%d gRPC calls and %d reviews made again, %d of them known already\n",
-      kRule, static_cast<long long>(r.ready_ms), static_cast<long long>(r.synced_ms),
+      kRule, r.kills, static_cast<long long>(r.ready_ms), static_cast<long long>(r.synced_ms),
       r.repeated_calls, r.repeated_reviews, r.known_requests);
 }
 

@@ -7,8 +7,10 @@
 
 namespace subak::demo {
 
-// The times of a restart, in ms, and the numbers of repeated calls.
+// The longest times of a restart, in ms, and the numbers of repeated calls.
 struct Restart {
+  // The number of restarts.
+  int kills = 0;
   // The time from kill -9 to the service's ready line.
   std::int64_t ready_ms = 0;
   // The time from kill -9 to the acknowledgement of the cluster's list.
