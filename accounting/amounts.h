@@ -23,7 +23,7 @@ inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amount
   return it == amounts.end() ? 0 : it->second;
 }
 
-// Adds the amount to that of the product, which is 0 if it is not in the list.
+// Adds the amount to the product's amount. A product that is not in the list is added to it.
 inline void add_amount(std::vector<std::pair<ProductId, MilliGpu>>& amounts, ProductId product,
                        MilliGpu amount) {
   const auto it = std::find_if(amounts.begin(), amounts.end(),
@@ -52,7 +52,7 @@ struct ProductLevel {
   MilliGpu total() const { return held + running; }
 };
 
-// Returns the held and running amount of the product in `levels`; 0 if there is none.
+// Returns the sum of held and running GPUs of the product in `levels`; 0 if there is none.
 inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product) {
   const auto it = std::find_if(levels.begin(), levels.end(),
                                [&](const ProductLevel& l) { return l.product == product; });
