@@ -375,7 +375,8 @@ std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
       if (only && product != only) continue;
       const ProductDemand demand{product, need};
       const AccountId reach = reach_of(s_, job.leaf, {&demand, 1});
-      if (by_quota_now && reach) found = by_quota(job, reach, product);
+      if (by_quota_now && reach && !broken_promise(s_, job, {&demand, 1}))
+        found = by_quota(job, reach, product);
       if (!by_quota_now && (reach == kRootAccount || !is_fixed(s_, job)))
         found = by_class(job, product);
     }
