@@ -360,7 +360,10 @@ bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
 bool has_quotas(const AccountTree& tree) { return tree.node(kRootAccount).quota_total > 0; }
 
 bool is_below_quota(const AccountTree& tree, AccountId id) {
-  while (id && tree.node(id).spec.quota.empty()) id = tree.node(id).parent;
+  const auto has_own = [](const AccountNode& node) {
+    return !node.spec.quota.empty() && node.quota_total > 0;
+  };
+  while (id && !has_own(tree.node(id))) id = tree.node(id).parent;
   return bool(id);
 }
 

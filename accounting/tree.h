@@ -200,7 +200,8 @@ class AccountTree {
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);
 // Returns true if some account has a quota.
 bool has_quotas(const AccountTree& tree);
-// Returns true if the account or one above it has a quota that was configured there. O(depth).
+// Returns true if the account or one above it has a quota above 0 that was configured there. A
+// quota of 0 covers nothing, as if there were none. O(depth).
 bool is_below_quota(const AccountTree& tree, AccountId id);
 
 }  // namespace subak

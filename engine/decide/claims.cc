@@ -37,12 +37,13 @@ bool some_victim_stays(const Decision& d, const state::Claim& claim) {
   });
 }
 
-std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim) {
+// `gone`: without the victims of all claims.
+std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim,
+                                   const WithoutHoldings& gone) {
   const bool by_class = claim.right == ClaimRight::kClass;
   if (by_class ? !derive::some_class_preempts(d.s) : !derive::reclaims(d.s))
     return ClaimCause::kPolicy;
-  if (!derive::is_entitled(d.s, claim) ||
-      derive::stopped_on_claim(d.s, claim, derive::Victims::kGone))
+  if (!derive::is_entitled(d.s, claim) || derive::stopped_once_gone(claim, gone))
     return ClaimCause::kAccount;
   const state::Job& job = d.s.jobs().at(claim.job);
   if (claim_state(d.s.fleet(), claim.job, claim.nodes) == ClaimState::kLost ||
@@ -68,10 +69,15 @@ void preempt(Decision& d, JobId id) {
 }  // namespace
 
 void end_claims(Decision& d) {
+  std::optional<WithoutHoldings> gone;
   for (const JobId claimant : d.s.claims().claimants()) {
     const state::Claim* const claim = d.s.claims().of(claimant);
     if (claim == nullptr || !is_synced(d, claimant)) continue;
-    if (const auto cause = why_over(d, *claim)) end_claim(d, claimant, *cause);
+    if (!gone) gone.emplace(derive::without_victims(d.s));
+    if (const auto cause = why_over(d, *claim, *gone)) {
+      end_claim(d, claimant, *cause);
+      gone.reset();  // the tree has changed
+    }
   }
 }
 

@@ -116,7 +116,7 @@ bool start_claimants(Decision& d) {
   for (const JobId claimant : d.s.claims().claimants()) {
     const state::Claim* const claim = d.s.claims().of(claimant);
     if (claim == nullptr || !d.s.clusters().at(claimant.cluster()).synced) continue;
-    if (derive::stopped_on_claim(d.s, *claim, derive::Victims::kNow)) continue;
+    if (derive::stopped_now(d.s, *claim)) continue;
     if (claim_state(d.s.fleet(), claimant, claim->nodes) == ClaimState::kFree) {
       start(d, claimant, Placement{claim->slots});
     } else if (!derive::any_asked(d.s, *claim)) {

@@ -34,17 +34,51 @@ void remove_job(const State& s, const state::Job& job, WithoutHoldings& without)
   }
 }
 
-std::optional<Binding> stopped_on_claim(const State& s, const state::Claim& claim,
-                                        Victims victims) {
+WithoutHoldings without_victims(const State& s) {
   WithoutHoldings without(s.tree());
-  for (const auto& [product, amount] : claim.amounts) without.remove(claim.leaf, product, amount);
-  if (victims == Victims::kGone) {
+  for (const state::Claim& claim : s.claims().all()) {
     for (const state::Claim::Victim& victim : claim.victims) {
       const state::Job* const job = state::still_there(s.jobs(), victim);
       if (job != nullptr) remove_job(s, *job, without);
     }
   }
+  return without;
+}
+
+namespace {
+
+std::optional<Binding> stopped_without_own(const state::Claim& claim, WithoutHoldings without) {
+  for (const auto& [product, amount] : claim.amounts) without.remove(claim.leaf, product, amount);
   return without.first_binding({claim.leaf, claim.amounts}, Asking::kStart);
+}
+
+// The same if no claim counts as held. O(depth).
+std::optional<Binding> stopped_without_claims(const State& s, const state::Claim& claim) {
+  for (AccountId id = claim.leaf; id; id = s.tree().node(id).parent) {
+    const AccountNode& node = s.tree().node(id);
+    std::vector<ProductLevel> levels(node.holdings.levels().begin(), node.holdings.levels().end());
+    for (ProductLevel& level : levels) level.held -= amount_of(node.claimed, level.product);
+    Rules rules = rules_of(node);
+    rules.levels = levels;
+    rules.alloc -= sum_of(node.claimed);
+    if (auto binding = first_binding(rules, claim.amounts, Asking::kStart)) return binding;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Binding> stopped_once_gone(const state::Claim& claim, const WithoutHoldings& gone) {
+  return stopped_without_own(claim, WithoutHoldings(&gone));
+}
+
+std::optional<Binding> stopped_now(const State& s, const state::Claim& claim) {
+  const auto there = [&](const state::Claim::Victim& victim) {
+    return state::still_there(s.jobs(), victim) != nullptr;
+  };
+  if (std::any_of(claim.victims.begin(), claim.victims.end(), there))
+    return stopped_without_own(claim, WithoutHoldings(s.tree()));
+  return stopped_without_claims(s, claim);
 }
 
 namespace {

@@ -23,9 +23,6 @@ std::optional<Binding> first_rule(const State& s, AccountId leaf,
                 [&](ProductId product) { return totals_of(s.fleet(), product).idle; });
 }
 
-namespace {
-
-// The first promise that the job would break. Within the quotas of its accounts it breaks none.
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
                                       std::span<const ProductDemand> amounts) {
   if (!reclaims(s) || !has_quotas(s.tree())) return std::nullopt;
@@ -37,8 +34,6 @@ std::optional<Binding> broken_promise(const State& s, const state::Job& job,
     return totals_of(s.fleet(), product).installed;
   });
 }
-
-}  // namespace
 
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking) {

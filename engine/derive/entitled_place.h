@@ -50,6 +50,11 @@ std::optional<Binding> first_rule(const State& s, AccountId leaf,
 // if the policy reclaims (accounting/quota/promises.h). That rule costs O(holds).
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking);
+// Returns the first promise that the job would break if it got these GPUs: it cannot be preempted,
+// and would borrow what a quota promises. Within the quotas of its accounts it breaks none. nullopt
+// if the policy does not reclaim. O(holds).
+std::optional<Binding> broken_promise(const State& s, const state::Job& job,
+                                      std::span<const ProductDemand> amounts);
 // True if the queued job would be within quota if it started now, at the least that it can cost.
 bool is_within_quota(const State& s, const state::Job& job);
 // Returns the rule that stops the queued job on these nodes; nullopt if no rule does, or if the

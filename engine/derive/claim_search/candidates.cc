@@ -45,15 +45,22 @@ Candidates::Candidates(const State& s, ClusterId cluster, ProductId product)
 
 void Candidates::collect(ClusterId cluster) {
   std::set<JobId> seen;
+  const auto add_new = [&](const state::Job& job) {
+    if (seen.insert(job.id).second && s_.claims().by(job.id) == nullptr) add(job);
+  };
   for (const NodeId node : s_.fleet().nodes(cluster)) {
-    if (s_.fleet().product_of(node) != product_) continue;
+    if (s_.fleet().product_of(node) != product_) {
+      // Who ends there makes its accounts hold less too.
+      for (const state::Job* const job : s_.allocations().jobs_on(node)) {
+        if (job->state == JobState::kEnding) add_new(*job);
+      }
+      continue;
+    }
     nodes_.push_back(node);
     const NodeLevels levels = s_.fleet().levels(node);
     free_ += levels.idle + levels.unusable;
     largest_node_ = std::max(largest_node_, s_.fleet().node(node)->gpus * kMilliPerGpu);
-    for (const state::Job* const job : s_.allocations().jobs_on(node)) {
-      if (seen.insert(job->id).second && s_.claims().by(job->id) == nullptr) add(*job);
-    }
+    for (const state::Job* const job : s_.allocations().jobs_on(node)) add_new(*job);
   }
 }
 

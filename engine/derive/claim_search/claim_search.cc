@@ -1,6 +1,7 @@
 #include "engine/derive/claim_search/claim_search.h"
 
 #include <algorithm>
+#include <set>
 
 #include "accounting/quota/without.h"
 #include "core/limits.h"
@@ -37,6 +38,19 @@ bool is_on(const state::Job& job, const std::vector<NodeId>& nodes) {
   });
 }
 
+bool is_in(const std::vector<Giver>& some, const Giver& giver) {
+  return std::any_of(some.begin(), some.end(),
+                     [&](const Giver& other) { return other.index == giver.index; });
+}
+
+// Ascending.
+std::vector<std::uint32_t> indexes_of(const std::vector<Giver>& givers) {
+  std::vector<std::uint32_t> out;
+  for (const Giver& giver : givers) out.push_back(giver.index);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 // A placement, and the givers that must be gone for it.
 struct Needed {
   Placement placement;
@@ -45,6 +59,8 @@ struct Needed {
 
 // Before so many searches fail, one without all that may give costs more than the next of them.
 constexpr std::size_t kFew = 64;
+// So many sets of givers are tried for one claimant.
+constexpr std::size_t kMostSets = 256;
 
 // Returns the least count from `least` on for which `find` finds a placement. `enough` is one of them,
 // with this placement, which becomes that of the result.
@@ -170,6 +186,18 @@ class ByUnit {
     return std::nullopt;
   }
 
+  // The smallest set of jobs that is enough: in the first unit that has one, else anywhere.
+  std::optional<Needed> find_set(GangArea area, MilliGpu need) {
+    if (!what_if_.find(all())) return std::nullopt;
+    std::size_t tried = 0;
+    for (const std::uint32_t unit : order_) {
+      if (auto found = smallest(units_.givers_in(unit, givers_), area, need, tried)) return found;
+      if (tried > kMostSets) break;
+    }
+    tried = 0;
+    return smallest(all(), GangArea(), need, tried);  // a limit may stop it, not its place
+  }
+
   // The fewest first units that are enough together.
   std::optional<Needed> find_first() {
     std::vector<std::size_t> ends;  // of each unit's jobs in `gone_`
@@ -212,6 +240,28 @@ class ByUnit {
       gone_.push_back(*giver);
       added_[giver->index] = true;
     }
+  }
+  // The smallest set of these jobs that is enough. Each job gives after those before it in the set.
+  // `tried` counts sets: at most kMostSets are tried.
+  std::optional<Needed> smallest(const std::vector<Giver>& some, GangArea area, MilliGpu need,
+                                 std::size_t& tried) {
+    std::vector<std::pair<std::vector<Giver>, Givers>> sets{{{}, givers_}};
+    std::set<std::vector<std::uint32_t>> seen;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      for (const Giver& giver : some) {
+        if (is_in(sets[i].first, giver) || !sets[i].second.is_willing(giver.job->leaf)) continue;
+        auto then = sets[i];
+        then.first.push_back(giver);
+        if (!seen.insert(indexes_of(then.first)).second) continue;
+        if (++tried > kMostSets) return std::nullopt;
+        if (units_.may_fit(then.first, area, need)) {
+          if (auto found = what_if_.find(then.first)) return Needed{*std::move(found), then.first};
+        }
+        then.second.take(giver);
+        sets.push_back(std::move(then));
+      }
+    }
+    return std::nullopt;
   }
   // All jobs that give in some unit.
   std::vector<Giver> all() const {
@@ -320,19 +370,29 @@ std::optional<ClaimFound> ClaimSearch::by_quota(const state::Job& job, AccountId
   std::optional<Needed> needed;
   const Units* units = nullptr;
   const GangArea gang = area_of(s_.fleet().request(job.shape));
+  const auto by_unit = [&](GangArea area, MilliGpu need) {
+    units = &shared.units(s_, area.group);
+    const Givers all(s_, candidates, job, reach);
+    return ByUnit(what_if, all, candidates, *units, units->in_order(all, area, need));
+  };
   if (what_if.need() > candidates.largest_node()) {
     if (auto placement = what_if.find({})) {
       needed = Needed{*std::move(placement), {}};
     } else {
-      units = &shared.units(s_, gang.group);
-      ByUnit by_unit(what_if, givers, candidates, *units,
-                     units->in_order(givers, gang, what_if.need()));
-      needed = gang.one ? by_unit.find_one() : by_unit.find_first();
+      ByUnit search = by_unit(gang, what_if.need());
+      needed = gang.one ? search.find_one() : search.find_first();
     }
   }
   if (!needed) {
     units = nullptr;
     needed = ByGiver(what_if, QuotaOrder(s_, givers, candidates, reach)).find();
+  }
+  // The first givers may have used up what their accounts give, where it does not help.
+  if (!needed && givers.any_gave()) {
+    const bool in_one = gang.one || job.gang_size == 1;
+    needed = by_unit({gang.group}, what_if.need())
+                 .find_set({gang.group, in_one, gang.exclusive}, what_if.need());
+    units = nullptr;
   }
   if (!needed) return std::nullopt;
   const auto may_fit = [&](const std::vector<Giver>& some) {
@@ -375,7 +435,8 @@ std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
       if (only && product != only) continue;
       const ProductDemand demand{product, need};
       const AccountId reach = reach_of(s_, job.leaf, {&demand, 1});
-      if (by_quota_now && reach) found = by_quota(job, reach, product);
+      if (by_quota_now && reach && !broken_promise(s_, job, {&demand, 1}))
+        found = by_quota(job, reach, product);
       if (!by_quota_now && (reach == kRootAccount || !is_fixed(s_, job)))
         found = by_class(job, product);
     }

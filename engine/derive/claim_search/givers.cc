@@ -57,6 +57,7 @@ std::optional<MilliGpu> Givers::beyond_quota(AccountId id) const {
 }
 
 bool Givers::is_willing(AccountId leaf) const {
+  if (!is_below(s_.tree(), leaf, reach_)) return false;
   bool quota_speaks = false;
   for (AccountId id = leaf; !is_common(id); id = s_.tree().node(id).parent) {
     const auto own = excess(id);

@@ -27,6 +27,10 @@ class Givers {
   void offer(const GiverTree& tree);
   // Returns the next that gives; nullopt: none is left.
   std::optional<Giver> next();
+  // The job gives next, whatever the order. next() may return it again.
+  void take(const Giver& giver);
+  // True if some job gave.
+  bool any_gave() const { return !changed_.empty(); }
 
   // True if the account is on the claimant's own path.
   bool is_common(AccountId id) const { return is_below(s_.tree(), claimant_.leaf, id); }
@@ -49,7 +53,6 @@ class Givers {
   AccountId next_child(AccountId id) const;
   bool is_exhausted(AccountId id) const;
   void exhaust(AccountId id);
-  void take(const Giver& giver);
 
   const State& s_;
   const Candidates& candidates_;

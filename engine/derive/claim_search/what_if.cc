@@ -47,13 +47,13 @@ bool WhatIf::may_fit(const std::vector<Giver>& givers) const {
 std::optional<Placement> WhatIf::find(const std::vector<Giver>& givers) {
   if (!may_fit(givers)) return std::nullopt;
   std::vector<Allocation> allocations;
-  WithoutHoldings left(s_.tree());
-  const auto add = [&](const state::Job& job) {
-    add_allocations(job, allocations);
-    remove_job(s_, job, left);
-  };
-  for (const state::Job* const job : candidates_.ending()) add(*job);
-  for (const Giver& giver : givers) add(*giver.job);
+  // Other claims count as held, so their victims count as gone.
+  WithoutHoldings left(&candidates_.left());
+  for (const state::Job* const job : candidates_.ending()) add_allocations(*job, allocations);
+  for (const Giver& giver : givers) {
+    add_allocations(*giver.job, allocations);
+    remove_job(s_, *giver.job, left);
+  }
   const FleetView now(s_.fleet(), *firm_);
   const auto then = now.without(allocations);
   if (!then.ok()) return std::nullopt;
@@ -64,8 +64,9 @@ std::optional<Placement> WhatIf::find(const std::vector<Giver>& givers) {
   if (left.first_binding(demand, Asking::kAmounts)) return std::nullopt;
   const auto unlent_rule = unlent(s_.tree(), demand, [&](ProductId product) {
     MilliGpu idle = totals_of(s_.fleet(), product).idle;
-    if (product) return idle + left.gone(product);
-    for (const Allocation& a : allocations) idle += a.slot.milligpu;
+    for (const Allocation& a : allocations) {
+      if (!product || s_.fleet().product_of(a.slot.node) == product) idle += a.slot.milligpu;
+    }
     return idle;
   });
   if (unlent_rule) return std::nullopt;
