@@ -48,8 +48,8 @@ class SiblingOrder {
   // Sets what a sibling holds and what its next job costs, and computes its key again.
   void change(std::size_t at, MilliGpu alloc, MilliGpu next, bool within_quota);
   // Sets the true cost of the first sibling's next job, and whether the job is within quota.
-  // Returns true if the sibling's key was right. Else the sibling gets a new key, which is never
-  // smaller.
+  // Returns true if the sibling's key was right. Else the sibling gets a new key. The new key is
+  // smaller only if rounding has changed the order below the sibling since an earlier walk.
   bool settle(std::size_t at, MilliGpu cost, bool within_quota);
 
  private:
