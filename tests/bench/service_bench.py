@@ -29,6 +29,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 REVIEW_BYTES = 12_300
 CONNECTIONS = 16
+START_S = 600
 CONFIG = """apiVersion: subak.gpu/v1
 kind: Configuration
 clusters:
@@ -81,8 +82,12 @@ class Service:
         begin = time.monotonic()
         with open(os.path.join(state, "log"), "a", encoding="utf-8") as log:
             self.child = bench.start(
-                [bench.tool("subakd"), "--config", config, *store, *PORTS], stderr=log)
+                [bench.tool("subakd"), "--config", config, *store, *PORTS], stderr=log, cwd=state)
+        # In another folder an earlier service may have noted what its database had, and this one would wait for that.
+        given_up = threading.Timer(START_S, self.child.kill)
+        given_up.start()
         self.line = self.child.stdout.readline()
+        given_up.cancel()
         self.ready_s = time.monotonic() - begin
         if not self.line.startswith("subakd ready"):
             raise SystemExit(f"service_bench: subakd did not start, see {state}/log")
