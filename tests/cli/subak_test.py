@@ -117,7 +117,7 @@ class Commands(Service):
         out = self.ok("account", "set", name, "--quota", "gpu=16", "--reason", "grow", "--dry-run")
         self.assertIn("would change", out)
         self.assertIn("- quota: none\n+ quota: gpu=16\n", out)
-        self.assertIn("quota:      none", self.ok("account", "get", name))
+        self.assertIn("quota:       none", self.ok("account", "get", name))
         out = self.ok("account", "set", name, "--quota", "gpu=16", "--lend", "none", "--reason", "grow")
         self.assertIn("- lend: unlimited\n+ lend: 0\n", out)
         self.assertIn("already has these values", self.ok("account", "set", name, "--quota", "gpu=16", "--reason", "again"))

@@ -95,12 +95,12 @@ void print_account(Session& s, const v1::Account& a, const Figures& figures) {
           << ", revision " << a.revision() << '\n';
   for (const FieldText& field : account_fields(a)) {
     std::string name = field.name + ":";
-    name.resize(12, ' ');
+    name.resize(13, ' ');
     s.out() << "  " << name << printable(field.text) << '\n';
   }
   const auto row = figures.find(a.path());
   if (row == figures.end()) return;
-  s.out() << "  now:        " << gpus_text(used(row->second)) << " used, "
+  s.out() << "  now:         " << gpus_text(used(row->second)) << " used, "
           << gpus_text(row->second.borrowed_milligpu()) << " borrowed, "
           << gpus_text(row->second.lent_milligpu()) << " lent\n";
   if (!row->second.not_recallable().empty()) {
