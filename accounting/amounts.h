@@ -85,4 +85,13 @@ inline MilliGpu uncovered(std::span<const ProductDemand> quota,
   return std::max<MilliGpu>(0, rest - amount_of(quota, kOfAny));
 }
 
+// Returns the part of one product that `quota` does not cover: what `levels` and `demand` together
+// have of it beyond the quota of this product, and at most uncovered().
+inline MilliGpu uncovered_of(ProductId product, std::span<const ProductDemand> quota,
+                             std::span<const ProductLevel> levels,
+                             std::span<const ProductDemand> demand) {
+  const MilliGpu all = held_of(levels, product) + amount_of(demand, product);
+  return std::clamp<MilliGpu>(all - amount_of(quota, product), 0, uncovered(quota, levels, demand));
+}
+
 }  // namespace subak

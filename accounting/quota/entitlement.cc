@@ -13,10 +13,6 @@ MilliGpu held_of(const Rules& rules, ProductId product) {
   return product == kOfAny ? rules.alloc : held_of(rules.levels, product);
 }
 
-MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand) {
-  return uncovered(rules.quota, rules.levels, demand);
-}
-
 // Calls fn(Binding) for all rules that bind at one account until it returns true; true if it did.
 template <class F>
 class Judge {
@@ -85,29 +81,32 @@ class Judge {
                    std::max<MilliGpu>(0, all - rules.alloc),
                    std::max<MilliGpu>(0, rules.alloc - quota), most, never, true});
     }
-    const MilliGpu now = uncovered(rules, {});
-    const MilliGpu then = uncovered(rules, amounts_);
-    const MilliGpu alone = uncovered(rules.quota, {}, amounts_);
-    const MilliGpu beyond = (ever() ? alone : then) - most;
-    // GPUs borrowed before the rule existed do not stop a demand that quota covers.
-    if (beyond <= 0 || then == now) return false;
     const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kOfAny;
-    return tell({BindingKind::kBorrow, rules.subject, product, total_,
-                 std::max<MilliGpu>(0, total_ - beyond), now, most, alone > most, false});
+    return borrows_more(rules, product, total_, most, [&](auto levels, auto demand) {
+      return uncovered(rules.quota, levels, demand);
+    });
   }
 
   // What is uncovered of one product. A demand without a product may be placed on another one.
   bool borrow_of(const Rules& rules, ProductId product, MilliGpu most) {
     const MilliGpu need = amount_of(amounts_, product);
     if (need == 0) return false;
-    const MilliGpu held = held_of(rules.levels, product);
-    const auto beyond_quota = [&](MilliGpu holds, MilliGpu all) {
-      return std::clamp<MilliGpu>(holds - amount_of(rules.quota, product), 0, all);
-    };
-    const MilliGpu now = beyond_quota(held, uncovered(rules, {}));
-    const MilliGpu then = beyond_quota(held + need, uncovered(rules, amounts_));
-    const MilliGpu alone = beyond_quota(need, uncovered(rules.quota, {}, amounts_));
+    return borrows_more(rules, product, need, most, [&](auto levels, auto demand) {
+      return uncovered_of(product, rules.quota, levels, demand);
+    });
+  }
+
+  // `uncovered_by`: the uncovered part of levels and a demand, of which `most` is allowed. `need`:
+  // the part of the demand that the rule counts.
+  template <class Uncovered>
+  bool borrows_more(const Rules& rules, ProductId product, MilliGpu need, MilliGpu most,
+                    const Uncovered& uncovered_by) {
+    using Levels = std::span<const ProductLevel>;
+    const MilliGpu now = uncovered_by(rules.levels, std::span<const ProductDemand>());
+    const MilliGpu then = uncovered_by(rules.levels, amounts_);
+    const MilliGpu alone = uncovered_by(Levels(), amounts_);
     const MilliGpu beyond = (ever() ? alone : then) - most;
+    // GPUs borrowed before the rule existed do not stop a demand that quota covers.
     if (beyond <= 0 || then == now) return false;
     return tell({BindingKind::kBorrow, rules.subject, product, need,
                  std::max<MilliGpu>(0, need - beyond), now, most, alone > most, false});

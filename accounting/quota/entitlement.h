@@ -9,7 +9,7 @@
 //   limit   allocation + demand > limit, of all products or of one
 //   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. It is counted
 //           by product (accounting/amounts.h): a quota of one product does not cover another one.
-//           borrow may also bound what is uncovered of one product
+//           A bound of one product counts the uncovered part of that product alone
 //   lend    fewer GPUs would stay idle than the unused quota that accounts do not lend; unlent()
 //   promise a job that cannot be preempted would borrow GPUs that a quota promises; promises.h
 //

@@ -56,10 +56,7 @@ MilliGpu WithoutHoldings::alloc(AccountId id) const {
 }
 
 MilliGpu WithoutHoldings::borrowed(AccountId id, ProductId product) const {
-  const auto& quota = tree_.node(id).quota;
-  const MilliGpu beyond = uncovered(quota, levels(id), {});
-  const MilliGpu here = held_of(levels(id), product) - amount_of(quota, product);
-  return std::clamp<MilliGpu>(here, 0, beyond);
+  return uncovered_of(product, tree_.node(id).quota, levels(id), {});
 }
 
 std::optional<Binding> WithoutHoldings::first_binding(const Demand& demand, Asking asking) const {
