@@ -101,10 +101,10 @@ inline constexpr std::size_t kMaxFillLooks = 1000;
 // A reservation moves only to a start that is earlier by at least kReserveGainMs, and by
 // 1/kReserveGainPart of its first wait. Each move costs a fact with all nodes.
 inline constexpr DurationMs kReserveGainMs = kMinuteMs, kReserveGainPart = 64;
-// The claims at one time, and the searches for claims in one pass; a gang counts as several. 4,000
-// claims of one GPU take 8 passes of 20 ms. A victim has kClaimPatienceMs after its grace period.
-inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSteps = 512, kClaimStepsOfGang = 8;
-inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;
+// Claims at one time, sets of jobs that one search tries, searches in a pass (a gang is several)
+inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSets = 256, kMaxClaimSteps = 512;
+inline constexpr std::size_t kClaimStepsOfGang = 8;
+inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;  // of a victim, after its grace period
 // Jobs of one cluster with reserved nodes at the same time. A policy with more is refused.
 inline constexpr std::uint32_t kMaxReserveJobs = 64;
 

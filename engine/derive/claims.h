@@ -23,11 +23,11 @@ void remove_job(const State& s, const state::Job& job, WithoutHoldings& without)
 
 // What all accounts would hold once the victims of all claims have ended. O(victims x depth).
 WithoutHoldings without_victims(const State& s);
-// The rule that stops a claimant from starting on what is claimed once all victims have ended.
-// `gone`: without_victims(). nullopt: no rule. The claim itself does not count as held.
+// Returns the rule that will still stop the claimant after all victims have ended. nullopt: none.
+// `gone`: without_victims(). The claim itself does not count as held.
 std::optional<Binding> stopped_once_gone(const state::Claim& claim, const WithoutHoldings& gone);
-// The rule that stops it now. Other claims count as held only while one of its own victims is
-// there: that victim has to end for them.
+// Returns the rule that stops the claimant now. Other claims count as held only while one of its
+// own victims is there: that victim has to end for them.
 std::optional<Binding> stopped_now(const State& s, const state::Claim& claim);
 // True if the claimant still has the right by which it claims. By quota: the quota of its account
 // covers all that jobs of the account claim by quota. What they have borrowed meanwhile does not

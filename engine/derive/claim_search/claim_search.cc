@@ -59,11 +59,9 @@ struct Needed {
 
 // Before so many searches fail, one without all that may give costs more than the next of them.
 constexpr std::size_t kFew = 64;
-// So many sets of givers are tried for one claimant.
-constexpr std::size_t kMostSets = 256;
 
-// Returns the least count from `least` on for which `find` finds a placement. `enough` is one of them,
-// with this placement, which becomes that of the result.
+// Returns the least count from `least` on for which `find` finds a placement. `enough` is one of
+// them, with this placement, which becomes that of the result.
 template <class Find>
 std::size_t fewest(std::size_t least, std::size_t enough, std::optional<Placement>& placement,
                    const Find& find) {
@@ -192,7 +190,7 @@ class ByUnit {
     std::size_t tried = 0;
     for (const std::uint32_t unit : order_) {
       if (auto found = smallest(units_.givers_in(unit, givers_), area, need, tried)) return found;
-      if (tried > kMostSets) break;
+      if (tried > limits::kMaxClaimSets) break;
     }
     tried = 0;
     return smallest(all(), GangArea(), need, tried);  // a limit may stop it, not its place
@@ -242,7 +240,7 @@ class ByUnit {
     }
   }
   // The smallest set of these jobs that is enough. Each job gives after those before it in the set.
-  // `tried` counts sets: at most kMostSets are tried.
+  // `tried` counts sets: at most limits::kMaxClaimSets are tried.
   std::optional<Needed> smallest(const std::vector<Giver>& some, GangArea area, MilliGpu need,
                                  std::size_t& tried) {
     std::vector<std::pair<std::vector<Giver>, Givers>> sets{{{}, givers_}};
@@ -253,7 +251,7 @@ class ByUnit {
         auto then = sets[i];
         then.first.push_back(giver);
         if (!seen.insert(indexes_of(then.first)).second) continue;
-        if (++tried > kMostSets) return std::nullopt;
+        if (++tried > limits::kMaxClaimSets) return std::nullopt;
         if (units_.may_fit(then.first, area, need)) {
           if (auto found = what_if_.find(then.first)) return Needed{*std::move(found), then.first};
         }
@@ -337,8 +335,8 @@ std::vector<const state::Job*> victims_of(const State& s, const state::Job& clai
 }
 
 ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& needed,
-                    const std::vector<const state::Job*>& ending) {
-  ClaimFound found{needed.placement.slots, {}, ClaimRight::kReclaim};
+                    const std::vector<const state::Job*>& ending, ClaimRight right) {
+  ClaimFound found{needed.placement.slots, {}, right};
   for (const state::Job* const job : victims_of(s, claimant, needed, ending)) {
     const bool ends = job->state == JobState::kEnding;
     const TimeMs ask_ms = ends ? s.now() : job->run().started_ms + s.policy().reclaim_min_run_ms;
@@ -346,6 +344,18 @@ ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& ne
   }
   std::sort(found.victims.begin(), found.victims.end(),
             [](const auto& a, const auto& b) { return a.job < b.job; });
+  return found;
+}
+
+// The claim for what is needed. nullopt: no job has to end for it, so the claimant waits for
+// something else.
+template <class MayFit>
+std::optional<ClaimFound> finish(const State& s, WhatIf& what_if, const state::Job& claimant,
+                                 const Candidates& candidates, Needed needed, const MayFit& may_fit,
+                                 ClaimRight right) {
+  const Needed least = pruned(s, what_if, std::move(needed), may_fit);
+  ClaimFound found = claim_of(s, claimant, least, candidates.ending(), right);
+  if (found.victims.empty()) return std::nullopt;
   return found;
 }
 
@@ -360,64 +370,56 @@ ClaimSearch::Pool& ClaimSearch::pool(ClusterId cluster, ProductId product) {
   return *made;
 }
 
+const ReservedNodes& ClaimSearch::firm(const state::Job& job) {
+  if (!firm_) firm_.emplace(s_, ReservedUntil::Part::kFirm);
+  return firm_->from(state::sure_end(s_, job));
+}
+
 std::optional<ClaimFound> ClaimSearch::by_quota(const state::Job& job, AccountId reach,
                                                 ProductId product) {
   Pool& shared = pool(job.id.cluster(), product);
   const Candidates& candidates = shared.candidates;
-  if (!firm_) firm_.emplace(s_, ReservedUntil::Part::kFirm);
-  WhatIf what_if(s_, search_, job, candidates, firm_->from(state::sure_end(s_, job)));
+  WhatIf what_if(s_, search_, job, candidates, firm(job));
   Givers givers(s_, candidates, job, reach);
-  std::optional<Needed> needed;
-  const Units* units = nullptr;
   const GangArea gang = area_of(s_.fleet().request(job.shape));
-  const auto by_unit = [&](GangArea area, MilliGpu need) {
-    units = &shared.units(s_, area.group);
+  const auto by_unit = [&](GangArea area) {
+    const Units& units = shared.units(s_, area.group);
     const Givers all(s_, candidates, job, reach);
-    return ByUnit(what_if, all, candidates, *units, units->in_order(all, area, need));
+    return ByUnit(what_if, all, candidates, units, units.in_order(all, area, what_if.need()));
   };
+  std::optional<Needed> needed;
+  const Units* complete = nullptr;  // what is needed are all givers of some of these units
   if (what_if.need() > candidates.largest_node()) {
     if (auto placement = what_if.find({})) {
       needed = Needed{*std::move(placement), {}};
     } else {
-      ByUnit search = by_unit(gang, what_if.need());
+      ByUnit search = by_unit(gang);
       needed = gang.one ? search.find_one() : search.find_first();
+      if (needed) complete = &shared.units(s_, gang.group);
     }
   }
-  if (!needed) {
-    units = nullptr;
-    needed = ByGiver(what_if, QuotaOrder(s_, givers, candidates, reach)).find();
-  }
+  if (!needed) needed = ByGiver(what_if, QuotaOrder(s_, givers, candidates, reach)).find();
   // The first givers may have used up what their accounts give, where it does not help.
   if (!needed && givers.any_gave()) {
     const bool in_one = gang.one || job.gang_size == 1;
-    needed = by_unit({gang.group}, what_if.need())
-                 .find_set({gang.group, in_one, gang.exclusive}, what_if.need());
-    units = nullptr;
+    needed = by_unit({gang.group}).find_set({gang.group, in_one, gang.exclusive}, what_if.need());
   }
   if (!needed) return std::nullopt;
   const auto may_fit = [&](const std::vector<Giver>& some) {
-    return units == nullptr || units->may_fit(some, gang, what_if.need());
+    return complete == nullptr || complete->may_fit(some, gang, what_if.need());
   };
-  const Needed least = pruned(s_, what_if, *std::move(needed), may_fit);
-  ClaimFound found = claim_of(s_, job, least, candidates.ending());
-  if (found.victims.empty()) return std::nullopt;  // it waits for something else
-  return found;
+  return finish(s_, what_if, job, candidates, *std::move(needed), may_fit, ClaimRight::kReclaim);
 }
 
 std::optional<ClaimFound> ClaimSearch::by_class(const state::Job& job, ProductId product) {
   const Candidates& candidates = pool(job.id.cluster(), product).candidates;
   ClassOrder order(s_, candidates, job);
   if (order.all().empty()) return std::nullopt;
-  if (!firm_) firm_.emplace(s_, ReservedUntil::Part::kFirm);
-  WhatIf what_if(s_, search_, job, candidates, firm_->from(state::sure_end(s_, job)));
+  WhatIf what_if(s_, search_, job, candidates, firm(job));
   std::optional<Needed> needed = ByGiver(what_if, std::move(order)).find();
   if (!needed) return std::nullopt;
-  const auto may_fit = [&](const std::vector<Giver>& some) { return what_if.may_fit(some); };
-  const Needed least = pruned(s_, what_if, *std::move(needed), may_fit);
-  ClaimFound found = claim_of(s_, job, least, candidates.ending());
-  if (found.victims.empty()) return std::nullopt;  // it waits for something else
-  found.right = ClaimRight::kClass;
-  return found;
+  const auto any = [](const std::vector<Giver>& /*some*/) { return true; };
+  return finish(s_, what_if, job, candidates, *std::move(needed), any, ClaimRight::kClass);
 }
 
 std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
@@ -427,21 +429,27 @@ std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
   const MilliGpu need = state::least_milligpu(s_.fleet(), job);
   if (need == 0) return std::nullopt;
   const ProductId only = state::only_product(s_.fleet(), s_.fleet().request(job.shape));
-  std::optional<ClaimFound> found;
-  for (const bool by_quota_now : {true, false}) {
-    if (by_quota_now ? !reclaims(s_) : !preempts_by_class(s_, job)) continue;
-    for (ProductId::rep p = 1; p <= s_.fleet().products().size() && !found; ++p) {
-      const ProductId product(p);
-      if (only && product != only) continue;
-      const ProductDemand demand{product, need};
-      const AccountId reach = reach_of(s_, job.leaf, {&demand, 1});
-      if (by_quota_now && reach && !broken_promise(s_, job, {&demand, 1}))
-        found = by_quota(job, reach, product);
-      if (!by_quota_now && (reach == kRootAccount || !is_fixed(s_, job)))
-        found = by_class(job, product);
+  // The first claim that `find_on` finds on a product that the job may use.
+  const auto first_of = [&](const auto& find_on) -> std::optional<ClaimFound> {
+    for (ProductId::rep p = 1; p <= s_.fleet().products().size(); ++p) {
+      const ProductDemand demand{ProductId(p), need};
+      if (only && demand.first != only) continue;
+      if (auto found = find_on(demand, reach_of(s_, job.leaf, {&demand, 1}))) return found;
     }
+    return std::nullopt;
+  };
+  if (reclaims(s_)) {
+    auto found = first_of([&](const ProductDemand& demand, AccountId reach) {
+      const bool may = reach && !broken_promise(s_, job, {&demand, 1});
+      return may ? by_quota(job, reach, demand.first) : std::nullopt;
+    });
+    if (found) return found;
   }
-  return found;
+  if (!preempts_by_class(s_, job)) return std::nullopt;
+  return first_of([&](const ProductDemand& demand, AccountId reach) {
+    const bool may = reach == kRootAccount || !is_fixed(s_, job);
+    return may ? by_class(job, demand.first) : std::nullopt;
+  });
 }
 
 void ClaimSearch::follow(const state::Claim& claim) {

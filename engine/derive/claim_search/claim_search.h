@@ -66,6 +66,8 @@ class ClaimSearch {
  private:
   struct Pool;
   Pool& pool(ClusterId cluster, ProductId product);
+  // The nodes that are reserved for jobs within quota until the job would have ended.
+  const ReservedNodes& firm(const state::Job& job);
   std::optional<ClaimFound> by_quota(const state::Job& job, AccountId reach, ProductId product);
   std::optional<ClaimFound> by_class(const state::Job& job, ProductId product);
 
