@@ -95,11 +95,11 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
                     " creates this; write " + in_quotes(creator) + " or leave the key out");
 }
 
-std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path) {
+std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path,
+                                         const AccountsView::Row& payer) {
   const PodKey& key = pod.keys.priority;
   if (!key.set) return std::nullopt;
-  const std::string& account = payer_of(c, pod, path).row->spec.path;
-  const auto priority = read_priority(c.view.policy, account, key.value);
+  const auto priority = read_priority(c.view.policy, payer.spec.path, key.value);
   if (priority) return std::nullopt;
   Error error = priority.error();
   error.field = key_field(path, key, names::kPriority);

@@ -79,8 +79,9 @@ Payer payer_of(const Context& c, const Pod& pod, std::string_view path);
 // creator's. None if the name is allowed, or if the pod names no user.
 std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::string_view path);
 // Returns why the priority that the pod names is refused (model/policy.h). None if it is allowed,
-// or if the pod names none. Call the function only if payer_of() does not refuse the pod.
-std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path);
+// or if the pod names none. `payer`: the account that pays (payer_of()).
+std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path,
+                                         const AccountsView::Row& payer);
 // Returns the least cost of one pod. None if the cost depends on the pod's node (time-sliced GPUs).
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
 // Returns `amount` as a demand of pods of this shape. The demand names a product if the shape

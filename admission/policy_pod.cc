@@ -201,7 +201,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   Payer payer = payer_of(c, pod, path);
   if (payer.refused) return std::move(payer.refused);
   if (auto d = user_refusal(c, pod, path)) return d;
-  if (auto d = priority_refusal(c, pod, path)) return d;
+  if (auto d = priority_refusal(c, pod, path, *payer.row)) return d;
   if (auto d = pod_not_entitled(c, pod)) return d;
   if (c.config.deny_unaligned) {
     Decision unaligned;
