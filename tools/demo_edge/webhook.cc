@@ -29,18 +29,24 @@ std::string from_base64(const std::string& text) {
   return out;
 }
 
-}  // namespace
-
-HttpAnswer http_get(const std::string& url) {
+// Sends the request that the handle describes, and waits for the answer.
+HttpAnswer perform(CURL* curl, const std::string& url) {
   HttpAnswer answer;
-  CURL* const curl = curl_easy_init();
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, 10L);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, 10L);  // a kube-apiserver's own default
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
   const bool done = curl_easy_perform(curl) == CURLE_OK;
   if (done) curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
+  return answer;
+}
+
+}  // namespace
+
+HttpAnswer http_get(const std::string& url) {
+  CURL* const curl = curl_easy_init();
+  HttpAnswer answer = perform(curl, url);
   curl_easy_cleanup(curl);
   return answer;
 }
@@ -63,22 +69,15 @@ HttpAnswer WebhookClient::post(const std::string& body) {
 }
 
 HttpAnswer WebhookClient::post_once(const std::string& url, const std::string& body) {
-  HttpAnswer answer;
   curl_slist* headers = curl_slist_append(nullptr, "Content-Type: application/json");
   headers = curl_slist_append(headers, "Expect:");
-  curl_easy_setopt(curl_, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl_, CURLOPT_CAINFO, ca_file_.c_str());
   curl_easy_setopt(curl_, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(curl_, CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(curl_, CURLOPT_POSTFIELDS, body.data());
   curl_easy_setopt(curl_, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
-  curl_easy_setopt(curl_, CURLOPT_TIMEOUT, 10L);  // a kube-apiserver's own default
-  curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, keep);
-  curl_easy_setopt(curl_, CURLOPT_WRITEDATA, &answer.body);
-  const bool done = curl_easy_perform(curl_) == CURLE_OK;
-  if (done) curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &answer.status);
+  HttpAnswer answer = perform(curl_, url);
   curl_slist_free_all(headers);
   return answer;
 }
