@@ -26,7 +26,7 @@ class Calm : public World {
   template <class... Args>
   explicit Calm(int most, const Args&... args) : World(args...), most_(most) {}
 
-  // Steps until nobody ends and no claim waits.
+  // Steps until no job ends and no claim waits.
   void calm_down() {
     preempted_.clear();
     int steps = 0;
