@@ -12,6 +12,7 @@
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/reservations.h"
+#include "engine/state/planned_end.h"
 #include "placement/fleet/queries.h"
 #include "queue/ready.h"
 
@@ -123,12 +124,63 @@ bool block_without_reach(const AccountTree& tree, AccountId id, bool covered,
   return any;
 }
 
+// True if a job of `leaf` that is within quota up to `reach` could claim from jobs of `other`,
+// whatever these jobs take at the accounts above both.
+bool may_claim_from(const AccountTree& tree, AccountId leaf, AccountId reach, AccountId other) {
+  if (!reach) return false;
+  AccountId below;  // the account on the way up from `leaf`, below the first one above both
+  AccountId common = leaf;
+  while (!is_below(tree, other, common)) {
+    below = common;
+    common = tree.node(common).parent;
+  }
+  return below && tree.node(below).quota_total > 0 && is_below(tree, common, reach);
+}
+
 }  // namespace
 
-bool make_claims(Decision& d, PassMemory& memory) {
+std::optional<Placeable> entitled_before(Decision& d, const state::Job& borrower,
+                                         const PassMemory& memory,
+                                         derive::ReservedUntil& reserved_until, Work& work) {
+  if (!derive::reclaims(d.s) || !has_quotas(d.s.tree())) return std::nullopt;
+  const ReadyQueue& ready = d.s.jobs().ready();
+  const TargetShareRule rule;
+  ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
+                        d.s.now());
+  for (const ShapeId shape : ready.waiting_shapes()) {
+    if (is_blocked(d, memory.blocked, shape)) walk.block_shape(shape);
+  }
+  block_without_reach(d.s.tree(), kRootAccount, false, walk);
+  while (const auto next = walk.next()) {
+    const state::Job& job = d.s.jobs().at(*next);
+    const bool may =
+        may_claim_from(d.s.tree(), job.leaf, derive::reach_of(d.s, job), borrower.leaf) &&
+        d.s.claims().of(*next) == nullptr && is_synced(d, *next) &&
+        !derive::stopped(d.s, job, Asking::kAmounts);
+    if (may && !work.enough()) {
+      ++work.checks;
+      auto found =
+          derive::find_entitled(d.s, d.search, reserved_until.from(state::sure_end(d.s, job)), job);
+      if (found.placement &&
+          may_claim_from(d.s.tree(), job.leaf,
+                         derive::reach_of(d.s, job.leaf, derive::amounts_of(d.s, *found.placement)),
+                         borrower.leaf)) {
+        return Placeable{*next, *std::move(found.placement)};
+      }
+    }
+    walk.block_line(*next);
+  }
+  return std::nullopt;
+}
+
+bool some_may_claim(const Decision& d) {
+  return (derive::reclaims(d.s) && has_quotas(d.s.tree())) || derive::some_class_preempts(d.s);
+}
+
+bool make_claims(Decision& d, PassMemory& memory, Claimants which) {
   const bool by_quota = derive::reclaims(d.s) && has_quotas(d.s.tree());
   const bool by_class = derive::some_class_preempts(d.s);
-  if (!by_quota && !by_class) return false;
+  if (!some_may_claim(d)) return false;
   const ReadyQueue& ready = d.s.jobs().ready();
   if (ready.size() == 0) return false;
   const TargetShareRule rule;
@@ -148,11 +200,19 @@ bool make_claims(Decision& d, PassMemory& memory) {
       walk.block_line(*next);
       continue;
     }
+    if (which == Claimants::kBlocked) {
+      if (!is_blocked(d, memory.blocked, job.shape) ||
+          memory.claim_tried.contains({job.leaf, job.shape})) {
+        walk.block_line(*next);
+        continue;
+      }
+    }
     if (d.s.claims().all().size() >= limits::kMaxClaims) return false;
     memory.claim_steps += job.gang_size > 1 ? limits::kClaimStepsOfGang : 1;
     if (memory.claim_steps > limits::kMaxClaimSteps) return true;
     auto found = search.find(job);
     if (!found) {
+      if (which == Claimants::kBlocked) memory.claim_tried.emplace(job.leaf, job.shape);
       walk.block_line(*next);
       continue;
     }

@@ -84,6 +84,9 @@ struct PassMemory {
   StartsPoint pulled_at;
   // The jobs that got a claim in this pass. A job gets at most one claim in a pass.
   std::set<JobId> claimed;
+  // Job classes, by leaf and shape, for which this pass found no claim before it started a job
+  // beyond quota. Before the next such start, the pass does not search for them again.
+  std::set<std::pair<AccountId, ShapeId>> claim_tried;
   // How often this pass has searched for a claim. A gang counts as several searches.
   std::size_t claim_steps = 0;
   // Jobs for which no nodes can be reserved, each with the serial of its shape.

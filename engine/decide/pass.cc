@@ -86,12 +86,21 @@ bool could_fit(const Decision& d, const state::Reservation& r, const state::Job&
   return true;
 }
 
+// True if jobs within quota come before this job also on the nodes that are reserved for it.
+bool yields_to_entitled(const Decision& d, const state::Job& job) {
+  return d.s.policy().order == OrderPolicy::kTargetShare && has_quotas(d.s.tree()) &&
+         !derive::is_within_quota(d.s, job);
+}
+
+enum class Reserved { kAll, kFirm };
+
 // Starts jobs on their reserved nodes, out of turn. Other jobs may use the nodes that are left
-// over.
-bool start_reserved(Decision& d) {
+// over. kFirm: only jobs to which no other job comes first.
+bool start_reserved(Decision& d, Reserved which) {
   bool any = false;
   for (const state::Reservation& r : all_reservations(d)) {
     const state::Job& job = d.s.jobs().at(r.job);
+    if (which == Reserved::kFirm && yields_to_entitled(d, job)) continue;
     if (!d.s.clusters().at(r.job.cluster()).synced) continue;
     Found found;
     if (could_fit(d, r, job)) found = find_on_reserved(d, r, job);
@@ -151,26 +160,54 @@ bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, st
   });
 }
 
-// Tries to start the next job in the order. False: it cannot start, and the walk knows which others
-// cannot.
-bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, PassWalk& walk,
-               Work& work) {
+enum class Tried { kStarted, kClaimed, kNoPlacement };
+
+// Call it for a job in its turn that has a placement. If the job would borrow, other jobs come
+// first that could claim from it at once: this function starts the first of them that has a
+// placement. If there is none, it makes the claims of those without one. kNoPlacement: there are no
+// such jobs.
+Tried serve_claimants_first(Decision& d, const state::Job& job, const Placement& placement,
+                            derive::ReservedUntil& reserved_until, PassWalk& walk,
+                            PassMemory& memory, Work& work) {
+  if (!walk.may_have_new_claimants()) return Tried::kNoPlacement;
+  const bool by_class = derive::some_class_preempts(d.s);
+  if (!by_class && derive::is_within_quota(d.s, job.leaf, amounts_of(d.s, placement)))
+    return Tried::kNoPlacement;
+  if (auto first = entitled_before(d, job, memory, reserved_until, work)) {
+    const AccountId leaf = d.s.jobs().at(first->job).leaf;
+    start(d, first->job, std::move(first->placement));
+    walk.started(first->job, leaf);
+    return Tried::kStarted;
+  }
+  const std::size_t claims = d.s.claims().all().size();
+  walk.looked_for_claims();
+  make_claims(d, memory, Claimants::kBlocked);
+  return d.s.claims().all().size() != claims ? Tried::kClaimed : Tried::kNoPlacement;
+}
+
+// Tries to start the next job in the order. kClaimed: earlier jobs claimed GPUs, so the order has
+// changed. kNoPlacement: the job cannot start, and the walk knows which others cannot.
+Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, PassWalk& walk,
+                PassMemory& memory, Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
-  if (walk.block_if_stopped(job)) return false;
+  if (walk.block_if_stopped(job)) return Tried::kNoPlacement;
   const TimeMs end_ms = state::sure_end(d.s, job);
   const auto has_own = [&] { return d.s.clusters().reservation_of(id) != nullptr; };
   if (walk.is_too_late(job.shape, end_ms) && !has_own()) {
     walk.skip_drained(job, end_ms);
-    return false;
+    return Tried::kNoPlacement;
   }
   Found found = find_entitled(d, job, reserved_until.from(end_ms));
   must(!found.placement || !found.blocked_by_rule, "no rule refuses the placement that is used");
   if (found.placement) {
-    if (walk.wait_to_borrow(job, *found.placement)) return false;
+    if (walk.wait_to_borrow(job, *found.placement)) return Tried::kNoPlacement;
+    const Tried first =
+        serve_claimants_first(d, job, *found.placement, reserved_until, walk, memory, work);
+    if (first != Tried::kNoPlacement) return first;
     start(d, id, *std::move(found.placement));
     walk.started(id, leaf);
-    return true;
+    return Tried::kStarted;
   }
   if (found.blocked_by_rule && found.blocked_by_rule->kind == BindingKind::kPromise) {
     walk.block_by_promise(job);
@@ -182,7 +219,7 @@ bool try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pas
     walk.no_place(job.shape);
     walk.block_others(work);
   }
-  return false;
+  return Tried::kNoPlacement;
 }
 
 // Starts jobs within their quota. They may use nodes that are reserved for jobs beyond their quota.
@@ -299,6 +336,17 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
   }
 }
 
+// Starts jobs beyond quota on their reserved nodes, after jobs within quota have started or claimed.
+void start_reserved_borrowers(Decision& d, PassMemory& memory) {
+  const bool moved = mend(d, memory);
+  const std::vector<state::Reservation> made = all_reservations(d);
+  const bool some_yield = std::any_of(made.begin(), made.end(), [&](const auto& r) {
+    return yields_to_entitled(d, d.s.jobs().at(r.job));
+  });
+  if (some_yield) make_claims(d, memory, Claimants::kBlocked);
+  if (moved || some_yield) start_reserved(d, Reserved::kAll);
+}
+
 enum class Walked { kAll, kEnough, kAgain };
 
 // The shapes of jobs with reserved nodes. Such a job may have a placement where others like it have
@@ -322,7 +370,9 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
       too_late = walk.too_late();
       return Walked::kAll;
     }
-    if (!try_start(d, *next, reserved_until, walk, work)) continue;
+    const Tried tried = try_start(d, *next, reserved_until, walk, memory, work);
+    if (tried == Tried::kClaimed) return Walked::kAgain;
+    if (tried == Tried::kNoPlacement) continue;
     ++work.starts;
     if (!d.s.reserved_nodes().empty() && give_up_stopped(d)) return Walked::kAgain;
     if (may_fit_now(d, memory.blocked, begun)) return Walked::kAgain;
@@ -335,6 +385,7 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Work work;
   memory.claimed.clear();
+  memory.claim_tried.clear();
   memory.claim_steps = 0;
   Walked walked = Walked::kAgain;
   std::size_t rounds = 0;
@@ -349,17 +400,17 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
       mend(d, memory);
       choose_estimates(d);
       end_claims(d);
-    } while (start_claimants(d) || start_reserved(d));
+    } while (start_claimants(d) || start_reserved(d, Reserved::kFirm));
     forget_blocked(d, memory);
     start_entitled(d, memory, work);
-    if (mend(d, memory)) start_reserved(d);
+    start_reserved_borrowers(d, memory);
     forget_blocked(d, memory);
     std::set<ShapeId> too_late;
     walked = start_all(d, memory, work, too_late);
     if (walked == Walked::kAll && freed != freed_point(d)) walked = Walked::kAgain;
     if (walked != Walked::kAll) continue;
     const std::size_t claims = d.s.claims().all().size();
-    more_claims = make_claims(d, memory);
+    more_claims = make_claims(d, memory, Claimants::kAll);
     ask_victims(d);
     if (d.s.claims().all().size() != claims && start_claimants(d)) {
       walked = Walked::kAgain;

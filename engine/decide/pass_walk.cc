@@ -5,6 +5,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/decide/claims.h"
 #include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/preemption/preemptible.h"
@@ -35,6 +36,7 @@ PassWalk::PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory&
       memory_(memory),
       blocked_(blocked),
       reserved_(std::move(reserved)),
+      may_claim_(some_may_claim(d)),
       pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
             d.s.now()) {
   for (const ShapeId shape : unknown_shapes()) {
@@ -58,6 +60,7 @@ PassWalk::PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory&
 void PassWalk::no_place(ShapeId shape) {
   note_blocked(d_, blocked_, shape);
   pass_.block_shape(shape);
+  newly_blocked_ = true;
 }
 
 void PassWalk::block_others(Work& work) {

@@ -72,6 +72,10 @@ class PassWalk {
   // reason: its quota covers it only on other products. Then its job class waits for its turn among
   // the classes that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
+  // True if the policy has claims, and some shape may have been found to have no placement since
+  // looked_for_claims() was called.
+  bool may_have_new_claimants() const { return newly_blocked_ && may_claim_; }
+  void looked_for_claims() { newly_blocked_ = false; }
   // Blocks the job class of the job, because a rule that stops one job of a leaf and shape stops
   // all such jobs.
   void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
@@ -101,6 +105,8 @@ class PassWalk {
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
   const std::set<ShapeId> reserved_;
+  const bool may_claim_;       // the policy and the quotas allow claims
+  bool newly_blocked_ = true;  // as of may_have_new_claimants()
   std::vector<ShapeId> open_;  // shapes that had a placement when the walk began
   struct TooLate {
     TimeMs end_ms = 0;     // the earliest end of these jobs

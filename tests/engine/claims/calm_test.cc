@@ -205,9 +205,7 @@ TEST(CalmStates, NobodyIsPreemptedTwice) {
 
 // --- random worlds -------------------------------------------------------------------------------
 
-// Two faults are known, and counted. A victim may leave more GPUs than were claimed. If these are too
-// few for a gang within quota, a job that was a victim before starts there, beyond quota. The gang
-// claims them in the same pass. And a claim may take so much that an account falls below its quota.
+// One fault is known, and counted. A claim may take so much that an account falls below its quota.
 // Then this account claims from a third one, which may have begun a victim again.
 constexpr int kMostAgain = 2;
 
@@ -245,7 +243,7 @@ TEST(CalmWorlds, NobodyIsPreemptedTwiceBetweenTwoEvents) {
   std::printf("%zu preemptions in %llu worlds, %zu of a job again, %zu of them at its start\n",
               preemptions, static_cast<unsigned long long>(worlds), again, at_start);
   EXPECT_GT(preemptions, worlds / 2);
-  EXPECT_LE(again, 1 + preemptions / 1000);
+  EXPECT_LE(again, 1 + preemptions / 5000);
 }
 
 }  // namespace
