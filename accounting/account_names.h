@@ -23,8 +23,8 @@ class AccountNames {
   // return none if there is no such account.
   AccountId find(std::string_view path) const { return look_up(live_, path); }
   AccountId find_removed(std::string_view path) const { return look_up(removed_, path); }
-  // Returns the account that names "cluster/ns". If there is none, returns the account that names
-  // "ns"; none if no account names that either.
+  // Returns the account whose spec names "cluster/ns". If no spec names it, returns the account
+  // whose spec names "ns". Returns none if no spec has either name.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
   // Returns the account whose spec has exactly this name, "ns" or "cluster/ns". Returns none if no
   // spec has the name.
