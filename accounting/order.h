@@ -122,8 +122,9 @@ double per_target(const Sibling& sibling, double target);
 // usage once per period (5 minutes by default). Each tick multiplies all usage by d^period. Then
 // the tick charges each running job rate x time x d^time, where `time` is the job's run time since
 // the last tick. The factor d is 1 - 0.693/h per second for the half-life h in seconds. The results
-// match a real slurmctld (tests/accounting/golden_test.cc). Source: the recurrence of Slurm's
-// plugin priority/multifactor (SchedMD, "Multifactor Priority Plugin").
+// match a real slurmctld (tests/accounting/golden_test.cc).
+// Source: the recurrence of Slurm's plugin priority/multifactor (SchedMD, "Multifactor Priority
+// Plugin").
 class UsageTick {
  public:
   // The half-life is 0 (no decay) or at least a second, and the period is positive (both asserted).

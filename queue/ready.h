@@ -10,9 +10,9 @@
 // (for example a user) relies on the quota of the account above it, if that quota is configured. A
 // quota that is only the sum of the children's quotas covers only the children that have a quota.
 // During a pass the caller may learn that a job class borrows, for example because of the product
-// that it would get. The caller then calls line_borrows(). An account may have children and also
-// jobs of its own. These jobs wait next to the children, and count as one more user with shares 1
-// and no quota.
+// that it would get. The caller then calls line_borrows().
+// An account may have children and also jobs of its own. These jobs wait next to the children, and
+// count as one more user with shares 1 and no quota.
 //
 // Units: costs in milli-GPU, times in ms.
 // Errors: none; calls that break a precondition are asserted.

@@ -43,9 +43,10 @@ class FixedHoldings {
   void add(AccountId leaf, ProductId product, MilliGpu amount);
 
   // Returns the first promise, from the leaf up, that a fixed job with this demand would break.
-  // Every product of the demand must be known. `installed_of` returns the installed GPUs of a
-  // product, and of all products for kOfAny. The subject of the result is the account with the
-  // largest unused promise. nullopt: the job breaks no promise. O(accounts).
+  // Every product of the demand must be known.
+  // `installed_of` returns the installed GPUs of a product, and of all products for kOfAny. The
+  // subject of the result is the account with the largest unused promise. nullopt: the job breaks
+  // no promise. O(accounts).
   std::optional<Binding> first_broken(const Demand& demand,
                                       const std::function<MilliGpu(ProductId)>& installed_of) const;
 
