@@ -1,5 +1,5 @@
-// Why a pod of a gang waits: the gang lacks pods, or it is full and this pod is one too many.
-// Threads: one at a time; pure functions.
+// Explains why a pod of a gang waits: the gang lacks pods, or all ranks of the gang already have
+// pods. Threads: one at a time; pure functions.
 #pragma once
 
 #include "engine/answers/answers.h"

@@ -16,7 +16,7 @@ namespace subak::derive {
 std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
 // Returns the complete order as a snapshot, at the state's time. O(n log n) for n waiting jobs.
 QueueSnapshot queue_snapshot(const State& s);
-// Copies the inputs from which another thread makes that snapshot (Engine::copy_queue). O(jobs +
+// Copies the inputs from which another thread makes a QueueSnapshot (Engine::copy_queue). O(jobs +
 // accounts).
 void copy_queue(const State& s, QueueCopy& into);
 
