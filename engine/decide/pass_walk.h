@@ -1,5 +1,5 @@
-// One walk of a scheduling pass down the account tree, with what the walk learns about shapes and
-// rules. Private to pass.cc.
+// One walk of a scheduling pass down the account tree. The walk also records which shapes have no
+// placement and which rules stop jobs. Private to pass.cc.
 // Threads: as for the pass.
 #pragma once
 
@@ -28,7 +28,7 @@ bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, Sha
 // Records that the shape has no placement now.
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape);
 
-// The work that one pass may still do. Counts bound it, never the clock.
+// The work that one pass may still do. Only counts bound this work, never the clock.
 struct Work {
   std::size_t starts = 0, checks = 0;
   bool enough() const {
@@ -42,8 +42,8 @@ struct Work {
 class PassWalk {
  public:
   // The walk searches for placements outside `reserved_nodes`, which must outlive the walk.
-  // `blocked` has the cached results for the nodes outside. `reserved` has shapes that take part in
-  // any case.
+  // `blocked` has the cached results for the nodes outside `reserved_nodes`. The shapes in
+  // `reserved` always take part.
   PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
            PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {});
 
@@ -68,15 +68,15 @@ class PassWalk {
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
   // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
-  // that of a job within quota, but the job would borrow on the product of the placement. The
-  // reason: its quota covers it only on other products. Then its job class waits for its turn among
-  // the classes that borrow.
+  // that of a job within quota, but the job would borrow on the product of the placement. This
+  // happens if the quota covers the job only on other products. Then the job's class waits for its
+  // turn among the classes that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
   // Blocks the job class of the job, because a rule that stops one job of a leaf and shape stops
   // all such jobs.
   void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
-  // Blocks this job: it cannot be preempted, and would borrow what a quota promises. Other jobs of
-  // its job class may be preemptible.
+  // Blocks this job, because it cannot be preempted and would borrow GPUs that a quota promises.
+  // Other jobs of its job class may be preemptible.
   void block_by_promise(const state::Job& job) {
     promised_away_.emplace(job.leaf, job.shape);
     pass_.block_job(job.id);
@@ -107,8 +107,10 @@ class PassWalk {
     std::size_t jobs = 0;  // the number of jobs
   };
   std::map<ShapeId, TooLate> too_late_;
-  std::set<std::pair<AccountId, ShapeId>> borrowing_;      // job classes, as of wait_to_borrow()
-  std::set<std::pair<AccountId, ShapeId>> promised_away_;  // and as of block_by_promise()
+  // job classes for which wait_to_borrow() returned true
+  std::set<std::pair<AccountId, ShapeId>> borrowing_;
+  // classes of jobs that block_by_promise() blocked
+  std::set<std::pair<AccountId, ShapeId>> promised_away_;
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };
