@@ -35,8 +35,9 @@ enum class Borrowing {
 // other jobs. If a rule of the job's accounts refuses the product of the best placement, the
 // function tries the next best product. If the job may use several products, and a quota names some
 // of them, the function prefers the product with the least Borrowing on which the job fits
-// (docs/design/0083). It tries last the nodes on which the cluster's scheduler refused this job, or
-// other jobs with the same pods (docs/design/0072).
+// (docs/design/0083). The function leaves out nodes that are backed off because the scheduler
+// refused this job. It tries last the other nodes on which the scheduler refused this job, or other
+// jobs with the same pods (docs/design/0072).
 EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job);
 // Returns the rule that stops the queued job on any placement. The rules are checked for the least
