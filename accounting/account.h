@@ -115,7 +115,8 @@ Result<BorrowBound> parse_borrow(std::string_view text, std::string_view field);
 // Returns the text of a spec for this bound. parse_borrow() reads this text.
 std::string borrow_text(const BorrowBound& bound);
 
-// The GPUs that an account holds, by product, with their sums. No amount is ever negative.
+// The GPUs that an account holds: the amounts by product, and their sums. No amount is ever
+// negative.
 class Holdings {
  public:
   // GPUs on hold for pods that are not bound yet.
@@ -143,8 +144,8 @@ class Holdings {
 // surplus     the part of usage that the account's quota does not cover, decayed.
 // adjustment  the amount that edits of shares add to the surplus. The adjustment decays too.
 //
-// The tree reports each change of what the account holds. No read may ask for a time before the
-// last change. All calls on one object must pass the same clock.
+// The tree reports each change of the account's holds. No read may ask for a time before the last
+// change. All calls on one object must pass the same clock.
 class AccountMeters {
  public:
   // Changes the rate of usage. `at` may be before the last change, because an end can be reported
@@ -185,7 +186,7 @@ class AccountMeters {
   // Returns how sort_surplus() changes with time within one half-life if the account's holds do not
   // change. The half-life must be finite.
   DecayedMeter::Course sort_surplus_course(const DecayClock& clock, std::int64_t half_lives) const;
-  // Prefetch what sort_surplus() and change_usage() read.
+  // These functions prefetch the memory that sort_surplus() and change_usage() read.
   void prefetch_surplus() const {
     __builtin_prefetch(&surplus_);
     __builtin_prefetch(&adjustment_);
@@ -269,8 +270,8 @@ struct Lending {
 
 // One account of the tree, with its state. The tree has its accounts in a dense vector, by id.
 // Children are ordered by id. Any account may have jobs, even an account that has users. The fields
-// that a pass reads of every sibling come first, in a cache line of their own. Then come the
-// meters, each in its own cache line.
+// that a pass reads of every sibling come first, in a cache line of their own. The meters follow,
+// each in its own cache line.
 struct alignas(64) AccountNode {
   // The account's index in the tree's vector, from 1.
   AccountId id;
@@ -290,8 +291,9 @@ struct alignas(64) AccountNode {
   // Quota and limit by product id; id 0 stands for any product. `quota` is the effective quota: the
   // account's own quota, or else the sum of its children's quotas.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  // The part of `holdings` that claims reserve, by product; each amount is above 0. This part
-  // counts for every rule and for the order of the queue, but adds nothing to the account's usage.
+  // The part of `holdings` that claims reserve, by product; each amount is above 0. The claimed
+  // part counts for every rule and for the order of the queue, but adds nothing to the account's
+  // usage.
   std::vector<std::pair<ProductId, MilliGpu>> claimed;
   // `borrow` and `lend` of the spec, parsed once for each edit.
   Lending lending;
@@ -303,8 +305,8 @@ struct alignas(64) AccountNode {
   std::int64_t revision = 0;
   // The number of live accounts at or below this account.
   std::uint32_t below = 0;
-  // True: the account was removed. It stays in the vector because the ledger needs it, and none of
-  // its jobs start.
+  // True: the account was removed. A removed account stays in the vector because the ledger needs
+  // it. None of its jobs start.
   bool removed = false;
   // The GPUs, on hold and running, of all accounts at or below this one.
   MilliGpu alloc() const { return holdings.total(); }

@@ -20,7 +20,7 @@ namespace subak {
 class AccountNames {
  public:
   // find() returns the live account of this path, and find_removed() the removed account. Both
-  // return none if there is no such account.
+  // functions return none if there is no such account.
   AccountId find(std::string_view path) const { return look_up(live_, path); }
   AccountId find_removed(std::string_view path) const { return look_up(removed_, path); }
   // Returns the account whose spec names "cluster/ns". If no spec names it, returns the account

@@ -64,8 +64,8 @@ using ProductDemand = std::pair<ProductId, MilliGpu>;
 
 // Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
 // product covers GPUs of that product. After these quotas, the quota of kOfAny covers the remaining
-// GPUs of any product. `demand` has each product once. All code that asks what a quota covers uses
-// this function.
+// GPUs of any product. `demand` has each product once. All code that computes the covered part of a
+// quota uses uncovered().
 inline MilliGpu uncovered(std::span<const ProductDemand> quota,
                           std::span<const ProductLevel> levels,
                           std::span<const ProductDemand> demand) {
@@ -86,8 +86,8 @@ inline MilliGpu uncovered(std::span<const ProductDemand> quota,
   return std::max<MilliGpu>(0, rest - amount_of(quota, kOfAny));
 }
 
-// Returns the amount of one product that `quota` does not cover. It is the sum of `levels` and
-// `demand` for this product, less this product's quota, and at most uncovered().
+// Returns the amount of one product that `quota` does not cover. This amount is the sum of `levels`
+// and `demand` for the product, less the product's quota. It is at most uncovered().
 inline MilliGpu uncovered_of(ProductId product, std::span<const ProductDemand> quota,
                              std::span<const ProductLevel> levels,
                              std::span<const ProductDemand> demand) {

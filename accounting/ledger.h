@@ -77,8 +77,8 @@ struct LedgerRow {
   AllocationId allocation;
   // The first instant of the interval.
   TimeMs from_ms = 0;
-  // The first instant after the interval. It is always after `from_ms`: an empty interval makes no
-  // row.
+  // The first instant after the interval. `to_ms` is always after `from_ms`: an empty interval
+  // makes no row.
   TimeMs to_ms = 0;
   // The account of the job.
   AccountId holder;
@@ -90,9 +90,9 @@ struct LedgerRow {
   NodeId node;
   // The GPU product of that node, as NodeSpec::product names it.
   std::string product;
-  // The amount held during the interval. It is negative in a row that corrects another row.
+  // The amount held during the interval. The amount is negative in a row that corrects another row.
   MilliGpu milligpu = 0;
-  // The number of the fact whose row this row corrects. 0: this row corrects no other row.
+  // This row corrects the row of the fact with this number. 0: this row corrects no other row.
   std::uint64_t corrects = 0;
   // The clock by which `to_ms` was read.
   RowClock clock = RowClock::kService;

@@ -2,9 +2,9 @@
 // all quotas of `gpu` together cover at most the installed GPUs that no quota by name covers. This
 // file has the sums that this rule needs.
 //
-// Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. Then ml's quota
-// covers no H100, even if bio uses none of the four. A job of ml that runs on H100 borrows these
-// GPUs.
+// Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. In this case,
+// ml's quota covers no H100, even if bio uses none of the four. A job of ml that runs on H100
+// borrows these GPUs.
 //
 // Each account has for each product:
 //   promised   the larger of two amounts: the account's own quota by name, and the children's sum
@@ -36,8 +36,8 @@ class NamedQuota {
   // The product whose amounts this class sums. It is never kOfAny.
   ProductId product() const { return product_; }
 
-  // Computes the rows of the account and of the accounts above it again. Call it after a change of
-  // the account's quota or of what it holds. O(depth).
+  // Computes the rows of the account and of the accounts above it again. Call refresh() after a
+  // change of the account's quota or holds. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
   // Returns the amount that is promised by name to all accounts together.
   MilliGpu promised() const { return promised_; }

@@ -86,14 +86,14 @@ struct Sibling {
 };
 
 // The sort key of a sibling. The smaller key comes first: by band, then `first`, then `second`,
-// then the id. So no two siblings are equal in the order.
+// then the id. No two siblings have equal keys, because their ids differ.
 struct OrderKey {
   // Band 0: the next job is within quota. Band 1: the rule orders the sibling. Band 2: the sibling
   // has shares 0.
   int band = 1;
   // The key of the rule. A smaller number comes earlier.
   double first = 0;
-  // The second key of the rule. It decides between siblings with equal `first`.
+  // The second key of the rule. This key decides between siblings with equal `first`.
   double second = 0;
   AccountId id;
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;

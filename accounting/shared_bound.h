@@ -1,8 +1,8 @@
 // A bound that all accounts share, such as the largest number of waiting jobs, and the rule for the
 // last part of this bound. The bound counts items, such as jobs, and has two parts. The first part,
-// `most`, is for all accounts in the order of their requests. One account alone may fill this part.
-// The second part, the reserve, is for accounts that have few items, so that one tenant cannot lock
-// out the others (docs/design/0079).
+// `most`, is for all accounts in the order of their requests. One account alone may fill the first
+// part. The second part, the reserve, is for accounts that have few items, so that one tenant
+// cannot lock out the others (docs/design/0079).
 //
 // A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree without a heavy
 // child fills the bound. Such a subtree may be a team with all its users and sub-accounts, or a
@@ -42,8 +42,8 @@ struct SharedBound {
   std::size_t heavy() const { return std::max<std::size_t>(most / kHeavyPart, 1); }
 };
 
-// True if a child of the account is heavy: its count is at least heavy(). Then the account itself
-// does not fill the bound.
+// True if a child of the account is heavy: its count is at least heavy(). An account with a heavy
+// child does not itself fill the bound.
 template <class Count>
 bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountId id,
                      const Count& count) {
@@ -92,8 +92,8 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Returns the account that a refusal names. The search starts at the root. It goes down as long as
-// some child that is not a user has more than half of its parent's count.
+// Returns the account that a refusal names. The search starts at the root. The search goes down as
+// long as some child that is not a user has more than half of its parent's count.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

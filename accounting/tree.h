@@ -68,8 +68,8 @@ class AccountTree {
            const BorrowAmounts& by_product = {});
   // Sets the adjustment of an account that set() has just made under a name that never existed. The
   // function puts the account at its siblings' mean: shares x (sum of sort_surplus / sum of
-  // shares), over siblings with shares. So the account's target (accounting/order.h) is exactly its
-  // share. If the account is a user, the jobs of its parent that have no user count as one more
+  // shares), over siblings with shares. The account's target (accounting/order.h) is then exactly
+  // its share. If the account is a user, the jobs of its parent that have no user count as one more
   // sibling, with shares 1 and their past usage. Asserts that nothing is allocated. O(siblings).
   void begin_at_mean(AccountId id, TimeMs now);
   // Removes an account. The account must not be the root, and must have no live children and no
@@ -95,7 +95,7 @@ class AccountTree {
     assert(exists(id));
     return nodes_[id.value];
   }
-  // Prefetches what a pass reads of the account: allocation, surplus and adjustment.
+  // Prefetches the figures of the account that a pass reads: allocation, surplus and adjustment.
   void prefetch(AccountId id) const {
     const AccountNode* const node = nodes_.data() + id.value;
     __builtin_prefetch(node);
@@ -138,7 +138,7 @@ class AccountTree {
 
   // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
   // `t` must not be before the account's last change. To read many accounts at one instant, pass a
-  // DecayInstant (clock().at(t)). Then each read costs a few ns.
+  // DecayInstant (clock().at(t)). With a DecayInstant, each read costs a few ns.
   double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
   double usage(AccountId id, const DecayInstant& at) const {
     return node(id).meters.usage(clock_, at);

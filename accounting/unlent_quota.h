@@ -30,12 +30,13 @@ class UnlentQuota {
   // The product whose GPUs this object counts. kOfAny: all products together.
   ProductId product() const { return product_; }
 
-  // Computes the rows of the account and of the accounts above it again. Call it after a change of
-  // the account's quota, of its `lend` or of what it holds. O(depth).
+  // Computes the rows of the account and of the accounts above it again. Call refresh() after a
+  // change of the account's quota, its `lend` or its holds. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
   // Returns the milli-GPU of unused quota that all accounts together do not lend.
   MilliGpu total() const { return total_; }
-  // Returns what total() would be if jobs of `leaf` held these amounts in addition. O(depth).
+  // Returns the value that total() would have if jobs of `leaf` held these amounts in addition.
+  // O(depth).
   MilliGpu total_with(const Nodes& nodes, AccountId leaf,
                       std::span<const ProductDemand> more) const;
   // Returns an account whose own `lend` is a cause of the total. The search starts at the root and

@@ -15,11 +15,11 @@ struct ShareTree {
   struct Node {
     // The row of this node; not null.
     const ShareRow* row = nullptr;
-    // The nearest account above this node that has no parent_shares.
+    // The index of the nearest account above this node without FairShare=parent.
     std::size_t above = 0;
     // Rows whose `above` is this node, except accounts with parent_shares.
     std::vector<std::size_t> below;
-    // The sum of the shares of `below`. Rows with parent_shares count 0.
+    // The sum of the shares of the rows in `below`. Rows with parent_shares count 0.
     double level_shares = 0;
     bool is_user() const { return !row->user.empty(); }
   };

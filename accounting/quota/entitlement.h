@@ -1,16 +1,17 @@
-// The only code that decides what an account may have. For a demand, it returns every rule from the
-// leaf to the root that forbids the demand. Such a rule "binds" the demand. The pass, explanations,
-// submissions and the webhook all call this code. So the reason that a job shows is always the rule
-// that stopped the job.
+// The only code that decides how many GPUs an account may have. For a demand, it returns every rule
+// from the leaf to the root that forbids the demand. A rule that forbids a demand "binds" this
+// demand. The pass, explanations, submissions and the webhook all call this code. So the reason
+// that a job shows is always the rule that stopped the job.
 //
 // The rules at each account:
 //   hold    an operator holds the account: none of its jobs start
 //   drain   the account accepts no new job; waiting jobs may still start, and a started job may
 //           wait again
 //   limit   allocation + demand > limit, of all products or of one
-//   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. This part is
-//           counted by product (accounting/amounts.h): a quota of one product does not cover
-//           another product. A bound of one product counts the uncovered part of that product alone
+//   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. The uncovered
+//           part is counted by product (accounting/amounts.h): a quota of one product does not
+//           cover another product. A bound of one product counts the uncovered part of that product
+//           alone
 //   lend    fewer GPUs would stay idle than the part of unused quota that accounts do not lend; see
 //           unlent()
 //   promise a job that cannot be preempted would borrow GPUs that a quota promises; see promises.h
@@ -119,8 +120,8 @@ std::optional<Binding> first_binding(const Rules& rules, std::span<const Product
 // of one account are in the order of the list at the top of this file. For Asking::kSubmit and
 // kReplace the result has only rules with `never`, and drains.
 std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Asking asking);
-// Returns the first element of bindings() without computing the other elements. It allocates no
-// memory if no rule binds.
+// Returns the first element of bindings() without computing the other elements. The function
+// allocates no memory if no rule binds.
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
 
 // Checks the rule lend: the GPUs that accounts do not lend stay idle (accounting/unlent_quota.h).
@@ -135,8 +136,8 @@ std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
 // Returns the first account from `leaf` upwards that drains. None: new jobs are allowed.
 AccountId draining(const AccountTree& tree, AccountId leaf);
 
-// True if the account's own quota covers what the account holds plus the demand: by product, as
-// uncovered() says (accounting/amounts.h). A demand without a product must fit into the quotas of
+// True if the account's own quota covers the account's GPUs plus the demand. uncovered() defines
+// this by product (accounting/amounts.h). A demand without a product must fit into the quotas of
 // all products together, and the account must not borrow any product already.
 bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 // Returns the reach of the demand: the highest account below which the demand, in addition to
@@ -161,7 +162,7 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 AccountId reach(const AccountTree& tree, const Demand& demand,
                 std::span<const ProductDemand> installed);
 
-// Describes an account whose children are promised more than the account's own quota covers.
+// Describes an account that promises its children more GPUs than its own quota covers.
 struct Overpromise {
   // The account whose promise would be broken.
   AccountId parent;

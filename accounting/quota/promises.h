@@ -7,12 +7,12 @@
 //   need        for an account with a quota of its own: the larger of the quota and its fixed jobs'
 //               GPUs. For any other account: the sum of its children's needs and its own fixed
 //               jobs' GPUs.
-//   invariant   the children of the root together need at most what is installed.
+//   invariant   the children of the root together need at most the installed GPUs.
 //               The children of an account with a quota of its own need at most that quota.
 //
 // The invariant is checked for all products together, and for each product that a quota names.
-// Edits, lost nodes and foreign jobs may break the invariant. A start may not increase the amount
-// by which the invariant is broken.
+// Edits, lost nodes and foreign jobs may break the invariant. If the invariant is broken, a start
+// may not increase the excess.
 //
 // Units: milli-GPU. Errors: none. Threads: one at a time; each object has a reference to the tree.
 #pragma once
@@ -60,8 +60,8 @@ class FixedHoldings {
   // bounds this sum.
   MilliGpu needs_below(AccountId id, ProductId product) const;
   // Returns the child with the largest unused promise; if no child has an unused promise, the child
-  // with the largest need. Returns the account itself if no child needs anything. The child at or
-  // above `leaf` does not count.
+  // with the largest need. Returns the account `id` itself if no child has a need above 0. The
+  // child at or above `leaf` does not count.
   AccountId with_promise(AccountId id, AccountId leaf, ProductId product) const;
 
   const AccountTree& tree_;

@@ -23,8 +23,9 @@ class WithoutHoldings {
   // At first no job counts as gone. The tree must outlive the object. Meanwhile the tree may change
   // only by claims, and each claim must be passed to note_held().
   explicit WithoutHoldings(const AccountTree& tree) : tree_(tree) {}
-  // At first the same GPUs count as gone as in `before`. `before` must outlive the object and must
-  // not change meanwhile. gone() counts only GPUs that remove() takes from this object. O(1).
+  // At first, the GPUs that are gone in `before` also count as gone in this object. `before` must
+  // outlive the object and must not change meanwhile. gone() counts only GPUs that remove() takes
+  // from this object. O(1).
   explicit WithoutHoldings(const WithoutHoldings* before) : tree_(before->tree_), before_(before) {}
 
   // From now on, the jobs of `leaf` count as holding `amount` milli-GPU less. The account must hold
