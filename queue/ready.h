@@ -88,7 +88,7 @@ class ReadyQueue {
   // Returns the shapes of all waiting jobs, by id.
   std::vector<ShapeId> waiting_shapes() const;
   // Returns the job of this shape that has waited longest (submit time, then id); none if no such
-  // job waits. O(1) plus the jobs that left since the last call.
+  // job waits. The call costs O(1), and work for the jobs that left since the last call.
   std::optional<JobId> oldest(ShapeId shape) const;
   // Figures of the waiting jobs, for metrics that a collector reads from time to time. Both lists
   // are sorted by id. O(jobs).
@@ -126,12 +126,12 @@ class ReadyQueue {
 
   // One pass at one instant. At each account of the tree, the walk looks at the children that have
   // a job which may start. The walk takes the child that is first by order_keys(). Among an
-  // account's users, it considers only the users whose next job has the highest priority class.
-  // Within a pass, a start changes only allocations. So the pass computes order keys again only on
-  // the path of the started job.
+  // account's users, the walk considers only the users whose next job has the highest priority
+  // class. Within a pass, a start changes only allocations. So the pass computes order keys again
+  // only on the path of the started job.
   //
   // The caller calls next(), tries to place the job, and reports the result: with started(), or
-  // with a function that blocks. Without a report, next() returns the same job again.
+  // with one of the functions that block jobs. Without a report, next() returns the same job again.
   class Pass {
    public:
     // During the pass, no job may join the queue, jobs may leave only because they start, and the
@@ -155,12 +155,12 @@ class ReadyQueue {
     // Says that the job has started. Call started() after hold() in the tree and after remove() of
     // the job (asserted). `leaf` is the job's account.
     void started(JobId id, AccountId leaf);
-    // Says that no further job of this shape fits in this pass.
+    // Blocks the shape: no further job of this shape fits in this pass.
     void block_shape(ShapeId shape);
     // Skips this one job in this pass.
     void block_job(JobId id);
-    // Skips all jobs of this job's leaf and shape. Use it if the same cause stops them all.
-    // O(depth).
+    // Skips all jobs of this job's leaf and shape. Use block_line() if the same cause stops all
+    // these jobs. O(depth).
     void block_line(JobId id);
     // Says that jobs with this job's leaf and shape are within quota only below the account
     // `reach`, or nowhere if `reach` is none. Call line_borrows() when the quota of these jobs does

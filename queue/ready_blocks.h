@@ -124,7 +124,7 @@ class Blocks {
   AtNode& block_jobs_at(AccountId leaf);
   std::uint32_t line_open(AtNode& node, const Line& line);
 
-  // The index of this pass. It must live until the next begin().
+  // The index of this pass. The index must live until the next begin().
   const Index* index_ = nullptr;
   // Counts the calls of begin(), so that marks of earlier passes are void.
   std::uint64_t pass_ = 0;

@@ -24,8 +24,8 @@ struct Child {
   AccountId id;
   // The index of an open kind, set by Blocks::find_witness().
   std::uint32_t witness = 0;
-  // The milli-GPU of the child's next job. If the child has children itself, this is a lower bound
-  // until the child is first.
+  // The milli-GPU of the child's next job. If the child has children of its own, the value is a
+  // lower bound until the child is first.
   MilliGpu next = 0;
   // `next` is valid up to this instant, if nothing changes below the child.
   TimeMs stands_until = kForever;
@@ -38,9 +38,9 @@ struct Child {
   double value = 0;
 };
 
-// One visited account: its children that have a job which may start, their order, and the account's
-// next job as soon as the walk has found that job. Candidates fills in the object. The walk reads
-// the object and sets the next jobs.
+// The state of one visited account: its children that have a job which may start, and their order.
+// When the walk has found the account's next job, the object has this job too. Candidates fills in
+// the object. The walk reads the object and sets the next jobs.
 class Contenders {
  public:
   // Resets the object, as for an account that the pass has not visited.
@@ -52,8 +52,8 @@ class Contenders {
   // Sets the account's next job. The job stays the account's next job until a block or a change at
   // or below the account.
   void found(const NextJob& next);
-  // Takes the next job of the child at index `at` of the order. This child is the first so far.
-  // Returns true if the child's key was right; see SiblingOrder::settle().
+  // Takes the next job of the child at index `at` of the order. Before the call, this child is
+  // first in the order. Returns true if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
   // True if the walk should find the next jobs of all children that could be first. The result is
   // true if there are few children, and at the first call after the account was expanded.
@@ -75,7 +75,7 @@ class Contenders {
   std::vector<AccountId> touched_;
   // The version of the scope that children_ reflects.
   std::uint64_t seen_ = 0;
-  // The account's next job. It is valid if next_known_ is set.
+  // The account's next job. next_ is valid only if next_known_ is set.
   NextJob next_;
   bool next_known_ = false;
   // True: children_ is filled in.

@@ -21,7 +21,7 @@ struct PassSetup {
   OrderPolicy policy = OrderPolicy::kTargetShare;
   // The constants of target-share; not null.
   const TargetShareRule* rule = nullptr;
-  // Usage for kUsageTick. It may be null for other policies.
+  // Usage for kUsageTick. The pointer may be null for other policies.
   const UsageTick* tick = nullptr;
   // The instant of the pass; the pass computes all figures for this instant.
   TimeMs now = 0;

@@ -1,6 +1,6 @@
-// An incremental index of the waiting jobs. It has one line (job class) for each leaf and kind. For
-// every account of the tree it counts the jobs of each kind that wait below the account. These
-// counts leave out the account's own jobs. Private to queue.
+// An incremental index of the waiting jobs. The index has one line (job class) for each leaf and
+// kind. For every account of the tree it counts the jobs of each kind that wait below the account.
+// These counts leave out the account's own jobs. Private to queue.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +53,8 @@ struct KindCount {
 struct TreeNode {
   // The lines of the account's own jobs, in the order of their first jobs.
   std::vector<Line> lines;
-  // The counts of the jobs that wait below the account, one for each kind. They are sorted by cost
-  // from the cheapest up, then by kind.
+  // The counts of the jobs that wait below the account, one for each kind. The list is sorted by
+  // cost from the cheapest up, then by kind.
   std::vector<KindCount> below;
   // The cost of all jobs at or below the account.
   MilliGpu milligpu = 0;
@@ -73,8 +73,8 @@ struct NodeSummary {
   // from this index on.
   std::uint32_t first_child = 0;
   std::uint32_t child_count = 0;
-  // From AccountSpec: `user` says that the account is a user, and `held` that an operator holds the
-  // account.
+  // Copies of AccountSpec::user (the account is a user) and AccountSpec::held (an operator holds
+  // the account).
   bool user : 1 = false;
   bool held : 1 = false;
   // True: an operator holds some account below this one.
@@ -137,8 +137,8 @@ class Index {
   // Returns a number above all numbers of kinds.
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  // Returns the oldest job of the shape, as ReadyQueue::oldest() does. It also calls trim() for the
-  // kind.
+  // Returns the oldest job of the shape, as ReadyQueue::oldest() does. oldest() also calls trim()
+  // for the kind.
   std::optional<JobId> oldest(ShapeId shape);
   // Drops tombstones from the top of the kind's heap. Positions in the heap become invalid.
   void trim(std::uint32_t kind);
@@ -184,7 +184,7 @@ class Index {
   bool costs_stale_ = false;
   std::uint64_t heap_version_ = 0;
 
-  // The summaries of all accounts; the index is the account id. They are valid for version
+  // The summaries of all accounts; the index is the account id. The summaries are valid for version
   // summaries_version_ of the tree summaries_of_.
   std::vector<NodeSummary> summaries_;
   // The children of all accounts. The children of one account are next to each other.

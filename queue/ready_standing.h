@@ -1,4 +1,4 @@
-// A quick way to find an account's next job again after a start. It reads only the child that
+// A quick way to find an account's next job again after a start. The code reads only the child that
 // changed. Private to queue.
 #pragma once
 
@@ -16,10 +16,10 @@
 namespace subak::ready {
 
 // Caches the figures of accounts' children for later passes. A start changes one child. The surplus
-// of the other children changes only with time, in a known way. So the order at another instant
-// follows from the cached figures. The cache has only accounts with few children that all have no
-// quota. A cached result counts only if the first child is first by a clear difference. Otherwise
-// the walk computes the account in full.
+// of the other children changes only with time, in a known way. The order at another instant
+// therefore follows from the cached figures. The cache has only accounts with few children that all
+// have no quota. A cached result counts only if the first child is first by a clear difference.
+// Otherwise the walk computes the account in full.
 //
 // To find an account's next job, open() a contest and call find_first(). While unknown_first()
 // returns a child, find the next job of that child and report the job with answer(). Then close()
@@ -28,8 +28,8 @@ class Standings {
   struct Standing;
 
  public:
-  // The order of one account's children at the instant of the pass. It is valid until the next
-  // pass.
+  // The order of one account's children at the instant of the pass. A contest is valid until the
+  // next pass.
   class Contest {
     friend class Standings;
     AccountId node_;
@@ -101,8 +101,8 @@ class Standings {
     std::vector<Entrant> entrants;
   };
 
-  // Both functions read what changed since the last call. They return false if the known children
-  // do not explain all changes, or if a child has no job left.
+  // Both functions read the changes since the last call. They return false if the known children do
+  // not explain all changes, or if a child has no job left.
   bool catch_up(Standing& standing, AccountId id) const;
   bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);

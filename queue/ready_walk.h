@@ -25,9 +25,9 @@ namespace subak::ready {
 //   Standings   a quick way to compute an account again after one child changed
 //   Candidates  the children with a job that could start, and their order (SiblingOrder)
 //   Fifo        the oldest job, under the policy fifo
-// The walk asks the memos, then the standings. The walk compares the children only if neither the
-// memos nor the standings have a result. A start or a block marks the accounts on its path, and the
-// next visit of a marked account updates the account.
+// The walk looks for a result in the memos, then in the standings. The walk compares the children
+// only if neither the memos nor the standings have a result. A start or a block marks the accounts
+// on its path, and the next visit of a marked account updates the account.
 //
 // The walk reuses all memory in the next pass. begin() does no work per account, and a pass touches
 // only the accounts that it visits. ReadyQueue::Pass describes the public functions.

@@ -41,11 +41,11 @@ class SiblingOrder {
   // The target share of a sibling, as a part of 1. The first call computes all targets. Call
   // target() only with the policy target-share.
   double target(std::size_t at);
-  // True if the keys are in a heap. Then first() reads only a few keys.
+  // True if the keys are in a heap. With a heap, first() reads only a few keys.
   bool has_heap() const { return !heap_.empty(); }
   // Returns the index of the sibling with the least key. There must be at least one sibling.
   std::size_t first() const;
-  // Sets what a sibling holds and what its next job costs, and computes its key again.
+  // Sets the allocation of a sibling and the cost of its next job, and computes its key again.
   void change(std::size_t at, MilliGpu alloc, MilliGpu next, bool within_quota);
   // Sets the true cost of the first sibling's next job, and whether the job is within quota.
   // Returns true if the sibling's key was right. If the key was wrong, the sibling gets a new key.
@@ -54,7 +54,7 @@ class SiblingOrder {
   bool settle(std::size_t at, MilliGpu cost, bool within_quota);
 
  private:
-  // Computes the key of this sibling alone. It does not change any target.
+  // Computes the key of this sibling alone. The call does not change any target.
   void compute_key(std::size_t at);
   // Computes all targets, at most once after each rank().
   void know_targets();

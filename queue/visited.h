@@ -12,8 +12,9 @@
 namespace subak::ready {
 
 // A value for each visited account. Each account's mark has the number of the pass that visited it
-// last, so begin() makes all values void in O(1). The next pass reuses the memory of the values. It
-// calls T::clear() at the first visit of an account. References to values stay valid until begin().
+// last, so begin() makes all values void in O(1). The next pass reuses the memory of the values.
+// visit() calls T::clear() at the first visit of an account in a pass. References to values stay
+// valid until begin().
 template <class T>
 class Visited {
  public:
