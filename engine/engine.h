@@ -1,5 +1,5 @@
 // The engine owns all state, and only the engine writes the state. It takes inputs and returns
-// facts, effects and a reply. It does no I/O, reads no clock, starts no threads and uses no
+// facts, effects and a reply. The engine does no I/O, reads no clock, starts no threads and uses no
 // third-party library.
 //
 // Duties of the caller:
@@ -144,7 +144,8 @@ class Engine {
   // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // queue() and queue_order() return the first `most` jobs in the order in which the next pass
-  // would take them. Both order all n jobs, which costs O(n log n), even for a small `most`.
+  // would take them. Both functions order all n jobs, which costs O(n log n), even for a small
+  // `most`.
   std::vector<JobRow> queue(std::size_t most) const;
   std::vector<JobId> queue_order(std::size_t most) const;
   // True if the job waits for its turn at or below this account. An empty path stands for all
@@ -172,17 +173,18 @@ class Engine {
   // `position` is the job's position in the order; 0: the position is not known. The call does not
   // read the queue. O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
-  // Returns the main reason why a job waits; nullopt if the job does not wait. It is the first of
-  // reasons() if that reason comes from the account's rules or from the cluster. Otherwise the
-  // result says whether there is room for the job now. The call costs O(depth) and one search for a
-  // placement. reasons() reads every node.
+  // Returns the main reason why a job waits; nullopt if the job does not wait. The result is the
+  // first of reasons() if that reason comes from the account's rules or from the cluster. Otherwise
+  // the result says whether there is room for the job now. The call costs O(depth) and one search
+  // for a placement. reasons() reads every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
-  // namespace were enforced and all pods that wait outside Subak were gated. These pods come from
-  // `view`: a View of this engine, or of the engine from which this engine gets its facts. Returns
-  // at most `most` rows from `begin` on, at or below `account`. An empty path stands for all
-  // accounts. Returns nullopt if jobs, nodes and pods are more than limits::kMaxShadowQueue. The
-  // first call for a state and a view costs O(state). Each row costs one search for a placement.
+  // namespace were enforced and all pods that wait outside Subak were gated. `view` has the pods
+  // that wait outside Subak: it is a View of this engine, or of the engine from which this engine
+  // gets its facts. Returns at most `most` rows from `begin` on, at or below `account`. An empty
+  // path stands for all accounts. Returns nullopt if jobs, nodes and pods are more than
+  // limits::kMaxShadowQueue. The first call for a state and a view costs O(state). Each row costs
+  // one search for a placement.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
   // Returns the usage of all pods that hold GPUs, by node, job and rank. O(these pods).

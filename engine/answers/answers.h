@@ -45,7 +45,8 @@ struct Reply {
   // SetAccount: the account's new revision; with `validate_only` the revision that it would get.
   // Finalize: the fact version. AcceptClock: the time of the wall clock.
   std::int64_t revision = 0;
-  // The account before and after the edit, to show what changed. DeleteAccount sets only `before`.
+  // The account's settings before and after the edit, so that the caller can show the changes.
+  // DeleteAccount sets only `before`.
   std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
   // SetCluster: the modes after the edit; with `validate_only` the modes that the edit would set.
@@ -82,7 +83,8 @@ struct NodeDrain {
 struct PodRow {
   // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
-  // The pod's uid, and the pod's name as "namespace/name". Both are empty for a pod of an API job.
+  // The pod's uid, and the pod's name as "namespace/name". Uid and name are empty for a pod of an
+  // API job.
   std::string uid, name;
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
@@ -166,7 +168,7 @@ struct JobRow {
   Reclaim reclaim;
   // The nodes where the job holds GPUs, by id, each once.
   std::vector<NodeId> nodes;
-  // The pods, by rank. They are filled in only on request.
+  // The pods, by rank. The list is filled in only on request.
   std::vector<PodRow> pods;
 };
 
@@ -248,7 +250,7 @@ struct RankStep {
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     // The GPUs that the sibling holds, and its effective quota.
     MilliGpu alloc = 0, quota = 0;
-    // The cost of the sibling's next job. Half of this cost counts in addition to `alloc`. 0: the
+    // The cost of the sibling's next job. The order adds half of this cost to `alloc`. 0: the
     // sibling has no next job.
     MilliGpu next = 0;
     // True: the explained job is at or below this sibling.
@@ -263,7 +265,8 @@ struct Explanation {
   JobRow job;
   // The position in the queue: 1 is next; 0 means that the job does not wait.
   std::size_t position = 0;
-  // All reasons that apply now, in kReasonOrder. There is at least one while the job waits.
+  // All reasons that apply now, in kReasonOrder. The list has at least one reason while the job
+  // waits.
   std::vector<Reason> reasons;
   // The steps from the root down to the job's leaf.
   std::vector<RankStep> ranking;
@@ -332,7 +335,7 @@ struct ShadowRow {
 struct OpenUsage {
   // The leaf of the pod's job.
   AccountId payer;
-  // The state that the ledger row will have if the hold is used.
+  // The state that the ledger row will have if a pod uses the hold.
   UsageState state = UsageState::kUsed;
   // The GPU product of the node, as NodeSpec::product names it.
   std::string product;

@@ -44,7 +44,7 @@ struct PlanLane {
   PlanKind kind = PlanKind::kRuns;
   // The job. If the lane has several jobs: the job with the most GPU time.
   JobId job;
-  // How many jobs the lane stands for.
+  // The number of jobs that share the lane.
   std::size_t jobs = 1;
   // The lane's milli-GPU in each column: the mean over the column's time.
   std::vector<MilliGpu> milligpu;

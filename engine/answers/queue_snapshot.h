@@ -2,8 +2,8 @@
 // QueueCopy is a copy of the inputs from which any thread can compute a snapshot.
 //
 // The position of one job depends on all jobs before it, because allocation grows with each of
-// them. So computing a position means computing the order. A thread other than the engine's
-// computes the order, and readers use the snapshot (docs/design/0025).
+// them. So the position of one job requires the order of all jobs before it. A thread other than
+// the engine's computes the order, and readers use the snapshot (docs/design/0025).
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace subak::decide {
 // a claimed node has changed, or because a victim does not end.
 void end_claims(Decision& d);
 // Ends the claims on this node. Call it before the node changes or is removed, because the claimed
-// slots then become invalid. It may also be called outside a pass.
+// slots then become invalid. end_claims_on() may also be called outside a pass.
 void end_claims_on(Decision& d, NodeId node);
 // Asks victims to end as soon as their minimum run is over.
 void ask_victims(Decision& d);

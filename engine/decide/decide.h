@@ -1,7 +1,7 @@
 // The decisions: one function for each kind of input, and the steps that several decisions share.
 // Each function sees a const state, and changes it only by Decision::emit() and tell().
 //
-// Errors: Decision::refuse() refuses an input. Then the refusal is the input's only fact.
+// Errors: Decision::refuse() refuses an input. The refusal is then the only fact of the input.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
@@ -20,13 +20,13 @@
 
 namespace subak::decide {
 
-// The cache of a pass. With it, the next pass looks only at changes. The cache does not influence
-// decisions: with an empty cache, a pass makes the same decisions.
+// The cache of a pass. With the cache, the next pass looks only at changes. The cache does not
+// influence decisions: with an empty cache, a pass makes the same decisions.
 struct PassMemory {
   // One entry for each shape number: the fleet's freed_version(shape) at which the shape had no
   // placement. A start takes GPUs, so it gives no room to other shapes. But a start also frees the
-  // CPU and memory that were reserved for these GPUs. This matters only for shapes with non-GPU
-  // pods, so only their versions change with a start.
+  // CPU and memory that were reserved for the taken GPUs. Only shapes with non-GPU pods can use
+  // this CPU and memory, so only their versions change with a start.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.
@@ -35,9 +35,9 @@ struct PassMemory {
     std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of an account that stops jobs. It may stop one job class: `line` is a job of the class,
-  // and identifies the class while this job has the same request. Otherwise it stops all jobs at or
-  // below an account that ask for at least `least`.
+  // A rule of an account that stops jobs. The rule may stop one job class: `line` is a job of the
+  // class, and identifies the class while this job has the same request. Otherwise the rule stops
+  // all jobs at or below an account that ask for at least `least`.
   struct BlockedByRule {
     // The job that identifies the class, or else the account. Exactly one of `line` and `account`
     // is set.
@@ -85,7 +85,8 @@ struct PassMemory {
   StartsPoint pulled_at;
   // The jobs that got a claim in this pass. A job gets at most one claim in a pass.
   std::set<JobId> claimed;
-  // The number of searches for claims in this pass. The search for a gang counts as several.
+  // The number of searches for claims in this pass. The search for a claim of a gang counts as
+  // several searches.
   std::size_t claim_steps = 0;
   // Jobs for which no nodes can be reserved, each with the serial of its shape.
   std::set<std::pair<JobId, std::uint64_t>> refused;
@@ -155,8 +156,8 @@ void remove_node(Decision& d, NodeId id, TimeMs at);
 
 // node.cc: releases holds on a node whose holds exceed its GPUs. Holds exceed the GPUs when a pod
 // was bound there without Subak, or when the node shrank. The function releases holds of pods with
-// a closed gate, the newest first, until the other holds fit. It does nothing while an edge sends a
-// list, because objects that the list does not name may be gone.
+// a closed gate, the newest first, until the other holds fit. evict_overcommit() does nothing while
+// an edge sends a list, because objects that the list does not name may be gone.
 void evict_overcommit(Decision& d, NodeId node);
 
 // node.cc: begins the drains whose begin has come, and ends the drains whose end has come.
@@ -170,9 +171,9 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 // asks again at `until_ms`. 0: Subak asks again at the end of the job's hold, if the job has a
 // hold.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
-// Gives up an attempt that cannot continue. It releases the holds of pods whose gate is closed, and
-// of ranks of API jobs whose pod does not exist yet. The function asks the job's other pods to end,
-// except for pods that no controller would recreate.
+// Gives up an attempt that cannot continue. give_up() releases the holds of pods whose gate is
+// closed, and of ranks of API jobs whose pod does not exist yet. The function asks the job's other
+// pods to end, except for pods that no controller would recreate.
 void give_up(Decision& d, JobId id, Cause cause);
 // Ends the hold (the "place") of an unbound pod whose gate is open. The pod stays, but the attempt
 // of its gang cannot continue.
@@ -186,8 +187,8 @@ void part_unbound(Decision& d, JobId id, Cause cause);
 // Resizes an inferred gang when it waits again, because the gang must not wait for pods that became
 // jobs of their own.
 void leave_out_apart(Decision& d, JobId id);
-// Ends the attempt if none of its pods has a hold or still has to end. Then the job waits again or
-// is done.
+// Ends the attempt if none of its pods has a hold or still has to end. After the end of its
+// attempt, the job waits again or is done.
 void finish_if_over(Decision& d, JobId id);
 // Updates a waiting job of pods: pods without a rank take free ranks, and the job is queued if and
 // only if its gang is complete. If no pod is left, the job ends with `cause`.
@@ -259,10 +260,10 @@ void sum_non_gpu_pods(Decision& d, NodeId node);
 // possible, it is the pod's own rank. nullopt: no rank has such a hold, so the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
-// Returns the rank for a pod that joins the job. In a waiting gang this is the rank that the pod
-// asks for, or else the first free rank. If the gang does not wait, or if all ranks are taken, the
-// result is a number after the gang's ranks. The pod then waits there for a free rank. The result
-// may exceed the largest allowed rank.
+// Returns the rank for a pod that joins the job. In a waiting gang, the result is the rank that the
+// pod asks for, or else the first free rank. If the gang does not wait, or if all ranks are taken,
+// the result is a number after the gang's ranks. The pod then waits there for a free rank. The
+// result may exceed the largest allowed rank.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
 // Returns fact::PodAdded::order of the pod.
 std::uint32_t order_of(const PodRecord& pod);
@@ -295,7 +296,7 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
              RowClock clock = RowClock::kService);
 
 // charge.cc: writes the ledger rows for the GPUs that the pod held since its last row, one row for
-// each UTC day. Non-GPU pods cost nothing. `clock` is the clock that gave `to`.
+// each UTC day. Non-GPU pods cost nothing. `clock` is the clock from which the time `to` was read.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock = RowClock::kService);
 // Writes the rows of a bound pod up to its end, or up to a midnight. If the node has gone silent,

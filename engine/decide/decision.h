@@ -1,7 +1,8 @@
-// The decision on one input. It shows the state and the observed reports as const. emit() adds a
-// fact, which changes the state. tell() applies a note, which changes only the observed reports.
-// Both take effect at once. After a change, ids stay valid. References to jobs and clusters stay
-// valid as state/jobs/jobs.h and state/clusters.h say. Other references become invalid.
+// The decision on one input. A Decision shows the state and the observed reports as const. emit()
+// adds a fact, which changes the state. tell() applies a note, which changes only the observed
+// reports. Both take effect at once. After a change, ids stay valid. References to jobs and
+// clusters stay valid as state/jobs/jobs.h and state/clusters.h say. Other references become
+// invalid.
 //
 // Each file of decide/ has the functions of one subject, which take a Decision. There is one
 // function decide(d, input) for each kind of input. Other functions are steps that several

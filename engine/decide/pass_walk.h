@@ -50,19 +50,19 @@ class PassWalk {
   std::optional<JobId> next() { return pass_.next(); }
   void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
   void no_place(ShapeId shape);
-  // Call it when one shape has no placement. It searches placements for the other shapes until one
-  // shape has a placement, and blocks the shapes that have none. A start takes room from several
-  // shapes at once. To find each of these shapes in its turn would cost one walk through the order
-  // for each shape.
+  // Call it when one shape has no placement. The function searches placements for the other shapes
+  // until one shape has a placement. It blocks the shapes that have no placement. A start takes
+  // room from several shapes at once. To find each of these shapes in its turn would cost one walk
+  // through the order for each shape.
   void block_others(Work& work);
   // Call it for a job that has no placement and that would end at `end_ms`. Returns true if nodes
-  // that will be drained before that time are the only obstacle. Then the walk skips the job, and
-  // similar jobs with shorter limits may start on these nodes.
+  // that will be drained before that time are the only obstacle. In this case, the walk skips the
+  // job. Similar jobs with shorter limits may start on these nodes.
   bool skip_if_drained(const state::Job& job, TimeMs end_ms, derive::ReservedUntil& reserved_until);
   // Skips the job. After limits::kMaxFillLooks jobs of one shape, it skips all jobs of the shape.
   void skip_drained(const state::Job& job, TimeMs end_ms);
-  // True if some job of this shape that ends no later than `end_ms` had no placement. Then a job
-  // that ends at `end_ms` has none either.
+  // True if some job of this shape that ends no later than `end_ms` had no placement. A job of this
+  // shape that ends at `end_ms` then also has no placement.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const;
   std::set<ShapeId> too_late() const;
   void skip_line(JobId id) { pass_.block_line(id); }

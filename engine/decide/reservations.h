@@ -51,9 +51,9 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory);
 void choose_estimates(Decision& d);
 // Call it after the jobs have had their turn. Moves a promise to other nodes with an earlier start.
 // If the best nodes stay the same, the promise does not change, even if these nodes will be free
-// sooner. So other jobs that end within half of the longer time may still use these nodes. If no
-// promise moves, this result is valid until a hold is released: time and new starts only make other
-// nodes worse.
+// sooner. So other jobs that end within half of the longer time may still use the nodes of the
+// promise. If no promise moves, this result is valid until a hold is released: time and new starts
+// only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement on them.
 void cancel_reservation(Decision& d, const state::Reservation& r, bool blocked_by_rule);

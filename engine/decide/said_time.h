@@ -49,8 +49,8 @@ struct End {
 };
 
 // Returns the end of a bound pod that ended at `said` by the reporter's clock. If `said` is 0, no
-// time was reported. An end before the last sign of the pod is impossible. Such a time means that
-// the reporter's clock was set meanwhile, so the result is then the present time.
+// time was reported. An end before the last sign of the pod is impossible. An impossible end means
+// that the reporter's clock was set meanwhile, so the result is the present time.
 End end_of(const Decision& d, const state::Pod& pod, TimeMs said);
 
 }  // namespace subak::decide

@@ -30,10 +30,10 @@ std::optional<Binding> stopped_once_gone(const state::Claim& claim, const Withou
 // Returns the rule that stops the claimant now. Other claims count as held only while one of this
 // claim's own victims has not ended.
 std::optional<Binding> stopped_now(const State& s, const state::Claim& claim);
-// True if the claimant still has the right by which it claims. A claim by quota has the right while
-// the account's quota covers everything that jobs of the account claim by quota. GPUs that the
-// account has borrowed meanwhile do not count. A claim by class has the right while its priority
-// class still preempts.
+// True if the claimant still has the right to its claim (ClaimRight). A claim by quota has the
+// right while the account's quota covers everything that jobs of the account claim by quota. GPUs
+// that the account has borrowed meanwhile do not count. A claim by class has the right while its
+// priority class still preempts.
 bool is_entitled(const State& s, const state::Claim& claim);
 
 // Returns the reason why the claimant waits: the jobs whose GPUs it gets, and the time from which

@@ -7,7 +7,7 @@
 
 namespace subak::derive {
 
-// Returns what a gang lacks before it can wait for its turn.
+// Returns the reason why a gang is incomplete, so that it cannot wait for its turn yet.
 Reason explain_incomplete(const state::Job& job);
 // For a job with more pods than ranks: returns why the pods without a rank wait.
 Reason beyond_gang(const state::Job& job);

@@ -13,7 +13,7 @@
 namespace subak::derive {
 
 // Returns all reasons of a waiting job, structural reasons first. `position`: the position in the
-// queue; 0: it is not known, or the job is not in the queue. O(nodes).
+// queue; 0: the position is not known, or the job is not in the queue. O(nodes).
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position);
 // Returns the main reason why the job waits, or a reason that says that there is room for the job.

@@ -30,8 +30,8 @@
 
 namespace subak::derive {
 
-// Says when nodes are free for one job. It counts the jobs that hold the nodes. It also counts
-// gangs on other nodes that must end first:
+// Says when nodes are free for one job. FreeFor counts the jobs that hold the nodes. FreeFor also
+// counts gangs on other nodes that must end first:
 //   - gangs for which the node is left idle (keepers() of placement/fleet/queries.h)
 //   - for a job with a ComputeDomain: gangs with a ComputeDomain in the same NVLink domain, if they
 //     are more than Policy::clique_gangs allows; only the gangs that end first must end
@@ -39,8 +39,8 @@ namespace subak::derive {
 class FreeFor {
  public:
   // Other jobs with a ComputeDomain count if `start_ms` is not before the start of their
-  // reservation. By default all such jobs count, because a search for a start must delay none of
-  // them.
+  // reservation. By default, all jobs with a ComputeDomain count, because a search for a start must
+  // not delay them.
   FreeFor(const State& s, const state::Job& job, TimeMs start_ms = state::kNever);
   // Returns when the node is free, at the earliest now. kNever: the time is not known. The call
   // costs O(1), or O(jobs that hold GPUs in the domain) if gangs on other nodes must end first.
@@ -81,8 +81,8 @@ struct Start {
 // Returns the earliest start of a queued job before `before_ms`, by time limits alone. The start is
 // on nodes that are not reserved for another job, and the job ends before the planned drains of
 // these nodes. nullopt: there is no such start.
-// Cost: O(nodes), and one search for each binary digit of the number of job ends. This cost repeats
-// for each of the first limits::kMaxDrainTimes times at which drains begin.
+// Cost: O(nodes), and one search for each binary digit of the number of job ends. The same cost
+// repeats for each of the first limits::kMaxDrainTimes times at which drains begin.
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
 // Returns the start on the nodes with the shortest wait for the job. Use estimated_start() if there
@@ -92,8 +92,8 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
 // True if all nodes are present, ready and open.
 bool all_open(const State& s, const std::vector<NodeId>& nodes);
-// True if the job would end before each planned drain of the nodes. The job would start at
-// `start_ms`, or when the node is free if that is later.
+// True if the job would end before the planned drain of each node that has one. The job would start
+// at `start_ms`, or when the node is free if that is later.
 bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,
                         TimeMs start_ms);
 

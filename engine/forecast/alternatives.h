@@ -24,8 +24,8 @@ struct Alternative {
 // Returns changes of the job's request and time limit with which the job would start sooner. Each
 // test assumes that the job is submitted again now with the change. A change counts only if the job
 // starts sooner by at least a minute, and by at least a tenth of its wait. The result has at most
-// limits::kMaxAlternatives changes, those with the soonest start first. The function tests these
-// changes:
+// limits::kMaxAlternatives changes. The change with the soonest start comes first. The function
+// tests these changes:
 //   - the topology as a preference instead of a requirement, or a wider topology
 //   - segments of half the size
 //   - no spare nodes

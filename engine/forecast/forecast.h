@@ -27,7 +27,7 @@ struct RunTime {
   // The run time, at least 0.
   DurationMs ms = 0;
   // True if neither a time limit, nor a similar job, nor an operator's setting gives the run time.
-  // Then the run time is limits::kGuessedRunMs.
+  // An assumed run time is limits::kGuessedRunMs.
   bool assumed = false;
 };
 using RunTimes = std::unordered_map<JobId, RunTime>;
@@ -48,7 +48,7 @@ struct EndedRun {
   DurationMs limit_ms = 0;
 };
 
-// The complete input of a forecast. The input is an independent copy, so the engine continues while
+// The complete input of a forecast. A basis is an independent copy, so the engine continues while
 // another thread computes the forecast.
 struct ForecastBasis {
   // The last fact that the copy includes.
@@ -60,7 +60,7 @@ struct ForecastBasis {
   // The run times of all jobs that wait or hold GPUs. Empty: the forecast predicts the run times
   // from `ended`.
   RunTimes run_times;
-  // Runs that have ended, the earliest first. They are filled in only if `run_times` is empty.
+  // Runs that have ended, the earliest first. The list is filled in only if `run_times` is empty.
   std::vector<EndedRun> ended;
 };
 
@@ -71,7 +71,7 @@ class Forecast {
  public:
   // The forecast start of one job.
   struct Start {
-    // The job. It waited when the forecast was made.
+    // The job. The job waited when the forecast was made.
     JobId job;
     // The forecast start.
     TimeMs at_ms = 0;
@@ -104,8 +104,8 @@ class Forecast {
   // The end of the forecast. A waiting job without a start in the forecast does not start before
   // this time.
   TimeMs until_ms() const { return until_ms_; }
-  // True if the forecast was not cut short. Then a waiting job without a start in the forecast does
-  // not start unless something changes.
+  // True if the forecast was not cut short. In this case, a waiting job without a start in the
+  // forecast does not start unless something changes.
   bool is_whole() const { return whole_; }
   // Returns the forecast start of a job; nullopt if the job did not wait at time_ms(), or does not
   // start in the forecast. O(log n).
@@ -113,7 +113,8 @@ class Forecast {
   // Returns the complete entry of the job; nullptr if start() returns nullopt. The pointer is valid
   // as long as the forecast.
   const Start* find(JobId id) const;
-  // True if some start depends on an assumed run time. Then until_ms() depends on it too.
+  // True if some start depends on an assumed run time. In this case, until_ms() also depends on an
+  // assumed run time.
   bool is_assumed() const { return assumed_; }
   // All starts, by job id.
   const std::vector<Start>& starts() const { return starts_; }
@@ -131,10 +132,11 @@ class Forecast {
   std::vector<Place> places_;
 };
 
-// Runs the forecast simulation. It stops when all jobs that can start have started, or after
-// limits::kForecastStarts starts or limits::kForecastAheadMs. From time to time, the simulation
-// calls `go_on`. If `go_on` returns false, the forecast is cut short. If `until` is set, the
-// simulation stops when this job has started. The same basis gives the same forecast. Threads: any.
+// Runs the forecast simulation. The simulation stops when all jobs that can start have started, or
+// after limits::kForecastStarts starts or limits::kForecastAheadMs. From time to time, the
+// simulation calls `go_on`. If `go_on` returns false, the forecast is cut short. If `until` is set,
+// the simulation stops when this job has started. The same basis gives the same forecast. Threads:
+// any.
 Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr,
                        JobId until = JobId());
 

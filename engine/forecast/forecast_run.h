@@ -72,7 +72,7 @@ class ForecastRun {
   // facts.
   void look();
 
-  // The input of the forecast. It must live as long as the run.
+  // The input of the forecast. The basis must live as long as the run.
   const ForecastBasis& basis_;
   // The predicted run times. The run uses them if the basis has no run times.
   RunTimes predicted_;

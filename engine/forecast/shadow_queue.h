@@ -33,7 +33,8 @@ class ShadowQueue {
   std::vector<ShadowRow> rows(std::string_view account, std::size_t begin, std::size_t most);
 
  private:
-  // A pod that waits outside Subak. Both pointers are valid only during make().
+  // A pod that waits outside Subak. The pointers to the cluster and the pod are valid only during
+  // make().
   struct Waiting {
     const state::Cluster* cluster;
     const PodRecord* pod;
@@ -52,7 +53,7 @@ class ShadowQueue {
 
   // The copy of the state. All its clusters are in enforce mode.
   State copy_;
-  // The observed reports of the copy. They have only the pods that the shadow queue adds.
+  // The observed reports of the copy. These reports have only the pods that the shadow queue adds.
   Observed observed_;
   // The search in the fleet of copy_.
   std::unique_ptr<Search> search_;

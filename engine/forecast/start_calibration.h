@@ -1,7 +1,7 @@
 // Start-time calibration (`StartCalibration`): it compares actual starts with their estimates, and
 // sizes the next intervals so that they contain nine of ten starts. The calibration is not part of
-// the state. If it is lost, intervals only become wider. So it is stored next to a checkpoint and
-// not as facts (docs/design/0053).
+// the state. If the calibration is lost, intervals only become wider. So it is stored next to a
+// checkpoint and not as facts (docs/design/0053).
 // Threads: one at a time.
 //
 // A forecast does not know the jobs that come later, so most jobs wait longer than the forecast

@@ -40,14 +40,15 @@ struct NodeTime {
   TimeMs closed_until_ms = 0;
   // Unhealthy or stranded GPUs, which no job can use.
   MilliGpu lost = 0;
-  // The running jobs. They count from the start of the timeline on, whatever their from_ms is.
+  // The running jobs. A running job counts from the start of the timeline on, whatever its from_ms
+  // is.
   std::vector<Hold> runs;
   // The coming jobs. The job with the earlier from_ms gets the GPUs first. If two jobs have the
   // same from_ms, the earlier entry comes first.
   std::vector<Hold> coming;
   // The job for which the node is reserved; none: the node is not reserved.
   JobId reserved_for;
-  // The end of the reservation. It is set only with `reserved_for`.
+  // The end of the reservation. This time is set only with `reserved_for`.
   TimeMs reserved_until_ms = 0;
   // True if the node takes no pods at `t`.
   bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }

@@ -81,10 +81,11 @@ class Allocations {
   void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
   // Counts the job's holds for its leaf from now on, because the job had no account until now.
   void assign(const Job& job, TimeMs now);
-  // Call it after the job's expected end (Run::end_ms) has changed. It updates free_at() of the
-  // nodes on which the job has holds.
+  // Call it after the job's expected end (Run::end_ms) has changed. The call updates free_at() of
+  // the nodes on which the job has holds.
   void end_changed(const Job& job);
-  // Call it after the node's product has changed. It counts the node's holds under the new product.
+  // Call it after the node's product has changed. The call counts the node's holds under the new
+  // product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
   // Sets the state of the rule kUsageTick; nullptr: another rule is in force. A new UsageTick does
@@ -93,8 +94,9 @@ class Allocations {
   // Runs the ticks that are due at `now`.
   void advance_tick(TimeMs now);
 
-  // Asserts that each slot is in the list of its node, and that the tree has the pods' holds. It
-  // also asserts that bound pods are indexed by the start of their next ledger row. O(pods).
+  // Asserts that each slot is in the list of its node, and that the tree has the pods' holds.
+  // check() also asserts that bound pods are indexed by the start of their next ledger row.
+  // O(pods).
   void check(const Jobs& jobs) const;
 
  private:

@@ -1,5 +1,5 @@
-// A leap of time at a start of the service that may still prove wrong (fact::TimeLeapt), and the
-// ledger rows over the time of the leap.
+// A leap of time (fact::TimeLeapt): the service started so long after the last fact that its clock
+// may be wrong. The file also has the ledger rows over the time of the leap.
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once

@@ -27,8 +27,8 @@ class LogPosition {
   // True while a fact of a checkpoint is applied.
   bool restoring() const { return restoring_; }
 
-  // Call begin() before a fact is applied, and end() after it. begin() asserts that facts come in
-  // order.
+  // Call begin() before a fact is applied, and end() after the fact was applied. begin() asserts
+  // that facts come in order.
   void begin(const Fact& fact) {
     must(fact.seq == 0 || fact.seq == seq_ + 1, "facts come in order");
     must(!restoring_, "one fact is applied at a time");

@@ -27,9 +27,9 @@ bool trusts_limit(const State& s, const Job& job);
 // Returns when Subak ends the job, which has an enforced limit: its start plus the limit and the
 // grace time.
 TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
-// Returns when the job's GPUs are expected to be free, for this start and this number of overruns.
-// The function uses the job's limit, even if the limit is not trusted. For a job without a limit it
-// uses the policy's default.
+// Returns when the job's GPUs are expected to be free, for this start of the attempt and this
+// number of overruns. The function uses the job's limit, even if the limit is not trusted. For a
+// job without a limit it uses the policy's default.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
 // Returns when a waiting job would be gone by its limit if it started now. kNever: the job has no
 // trusted limit. Guesses do not count, because other jobs rely on the result.

@@ -71,14 +71,15 @@ class State {
   const state::Claims& claims() const { return claims_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
-  // The nodes of all reservations, with the jobs that have reserved them. They follow from the
-  // reservations of the clusters.
+  // The nodes of all reservations, with the jobs that have reserved them. This list follows from
+  // the reservations of the clusters.
   const ReservedNodes& reserved_nodes() const { return reserved_nodes_; }
-  // True if a change since the last pass may let a job start. This flag is not in the digest.
+  // True if a change since the last pass may let a job start. The result of pass_due() is not in
+  // the digest.
   bool pass_due() const { return pass_due_; }
 
-  // Returns the stored size, in bytes, of a request that has only one pod. `shape`: the shape of
-  // such a request, which a pod of the state uses now.
+  // Returns the stored size, in bytes, of a request that has only one pod. `shape` is the shape of
+  // the request. A pod of the state must use this shape now.
   std::size_t single_pod_bytes(ShapeId shape) const {
     return bytes_of_shape_.at(shape.value).bytes;
   }

@@ -41,7 +41,8 @@ class StateCopy {
 
   // The time of the copied instant. All facts get this time.
   TimeMs fact_ms_;
-  Made before_, books_, last_;  // before live jobs; between live jobs and requests; last
+  // The facts before the live jobs, the facts between live jobs and requests, and the last facts.
+  Made before_, books_, last_;
   // True: all live jobs were passed on.
   bool live_passed_ = false;
   RequestLog requests_;  // the requests of the instant that are not passed on yet

@@ -1,5 +1,5 @@
-// Which job a pod joins, and which fields the job takes from the pod. Several files of decide/
-// share these functions.
+// Decides which job a pod joins, and which fields the job takes from the pod. Several files of
+// decide/ share these functions.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 

@@ -25,8 +25,8 @@ class Units {
   // Returns the units with givers, in the order in which a claim takes them. These units come
   // first:
   //   - units without a job that may take too long to end (is_slow())
-  //   - then the units with the most GPUs beyond quota. This is the least amount that an account in
-  //     the unit would still hold beyond its quota if all givers of the unit gave.
+  //   - then the units with the most GPUs beyond quota. The figure is the least amount that an
+  //     account in the unit would still hold beyond its quota if all givers of the unit gave.
   //   - then the units with the least loss: the GPUs of the givers, times their run time so far
   //   - then the unit with the lowest node id
   // With `gang.one`, the result leaves out units that are too small for `need`, and, for an

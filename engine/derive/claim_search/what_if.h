@@ -37,8 +37,8 @@ class WhatIf {
   const state::Job& job_;
   const Candidates& candidates_;
   const ReservedNodes* firm_;
-  // The nodes of `firm`, and the nodes on which the scheduler refused the job. It is set only if
-  // there are such refusals.
+  // The nodes of `firm`, and the nodes on which the scheduler refused the job. The value is set
+  // only if the scheduler refused the job on some node.
   std::optional<ReservedNodes> and_refused_;
   // All GPU products except the product of the search.
   std::vector<ProductId> without_;

@@ -43,8 +43,8 @@ FixedHoldings fixed_holdings(const State& s);
 // Returns the longest grace period of the job's live pods. A pod with an unknown grace period
 // counts with the 30 seconds of Kubernetes.
 DurationMs grace_of(const state::Job& job);
-// Returns how long a claim waits for the job after it was asked to end. This is the job's grace
-// period, but at most Policy::reclaim_max_grace_ms, plus limits::kClaimPatienceMs.
+// Returns how long a claim waits for the job after it was asked to end. The result is the job's
+// grace period, but at most Policy::reclaim_max_grace_ms, plus limits::kClaimPatienceMs.
 DurationMs time_to_end(const State& s, const state::Job& job);
 
 }  // namespace subak::derive

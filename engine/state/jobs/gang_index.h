@@ -38,7 +38,8 @@ class GangIndex {
   void add(const Job& job);
   // Frees the name of the job's gang for another job. Does nothing if another job has the name.
   void forget_gang(const Job& job);
-  // Call it when the job gets an account. It removes the job from the jobs without an account.
+  // Call it when the job gets an account. The call removes the job from the jobs without an
+  // account.
   void assigned(const Job& job);
   // Removes a job that is done. Call it while the job still has its origin (Job::pod_origin).
   void end(const Job& job);

@@ -99,7 +99,7 @@ struct PodOrigin {
   bool replaced_alone = false;
 };
 
-// The run of a job from its start on. It exists until the job waits again or is forgotten.
+// The run of a job from its start on. The run exists until the job waits again or is forgotten.
 struct Run {
   // When the job's attempt started. 0: there is no attempt.
   TimeMs started_ms = 0;
@@ -109,7 +109,7 @@ struct Run {
   // not refuse.
   TimeMs end_refused_ms = 0;
   // When the job's GPUs are expected to be free (state::planned_end). kNever: the time is not
-  // known. 0: the job has no holds. This time follows from the other fields, the policy and the
+  // known. 0: the job has no holds. The value follows from the other fields, the policy and the
   // job's account.
   TimeMs end_ms = 0;
   // When Subak next checks `end_ms`. 0: Subak does not check it.
@@ -148,7 +148,7 @@ struct Preempted {
 struct JobExtras {
   // The grace period of an API job (in::SubmitJob::grace_ms).
   DurationMs grace_ms = 0;
-  // nullptr unless the cluster's scheduler refused the job.
+  // The scheduler's last refusal. nullptr: the cluster's scheduler has not refused the job.
   std::unique_ptr<Backoff> backoff;
   // nullptr: the job was never preempted.
   std::unique_ptr<Preempted> preempted;
@@ -240,7 +240,7 @@ struct Job {
   }
   // True if the number of pods that start together is not known.
   bool is_unsized() const { return gang && gang_size == 0; }
-  // True for a job of one pod whose gang had started without it.
+  // True for a job of one pod, if the pod's gang had started without this pod.
   bool is_apart() const {
     const bool left = pod_origin != nullptr && pod_origin->replaced_alone;
     return origin == JobOrigin::kPods && !gang && left;
@@ -272,8 +272,8 @@ struct Job {
     return own && state == JobState::kDone && run().started_ms != 0 &&
            run().ended_ms > run().started_ms;
   }
-  // True if the job's controller has to create another pod: its only pod is gone, or is to go
-  // because the scheduler refused it.
+  // True if the job's controller has to create another pod: its only pod is gone, or Subak ends the
+  // pod because the scheduler refused it.
   bool awaits_pod() const;
   // True if the job has holds beyond its limit and its request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }

@@ -1,7 +1,7 @@
 // Records which kinds of jobs overran their time limits lately. Jobs are of one kind if account,
 // user, cluster, request, and the name without its digits are equal. A kind overran lately if one
-// of its jobs is beyond its limit now. A kind also overran lately if one of its last two jobs that
-// ran their course was beyond its limit.
+// of its jobs is beyond its limit now. A kind also overran lately if one of its last two jobs with
+// Job::ran_its_course() was beyond its limit.
 //
 // Only jobs that have a time limit and that Subak placed count. The record follows from the jobs in
 // Jobs, with ended jobs in the order of their ends. When Jobs forgets a job

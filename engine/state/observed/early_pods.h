@@ -36,7 +36,7 @@ class EarlyPods {
   // The number of reports of the cluster.
   std::size_t count(ClusterId cluster) const;
 
-  // Adds a report. It replaces the earlier report of the same pod.
+  // Adds a report. The report replaces the earlier report of the same pod.
   void add(ClusterId cluster, EarlyPod pod);
   // Drops the report of the pod. Does nothing if there is no report of the pod.
   void drop(ClusterId cluster, const std::string& pod);

@@ -49,7 +49,7 @@ class Lists {
   void begin(ClusterId id, TimeMs now, TimeMs seen_until_ms, std::string known_as);
   // Ends the list in progress. Does nothing if no list is in progress.
   void end(ClusterId id);
-  // mark() marks an object as named by the list. It does nothing if no list is in progress.
+  // mark() marks an object as named by the list. mark() does nothing if no list is in progress.
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
   void mark(ClusterId id, const std::string& ns);
