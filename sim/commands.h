@@ -101,8 +101,9 @@ struct ToyCommandOptions {
 };
 
 // Each function runs one command and returns its exit code. sim_run() and sim_compare() differ only
-// in the form of the output, and in that sim_run() accepts one policy. Both print one column for
-// each policy. With `--reclaim both`, target-share has two columns: without and with claims.
+// in the form of the output, and in that sim_run() accepts one policy. Both commands print one
+// column for each policy. With `--reclaim both`, target-share has two columns: without and with
+// claims.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

@@ -58,7 +58,7 @@ class Observer {
   // the run time that the job has to repeat, plus its grace.
   virtual void preempted(std::uint32_t /*job*/, JobId /*id*/, TimeMs /*t*/,
                          DurationMs /*lost_ms*/) {}
-  // No further job starts at this time.
+  // The step is complete: no further job starts at the time `t`.
   virtual void settled(TimeMs /*t*/) {}
 };
 

@@ -76,7 +76,8 @@ struct ToyTableOptions {
   std::function<void(double done)> progress;
 };
 // Runs all toys of the table: two and twenty teams, with equal and with uneven shares (3:1, and 1
-// to 20). Then it runs the same toys again, but every second team has only gangs of kToyGang pods.
+// to 20). After these toys, it runs the same toys again with only gangs of kToyGang pods in every
+// second team.
 std::vector<ToyRow> run_toy_table(const ToyTableOptions& options);
 
 }  // namespace subak::sim

@@ -85,8 +85,8 @@ struct WorkloadOptions {
   // The window in days of the trace. Without `to_day`, the window ends when the last job of the
   // trace has ended.
   std::optional<double> from_day, to_day;
-  // A factor by which submissions come faster. The factor divides the window's length and the
-  // submit times, counted from the window's start. Run times do not change.
+  // The factor by which the replay speeds up submissions. The factor divides the window's length
+  // and the submit times, counted from the window's start. Run times do not change.
   double load = 1;
   // If above 0: the rows are spread at random over this many teams.
   std::uint32_t random_teams = 0;
@@ -113,9 +113,9 @@ struct WorkloadOptions {
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
                                const WorkloadOptions& options);
 
-// The gang that the simulation makes of a trace row for this fleet. It has `gang_pods` equal pods,
-// or as few pods as fit the nodes (the last pod may be smaller). `placeable` says whether the empty
-// fleet could hold the gang.
+// The gang that the simulation makes of a trace row for this fleet. The gang has `gang_pods` equal
+// pods, or as few pods as fit the nodes (the last pod may be smaller). `placeable` says whether the
+// empty fleet could hold the gang.
 struct PlannedGang {
   GangRequest request;
   bool placeable = false;

@@ -91,7 +91,7 @@ class EtaJudge {
     TimeMs start_ms = 0;
   };
   std::unordered_map<std::uint32_t, ToldJob> told_jobs_;
-  // The calibration of the estimates. It learns only from the starts of this replay.
+  // The calibration of the estimates. The calibration learns only from the starts of this replay.
   StartCalibration calibration_;
   // The starts that were compared, in order of time.
   std::vector<Come> come_;

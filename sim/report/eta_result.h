@@ -15,8 +15,8 @@ struct EtaResult {
   double median_uncorrected_s = 0;
   // The parts of the jobs, from 0 to 1, whose error is at most a minute, and at most ten minutes.
   double within_1m = 0, within_10m = 0;
-  // The part of the jobs that started within the estimated interval. This part should be nine
-  // tenths.
+  // The part of the jobs that started within the estimated interval. With good intervals, the part
+  // is nine tenths.
   double coverage_90 = 0;
   // The median width of the estimated interval.
   double median_width_s = 0;

@@ -77,8 +77,8 @@ struct Frame {
             std::string_view x_title, std::string_view y_title) const;
 };
 
-// The number of colours. Most colour-blind people can distinguish these colours too. The last
-// colour (grey) is for "all others".
+// The number of colours. Most colour-blind people can distinguish the colours of charts too. The
+// last colour (grey) is for "all others".
 inline constexpr std::size_t kColours = 12;
 std::string_view colour(std::size_t i);
 inline constexpr std::string_view kGrey = "#b8b8b8";
