@@ -26,19 +26,19 @@
 namespace subak {
 
 inline constexpr AccountId kRootAccount{1};
-// Holders and payers that are not accounts of the tree. kPlatform pays for holds that are released
-// before a pod is bound, for lost nodes and similar losses. kUnassigned stands for the account of a
-// job whose namespace has no account.
+// kPlatform and kUnassigned stand for holders and payers that are not accounts of the tree.
+// kPlatform pays for holds that are released before a pod is bound, for lost nodes and similar
+// losses. kUnassigned stands for the account of a job whose namespace has no account.
 inline constexpr AccountId kPlatform{0xffff'fffe};
 inline constexpr AccountId kUnassigned{0xffff'fffd};
 
-// Whether jobs end at their time limit. Values are durable: append only.
+// Says whether jobs end at their time limit. Facts store these values: only append new ones.
 enum class TimeLimits : std::uint8_t {
-  // The account above decides; at the root the policy decides.
+  // The account above decides whether time limits are enforced. At the root, the policy decides.
   kInherit,
-  // No: a time limit only says when the job's GPUs become free.
+  // Jobs may run on after their time limit. The limit only says when the job's GPUs become free.
   kAdvised,
-  // Yes: a job is asked to end after its time limit plus the policy's grace.
+  // Subak asks a job to end after its time limit plus the policy's grace.
   kEnforced,
 };
 template <>
@@ -53,23 +53,24 @@ struct AccountSpec {
   std::string path;
   // True: this account is a user below an account, and has no accounts below it.
   bool user = false;
-  // The account's weight among its siblings. 0: its jobs start only when no other job wants the
-  // GPUs.
+  // The account's weight among its siblings. 0: the account's jobs start only when no other job
+  // wants the GPUs.
   std::int64_t shares = 1;
-  // Guaranteed GPUs. Empty: 0 for a user and for an account without children; else the sum of the
-  // children's quotas.
+  // The account's guaranteed GPUs. If empty, the quota of a user or of an account without children
+  // is 0. The quota of any other account is then the sum of its children's quotas.
   ProductAmounts quota;
-  // The most GPUs at once. Empty: no limit.
+  // The most GPUs that the account may have at once. Empty: the account has no limit.
   ProductAmounts limit;
   // The most GPUs that the account may have above its quota: "8" or "gpu=8" of all products
-  // together, "H100=2" of one product, or several of these in a list. "none" is "gpu=0". Empty:
-  // unlimited. So the allocation may be at most quota + borrow.
+  // together, "H100=2" of one product, or several of these in a list. "none" is "gpu=0". An empty
+  // text means unlimited. So the allocation may be at most quota + borrow.
   std::string borrow;
-  // The most GPUs of the account's unused quota that other accounts may use, in the same form as
-  // `borrow`, at most the quota. Empty: unlimited (accounting/unlent_quota.h).
+  // The most GPUs of the account's unused quota that other accounts may use. The text has the form
+  // of `borrow`, and its amounts are at most the quota. An empty text means unlimited
+  // (accounting/unlent_quota.h).
   std::string lend;
-  // The account's namespaces, sorted: "ns" in every cluster, or "cluster/ns". An account of a user
-  // has none.
+  // The account's namespaces, sorted: "ns" in every cluster, or "cluster/ns". The account of a user
+  // has no namespaces.
   std::vector<std::string> namespaces;
   // Account hold: no job of the account starts.
   bool held = false;
@@ -95,24 +96,27 @@ struct AccountSpec {
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };
 
-// `borrow` or `lend` of a spec, as parsed.
+// The parsed text of `borrow` or `lend` of a spec.
 struct BorrowBound {
-  // Of all products together. nullopt: unlimited.
+  // The bound on the GPUs of all products together. nullopt: unlimited.
   std::optional<MilliGpu> total;
-  // Of single products, sorted. A product that is not in the list has no bound of its own.
+  // The bounds on single products, sorted by product. A product that is not in the list has no
+  // bound of its own.
   ProductAmounts by_product;
 };
-// BorrowBound::by_product of `borrow` and `lend`, by product id.
+// The bounds on single products of `borrow` and `lend`, with product ids (BorrowBound::by_product
+// has names).
 struct BorrowAmounts {
   std::vector<std::pair<ProductId, MilliGpu>> borrow, lend;
 };
 // Parses the `borrow` or `lend` of a spec. If the text is no list of amounts, the error is kInvalid
 // and names `field`.
 Result<BorrowBound> parse_borrow(std::string_view text, std::string_view field);
-// Returns the text of a spec for this bound. parse_borrow() reads it.
+// Returns the text of a spec for this bound. parse_borrow() reads this text.
 std::string borrow_text(const BorrowBound& bound);
 
-// The GPUs that an account holds, by product, with their sums. No amount is ever negative.
+// The GPUs that an account holds: the amounts by product, and their sums. No amount is ever
+// negative.
 class Holdings {
  public:
   // GPUs on hold for pods that are not bound yet.
@@ -136,21 +140,20 @@ class Holdings {
 
 // What an account has used so far.
 //
-// usage       what the account's jobs hold over time, as a decayed figure and as an exact figure
-//             without decay.
+// usage       the GPU time that the account's jobs held, once decayed and once exact without decay.
 // surplus     the part of usage that the account's quota does not cover, decayed.
-// adjustment  what edits of shares add to the surplus. It decays too.
+// adjustment  the amount that edits of shares add to the surplus. The adjustment decays too.
 //
-// The tree reports each change of what the account holds. No read may ask for a time before the
-// last change. All calls on one object must pass the same clock.
+// The tree reports each change of the account's holds. No read may ask for a time before the last
+// change. All calls on one object must pass the same clock.
 class AccountMeters {
  public:
   // Changes the rate of usage. `at` may be before the last change, because an end can be reported
-  // late. Usage is exact even then.
+  // late. Usage is exact even for such a late report.
   void change_usage(const DecayClock& clock, MilliGpu delta, const DecayInstant& at);
   // Sets the rate of the surplus: from `at` on, or from the last change if that is later.
   void set_surplus_rate(const DecayClock& clock, MilliGpu rate, const DecayInstant& at);
-  // Adds `amount` to the adjustment, in milli-GPU x ms. It may be negative.
+  // Adds `amount` to the adjustment, in milli-GPU x ms. `amount` may be negative.
   void adjust(const DecayClock& clock, double amount, TimeMs t) {
     adjustment_.add(clock, amount, t);
   }
@@ -162,7 +165,7 @@ class AccountMeters {
 
   // Returns the GPUs that the account holds now.
   MilliGpu usage_rate() const { return usage_.rate(); }
-  // Returns the part of these GPUs that the account's quota does not cover.
+  // Returns the part of the account's held GPUs that the account's quota does not cover.
   MilliGpu surplus_rate() const { return surplus_.rate(); }
   // True if the adjustment has not decayed to zero.
   bool adjusted() const { return !adjustment_.idle(); }
@@ -180,17 +183,17 @@ class AccountMeters {
   }
   // Returns surplus plus adjustment, at least 0. This number orders siblings.
   double sort_surplus(const DecayClock& clock, const DecayInstant& at) const;
-  // Returns the future sort_surplus() as a function of time within one half-life, for the case that
-  // nothing changes. The half-life must be finite.
+  // Returns how sort_surplus() changes with time within one half-life if the account's holds do not
+  // change. The half-life must be finite.
   DecayedMeter::Course sort_surplus_course(const DecayClock& clock, std::int64_t half_lives) const;
-  // Prefetch what sort_surplus() and change_usage() read.
+  // These functions prefetch the memory that sort_surplus() and change_usage() read.
   void prefetch_surplus() const {
     __builtin_prefetch(&surplus_);
     __builtin_prefetch(&adjustment_);
   }
   void prefetch_usage() const { __builtin_prefetch(&usage_); }
 
-  // The exact state, for checkpoints: restore(state()) changes no bit.
+  // The exact state of the meters, for checkpoints: restore(state()) changes no bit.
   struct State {
     DecayedMeter::State usage, surplus, adjustment;
     // Usage without decay up to the time `usage_as_of`.
@@ -208,8 +211,8 @@ class AccountMeters {
   TimeMs usage_as_of_ = 0;
 };
 
-// These functions are inline, because each start and end of a job calls them for every account on
-// its path.
+// The functions of Holdings below are inline, because each start and end of a job calls them for
+// every account on its path.
 inline ProductLevel& Holdings::level_of(ProductId product) {
   for (ProductLevel& level : levels_) {
     if (level.product == product) return level;
@@ -254,42 +257,43 @@ inline void AccountMeters::set_surplus_rate(const DecayClock& clock, MilliGpu ra
   must(surplus_.rate() == rate, "the surplus has the rate that was set");
 }
 
-// `borrow` and `lend` of a spec, as parsed. nullopt: unlimited.
+// The parsed `borrow` and `lend` of a spec, for all products together. nullopt: unlimited.
 struct Lending {
   std::optional<MilliGpu> borrow, lend;
-  // The same of single products, sorted by product. A product that is not in the list has no bound
-  // of its own.
+  // The bounds on single products, sorted by product. A product that is not in the list has no
+  // bound of its own.
   std::vector<std::pair<ProductId, MilliGpu>> borrow_of, lend_of;
-  // Returns the most that the account lends of a product; kOfAny: of all products together.
-  // nullopt: no bound.
+  // Returns the most GPUs of a product that the account lends. kOfAny stands for all products
+  // together. nullopt: the account has no such bound.
   std::optional<MilliGpu> most_lent(ProductId product) const;
 };
 
 // One account of the tree, with its state. The tree has its accounts in a dense vector, by id.
 // Children are ordered by id. Any account may have jobs, even an account that has users. The fields
-// that a pass reads of every sibling come first, in a cache line of their own. Then come the
-// meters, each in its own line.
+// that a pass reads of every sibling come first, in a cache line of their own. The meters follow,
+// each in its own cache line.
 struct alignas(64) AccountNode {
-  // Its index in the tree's vector; from 1.
+  // The account's index in the tree's vector, from 1.
   AccountId id;
-  // None: it is the root.
+  // The account above this one. None: this account is the root.
   AccountId parent;
-  // Rises when a meter of the account changes, or when the allocation of the account or below it
+  // Rises when a meter of the account changes, or when the allocation at or below the account
   // changes.
   std::uint32_t changes = 0;
-  // The number of accounts above it: 0 for the root.
+  // The number of accounts above this account: 0 for the root.
   std::uint32_t depth = 0;
   // The GPUs that jobs of this account and of all accounts below it hold.
   Holdings holdings;
   // The sum of `quota`.
   MilliGpu quota_total = 0;
-  // What the account has used. The meters stay when the account is removed.
+  // The account's usage, surplus and adjustment. The meters stay when the account is removed.
   alignas(64) AccountMeters meters;
-  // By product, 0 = any. `quota` is the effective quota: the account's own quota, or else the sum
-  // of its children's quotas.
+  // Quota and limit by product id; id 0 stands for any product. `quota` is the effective quota: the
+  // account's own quota, or else the sum of its children's quotas.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  // The part of `holdings` that claims reserve, by product; each amount is above 0. This part
-  // counts for every rule and for the order of the queue, but adds nothing to the account's usage.
+  // The part of `holdings` that claims reserve, by product; each amount is above 0. The claimed
+  // part counts for every rule and for the order of the queue, but adds nothing to the account's
+  // usage.
   std::vector<std::pair<ProductId, MilliGpu>> claimed;
   // `borrow` and `lend` of the spec, parsed once for each edit.
   Lending lending;
@@ -297,12 +301,12 @@ struct alignas(64) AccountNode {
   std::vector<AccountId> children;
   // The spec that was set last. A removed account still has its last spec.
   AccountSpec spec;
-  // Counts the edits of this id.
+  // The number of edits of this account.
   std::int64_t revision = 0;
   // The number of live accounts at or below this account.
   std::uint32_t below = 0;
-  // True: the account was removed. It stays in the vector because the ledger needs it, and none of
-  // its jobs start.
+  // True: the account was removed. A removed account stays in the vector because the ledger needs
+  // it. None of its jobs start.
   bool removed = false;
   // The GPUs, on hold and running, of all accounts at or below this one.
   MilliGpu alloc() const { return holdings.total(); }

@@ -20,11 +20,11 @@ namespace subak {
 class AccountNames {
  public:
   // find() returns the live account of this path, and find_removed() the removed account. Both
-  // return none if there is no such account.
+  // functions return none if there is no such account.
   AccountId find(std::string_view path) const { return look_up(live_, path); }
   AccountId find_removed(std::string_view path) const { return look_up(removed_, path); }
-  // Returns the account that names "cluster/ns". If there is none, returns the account that names
-  // "ns"; none if no account names that either.
+  // Returns the account whose spec names "cluster/ns". If no spec names it, returns the account
+  // whose spec names "ns". Returns none if no spec has either name.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
   // Returns the account whose spec has exactly this name, "ns" or "cluster/ns". Returns none if no
   // spec has the name.

@@ -1,5 +1,5 @@
-// Amounts by product: the form of quotas, limits and demands in the account tree.
-// Threads: any; pure functions and plain values.
+// Lists of (product, amount): the form of quotas, limits and demands in the account tree. Threads:
+// any; pure functions and plain values.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline MilliGpu amount_of(std::span<const std::pair<ProductId, MilliGpu>> amount
   return it == amounts.end() ? 0 : it->second;
 }
 
-// Adds the amount to the product's amount. A product that is not in the list is added to it.
+// Adds the amount to the product's entry. Appends an entry if the list has none for the product.
 inline void add_amount(std::vector<std::pair<ProductId, MilliGpu>>& amounts, ProductId product,
                        MilliGpu amount) {
   const auto it = std::find_if(amounts.begin(), amounts.end(),
@@ -63,8 +63,9 @@ inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product)
 using ProductDemand = std::pair<ProductId, MilliGpu>;
 
 // Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
-// product covers GPUs of that product. Then the quota of kOfAny covers GPUs of any product that are
-// not covered yet. `demand` has each product once. Only this code computes what is within a quota.
+// product covers GPUs of that product. After these quotas, the quota of kOfAny covers the remaining
+// GPUs of any product. `demand` has each product once. All code that computes the covered part of a
+// quota uses uncovered().
 inline MilliGpu uncovered(std::span<const ProductDemand> quota,
                           std::span<const ProductLevel> levels,
                           std::span<const ProductDemand> demand) {
@@ -85,8 +86,8 @@ inline MilliGpu uncovered(std::span<const ProductDemand> quota,
   return std::max<MilliGpu>(0, rest - amount_of(quota, kOfAny));
 }
 
-// Returns the part of one product that `quota` does not cover: what `levels` and `demand` together
-// have of it beyond the quota of this product, and at most uncovered().
+// Returns the amount of one product that `quota` does not cover. This amount is the sum of `levels`
+// and `demand` for the product, less the product's quota. It is at most uncovered().
 inline MilliGpu uncovered_of(ProductId product, std::span<const ProductDemand> quota,
                              std::span<const ProductLevel> levels,
                              std::span<const ProductDemand> demand) {

@@ -5,12 +5,12 @@
 //     u(t) = integral of rate(x) * 2^-((t-x)/h) dx up to t,   in milli-GPU x ms.
 // To compute u(t), two numbers are enough: the present integer rate R and an accumulator A:
 //     u(t) = A * 2^-tau + R * H,   tau = (t - L) / h,   H = h / ln 2
-// L is any landmark (forward decay: Cormode et al., ICDE 2009). A start, an end and a read are O(1)
-// each. So no periodic run over all accounts is needed.
+// L is any landmark (forward decay: Cormode et al., ICDE 2009). A start, an end and a read cost
+// O(1) each, and no periodic run over all accounts is needed.
 //
-// |error| <= 1e-12 x (highest rate so far x H). In 10^6 random events this ratio was always below
-// 4e-14 (tests/accounting/decay_test.cc). For an infinite half-life (h = 0 in DecayClock) u is the
-// plain integral, an integer.
+// The error of u is at most 1e-12 x (highest rate so far x H). In 10^6 random events the error was
+// always below 4e-14 x (highest rate so far x H) (tests/accounting/decay_test.cc). For an infinite
+// half-life (h = 0 in DecayClock) u is the plain integral, an integer.
 //
 // The code has its own exp2 and is compiled without contraction, so that every build makes the same
 // decisions (docs/design/0004).
@@ -26,12 +26,13 @@ namespace subak {
 // Returns 2^x for |x| <= 1022 by a fixed sequence of IEEE operations, so every build gets the same
 // bits. Relative error <= 1e-15 (measured: below 1.2e-16).
 double exp2_exact(double x);
-// Returns log2(x) for finite x > 0, with the same guarantees (measured: below 4e-16).
+// Returns log2(x) for finite x > 0, with the guarantees of exp2_exact() (measured relative error:
+// below 4e-16).
 double log2_exact(double x);
 
 // One instant for all meters of a tree: t = (half_lives + log2(part)) x half-life. Compute the
-// instant once per event or per pass, and give it to every meter. Then a path or a list of siblings
-// costs one exp2.
+// instant once per event or per pass, and pass it to every meter. A path or a list of siblings then
+// costs one exp2 in total.
 struct DecayInstant {
   // The instant itself. For a finite half-life, the next two members express it in half-lives.
   TimeMs t = 0;
@@ -54,7 +55,7 @@ class DecayClock {
   bool infinite() const { return half_life_ms_ == 0; }
   // Returns H in ms; 0 if the half-life is infinite.
   double mean_life_ms() const { return mean_life_ms_; }
-  // Returns the instant of t. It computes the whole half-lives in integers, so t loses no
+  // Returns the instant of t. The function counts the half-lives in integers, so t loses no
   // precision.
   DecayInstant at(TimeMs t) const;
   // Returns 2^((t - shift half-lives) / h): the weight of an instant relative to landmark `shift`.
@@ -82,21 +83,22 @@ class DecayedMeter {
   // negative. t must not be before the last change.
   double value(const DecayClock& clock, TimeMs t) const { return value(clock, clock.at(t)); }
   double value(const DecayClock& clock, const DecayInstant& at) const;
-  // The future value within one half-life, for the case that nothing changes. At the instant `at`
-  // the value is decaying / at.part + lasting, or 0 if rounding gives less. The half-life must be
-  // finite.
+  // The value of the meter within one half-life from now, if its rate does not change. At the
+  // instant `at` the value is decaying / at.part + lasting, or 0 if rounding gives less. The
+  // half-life must be finite.
   struct Course {
     double decaying = 0, lasting = 0;
   };
   Course course(const DecayClock& clock, std::int64_t half_lives) const {
     return {decayed(half_lives), static_cast<double>(rate_) * clock.mean_life_ms()};
   }
-  // True if nothing was ever added, or if all has decayed. Then value() is 0 at any time.
+  // True if the meter never had an amount, or if its amount has decayed to 0. Then value() is 0 at
+  // any time.
   bool idle() const { return rate_ == 0 && a_ == 0 && whole_.is_zero(); }
   // The present rate R.
   MilliGpu rate() const { return rate_; }
 
-  // The exact state, for checkpoints and digests: restore(state()) changes no bit.
+  // The exact state of the meter, for checkpoints and digests: restore(state()) changes no bit.
   struct State {
     // The accumulator A, relative to the landmark `shift`. Both are 0 with an infinite half-life.
     double a = 0;
@@ -104,10 +106,11 @@ class DecayedMeter {
     // The present rate, and the highest rate so far, which bounds the rounding error.
     MilliGpu rate = 0;
     MilliGpu peak_rate = 0;
-    // With an infinite half-life: the integral up to `since`, in whole GPU-seconds and the rest.
+    // The integral up to `since`, in whole GPU-seconds and the rest. Used only with an infinite
+    // half-life.
     std::int64_t whole_gpu_s = 0;
     std::int64_t whole_rest = 0;
-    // The time of the last change, with an infinite half-life only.
+    // The time of the last change. Used only with an infinite half-life.
     TimeMs since = 0;
     friend bool operator==(const State&, const State&) = default;
   };

@@ -1,7 +1,7 @@
 // The ledger: exact, append-only rows. Each row is one interval of one allocation, in integers,
 // with holder and payer. Nothing in the ledger decays. The engine makes each row once, as a fact
-// (`charged`). The class Ledger has only the sums of rows. The rows themselves are in the store,
-// unique by allocation and from_ms. Each row is within one UTC day.
+// (`charged`). The class Ledger has only the sums of rows. The rows themselves are in the store. A
+// row is unique by its allocation and from_ms. Each row is within one UTC day.
 //
 // Units: amounts are milli-GPU x ms, exact (core/quantity.h), times ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.
@@ -22,7 +22,7 @@
 
 namespace subak {
 
-// How an allocation used its GPU time. Values are durable: append only.
+// How an allocation used its GPU time. Facts store these values: only append new ones.
 enum class UsageState : std::uint8_t {
   // The pod was bound. The row ends with the pod's terminal phase. The account pays.
   kUsed,
@@ -30,9 +30,9 @@ enum class UsageState : std::uint8_t {
   kHeld,
   // The hold was released, and no pod was bound. The platform pays.
   kHeldUnbound,
-  // Time on a node after the node's last good heartbeat. The platform pays.
+  // The node was silent: this is time after the node's last good heartbeat. The platform pays.
   kLost,
-  // Time of a GPU pod that Subak never admitted. The account of the pod's namespace pays.
+  // The GPU pod ran although Subak never admitted it. The account of the pod's namespace pays.
   kForeign,
 };
 template <>
@@ -41,7 +41,7 @@ struct EnumText<UsageState> {
                                                          "foreign"};
 };
 
-// The clock that measured the end of a row. Values are durable: append only.
+// The clock that measured the end of a row. Facts store these values: only append new ones.
 enum class RowClock : std::uint8_t {
   // The service's own clock.
   kService,
@@ -55,7 +55,8 @@ struct EnumText<RowClock> {
   static constexpr std::array<std::string_view, 3> names{"service", "reported", "adjusted"};
 };
 
-// One allocation: one pod of one job in one attempt. Together with `from_ms` it identifies one row.
+// One allocation: one pod of one job in one attempt. An allocation and `from_ms` together identify
+// one row.
 struct AllocationId {
   JobId job;
   // The index of the pod in its job, from 0.
@@ -76,21 +77,22 @@ struct LedgerRow {
   AllocationId allocation;
   // The first instant of the interval.
   TimeMs from_ms = 0;
-  // The first instant after the interval, always above `from_ms`: empty intervals make no row.
+  // The first instant after the interval. `to_ms` is always after `from_ms`: an empty interval
+  // makes no row.
   TimeMs to_ms = 0;
   // The account of the job.
   AccountId holder;
-  // An account, kPlatform or kUnassigned.
+  // The payer of the row: an account, kPlatform or kUnassigned.
   AccountId payer;
-  // How the GPU time was used. This decides who pays.
+  // How the GPU time was used. The state decides who pays.
   UsageState state = UsageState::kUsed;
   // The node whose GPUs were held.
   NodeId node;
   // The GPU product of that node, as NodeSpec::product names it.
   std::string product;
-  // The amount held during the interval. It is negative in a row that corrects another row.
+  // The amount held during the interval. The amount is negative in a row that corrects another row.
   MilliGpu milligpu = 0;
-  // The number of the fact whose row this row corrects. 0: it corrects no row.
+  // This row corrects the row of the fact with this number. 0: this row corrects no other row.
   std::uint64_t corrects = 0;
   // The clock by which `to_ms` was read.
   RowClock clock = RowClock::kService;
@@ -114,8 +116,8 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// The sums of rows by (payer, holder, state, product), and by node for the bill. Rows are only
-// added.
+// The sums of rows by (payer, holder, state, product), and by node for the bill. Rows are never
+// removed.
 class Ledger {
  public:
   struct Key {
@@ -124,8 +126,8 @@ class Ledger {
     std::string product;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. Further rows correct
-  // a wrong row; for example, a row with a negative amount.
+  // Adds a row. Asserts from_ms < to_ms, an amount that is not 0, and a payer. To correct a wrong
+  // row, add further rows, for example one with a negative amount.
   void add(const LedgerRow& row);
   // Returns how many rows were ever added, including rows before a restored checkpoint.
   std::uint64_t rows() const { return rows_; }

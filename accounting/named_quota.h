@@ -1,17 +1,18 @@
-// Quotas that name a product come before quotas of any product (`gpu`). So for one product, all
-// quotas of `gpu` together cover at most the installed GPUs that no quota by name covers. This file
-// has the sums that this rule needs.
+// A quota by name, such as H100=4, comes before a quota of any product (`gpu`). So for one product,
+// all quotas of `gpu` together cover at most the installed GPUs that no quota by name covers. This
+// file has the sums that this rule needs.
 //
-// Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. Then ml's quota
-// covers no H100, even if bio uses none of them. A job of ml that runs on H100 borrows them.
+// Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. In this case,
+// ml's quota covers no H100, even if bio uses none of the four. A job of ml that runs on H100
+// borrows these GPUs.
 //
 // Each account has for each product:
-//   promised   the larger of two amounts: the account's own quota by name, and the sum of what its
-//              children are promised
-//   by name    what the account holds within `promised`: the larger of what its own quota covers,
-//              and what its children hold by name
-//   of any     (only below the root) what the account holds beyond `by name`, up to its quota of
-//              any product
+//   promised   the larger of two amounts: the account's own quota by name, and the children's sum
+//              of `promised` amounts.
+//   by name    the part of `promised` that the account holds. It is the larger of two amounts: the
+//              GPUs that its own quota by name covers, and the children's sum of `by name` amounts.
+//   of any     the account's GPUs beyond `by name`, up to its quota of any product. Only accounts
+//              directly below the root have this amount.
 //
 // Units: milli-GPU. Errors: none. Threads: one at a time; AccountTree owns one object for each
 // named product.
@@ -35,8 +36,8 @@ class NamedQuota {
   // The product whose amounts this class sums. It is never kOfAny.
   ProductId product() const { return product_; }
 
-  // Computes the rows of the account and of the accounts above it again. Call it after a change of
-  // the account's quota or of what it holds. O(depth).
+  // Computes the rows of the account and of the accounts above it again. Call refresh() after a
+  // change of the account's quota or holds. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
   // Returns the amount that is promised by name to all accounts together.
   MilliGpu promised() const { return promised_; }

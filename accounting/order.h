@@ -10,9 +10,9 @@
 //                      hi_i = (1 - lo (1 - s_i)) / s_i
 //                  s_i: its part of the siblings' shares; v_i: its surplus. If sum v is 0, target_i
 //                  is s_i. Ties: v_i / shares.
-//   exact          decayed usage / shares: within one parent that is the order of Slurm's Fair Tree
-//                  (SchedMD, "Fair Tree Fairshare Algorithm"), with usage exact at each instant
-//   usage-tick     the same with usage as of the last tick (UsageTick)
+//   exact          decayed usage / shares, with usage exact at each instant. Below one parent this
+//                  is the order of Slurm's Fair Tree (SchedMD, "Fair Tree Fairshare Algorithm").
+//   usage-tick     decayed usage / shares, with usage as of the last tick (UsageTick)
 //   drf            allocation / shares: weighted dominant resource fairness (Ghodsi et al.,
 //                  NSDI'11) with GPUs as the only resource
 //   fifo           submit time
@@ -34,17 +34,18 @@
 
 namespace subak {
 
-// The rule that orders siblings. Facts store the values: append only.
+// The rule that orders siblings. Facts store these values: only append new ones.
 enum class OrderPolicy : std::uint8_t {
-  // The default: allocation by quota, then by target.
+  // The default rule: siblings within quota by allocation / quota, then the others by allocation /
+  // target.
   kTargetShare,
-  // Decayed usage by shares, exact at each instant.
+  // Orders by decayed usage / shares, with usage exact at each instant.
   kExact,
-  // Slurm's rule: usage as of the last tick.
+  // Slurm's rule: orders by decayed usage / shares, with usage as of the last tick.
   kUsageTick,
-  // Allocation by shares. Past usage has no influence.
+  // Orders by allocation / shares. Past usage has no influence.
   kDrf,
-  // Submit time alone, over all accounts.
+  // Orders jobs by submit time alone, over all accounts.
   kFifo,
 };
 template <>
@@ -53,10 +54,9 @@ struct EnumText<OrderPolicy> {
                                                          "drf", "fifo"};
 };
 
-// The constants of target-share. They have names, so that commands can show them and the simulation
-// can vary them.
+// The constants of target-share. Commands show these constants, and the simulation varies them.
 struct TargetShareRule {
-  // How strongly the surplus changes the target. 0: not at all.
+  // How strongly the surplus changes the target. 0: the surplus does not change the target.
   double gain = 32;
   // No target falls below this part of the sibling's share.
   double lo = 0.5;
@@ -64,7 +64,7 @@ struct TargetShareRule {
 
 // The fields that a rule reads of one child. The child has at least one job that may start.
 struct Sibling {
-  // The account. Its id decides between siblings that are otherwise equal.
+  // The id of the account. The id decides between siblings that are otherwise equal.
   AccountId id;
   // The account's weight among its siblings. order_keys() says what 0 means.
   double shares = 0;
@@ -74,40 +74,41 @@ struct Sibling {
   MilliGpu next = 0;
   // The account's effective quota of all products together. 0: the account has no quota.
   MilliGpu quota = 0;
-  // True: the account's next job would be within quota here and at every level below.
+  // True: the account's next job would be within quota at this account and at every account below
+  // it.
   bool within_quota = false;
-  // Surplus and adjustment, decayed to now, in milli-GPU x ms.
+  // The sum of the account's surplus and adjustment, decayed to now, in milli-GPU x ms.
   double surplus = 0;
-  // Usage decayed to now, or for kUsageTick to the last tick, in milli-GPU x ms.
+  // The account's usage, decayed to now, or for kUsageTick to the last tick, in milli-GPU x ms.
   double usage = 0;
   // The submit time of the account's next job. Only kFifo reads this field.
   TimeMs submit_ms = 0;
 };
 
 // The sort key of a sibling. The smaller key comes first: by band, then `first`, then `second`,
-// then the id. So no two siblings are equal in the order.
+// then the id. No two siblings have equal keys, because their ids differ.
 struct OrderKey {
   // Band 0: the next job is within quota. Band 1: the rule orders the sibling. Band 2: the sibling
   // has shares 0.
   int band = 1;
   // The key of the rule. A smaller number comes earlier.
   double first = 0;
-  // Decides if `first` is equal.
+  // The second key of the rule. This key decides between siblings with equal `first`.
   double second = 0;
   AccountId id;
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
 };
 
-// Fills keys[i] for siblings[i]; both have the same length (asserted). Siblings with shares 0 come
-// after all others, ordered by alloc or usage. There are two exceptions: with kTargetShare such a
-// sibling still comes first for a job within quota, and kFifo ignores shares. Pass the siblings in
-// the order of their ids, because their order changes how sums round. The call costs a few ns per
-// sibling and allocates nothing.
+// Fills keys[i] for siblings[i]. `keys` and `siblings` have the same length (asserted). Siblings
+// with shares 0 come after all others, ordered by alloc or usage. There are two exceptions: with
+// kTargetShare such a sibling still comes first for a job within quota, and kFifo ignores shares.
+// Pass the siblings in the order of their ids, because their order changes how sums round. The call
+// costs a few ns per sibling and allocates nothing.
 void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const Sibling> siblings,
                 std::span<OrderKey> keys);
 
-// Returns the target_i of each sibling, as a part of 1; 0 if its shares are 0. order_keys() uses
-// these targets, and explanations show them.
+// Returns the target (target_i) of each sibling, as a part of 1. The target of a sibling with
+// shares 0 is 0. order_keys() uses these targets, and explanations show them.
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings);
 // Writes the targets into `out`, which must be as long as `siblings` (asserted).
 void fill_targets(const TargetShareRule& rule, std::span<const Sibling> siblings,
@@ -117,17 +118,18 @@ void fill_targets(const TargetShareRule& rule, std::span<const Sibling> siblings
 // per part of 1. `target` is the sibling's target from targets(), and above 0.
 double per_target(const Sibling& sibling, double target);
 
-// Usage as Slurm computes it, for comparison. Slurm decays and charges usage once per period (5
-// minutes by default). Each tick multiplies all usage by d^window. Then the tick charges each
-// running job its rate x its time x d^time. d = 1 - 0.693/h per second for the half-life h in
-// seconds. The results match a real slurmctld (tests/accounting/golden_test.cc).
+// Computes usage by Slurm's rule, for comparison with Subak's exact usage. Slurm decays and charges
+// usage once per period (5 minutes by default). Each tick multiplies all usage by d^period. Then
+// the tick charges each running job rate x time x d^time, where `time` is the job's run time since
+// the last tick. The factor d is 1 - 0.693/h per second for the half-life h in seconds. The results
+// match a real slurmctld (tests/accounting/golden_test.cc).
 // Source: the recurrence of Slurm's plugin priority/multifactor (SchedMD, "Multifactor Priority
 // Plugin").
 class UsageTick {
  public:
   // The half-life is 0 (no decay) or at least a second, and the period is positive (both asserted).
-  // `charge_at_end`: a job is charged at its end for its time since the last tick, as in Slurm.
-  // Without `charge_at_end`, that time is never charged.
+  // With `charge_at_end`, a job is charged at its end for its time since the last tick, as in
+  // Slurm. Without `charge_at_end`, that time is never charged.
   UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);
   // Starts a job; `rate` is in milli-GPU. Call advance(tree, t) before each event at t, and before
   // you read usage().

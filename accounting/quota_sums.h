@@ -1,5 +1,5 @@
-// Sums over the account tree, for rules that depend on the quotas of other accounts. They are up to
-// date after each start, end and edit:
+// Sums over the account tree, for rules that depend on the quotas of other accounts. The sums are
+// up to date after each start, end and edit:
 //   - for each product that some quota names, the amount promised by name
 //     (accounting/named_quota.h)
 //   - the part of unused quota that accounts do not lend (accounting/unlent_quota.h)
@@ -23,7 +23,7 @@
 
 namespace subak {
 
-// All these sums. `nodes` are the accounts of the tree.
+// All sums of this file. `nodes` are the accounts of the tree.
 class QuotaSums {
  public:
   using Nodes = std::vector<AccountNode>;  // by id
@@ -37,10 +37,11 @@ class QuotaSums {
 
   // True if some quota names a product, or ever named one.
   bool names_products() const { return !named_.empty(); }
-  // Returns the sums of the product; nullptr if no quota ever named it. The pointer is valid until
-  // edited().
+  // Returns the sums of the product; nullptr if no quota ever named the product. The pointer is
+  // valid until edited().
   const NamedQuota* named(ProductId product) const;
-  // Returns what the quotas that name this product promise; 0 if none names it.
+  // Returns the amount of this product that quotas promise by name; 0 if no quota names the
+  // product.
   MilliGpu promised_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised();
   }
@@ -48,8 +49,8 @@ class QuotaSums {
   MilliGpu unused_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised() - named(product)->by_name();
   }
-  // What accounts do not lend: one sum over all products, and one for each product that some quota
-  // names. Empty if no account ever had a `lend`.
+  // Returns the unused quota that accounts do not lend: one object for all products together, and
+  // one for each product that some quota names. The list is empty if no account ever had a `lend`.
   std::span<const UnlentQuota> unlent() const { return unlent_; }
 
   // Computes all sums from the accounts again, and asserts that the stored sums are equal.

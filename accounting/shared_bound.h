@@ -1,8 +1,8 @@
-// A bound that all accounts share, such as the most waiting jobs, and the rule for its last part.
-// The bound counts items, such as jobs, and has two parts. The first part, `most`, is for all
-// accounts, in the order in which they come: one account alone may fill it. The second part, the
-// reserve, is for accounts that have few items, so that one tenant cannot lock out the others
-// (docs/design/0079).
+// A bound that all accounts share, such as the largest number of waiting jobs, and the rule for the
+// last part of this bound. The bound counts items, such as jobs, and has two parts. The first part,
+// `most`, is for all accounts in the order of their requests. One account alone may fill the first
+// part. The second part, the reserve, is for accounts that have few items, so that one tenant
+// cannot lock out the others (docs/design/0079).
 //
 // A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree without a heavy
 // child fills the bound. Such a subtree may be a team with all its users and sub-accounts, or a
@@ -27,23 +27,23 @@ namespace subak {
 
 // The bound in its two parts. Callers take both from core/limits.h.
 struct SharedBound {
-  // The part for all accounts.
+  // The number of items that any account may fill.
   std::size_t most = 0;
-  // The part beyond `most`, for accounts that have few.
+  // The number of items beyond `most`, only for accounts that have few items.
   std::size_t reserve = 0;
 
-  // An account with fewer items than this has few, even if little of the reserve is left.
+  // An account with fewer than kFewest items has few items, even if little of the reserve is left.
   static constexpr std::size_t kFewest = 16;
   // A subtree with at least 1/kHeavyPart of `most` is heavy.
   static constexpr std::size_t kHeavyPart = 16;
-  // An account has few if its count is below 1/kFewPart of the free reserve.
+  // An account also has few items if its count is below 1/kFewPart of the free reserve.
   static constexpr std::size_t kFewPart = 8;
   // Returns the count from which a subtree is heavy; at least 1.
   std::size_t heavy() const { return std::max<std::size_t>(most / kHeavyPart, 1); }
 };
 
-// True if a child of the account is heavy: its count is at least heavy(). Then the account itself
-// does not fill the bound.
+// True if a child of the account is heavy: its count is at least heavy(). An account with a heavy
+// child does not itself fill the bound.
 template <class Count>
 bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountId id,
                      const Count& count) {
@@ -52,8 +52,8 @@ bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountI
                      [&](AccountId child) { return count(child) >= bound.heavy(); });
 }
 
-// Returns the count at or below the account, but without its heavy children, because they are
-// judged on their own.
+// Returns the count at or below the account, without the counts of its heavy children. A heavy
+// child is judged on its own.
 template <class Count>
 std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree, AccountId id,
                                const Count& count) {
@@ -69,7 +69,7 @@ std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree
 
 // True if `account`, which is in the tree or kUnassigned, may have one more item. `count(id)`
 // returns the count at or below that account, and for kUnassigned the count that belongs to no
-// account. `all` is the total. O(depth + children of one account).
+// account. `all` is the count of all items. O(depth + children of one account).
 template <class Count>
 bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId account, std::size_t all,
               const Count& count) {
@@ -92,8 +92,8 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Returns the account that a refusal names. The search starts at the root. It goes down as long as
-// some child that is not a user has more than half of its parent's count.
+// Returns the account that a refusal names. The search starts at the root. The search goes down as
+// long as some child that is not a user has more than half of its parent's count.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

@@ -2,10 +2,11 @@
 // GPUs, and its decayed meters (accounting/decay.h). The start or end of a job changes only the
 // leaf and its ancestors.
 //
-// usage       everything that the account's jobs held, from hold to end, even if another account
-//             pays; a parent has the sum of its children and of its own jobs.
+// usage       the GPU time that the account's jobs held, from hold to end, even if another account
+//             pays. A parent's usage is the sum over its children and its own jobs.
 // surplus     allocation that the account's quota does not cover, metered for each account alone.
-// adjustment  what edits of shares add to the surplus when siblings are ordered; see set().
+// adjustment  the amount that edits of shares add to the surplus when siblings are ordered; see
+//             set().
 //
 // A name always has the same id. An account that is deleted and created again continues with its
 // usage, surplus and adjustment, so it does not lose its past usage. A new name begins with its
@@ -47,43 +48,45 @@ class AccountTree {
   const DecayClock& clock() const { return clock_; }
 
   // --- structure ---------------------------------------------------------------------------------
-  // Returns why set() would refuse the spec, by its field; nullopt if set() would accept the spec.
-  // kInvalid: the form of the path is wrong (labels [a-z0-9_-]+ joined by dots, a user below an
-  // account), a value is out of range, or a list is not sorted. kNotFound: the parent does not
-  // exist. kExists: another account names the namespace. kExhausted: there are too many accounts.
+  // Returns why set() would refuse the spec, with the name of the field; nullopt if set() would
+  // accept the spec. kInvalid: the form of the path is wrong (labels [a-z0-9_-]+ joined by dots, a
+  // user below an account), a value is out of range, or a list is not sorted. kNotFound: the parent
+  // does not exist. kExists: another account names the namespace. kExhausted: there are too many
+  // accounts.
   std::optional<Error> check(const AccountSpec& spec) const;
   // Creates the account `id`, revives it if it was removed, or replaces its spec. check() must have
-  // passed. `quota`, `limit` and `by_product` are the amounts of the spec by product id. A path
-  // always means the same account, so `id` is
-  // id_for(spec.path) (asserted), except when a checkpoint restores all accounts.
+  // passed. `quota`, `limit` and `by_product` are the amounts of the spec by product id. `id` must
+  // be id_for(spec.path), because a path always means the same account (asserted). Only a
+  // checkpoint that restores all accounts may pass another id.
   //
   // A change of shares adds an adjustment, so that (surplus + adjustment) / shares does not jump at
-  // `now`. If the old or the new shares are 0, it adds none. A change of quota changes the surplus
-  // from `now` on, and also the surplus of ancestors without a quota of their own.
+  // `now`. No adjustment is added if the old or the new shares are 0. A change of quota changes the
+  // surplus from `now` on, and also the surplus of ancestors without a quota of their own.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit,
            const BorrowAmounts& by_product = {});
-  // Sets the adjustment of an account that set() has just made under a name that never existed. It
-  // puts the account at its siblings' mean: shares x (sum of sort_surplus / sum of shares), over
-  // siblings with shares. So the account's target (accounting/order.h) is exactly its share. If the
-  // account is a user, the jobs of its parent that have no user count as one more sibling, with
-  // shares 1 and their past usage. Asserts that nothing is allocated. O(siblings).
+  // Sets the adjustment of an account that set() has just made under a name that never existed. The
+  // function puts the account at its siblings' mean: shares x (sum of sort_surplus / sum of
+  // shares), over siblings with shares. The account's target (accounting/order.h) is then exactly
+  // its share. If the account is a user, the jobs of its parent that have no user count as one more
+  // sibling, with shares 1 and their past usage. Asserts that nothing is allocated. O(siblings).
   void begin_at_mean(AccountId id, TimeMs now);
-  // Removes an account. It must not be the root, and must have no live children and no allocation
-  // (asserted). From `now` on, ancestors without a quota of their own no longer count its quota.
+  // Removes an account. The account must not be the root, and must have no live children and no
+  // allocation (asserted). From `now` on, ancestors without a quota of their own no longer count
+  // the removed quota.
   void remove(AccountId id, TimeMs now);
   // Restores an account that a checkpoint lists as removed. The account has its id, but find()
   // never returns it.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
-  // The paths and namespaces of all accounts.
+  // Returns the paths and namespaces of all accounts.
   const AccountNames& names() const { return names_; }
   AccountId find(std::string_view path) const { return names_.find(path); }
   // Returns the parent of any path, even if no account has the path. Returns none for the root, or
   // if the parent does not exist.
   AccountId parent_of(std::string_view path) const;
-  // See AccountNames.
+  // Returns the account of a namespace, as AccountNames::find_namespace() does.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const {
     return names_.find_namespace(cluster, ns);
   }
@@ -92,13 +95,13 @@ class AccountTree {
     assert(exists(id));
     return nodes_[id.value];
   }
-  // Prefetches what a pass reads of the account: allocation, surplus and adjustment.
+  // Prefetches the figures of the account that a pass reads: allocation, surplus and adjustment.
   void prefetch(AccountId id) const {
     const AccountNode* const node = nodes_.data() + id.value;
     __builtin_prefetch(node);
     node->meters.prefetch_surplus();
   }
-  // True even for a removed account, because its history stays.
+  // True if the account exists or was removed: the history of a removed account stays.
   bool exists(AccountId id) const {
     return id.value != 0 && id.value < nodes_.size() && nodes_[id.value].id == id;
   }
@@ -107,7 +110,7 @@ class AccountTree {
   // none.
   AccountId id_for(std::string_view path) const;
   // Returns the revision of the account's next edit. Revisions continue when a removed account is
-  // created again. 1 if the account never existed.
+  // created again. The result is 1 if the account never existed.
   std::int64_t next_revision(AccountId id) const { return exists(id) ? node(id).revision + 1 : 1; }
   std::vector<AccountId> preorder() const;  // live accounts, parents first, by id
 
@@ -119,22 +122,23 @@ class AccountTree {
   // Turns held GPUs into running GPUs. Usage does not change.
   void bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
   // Ends held (`was_running` false) or running GPUs. `now` may lie before the account's last
-  // change, because an end can be reported late. Usage is exact even then; the surplus changes only
-  // from the last change on.
+  // change, because an end can be reported late. Usage is exact even for a late report; the surplus
+  // changes only from the account's last change on.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
-  // Begins a claim, or ends one (negative amount): GPUs that are promised to a job and that other
-  // jobs still hold. The amount counts as held for every account on the path, but no meter changes.
+  // Begins a claim, or ends a claim if the amount is negative. A claim promises a job GPUs that
+  // other jobs still hold. The amount counts as held for every account on the path, but no meter
+  // changes.
   void claim(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // The sums for rules that depend on the quotas of other accounts. The functions of these sums
-  // read nodes().
+  // Returns the sums for rules that depend on the quotas of other accounts. Pass nodes() to the
+  // functions of these sums.
   const QuotaSums& quota_sums() const { return quota_sums_; }
   const std::vector<AccountNode>& nodes() const { return nodes_; }  // by id, with gaps
 
   // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
   // `t` must not be before the account's last change. To read many accounts at one instant, pass a
-  // DecayInstant (clock().at(t)). Then each read costs a few ns.
+  // DecayInstant (clock().at(t)). With a DecayInstant, each read costs a few ns.
   double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
   double usage(AccountId id, const DecayInstant& at) const {
     return node(id).meters.usage(clock_, at);
@@ -166,7 +170,8 @@ class AccountTree {
   // Rises with every edit of the structure: specs, children, effective quotas, half-life.
   std::uint64_t structure_version() const { return edited_.size(); }
   // Returns the accounts that were edited or removed, or whose effective quota changed, since
-  // structure_version() was `version`. They are in order, and some are in the list twice.
+  // structure version `version` was current. The accounts are in the order of the edits, and an
+  // account may come twice.
   std::span<const AccountId> edited_since(std::uint64_t version) const {
     assert(version <= edited_.size());
     return std::span(edited_).subspan(version);
@@ -191,9 +196,9 @@ class AccountTree {
   DecayClock clock_;
   std::vector<AccountNode> nodes_;  // index = id
   AccountNames names_;
-  std::vector<AccountId> edited_;  // the list of edited_since()
+  std::vector<AccountId> edited_;  // the accounts in the order of their edits; see edited_since()
   QuotaSums quota_sums_;
-  MilliGpu claimed_ = 0;  // what all accounts claim together
+  MilliGpu claimed_ = 0;  // the milli-GPU of all claims together
 };
 
 // Returns true if `below` is `account` or below it. O(depth).
@@ -201,7 +206,7 @@ bool is_below(const AccountTree& tree, AccountId below, AccountId account);
 // Returns true if some account has a quota.
 bool has_quotas(const AccountTree& tree);
 // Returns true if the account or one above it has a quota above 0 that was configured there. A
-// quota of 0 covers nothing, as if there were none. O(depth).
+// quota of 0 covers no GPUs, so it does not count. O(depth).
 bool is_below_quota(const AccountTree& tree, AccountId id);
 
 }  // namespace subak

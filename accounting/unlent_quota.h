@@ -1,6 +1,6 @@
 // The part of unused quota that accounts do not lend. An account with a `lend` lends at most that
-// much of its unused quota, of all products together and of each product that has a bound of its
-// own. The GPUs that it does not lend stay idle for its own jobs, and no job
+// amount of its unused quota. The amount bounds all products together, and each product that has a
+// bound of its own. The GPUs that the account does not lend stay idle for its own jobs, and no job
 // that would borrow these GPUs starts.
 //
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
@@ -27,19 +27,21 @@ class UnlentQuota {
   using Nodes = std::vector<AccountNode>;  // by id, as the tree has them
 
   explicit UnlentQuota(ProductId product) : product_(product) {}
-  // The product of these sums; kOfAny: all products together.
+  // The product whose GPUs this object counts. kOfAny: all products together.
   ProductId product() const { return product_; }
 
-  // Computes the rows of the account and of the accounts above it again. Call it after a change of
-  // the account's quota, of its `lend` or of what it holds. O(depth).
+  // Computes the rows of the account and of the accounts above it again. Call refresh() after a
+  // change of the account's quota, its `lend` or its holds. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
-  // Returns what all accounts together do not lend.
+  // Returns the milli-GPU of unused quota that all accounts together do not lend.
   MilliGpu total() const { return total_; }
-  // Returns what total() would be if jobs of `leaf` held these amounts in addition. O(depth).
+  // Returns the value that total() would have if jobs of `leaf` held these amounts in addition.
+  // O(depth).
   MilliGpu total_with(const Nodes& nodes, AccountId leaf,
                       std::span<const ProductDemand> more) const;
   // Returns an account whose own `lend` is a cause of the total. The search starts at the root and
-  // goes down to the child with the largest sum. None if the total is 0. O(depth x children).
+  // goes down to the child with the largest sum. Returns none if the total is 0. O(depth x
+  // children).
   AccountId largest(const Nodes& nodes) const;
 
  private:

@@ -1,5 +1,6 @@
-// The engine owns all state and is its only writer. It takes inputs and returns facts, effects and
-// a reply. It does no I/O, reads no clock, starts no threads and uses no third-party library.
+// The engine owns all state, and only the engine writes the state. It takes inputs and returns
+// facts, effects and a reply. The engine does no I/O, reads no clock, starts no threads and uses no
+// third-party library.
 //
 // Duties of the caller:
 //  1. Set Input::time_ms to a time that never goes backwards.
@@ -11,8 +12,8 @@
 // Promises: the same state and input give the same outcome, byte for byte. A repeated mutation
 // (request_id) makes no fact. The state follows from the facts alone. check_invariants() passes
 // after each call.
-// Threads: one at a time, even for const calls, because these fill caches. The caches never change
-// an answer. References are valid until the next apply() or evolve().
+// Threads: one at a time, even for const calls, because const calls fill caches. The caches never
+// change a result. References are valid until the next apply() or evolve().
 // Units: milli-GPU; milli-GPU x ms in GpuTime; ms since 1970-01-01 UTC. All other units are in the
 // names.
 #pragma once
@@ -48,15 +49,15 @@ namespace subak {
 
 // The purpose of a copy of the state.
 enum class CopyFor : std::uint8_t {
-  // For the facts of Engine::checkpoint().
+  // The copy gives the facts of Engine::checkpoint().
   kCheckpoint,
-  // For the facts of Engine::forecast_basis().
+  // The copy gives the facts of Engine::forecast_basis().
   kForecast,
 };
 
 class Engine {
  public:
-  // Makes an engine without facts. evolve() and apply() then fill it.
+  // Makes an engine without facts. evolve() and apply() add facts to the engine.
   Engine();
   ~Engine();
   Engine(const Engine&) = delete;
@@ -65,8 +66,8 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
-  // Decides on an input and applies the facts that follow. The facts get the numbers from seq() + 1
-  // on.
+  // Decides on an input, and applies the facts of this decision. The facts get the numbers from
+  // seq() + 1 on.
   ApplyOutcome apply(const Input& input);
   // Applies one stored fact, and decides nothing. Facts must arrive in order. Facts of a checkpoint
   // (seq 0) come first, and after them the call of set_seq().
@@ -84,15 +85,15 @@ class Engine {
   // True if a change since the last Pass may let a job start.
   bool pass_due() const;
   // Returns the effects to send now. Effects of jobs that wait again come first, then effects of
-  // jobs that start or end. In each part they are by job id, then rank.
+  // jobs that start or end. Each of the two parts is sorted by job id, then by rank.
   std::vector<Effect> outstanding(ClusterId cluster) const;
-  // Returns the present snapshot for other threads. It shares the unchanged parts with the previous
-  // snapshot.
+  // Returns the present snapshot for other threads. The new snapshot shares the unchanged parts
+  // with the previous snapshot.
   std::shared_ptr<const View> view() const;
 
   // Returns facts that rebuild this state in an empty engine (recovery without history). All these
   // facts have number 0 and the state's time. The second form passes each fact on to `each` and
-  // stores none. O(state).
+  // stores no facts. O(state).
   std::vector<Fact> checkpoint() const;
   void checkpoint(const std::function<void(const Fact&)>& each) const;
   // Returns a digest of the checkpoint's facts. Equal states have equal digests. The digest detects
@@ -106,7 +107,7 @@ class Engine {
   // Returns the cluster of this name; an empty name means the only cluster. Returns none if the
   // name is unknown, or if the name is empty and there are several clusters.
   ClusterId find_cluster(std::string_view name) const;
-  // Returns the name; empty if the cluster was removed, or never existed.
+  // Returns the name of the cluster; empty if the cluster was removed, or never existed.
   std::string cluster_name(ClusterId id) const;
   const Policy& policy() const;
   const AccountTree& accounts() const;
@@ -114,15 +115,16 @@ class Engine {
   const Ledger& ledger() const;
   // Returns the node's drain, which may be planned or in force.
   NodeDrain drain_of(NodeId id) const;
-  // Returns the job; nullopt if it is unknown or forgotten. `with_pods` fills in JobRow::pods.
+  // Returns the row of a job; nullopt if the job is unknown or forgotten. `with_pods` fills in
+  // JobRow::pods.
   std::optional<JobRow> job(JobId id, bool with_pods) const;
   // Returns at most `most` jobs with ids after `after`, by id. `state`, `account` (subtree path)
   // and `user` (name below any account) filter the jobs.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
                            std::string_view account, std::string_view user = {}) const;
-  // Returns the complete present order: O(n log n) for n waiting jobs. For a long queue, call
-  // copy_queue(), and compute the order from the copy on another thread. copy_queue() costs O(n +
-  // accounts), and nearly all of this is one copy of memory.
+  // Returns the complete present order of the queue. O(n log n) for n waiting jobs. For a long
+  // queue, call copy_queue(), and compute the order from the copy on another thread. copy_queue()
+  // costs O(n + accounts). Nearly all of this cost is one copy of memory.
   QueueSnapshot queue_snapshot() const;
   void copy_queue(QueueCopy& into) const;
   // Returns the input of make_forecast() at `t`, which must not be before now(). Any thread may use
@@ -142,41 +144,47 @@ class Engine {
   // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // queue() and queue_order() return the first `most` jobs in the order in which the next pass
-  // would take them. Both order all n jobs, which costs O(n log n), even for a small `most`.
+  // would take them. Both functions order all n jobs, which costs O(n log n), even for a small
+  // `most`.
   std::vector<JobRow> queue(std::size_t most) const;
   std::vector<JobId> queue_order(std::size_t most) const;
-  // True if the job waits for its turn at or below this account (subtree path; empty: any). O(1).
+  // True if the job waits for its turn at or below this account. An empty path stands for all
+  // accounts. O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
   // Returns jobs with waiting pods that are not in the order, by id: incomplete or paused jobs, and
-  // jobs with more pods than ranks. The jobs are at or below `account` (empty: any). O(these jobs).
+  // jobs with more pods than ranks. The jobs are at or below `account`; an empty path stands for
+  // all accounts. O(these jobs).
   std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
   // Returns jobs with more pods than ranks, in any state, by id. O(these jobs).
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
   // Returns all accounts, parents first, with Fair Tree's factors.
   std::vector<AccountRow> account_rows(TimeMs t) const;
-  // Explains why a job waits, at the time `t`. Returns nullopt if the job is unknown. If `position`
-  // (the job's position in the order) is given, the call does not compute the order.
+  // Explains why a job waits, at the time `t`. Returns nullopt if the job is unknown. The caller
+  // may pass `position`, the job's position in the order, so that the call does not compute the
+  // order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
-  // Returns the claims for jobs at or below the account, in the order in which they were made.
-  // Empty: all. `would`: instead those that the next pass would make if the policy had
-  // `reclaim: on`. Ask so only if live_size() is at most limits::kMaxShadowQueue: O(state).
+  // Returns the claims for jobs at or below the account, in the order in which they were made. An
+  // empty path stands for all accounts. With `would`, the result has instead the claims that the
+  // next pass would make with a policy that reclaims (Policy::reclaim). Use `would` only if
+  // live_size() is at most limits::kMaxShadowQueue, because this call costs O(state).
   std::vector<ClaimRow> claims(std::string_view account, bool would = false) const;
   // Returns only the reasons of a job that waits or has more pods than ranks; empty for other jobs.
-  // `position` is the job's position in the order; 0: not known. The call does not read the queue:
-  // O(nodes).
+  // `position` is the job's position in the order; 0: the position is not known. The call does not
+  // read the queue. O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
-  // Returns the main reason why a job waits; nullopt if the job does not wait. It is the first of
-  // reasons() if that reason comes from the account's rules or from the cluster. Otherwise the
-  // result says whether there is room for the job now. O(depth) and one search for a placement,
-  // while reasons() looks at every node.
+  // Returns the main reason why a job waits; nullopt if the job does not wait. The result is the
+  // first of reasons() if that reason comes from the account's rules or from the cluster. Otherwise
+  // the result says whether there is room for the job now. The call costs O(depth) and one search
+  // for a placement. reasons() reads every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
-  // namespace were enforced and all pods that wait outside Subak were gated. These pods come from
-  // `view`: a View of this engine, or of the engine from which this engine gets its facts. Returns
-  // at most `most` rows from `begin` on, at or below `account` (empty: all). Returns nullopt if
-  // jobs, nodes and pods are more than limits::kMaxShadowQueue. O(state) once for each state and
-  // view, then one search for a placement for each row.
+  // namespace were enforced and all pods that wait outside Subak were gated. `view` has the pods
+  // that wait outside Subak: it is a View of this engine, or of the engine from which this engine
+  // gets its facts. Returns at most `most` rows from `begin` on, at or below `account`. An empty
+  // path stands for all accounts. Returns nullopt if jobs, nodes and pods are more than
+  // limits::kMaxShadowQueue. The first call for a state and a view costs O(state). Each row costs
+  // one search for a placement.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
   // Returns the usage of all pods that hold GPUs, by node, job and rank. O(these pods).
@@ -197,7 +205,7 @@ class Engine {
   std::size_t filters() const;
   // Returns the free milli-GPU of the cluster on reserved nodes. O(reserved nodes).
   MilliGpu reserved_idle(ClusterId cluster) const;
-  Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): call rarely
+  Survey survey() const;  // costs O(queued jobs + pods that hold GPUs + nodes), so call it rarely
 
  private:
   struct Impl;

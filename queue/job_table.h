@@ -1,5 +1,6 @@
-// The queued jobs, in dense slots that are found by job id. A slot also has the links of a tree:
-// the tree of the job's class, which the code calls a line (queue/line.h). Private to queue.
+// The table of queued jobs. Each job has a slot, which the table finds by job id. A slot also has
+// the links of a treap: the treap of the job's class, which the code calls a line (queue/line.h).
+// Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace subak::ready {
 
-// Stands for no slot: at the end of a line, or for a job that is not in the table.
+// The number that means no slot: at the end of a line, or for a job that is not in the table.
 inline constexpr std::uint32_t kNoSlot = FlatIndex::kNone;
 
 // One job, in 40 bytes. `left` and `right` are the slot's subtrees in the tree of its line; only
@@ -38,7 +39,7 @@ struct Slot {
 // each slot, plus the id index. The memory never shrinks.
 class JobTable {
  public:
-  // Returns the live slot of this job; kNoSlot if it does not wait. O(1).
+  // Returns the live slot of this job; kNoSlot if the job does not wait. O(1).
   std::uint32_t find(JobId id) const;
   // Adds a copy of `slot` as a live slot, and returns its number. The job's id must be new
   // (asserted).
@@ -51,11 +52,12 @@ class JobTable {
     free_.push_back(slot);
     must(size() + free_.size() <= slots(), "a slot is live, a tombstone or free");
   }
-  // The slot must be in use. References are valid until the next insert().
+  // Returns the slot with this number. The slot must be in use. References are valid until the next
+  // insert().
   Slot& operator[](std::uint32_t slot) { return slots_[slot]; }
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
-  // Prefetches a slot before it is read. All slots together take megabytes, so most are in no
-  // cache.
+  // Prefetches a slot before it is read. All slots together take megabytes, so most slots are not
+  // in the CPU's caches.
   void prefetch(std::uint32_t slot) const { __builtin_prefetch(&slots_[slot]); }
   // Returns the number of live slots.
   std::size_t size() const { return index_.size(); }
@@ -65,7 +67,7 @@ class JobTable {
  private:
   // All slots, by number.
   std::vector<Slot> slots_;
-  // Numbers that insert() may use again.
+  // The numbers of free slots. insert() uses these numbers again.
   std::vector<std::uint32_t> free_;
   // Finds the number of a live slot by its job's id.
   FlatIndex index_;

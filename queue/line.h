@@ -1,8 +1,8 @@
 // A line is a job class: the jobs of one leaf account and one kind, ordered by (priority from high
 // to low, submit time, id). A kind is a request shape that has waiting jobs. A line is a treap
-// whose links are in the jobs' slots of the table. So a line needs no further memory, and a job
-// anywhere in the line leaves it in O(log n). The form of the treap depends on slot numbers, but
-// the order of jobs never does. Private to queue.
+// whose links are in the jobs' slots of the table. So a line needs no further memory, and any job
+// leaves its line in O(log n). The form of the treap depends on slot numbers, but the order of jobs
+// never does. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace subak::ready {
 
-// One line, in 24 bytes. It has a copy of its first job's sort key, so a comparison of two lines
+// One line, in 24 bytes. A line has a copy of its first job's sort key. A comparison of two lines
 // reads slots only if these copies are equal.
 struct Line {
   // The number of the kind in the index.
@@ -27,23 +27,23 @@ struct Line {
   TimeMs submit_ms = 0;
 };
 
-// True if a comes before b in a line. No two jobs are equal in this order.
+// True if slot `a` comes before slot `b` in a line. No two jobs are equal in this order.
 bool before(const Slot& a, const Slot& b);
-// True if the first job of a comes before the first job of b.
+// True if the first job of line `a` comes before the first job of line `b`.
 bool before(const JobTable& jobs, const Line& a, const Line& b);
 
-// Inserts the slot. The slot must be live and in no line.
+// Inserts the slot into the line. The slot must be live and in no line.
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot);
-// Removes the slot. The slot must be in this line (asserted).
+// Removes the slot from the line. The slot must be in this line (asserted).
 void line_erase(JobTable& jobs, Line& line, std::uint32_t slot);
 // Returns the first slot of the line that comes after `slot` in the order; kNoSlot at the end.
 // `slot` itself may have left the line.
 std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t slot);
-// Appends all slots of the line in order.
+// Appends all slots of the line to `out`, in the order of the line.
 void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t>& out);
 
-// Asserts the invariants. Every slot is live, and has the line's kind and leaf. The slots are in
-// order, and `head` is the first slot. The treap has its heap order. O(jobs); for tests.
+// Asserts the invariants of a line. Every slot is live, and has the line's kind and leaf. The slots
+// are in order, and `head` is the first slot. The treap has its heap order. O(jobs); for tests.
 void line_check(const JobTable& jobs, const Line& line, AccountId leaf);
 
 }  // namespace subak::ready

@@ -5,14 +5,14 @@
 // a job could fit. The cost of a pass depends on the changes, not on the number of waiting jobs. A
 // pass removes no jobs itself: the caller removes a job with remove().
 //
-// A child's next job is within quota if the child's quota covers it, and also every other quota on
-// the job's path below the child. The first account without a quota (for example a user) relies on
-// the quota of the account above it, if that quota is configured. A quota that is only the sum of
-// the children's quotas covers only the children that have a quota.
+// A child's next job is within quota if two conditions hold: the child's quota covers the job, and
+// so does every other quota on the job's path below the child. The first account without a quota
+// (for example a user) relies on the quota of the account above it, if that quota is configured. A
+// quota that is only the sum of the children's quotas covers only the children that have a quota.
 // During a pass the caller may learn that a job class borrows, for example because of the product
 // that it would get. The caller then calls line_borrows().
-// If an account has children and also jobs of its own, these jobs wait next to the children. They
-// count as one more user, with shares 1 and no quota.
+// An account may have children and also jobs of its own. These jobs wait next to the children, and
+// count as one more user with shares 1 and no quota.
 //
 // Units: costs in milli-GPU, times in ms.
 // Errors: none; calls that break a precondition are asserted.
@@ -40,9 +40,10 @@ class Walk;
 
 // The cost of one job of a shape before its placement is known.
 struct ShapeCost {
-  // The least cost of the gang. The quota band, the order and limits use it.
+  // The least cost of the gang, in milli-GPU. The quota band, the order and the limits use this
+  // cost.
   MilliGpu milligpu = 0;
-  // The only product that the job can use. None: the job can use several products.
+  // The only GPU product that the job can use. None: the job can use several products.
   ProductId product;
   friend bool operator==(const ShapeCost&, const ShapeCost&) = default;
 };
@@ -51,11 +52,11 @@ using CostOf = std::function<ShapeCost(ShapeId)>;
 
 // The fields of a waiting job that the queue needs.
 struct ReadyJob {
-  // Unique in the queue.
+  // The id of the job, unique in the queue.
   JobId id;
   // The user's account, or the job's account if the job has no user.
   AccountId leaf;
-  // The shape of its request, by the number that the fleet gave it.
+  // The shape of the job's request. The fleet assigned this number to the shape.
   ShapeId shape;
   // The job's priority class: among the jobs of one team, the higher class comes first.
   std::int32_t priority = 0;
@@ -77,8 +78,8 @@ class ReadyQueue {
   void add(const ReadyJob& job, const AccountTree& tree);
   // Removes a job that starts or leaves. The id must be in the queue (asserted).
   void remove(JobId id);
-  // Call it when the fleet has changed, because costs of shapes may then change too. O(1). The next
-  // pass or sum calls `cost_of` again.
+  // Call costs_changed() when the fleet has changed, because the costs of shapes may then change
+  // too. O(1). The next pass or sum calls `cost_of` again.
   void costs_changed();
   // True if the job waits. O(1).
   bool contains(JobId id) const;
@@ -87,13 +88,13 @@ class ReadyQueue {
   // Returns the shapes of all waiting jobs, by id.
   std::vector<ShapeId> waiting_shapes() const;
   // Returns the job of this shape that has waited longest (submit time, then id); none if no such
-  // job waits. O(1) plus the jobs that left since the last call.
+  // job waits. The call costs O(1), and work for the jobs that left since the last call.
   std::optional<JobId> oldest(ShapeId shape) const;
-  // Figures of the waiting jobs, for metrics that are read from time to time. Both lists are sorted
-  // by id. O(jobs).
+  // Figures of the waiting jobs, for metrics that a collector reads from time to time. Both lists
+  // are sorted by id. O(jobs).
   struct Census {
     // How many jobs of each shape wait.
-    std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // numbers of jobs
+    std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // second: the number of jobs
     // The earliest submit time at each leaf.
     std::vector<std::pair<AccountId, TimeMs>> oldest;
   };
@@ -106,15 +107,16 @@ class ReadyQueue {
   MilliGpu queued_milligpu(AccountId node) const;
   std::size_t queued_jobs(AccountId node) const;
 
-  // One child that the walk compared at an account, with the figures that decided. An entry may be
-  // the account itself: it then stands for the account's own jobs.
+  // One child that the walk compared at an account, with the figures that decided. An entry with
+  // the account's own id stands for the account's own jobs.
   struct Compared {
     // The figures that the rule read.
     Sibling sibling;
     // The child's target share among the children compared here, as a part of 1 (targets()).
     double target = 0;
   };
-  // The children that the walk compared at one account. Each has at least one job that may start.
+  // The children that the walk compared at one account. Each child has at least one job that may
+  // start.
   struct Level {
     // The account whose children were compared.
     AccountId node;
@@ -123,13 +125,13 @@ class ReadyQueue {
   };
 
   // One pass at one instant. At each account of the tree, the walk looks at the children that have
-  // a job which may start. It takes the child that is first by order_keys(). Among an account's
-  // users it considers only those whose next job has the highest priority class. Within a pass, a
-  // start changes only allocations. So the pass computes order keys again only on the path of the
-  // started job.
+  // a job which may start. The walk takes the child that is first by order_keys(). Among an
+  // account's users, the walk considers only the users whose next job has the highest priority
+  // class. Within a pass, a start changes only allocations. So the pass computes order keys again
+  // only on the path of the started job.
   //
   // The caller calls next(), tries to place the job, and reports the result: with started(), or
-  // with a function that blocks. Without a report, next() returns the same job again.
+  // with one of the functions that block jobs. Without a report, next() returns the same job again.
   class Pass {
    public:
     // During the pass, no job may join the queue, jobs may leave only because they start, and the
@@ -150,21 +152,22 @@ class ReadyQueue {
     // no level. The job must be in the queue (asserted). The function computes the next job of
     // every child that it compares.
     std::vector<Level> rank(JobId id);
-    // Says that the job has started. Call it after hold() in the tree and after remove() of the job
-    // (asserted). `leaf` is the job's account.
+    // Says that the job has started. Call started() after hold() in the tree and after remove() of
+    // the job (asserted). `leaf` is the job's account.
     void started(JobId id, AccountId leaf);
-    // Says that no further job of this shape fits in this pass.
+    // Blocks the shape: no further job of this shape fits in this pass.
     void block_shape(ShapeId shape);
     // Skips this one job in this pass.
     void block_job(JobId id);
-    // Skips all jobs of this job's leaf and shape, because the same cause stops them all. O(depth).
+    // Skips all jobs of this job's leaf and shape. Use block_line() if the same cause stops all
+    // these jobs. O(depth).
     void block_line(JobId id);
     // Says that jobs with this job's leaf and shape are within quota only below the account
-    // `reach`, or nowhere if `reach` is none. The caller says so when their quota does not cover
-    // the product that they can get (accounting/quota/entitlement.h). At `reach` and at the
-    // accounts above it, these jobs count among jobs that borrow. O(depth).
+    // `reach`, or nowhere if `reach` is none. Call line_borrows() when the quota of these jobs does
+    // not cover the product that they can get (accounting/quota/entitlement.h). At `reach` and at
+    // the accounts above it, these jobs count among jobs that borrow. O(depth).
     void line_borrows(JobId id, AccountId reach);
-    // Skips jobs at or below this account that cost at least `milligpu`, because a limit is
+    // Skips jobs at or below this account that cost at least `milligpu`. Use it when a limit is
     // reached.
     void block_account(AccountId node, MilliGpu milligpu);
 
@@ -175,15 +178,15 @@ class ReadyQueue {
   };
 
   // Returns the order in which the next pass would take the jobs if every job fitted, at most
-  // `most` of them. The command `subak queue` shows this order. The allocation grows with each job,
-  // as in a real pass. The arguments are those of Pass.
+  // `most` of them. The command `subak queue` shows this order. As in a real pass, each job that is
+  // taken raises its account's allocation. The arguments are those of the constructor of Pass.
   std::vector<JobId> order(const AccountTree& tree, OrderPolicy policy, const TargetShareRule& rule,
                            const UsageTick* tick, TimeMs now, std::size_t most) const;
   // Returns a copy of the waiting jobs for another thread. The copy shares nothing with this queue,
   // and a pass over the copy gives the same result. No job may join the copy. O(jobs); most of the
   // cost is one copy of memory.
   std::unique_ptr<ReadyQueue> copy() const;
-  // Copies into an earlier copy, and reuses its memory.
+  // Copies the waiting jobs into `to`, an earlier copy, and reuses the memory of `to`.
   void copy_to(ReadyQueue& to) const;
   // Asserts the invariants of every account and job. O(accounts + jobs); for tests.
   void check_invariants() const;

@@ -1,5 +1,5 @@
-// What one pass must no longer take: shapes, single jobs, lines, and jobs that cost too much for an
-// account. Private to queue.
+// The blocks of one pass: the shapes, single jobs and lines that it skips, and the jobs that cost
+// too much for an account. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ inline constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
 // A depth greater than that of every account.
 inline constexpr std::uint32_t kNoDepth = std::numeric_limits<std::uint32_t>::max();
 
-// The sum of all blocks, at an account and above it, that apply to the account's jobs.
+// The blocks of shapes and accounts that apply to the jobs of one account. Blocks at the accounts
+// above also apply.
 struct Scope {
   // Jobs with this cost or a higher one are blocked.
   MilliGpu limit = kNoLimit;
@@ -32,12 +33,13 @@ struct Scope {
 struct OpenJob {
   // The job's slot. kNoSlot: all jobs are blocked.
   std::uint32_t slot = kNoSlot;
-  // What a job of its kind costs, in milli-GPU.
+  // The cost of a job of the same kind, in milli-GPU.
   MilliGpu cost = 0;
 };
 
 // The blocks of one pass. A block stays until the next begin(). The class names jobs by slot and
-// shapes by kind, as the index does. Accounts that an operator holds count as blocked in allows().
+// shapes by kind, as the index does. allows() also treats an account that an operator holds as
+// blocked.
 class Blocks {
  public:
   // Begins a pass, which blocks nothing yet. The index must outlive the pass.
@@ -52,11 +54,11 @@ class Blocks {
   // Says that the line of the job is within quota at no account above this depth. This blocks
   // nothing. Call it once for a line. O(depth).
   void line_borrows(std::uint32_t slot, std::uint32_t depth);
-  // Blocks the jobs at or below the account that cost at least `milligpu`. Returns false if they
-  // were already blocked. O(depth).
+  // Blocks the jobs at or below the account that cost at least `milligpu`. Returns false if these
+  // jobs were already blocked. O(depth).
   bool block_account(AccountId id, MilliGpu milligpu);
 
-  // True if the pass has blocked nothing so far, and no line borrows.
+  // True if the pass has no block so far, and no line borrows.
   bool none() const { return version_ == 0 && blocked_list_.empty() && !any_line_; }
   // at_root() returns the scope of the root. below() returns the scope of an account, given the
   // scope of its parent.
@@ -65,7 +67,8 @@ class Blocks {
   // True if jobs or lines of the account itself are blocked.
   bool at_jobs_of(AccountId id) const;
   // True if a job, a line or an account is blocked below the account, or if some of its own jobs
-  // are blocked. Then the list of kinds that wait there does not show whether a job could start.
+  // are blocked. In this case, the kinds that wait below the account do not show whether a job
+  // could start.
   bool below_or_at(AccountId id) const;
   // Returns the depth with which line_borrows() was called for the line of the job; 0 if it was not
   // called.
@@ -79,15 +82,15 @@ class Blocks {
            (limit == kNoLimit || index_->cost(kind).milligpu < limit);
   }
   // Moves `witness` to the next open kind. `witness` is an index into the account's lines, followed
-  // by the kinds below the account. It never goes back, because a block stays. Returns false if no
-  // kind is open.
+  // by the kinds below the account. `witness` never decreases, because a block stays. Returns false
+  // if no kind is open.
   bool find_witness(const TreeNode& node, std::uint32_t& witness, MilliGpu limit) const;
   // Returns the first of the account's own jobs that is open in `scope`, the scope of the account.
   OpenJob first_open(AccountId id, Scope scope);
 
  private:
-  // How far one line is blocked job by job: up to and including `slot`. `next` was the slot after
-  // `slot` at the last call.
+  // Says how far a line is blocked: all its jobs up to and including `slot`. `next` was the slot
+  // after `slot` at the last call.
   struct Cursor {
     std::uint32_t kind = 0;
     std::uint32_t slot = kNoSlot;
@@ -99,13 +102,14 @@ class Blocks {
     MilliGpu limit = kNoLimit;
     // The version of the last change of `limit`.
     std::uint64_t limit_version = 0;
-    // True: a job, a line or an account is blocked here or below.
+    // True: a job, a line or an account is blocked at or below this account.
     bool at_or_below = false;
     // True: some of the account's own jobs are blocked.
     bool jobs = false;
-    // The blocked kinds of the account's own jobs, ascending.
+    // The blocked lines of the account, by the numbers of their kinds, ascending.
     std::vector<std::uint32_t> lines;
-    // Kinds of the account's own jobs with the depth that line_borrows() gave them, ascending.
+    // Pairs of a kind of the account's own jobs and the depth that line_borrows() set for its line,
+    // by kind ascending.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> borrowing;
     // The cursors of the account's lines, by kind.
     std::vector<Cursor> cursors;
@@ -120,7 +124,7 @@ class Blocks {
   AtNode& block_jobs_at(AccountId leaf);
   std::uint32_t line_open(AtNode& node, const Line& line);
 
-  // The index of this pass. It must live until the next begin().
+  // The index of this pass. The index must live until the next begin().
   const Index* index_ = nullptr;
   // Counts the calls of begin(), so that marks of earlier passes are void.
   std::uint64_t pass_ = 0;
@@ -130,11 +134,11 @@ class Blocks {
   std::uint64_t shape_version_ = 0;
   // For each kind, the number of the pass that blocked it last.
   std::vector<std::uint64_t> blocked_kinds_;
-  // For each slot, whether its job is blocked.
+  // For each slot: true if the job of the slot is blocked.
   std::vector<bool> blocked_jobs_;
   // The slots that are true in blocked_jobs_, so that begin() can clear them.
   std::vector<std::uint32_t> blocked_list_;
-  // True: some line is blocked, or borrows.
+  // True: the pass has blocked some line, or some line borrows.
   bool any_line_ = false;
   Visited<AtNode> nodes_;
 };

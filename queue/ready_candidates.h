@@ -1,5 +1,5 @@
-// For each account that one pass visited, its children that have a job which may start. Private to
-// queue.
+// This file lists, for each account that one pass visits, the children that have a job which may
+// start. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -17,48 +17,50 @@
 
 namespace subak::ready {
 
-// A child that has a job which may start. In the list of its own children, an account stands for
-// its own jobs.
+// A child that has a job which may start. The list of an account's children may have the account
+// itself, which stands for its own jobs.
 struct Child {
   // The child, or the account itself.
   AccountId id;
   // The index of an open kind, set by Blocks::find_witness().
   std::uint32_t witness = 0;
-  // The milli-GPU of the child's next job. If the child has children itself, this is a lower bound
-  // until the child is first.
+  // The milli-GPU of the child's next job. If the child has children of its own, the value is a
+  // lower bound until the child is first.
   MilliGpu next = 0;
-  // Until when `next` is valid, if nothing changes below the child.
+  // `next` is valid up to this instant, if nothing changes below the child.
   TimeMs stands_until = kForever;
   // The priority class of the child's next job, if `by_class` is set.
   std::int32_t priority = 0;
-  // True: the child is a user, or the account itself. Among these children only the highest class
-  // takes part.
+  // True: the child is a user, or the account itself. Of such children, only those with the highest
+  // priority class take part.
   bool by_class = false;
   // The child's decayed surplus or usage at the pass's instant, in milli-GPU x ms.
   double value = 0;
 };
 
-// One visited account: its children that have a job which may start, their order, and the account's
-// next job once that is known. Candidates fills in the object. The walk reads the object and sets
-// the next jobs.
+// The state of one visited account: its children that have a job which may start, and their order.
+// When the walk has found the account's next job, the object has this job too. Candidates fills in
+// the object. The walk reads the object and sets the next jobs.
 class Contenders {
  public:
-  // Makes this object one for an account that was not visited.
+  // Resets the object, as for an account that the pass has not visited.
   void clear();
   // The children, by id.
   const std::vector<Child>& children() const { return children_; }
   // Returns the account's next job; nullptr if the walk must find it.
   const NextJob* next() const { return next_known_ ? &next_ : nullptr; }
-  // Sets the account's next job. The job stays until a block or a change at or below the account.
+  // Sets the account's next job. The job stays the account's next job until a block or a change at
+  // or below the account.
   void found(const NextJob& next);
-  // Takes the next job of the child at index `at` of the order. This child is the first so far.
-  // Returns true if the child's key was right; see SiblingOrder::settle().
+  // Takes the next job of the child at index `at` of the order. Before the call, this child is
+  // first in the order. Returns true if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
-  // True if the walk should find the next jobs of all children that could be first. This is so if
-  // there are few children, or at the first call since the account was visited.
+  // True if the walk should find the next jobs of all children that could be first. The result is
+  // true if there are few children, and at the first call after the account was expanded.
   bool all_compared();
   // Returns until when the child at index `first` of the order stays the first, if only time
-  // passes. If rounding decides, returns a time before now. `id` is this account.
+  // passes. If the order may depend on rounding, returns a time before now. `id` is the account of
+  // this object.
   TimeMs stands_until(AccountId id, std::size_t first, const Figures& figures);
 
  private:
@@ -73,12 +75,12 @@ class Contenders {
   std::vector<AccountId> touched_;
   // The version of the scope that children_ reflects.
   std::uint64_t seen_ = 0;
-  // The account's next job. It is valid if next_known_ is set.
+  // The account's next job. next_ is valid only if next_known_ is set.
   NextJob next_;
   bool next_known_ = false;
   // True: children_ is filled in.
   bool expanded_ = false;
-  // True: order_ must be made again.
+  // True: order_ is out of date and must be computed again.
   bool unranked_ = false;
   // True: the account is expanded, and all_compared() was not called yet.
   bool fresh_ = false;
@@ -95,15 +97,16 @@ class Candidates {
   // True if refresh() was called for the account in this pass.
   bool visited(AccountId id) const { return nodes_.find(id) != nullptr; }
   // Returns the account, up to date with the blocks and changes. `scope` is the scope of the
-  // account. The first visit reads all children. A visit after a block reads all children that are
-  // left. Other visits read only the children that touch_path() named.
+  // account. The first visit reads all children. A visit after a block reads again all children
+  // that still have a job which may start. Other visits read only the children that touch_path()
+  // named.
   Contenders& refresh(AccountId id, Scope scope);
-  // Returns the children that take part, with their keys. Among the users and the account's own
-  // jobs, only those with the highest class take part. Call it after refresh(), for an account with
-  // children.
+  // Returns the children that take part, with their keys. Of the users and the account's own jobs,
+  // only those with the highest priority class take part. Call order() after refresh(), for an
+  // account with children.
   SiblingOrder& order(AccountId id, Contenders& node);
-  // Says that the allocation or the next job of `leaf` may have changed. Then those of all accounts
-  // above it may have changed too. O(depth).
+  // Says that the allocation or the next job of `leaf` may have changed. The same holds for all
+  // accounts above `leaf`. O(depth).
   void touch_path(AccountId leaf);
 
  private:

@@ -1,5 +1,5 @@
-// Iterates over all waiting jobs by submit time and id. It reads the heaps of all kinds in order,
-// only as far as needed. Private to queue.
+// Iterates over all waiting jobs by submit time and id. The iteration reads the heaps of all kinds,
+// and only the parts that it needs. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace subak::ready {
 
-// Merges the heaps of all kinds. `front_` has every position whose parent in its heap was already
-// passed. So a job costs O(log n), and jobs that the iteration does not reach cost nothing.
+// Merges the heaps of all kinds. `front_` has every position that was not returned yet and whose
+// parent in its heap was already passed. So a job costs O(log n), and jobs that the iteration does
+// not reach cost nothing.
 class Fifo {
  public:
   // Begins at the oldest job of all. The index must outlive the pass. begin() drops tombstones from
   // the top of the index's heaps.
   void begin(Index& index);
   // Returns the oldest job for which `skip(slot)` and `closed(kind)` are false; kNoSlot if there is
-  // none. It returns the same job again until the job leaves the queue or is skipped. A skipped job
-  // must stay skipped, and a closed kind must stay closed, for the rest of the pass. When a heap
-  // has changed, the search begins again with the oldest job.
+  // none. The function returns the same job again until the job leaves the queue or is skipped. A
+  // skipped job must stay skipped, and a closed kind must stay closed, for the rest of the pass.
+  // When a heap has changed, the search begins again with the oldest job.
   template <class Skip, class Closed>
   std::uint32_t next(Skip skip, Closed closed) {
     if (version_ != index_->heap_version()) restart();
@@ -39,7 +40,7 @@ class Fifo {
   }
 
  private:
-  // One job, by its position.
+  // One job, named by its position in the heap of its kind.
   struct Place {
     // The number of the kind.
     std::uint32_t kind = 0;

@@ -1,4 +1,5 @@
-// The figures of accounts that one pass reads, all at the instant of the pass. Private to queue.
+// The figures of accounts that one pass reads: surplus or usage, allocation, depth and quota. All
+// figures are as of the instant of the pass. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,14 @@ struct PassSetup {
   OrderPolicy policy = OrderPolicy::kTargetShare;
   // The constants of target-share; not null.
   const TargetShareRule* rule = nullptr;
-  // Usage for kUsageTick. It may be null for other policies.
+  // Usage for kUsageTick. The pointer may be null for other policies.
   const UsageTick* tick = nullptr;
-  // The one instant of the pass.
+  // The instant of the pass; the pass computes all figures for this instant.
   TimeMs now = 0;
 };
 
-// How often the waiting jobs, and how often the allocation, changed at or below an account.
+// Counts how often the waiting jobs at or below an account changed, and how often its allocation
+// changed.
 struct Changes {
   std::uint32_t jobs = 0, alloc = 0;
   friend bool operator==(const Changes&, const Changes&) = default;
@@ -42,7 +44,7 @@ class Figures {
   void begin(const Index& index, const PassSetup& setup);
   // The arguments of this pass.
   const PassSetup& setup() const { return setup_; }
-  // The pass's instant, in the form that meters take.
+  // Returns the pass's instant, in the form that meters take.
   const DecayInstant& instant() const { return instant_; }
 
   // Returns the account's surplus or usage, as the policy needs, in milli-GPU x ms. Returns 0 for
@@ -50,7 +52,7 @@ class Figures {
   double value(AccountId id) const;
   // Returns value() for the account's own jobs, without the jobs of its children.
   double own_value(AccountId id) const;
-  // Returns what the account holds, including the jobs of take().
+  // Returns the milli-GPU that the account holds, including the jobs of take().
   MilliGpu alloc(AccountId id) const {
     const MilliGpu alloc = setup_.tree->node(id).alloc();
     return taken_.empty() ? alloc : alloc + taken_[id.value];
@@ -70,14 +72,15 @@ class Figures {
   // Counts the job as allocated to its leaf and all accounts above it. O(depth); the first call is
   // O(accounts).
   void take(std::uint32_t slot);
-  // True after take(): the figures differ from those of the tree.
+  // True if take() was called in this pass. The figures then differ from the figures of the tree.
   bool simulated() const { return !taken_.empty(); }
 
  private:
   const Index* index_ = nullptr;
   PassSetup setup_;
   DecayInstant instant_;
-  // The amounts of take() in this pass, by account id. Empty before the first take().
+  // The milli-GPU that take() added to each account in this pass, by account id. Empty before the
+  // first take().
   std::vector<MilliGpu> taken_;
 };
 

@@ -1,6 +1,6 @@
-// An incremental index of the waiting jobs. It has one line (job class) for each leaf and kind. For
-// every account of the tree it counts the jobs of each kind that wait below the account. The
-// account's own jobs are not in these counts. Private to queue.
+// An incremental index of the waiting jobs. The index has one line (job class) for each leaf and
+// kind. For every account of the tree it counts the jobs of each kind that wait below the account.
+// These counts leave out the account's own jobs. Private to queue.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace subak::ready {
 // position in the line. Kinds have dense numbers, which are reused. No decision depends on a
 // number.
 struct Kind {
-  // The shape; no other kind has it.
+  // The shape of the jobs. No other kind has the same shape.
   ShapeId shape;
   // The cost of one job, at the last sync().
   ShapeCost cost;
@@ -34,8 +34,9 @@ struct Kind {
   std::size_t jobs = 0;
   // A hint: the last known index of this kind in TreeNode::below.
   std::uint32_t place = 0;
-  // A binary heap of the slots by (submit time, id), tombstones included. Tombstones are dropped
-  // when they reach the top, or when their number is more than half the number of jobs.
+  // A binary heap of the slots by (submit time, id), tombstones included. A tombstone is dropped
+  // when it reaches the top. All tombstones are dropped when there are more than half as many
+  // tombstones as jobs.
   std::vector<std::uint32_t> by_age;
 };
 
@@ -48,11 +49,12 @@ struct KindCount {
   MilliGpu milligpu = 0;
 };
 
-// One account of the tree, as the queue sees it.
+// The waiting jobs of one account of the tree.
 struct TreeNode {
   // The lines of the account's own jobs, in the order of their first jobs.
   std::vector<Line> lines;
-  // The counts of the jobs of all accounts below, by cost from the cheapest up, then by kind.
+  // The counts of the jobs that wait below the account, one for each kind. The list is sorted by
+  // cost from the cheapest up, then by kind.
   std::vector<KindCount> below;
   // The cost of all jobs at or below the account.
   MilliGpu milligpu = 0;
@@ -71,8 +73,8 @@ struct NodeSummary {
   // from this index on.
   std::uint32_t first_child = 0;
   std::uint32_t child_count = 0;
-  // From AccountSpec: `user` says that the account is a user, and `held` that an operator holds the
-  // account.
+  // Copies of AccountSpec::user (the account is a user) and AccountSpec::held (an operator holds
+  // the account).
   bool user : 1 = false;
   bool held : 1 = false;
   // True: an operator holds some account below this one.
@@ -93,13 +95,13 @@ struct NodeSummary {
   MilliGpu least_next = 0;
 };
 
-// All figures are sums over the live jobs. So a pass does not look for jobs in accounts where none
-// wait. A job that comes or goes changes only its leaf and the accounts above the leaf.
+// All figures are sums over the live jobs. So a pass does not search accounts in which no job
+// waits. A job that comes or goes changes only its leaf and the accounts above the leaf.
 class Index {
  public:
   explicit Index(CostOf cost_of) : cost_of_(std::move(cost_of)) {}
-  // See ReadyQueue. O(depth x log of the kinds).
-  // The job's leaf must be in the tree, and the job must be new.
+  // add() and remove() are those of ReadyQueue. Each costs O(depth x log of the kinds). The job's
+  // leaf must be in the tree, and the job must be new.
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
   // Says that costs may have changed. O(1).
@@ -127,7 +129,7 @@ class Index {
   bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
   // True if the index has room for the account.
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
-  // The number must belong to a kind with jobs.
+  // Returns the kind with this number. The number must belong to a kind with jobs.
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
   const ShapeCost& cost(std::uint32_t kind) const { return kinds_[kind].cost; }
   // The kinds with jobs, by shape.
@@ -135,15 +137,16 @@ class Index {
   // Returns a number above all numbers of kinds.
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  // See ReadyQueue. It also calls trim() for the kind.
+  // Returns the oldest job of the shape, as ReadyQueue::oldest() does. oldest() also calls trim()
+  // for the kind.
   std::optional<JobId> oldest(ShapeId shape);
   // Drops tombstones from the top of the kind's heap. Positions in the heap become invalid.
   void trim(std::uint32_t kind);
   // Counts the changes that move positions in any heap.
   std::uint64_t heap_version() const { return heap_version_; }
-  // True if slot a comes before b by submit time, then id.
+  // True if the job of slot `a` comes before the job of slot `b` by submit time, then id.
   bool older(std::uint32_t a, std::uint32_t b) const;
-  // See ReadyQueue.
+  // Asserts the invariants, as ReadyQueue::check_invariants() does.
   void check_invariants() const;
 
  private:
@@ -160,16 +163,17 @@ class Index {
   // Drops all tombstones of the heap and frees their slots. O(jobs of the kind).
   void compact(Kind& kind);
   // Updates the summaries of the accounts that were edited since the last sync(). Returns false if
-  // accounts came or went, or if too many were edited. Then all summaries must be made again.
+  // accounts came or went, or if too many were edited. In this case, all summaries must be made
+  // again.
   bool read_edits(const AccountTree& tree);
-  void read_summary(const AccountNode& node);  // except its parent and children
+  void read_summary(const AccountNode& node);  // sets all fields except `parent` and the children
   // Moves a line whose first job changed to its new position.
   void place_line(TreeNode& node, std::size_t at);
   // Asserts that the sums of one account agree with its jobs.
   void check_node(AccountId id) const;
 
   JobTable jobs_;
-  // By account id.
+  // The waiting jobs of all accounts; the index is the account id.
   std::vector<TreeNode> nodes_;
   // All kinds by number. A kind with a free number has no jobs.
   std::vector<Kind> kinds_;
@@ -180,7 +184,8 @@ class Index {
   bool costs_stale_ = false;
   std::uint64_t heap_version_ = 0;
 
-  // By account id. They are valid for version summaries_version_ of the tree summaries_of_.
+  // The summaries of all accounts; the index is the account id. The summaries are valid for version
+  // summaries_version_ of the tree summaries_of_.
   std::vector<NodeSummary> summaries_;
   // The children of all accounts. The children of one account are next to each other.
   std::vector<AccountId> children_;

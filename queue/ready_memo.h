@@ -15,8 +15,8 @@
 
 namespace subak::ready {
 
-// Later than every instant. A result that is valid until kForever does not become invalid by time
-// alone.
+// An instant later than every real instant. Time alone does not make a result invalid that is valid
+// until kForever.
 inline constexpr TimeMs kForever = std::numeric_limits<TimeMs>::max();
 
 // The next job at or below an account, or among the account's own jobs.
@@ -25,7 +25,7 @@ struct NextJob {
   std::uint32_t slot = kNoSlot;
   // True: the job is within quota at every level below the account.
   bool within_quota = false;
-  // What the job costs, in milli-GPU.
+  // The cost of the job, in milli-GPU.
   MilliGpu cost = 0;
   // Up to this instant the job stays the next job, if nothing changes at or below the account.
   TimeMs until = kForever;
@@ -33,10 +33,10 @@ struct NextJob {
   std::uint32_t within_from_depth = 0;
 };
 
-// The results of passes that had blocked nothing. The order keys of an account's children change
-// slowly with time. So a result is valid until another child could come before the first child,
-// unless something changes at or below the account. A pass computes only accounts with changes
-// again.
+// The cached results of passes that had no block when they found the result. The order keys of an
+// account's children change slowly with time. So a result is valid until another child could come
+// before the first child, or until something changes at or below the account. A pass computes again
+// only the accounts whose result is no longer valid.
 class Memos {
  public:
   // Begins a pass. Drops all results if the index, the tree, the rule or a cost has changed. All
@@ -49,7 +49,7 @@ class Memos {
   bool usable() const {
     return policy_ == OrderPolicy::kTargetShare && !figures_->simulated() && blocks_->none();
   }
-  // Returns the account's next job that a pass found, if it is still valid; else nullptr. O(1).
+  // Returns the account's next job from the cache if the result is still valid; else nullptr. O(1).
   const NextJob* find(AccountId id) const;
   // Stores the next job that this pass found. The pass must be usable().
   void keep(AccountId id, const NextJob& next);
@@ -63,7 +63,7 @@ class Memos {
     // The value of epoch_ when the memo was made. If epoch_ has another value now, the memo is
     // void.
     std::uint64_t epoch = 0;
-    // The account's counts of changes at that time.
+    // The account's counts of changes when the memo was made.
     Changes seen;
     NextJob next;
     // The instant of the pass that found the next job.
@@ -73,7 +73,7 @@ class Memos {
   const Index* index_ = nullptr;
   const Figures* figures_ = nullptr;
   const Blocks* blocks_ = nullptr;
-  // By account id.
+  // The memos of all accounts; the index is the account id.
   std::vector<Memo> memos_;
   std::uint64_t epoch_ = 0;
   // The index's epoch when epoch_ began.

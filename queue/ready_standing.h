@@ -1,4 +1,4 @@
-// A quick way to find an account's next job again after a start: it reads only the child that
+// A quick way to find an account's next job again after a start. The code reads only the child that
 // changed. Private to queue.
 #pragma once
 
@@ -15,21 +15,21 @@
 
 namespace subak::ready {
 
-// Caches the children of accounts, as the last computation read them, for later passes. A start
-// changes one child. The surplus of the other children changes only with time, in a known way. So
-// the order at another instant follows from the cached figures. The cache has only accounts with
-// few children, all without quota. It decides only if the first child is first by a clear
-// difference. Else the walk computes the account in full.
+// Caches the figures of accounts' children for later passes. A start changes one child. The surplus
+// of the other children changes only with time, in a known way. The order at another instant
+// therefore follows from the cached figures. The cache has only accounts with few children that all
+// have no quota. A cached result counts only if the first child is first by a clear difference.
+// Otherwise the walk computes the account in full.
 //
 // To find an account's next job, open() a contest and call find_first(). While unknown_first()
 // returns a child, find the next job of that child and report the job with answer(). Then close()
-// the contest. Do all this only while memos are usable().
+// the contest. Use these functions only while the memos are usable().
 class Standings {
   struct Standing;
 
  public:
-  // The order of one account's children at the instant of the pass. It is valid until the next
-  // pass.
+  // The order of one account's children at the instant of the pass. A contest is valid until the
+  // next pass.
   class Contest {
     friend class Standings;
     AccountId node_;
@@ -49,7 +49,7 @@ class Standings {
   // changed, or a surplus may stay at 0 for a while. O(1) as a rule, else O(children).
   bool open(AccountId id, Contest& contest);
   // Finds the first child. Returns false if two children are too near each other; then the walk
-  // must compute the account in full. The keys here differ from the keys of SiblingOrder by
+  // must compute the account in full. The keys of a contest differ from the keys of SiblingOrder by
   // rounding, so only a clear difference counts.
   bool find_first(Contest& contest) const;
   // Returns the first child if its next job is unknown; none if that job is known.
@@ -64,7 +64,7 @@ class Standings {
   void keep(AccountId id, const std::vector<Child>& children, AccountId winner);
 
  private:
-  // A child as its parent last read it.
+  // The figures of a child, as of the last time that its parent's standing read them.
   struct Entrant {
     AccountId id;
     // The priority class of the child's next job, if `by_class` is set.
@@ -95,14 +95,14 @@ class Standings {
     TimeMs from = 0;
     // The account's counts of changes when the account was last read.
     Changes own;
-    // The index of the child with the last result.
+    // The index of the child that had the account's next job at the last result.
     std::uint32_t last = 0;
     // The children, by id.
     std::vector<Entrant> entrants;
   };
 
-  // Both functions read what changed since the last call. They return false if the known children
-  // do not explain all changes, or if a child has no job left.
+  // Both functions read the changes since the last call. They return false if the known children do
+  // not explain all changes, or if a child has no job left.
   bool catch_up(Standing& standing, AccountId id) const;
   bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);
@@ -117,7 +117,7 @@ class Standings {
   const Index* index_ = nullptr;
   const Figures* figures_ = nullptr;
   Memos* memos_ = nullptr;
-  // By account id.
+  // The cached children of all accounts; the index is the account id.
   std::vector<Standing> standings_;
 };
 

@@ -20,17 +20,17 @@ namespace subak::ready {
 
 // At each account the walk goes down to the child that is first, until it finds a job. Its parts:
 //   Figures     the figures of accounts at the instant of the pass
-//   Blocks      what the pass must not take
+//   Blocks      the jobs that the pass must not take
 //   Memos       results of earlier passes that are still valid
-//   Standings   results that follow from the last one and one change
+//   Standings   a quick way to compute an account again after one child changed
 //   Candidates  the children with a job that could start, and their order (SiblingOrder)
 //   Fifo        the oldest job, under the policy fifo
-// The walk asks the memos, then the standings. It compares the children only if neither has an
-// answer. A start or a block marks the accounts on its path, and the next visit of a marked account
-// updates the account.
+// The walk looks for a result in the memos, then in the standings. The walk compares the children
+// only if neither the memos nor the standings have a result. A start or a block marks the accounts
+// on its path, and the next visit of a marked account updates the account.
 //
-// The walk reuses all memory in the next pass. The begin of a pass costs no work per account, and a
-// pass touches only the accounts that it visits. The functions are those of ReadyQueue::Pass.
+// The walk reuses all memory in the next pass. begin() does no work per account, and a pass touches
+// only the accounts that it visits. ReadyQueue::Pass describes the public functions.
 class Walk {
  public:
   // Begins a pass. The index, and the objects in the setup, must live until the last call of the
@@ -49,9 +49,10 @@ class Walk {
   void block_job(JobId id);
   void block_line(JobId id);
   void line_borrows(JobId id, AccountId reach);
-  // Blocks jobs at or below the account that cost at least this much.
+  // Blocks jobs at or below the account that cost at least `milligpu`.
   void block_account(AccountId id, MilliGpu milligpu);
-  // Treats the job as started: skips it from now on, and adds its cost on its path.
+  // Treats the job as started: the walk skips the job from now on, and adds its cost at every
+  // account on its path.
   void take(std::uint32_t slot);
 
  private:
@@ -60,7 +61,8 @@ class Walk {
   // Returns the next job of a child. `child` == `id` stands for the account's own jobs.
   NextJob next_of_child(AccountId id, AccountId child, Scope scope);
   NextJob own_next(AccountId id, Scope scope);
-  // Asks the standings. Returns no job if the walk must compute the account in full.
+  // Finds the account's next job with the standings. Returns no job if the walk must compute the
+  // account in full.
   NextJob from_standing(AccountId id, Scope scope);
   // Computes the account in full, and stores the result in memos and standings.
   NextJob compare_children(AccountId id, Scope scope);

@@ -1,5 +1,5 @@
-// The children of one account that take part in a pass, and which of them is first. Private to
-// queue.
+// The children of one account that take part in a pass, in an order that shows which child is
+// first. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace subak::ready {
 
-// For at most this many siblings, a scan of all keys costs less than a heap.
+// With at most this number of siblings, a scan of all keys costs less than a heap.
 inline constexpr std::size_t kFewSiblings = 16;
 
 // Siblings by id, each with its key by the rule of the pass. If there are many siblings, their keys
@@ -29,7 +29,7 @@ class SiblingOrder {
   // Computes all keys. The setup must outlive the siblings. O(n).
   void rank(const PassSetup& setup);
 
-  // The number of siblings that take part.
+  // Returns the number of siblings that take part.
   std::size_t size() const { return siblings_.size(); }
   // The siblings by index, which is the order of ids. References are valid until add() or clear().
   const Sibling& operator[](std::size_t at) const { return siblings_[at]; }
@@ -38,24 +38,25 @@ class SiblingOrder {
   std::size_t find(AccountId id) const;
   // The key of a sibling. If there is only one sibling, its key is not computed.
   const OrderKey& key(std::size_t at) const { return keys_[at]; }
-  // The target share of a sibling, as a part of 1. The first call computes all targets. Use it only
-  // with the policy target-share.
+  // The target share of a sibling, as a part of 1. The first call computes all targets. Call
+  // target() only with the policy target-share.
   double target(std::size_t at);
-  // True if the keys are in a heap. Then first() reads only a few keys.
+  // True if the keys are in a heap. With a heap, first() reads only a few keys.
   bool has_heap() const { return !heap_.empty(); }
   // Returns the index of the sibling with the least key. There must be at least one sibling.
   std::size_t first() const;
-  // Sets what a sibling holds and what its next job costs, and computes its key again.
+  // Sets the allocation of a sibling and the cost of its next job, and computes its key again.
   void change(std::size_t at, MilliGpu alloc, MilliGpu next, bool within_quota);
   // Sets the true cost of the first sibling's next job, and whether the job is within quota.
-  // Returns true if the sibling's key was right. Else the sibling gets a new key. The new key is
-  // smaller only if rounding has changed the order below the sibling since an earlier walk.
+  // Returns true if the sibling's key was right. If the key was wrong, the sibling gets a new key.
+  // The new key is smaller only if rounding has changed the order below the sibling since an
+  // earlier walk.
   bool settle(std::size_t at, MilliGpu cost, bool within_quota);
 
  private:
-  // Computes the key of this sibling alone. Targets stay.
+  // Computes the key of this sibling alone. The call does not change any target.
   void compute_key(std::size_t at);
-  // Computes the targets, once per ranking.
+  // Computes all targets, at most once after each rank().
   void know_targets();
   // Restores the heap after a change of one key. O(log n), and O(n) to find the sibling.
   void sift(std::size_t at);

@@ -11,9 +11,10 @@
 
 namespace subak::ready {
 
-// A value for each visited account. Each value has the number of its pass, so begin() makes all
-// values void in O(1). The memory of the values stays for the next pass, which calls T::clear() at
-// the first visit of an account. References to values stay valid until begin().
+// A value for each visited account. Each account's mark has the number of the pass that visited it
+// last, so begin() makes all values void in O(1). The next pass reuses the memory of the values.
+// visit() calls T::clear() at the first visit of an account in a pass. References to values stay
+// valid until begin().
 template <class T>
 class Visited {
  public:
@@ -48,16 +49,16 @@ class Visited {
     // The index of the account's value in values_.
     std::uint32_t at = 0;
   };
-  // Most passes block nothing. Then count_ is 0, and found() need not read the marks.
+  // Most passes block nothing. In these passes count_ is 0, and found() does not read the marks.
   bool found(AccountId id) const { return count_ != 0 && marks_[id.value].pass == pass_; }
 
   // The number of the present pass; 0 before the first pass.
   std::uint64_t pass_ = 0;
-  // By account id.
+  // The marks of all accounts; the index is the account id.
   std::vector<Mark> marks_;
   // The values in the order of the first visit, so that a short pass always uses the same memory.
   std::vector<std::unique_ptr<T>> values_;
-  // How many of values_ belong to this pass. These are the first elements.
+  // How many of values_ belong to this pass. These values are the first elements of values_.
   std::uint32_t count_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The bursty toy: gangs that need nine tenths of the fleet, among many short jobs. A policy either
-// reserves nodes for the gangs, which leaves GPUs idle, or lets the gangs wait long.
+// The bursty toy: a fleet with many short jobs, and gangs that need nine tenths of the fleet. A
+// policy either reserves nodes for the gangs, which leaves GPUs idle, or lets the gangs wait long.
 // Threads: one at a time.
 #pragma once
 
@@ -18,19 +18,19 @@ namespace subak::sim {
 struct BurstyOptions {
   std::vector<OrderPolicy> policies{OrderPolicy::kTargetShare, OrderPolicy::kExact,
                                     OrderPolicy::kUsageTick, OrderPolicy::kDrf};
-  // The window that is simulated and measured.
+  // The length of the window that is simulated and measured.
   DurationMs length_ms = 2 * kDayMs;
   // The seed of the random run times and arrivals.
   std::uint64_t seed = 1;
-  // The toy calls this function after each policy with the part that is done, 0 to 1. It may be
-  // empty.
+  // The toy calls this function after each policy with the part that is done, 0 to 1. The function
+  // may be empty.
   std::function<void(double done)> progress;
 };
 
 // Returns a workload with 320 GPUs in nodes of 8, and two teams with equal shares. The first team
-// has jobs of one GPU with exponential run times of 5 minutes on average; they use 0.7 of the
+// has jobs of one GPU with exponential run times of 5 minutes on average; these jobs use 0.7 of the
 // fleet. Every 6 hours the second team submits a gang that needs 36 whole nodes for half an hour.
-// Its first gang comes after one hour.
+// The first gang comes after one hour.
 Workload bursty_workload(const BurstyOptions& options);
 // Returns one result for each policy.
 std::vector<SimResult> run_bursty(const BurstyOptions& options);

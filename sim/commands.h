@@ -15,16 +15,18 @@
 
 namespace subak::sim {
 
-// Quotas, and how jobs within quota take GPUs back. Empty means not given.
+// The options for quotas, and for how jobs within quota take GPUs back. Empty means that an option
+// was not given.
 struct QuotaOptions {
-  // --quota Q.csv: quotas by team, see read_team_table(). Or demand:P, see
-  // WorkloadOptions::quota_percent.
+  // --quota Q.csv: quotas by team, as read_team_table() reads them. --quota demand:P: quotas from
+  // the demand (WorkloadOptions::quota_percent).
   std::string amounts;
-  // --reclaim off|on|both: Policy::reclaim. With `both`, the trace is replayed without and with it.
+  // --reclaim off|on|both: Policy::reclaim. With `both`, the trace is replayed without reclaim and
+  // with reclaim.
   std::string reclaim = "off";
   // --reclaim-min-run: Policy::reclaim_min_run_ms, as a duration. Empty: the policy's default.
   std::string min_run;
-  // --grace and --checkpoint: VictimModel, as durations. Empty: its defaults.
+  // --grace and --checkpoint: VictimModel, as durations. Empty: the defaults of VictimModel.
   std::string grace, checkpoint;
 };
 
@@ -36,7 +38,8 @@ struct SimOptions {
   std::string nodes;
   // --policy P or --policies a,b,c: names of OrderPolicy.
   std::vector<std::string> policies{"target-share"};
-  // --backfill a,b,c: some of none, easy, reserve, all. Each policy is replayed with each of these.
+  // --backfill a,b,c: some of none, easy, reserve, all. Each policy is replayed with each of these
+  // values.
   std::vector<std::string> backfill;
   // --from-day A, --to-day B: the window, in days of the trace.
   std::optional<double> from_day, to_day;
@@ -46,14 +49,14 @@ struct SimOptions {
   std::string patience;
   // --reserve-jobs: Policy::reserve_jobs.
   std::uint64_t reserve_jobs = Policy().reserve_jobs;
-  // --weights W.csv: shares by team, see read_team_table().
+  // --weights W.csv: shares by team, as read_team_table() reads them.
   std::string weights;
   QuotaOptions quota;
-  // --load X: WorkloadOptions::load.
+  // --load X: the factor by which submissions come faster (WorkloadOptions::load).
   double load = 1;
   // --teams random:N: WorkloadOptions::random_teams. Empty: the teams of the trace.
   std::string teams;
-  // --limits: WorkloadOptions::limits.
+  // --limits: each job gets a random time limit (WorkloadOptions::limits).
   bool limits = false;
   // --short-limits: WorkloadOptions::short_limits, the percentage of kinds of jobs with limits that
   // are too short.
@@ -74,9 +77,10 @@ struct SimOptions {
   bool progress = false;
 };
 
-// The factors of a tree in a file (sim/read/share_case.h).
+// The options of `subak sim share`: the fair-share factors of a tree in a file
+// (sim/read/share_case.h).
 struct ShareOptions {
-  // The file; share_case.h has its form.
+  // The path of the file; share_case.h describes its form.
   std::string case_path;
   // --policy fair-tree|classic: the formula.
   std::string policy = "fair-tree";
@@ -84,7 +88,7 @@ struct ShareOptions {
   std::string output = "table";
 };
 
-// The table of the toy world (sim/toy.h).
+// The options of `subak sim toy`: the table of the toy world (sim/toy.h).
 struct ToyCommandOptions {
   // --days: the length of the measurement, after the warm-up.
   double days = 5;
@@ -97,8 +101,9 @@ struct ToyCommandOptions {
 };
 
 // Each function runs one command and returns its exit code. sim_run() and sim_compare() differ only
-// in the form of the output, and in that sim_run() accepts one policy. Both print one column for
-// each policy, without and with claims.
+// in the form of the output, and in that sim_run() accepts one policy. Both commands print one
+// column for each policy. With `--reclaim both`, target-share has two columns: without and with
+// claims.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

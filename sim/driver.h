@@ -1,18 +1,18 @@
 // Replays a workload through a port. The order of inputs is part of the contract, because all
 // implementations of a port must make the same facts:
 //
-//   set-up   at A: cluster "sim" in enforce, its nodes, the policy, one account per team below
-//            the root
-//   warm     the jobs that ran at A, oldest first; after the submission of each job comes a pass
+//   set-up   at the start of the window: cluster "sim" in enforce, its nodes, the policy, one
+//            account per team below the root
+//   warm     the jobs that ran then, oldest first; after the submission of each job comes a pass
 //   then     for each distinct time t at which a job ends, a job is submitted or a deadline comes:
 //              1. a tick, if a deadline has come
-//              2. the ends at t, in the order in which their jobs were submitted, each rank by
-//                 rank. A preempted job ends with this cause, and waits again.
+//              2. the ends at t, in the order in which their jobs were submitted, each job
+//                 rank by rank. A preempted job ends with that cause, and waits again.
 //              3. the submissions at t, in the order of the trace
 //              4. a pass; then for each open_gate in turn: pod_bound for every rank, pod_running
 //                 for every rank. If there was an open_gate, step 4 comes again.
-//                 An evict of a preempted job sets the end of the job: after its grace
-//   end      when no job runs and no more jobs are submitted.
+//                 An evict of a preempted job sets the job's end to the time after its grace.
+//   end      the replay ends when no job runs and no more jobs are submitted.
 //
 // Threads: one at a time.
 #pragma once
@@ -34,12 +34,12 @@ namespace subak::sim {
 // The only cluster of a simulation.
 inline constexpr char kClusterName[] = "sim";
 
-// What a preempted job loses, and how long its pods stay.
+// Says how much run time a preempted job loses, and how long its pods stay.
 struct VictimModel {
   // The time from the evict until all pods are gone. The job makes no progress in this time.
   DurationMs grace_ms = 30 * kSecondMs;
-  // A job saves its progress each time that it has run for this long. A new attempt goes on from
-  // there. 0: a job saves nothing, and each attempt starts from zero.
+  // A job saves its progress each time that it has run for this long. A new attempt continues from
+  // the last saved progress. 0: a job saves nothing, and each attempt starts from zero.
   DurationMs checkpoint_ms = 0;
 };
 
@@ -47,17 +47,18 @@ struct VictimModel {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // The job was submitted: the engine gave it this id, and the job waits.
+  // The job was submitted: the engine gave the job this id, and the job waits.
   virtual void submitted(std::uint32_t job, JobId id, TimeMs t) = 0;
-  // All pods of the job run, on the nodes that `pods` name. Again after each preemption.
+  // All pods of the job run, on the nodes that `pods` name. The driver calls started() again after
+  // each preemption.
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
   // All pods of the job have ended.
   virtual void ended(std::uint32_t job, TimeMs t) = 0;
-  // All pods of the job have ended for another job, and it waits again under its id. `lost_ms`: the
-  // run time that it has to repeat, and its grace.
+  // All pods of the preempted job have ended, and the job waits again under its id. `lost_ms` is
+  // the run time that the job has to repeat, plus its grace.
   virtual void preempted(std::uint32_t /*job*/, JobId /*id*/, TimeMs /*t*/,
                          DurationMs /*lost_ms*/) {}
-  // No further job starts at this time.
+  // The step is complete: no further job starts at the time `t`.
   virtual void settled(TimeMs /*t*/) {}
 };
 
@@ -69,11 +70,11 @@ class Driver {
   Driver(const Workload& workload, Port& port, Observer& observer, VictimModel victims = {});
   // Sends the set-up. Errors: the errors of the port.
   std::optional<Error> set_up(const Policy& policy);
-  // Runs to the end. From time to time it calls `progress`, unless that is empty, with the part of
-  // jobs that have ended.
+  // Runs to the end. From time to time, the driver calls `progress` with the part of jobs that have
+  // ended. `progress` may be empty.
   void run(const std::function<void(double)>& progress = nullptr);
 
-  // The time of the present step, or of the last one.
+  // The time of the present step, or of the last step.
   TimeMs now() const { return now_; }
   // The number of jobs that have run to their end, including the warm jobs.
   std::size_t finished() const { return finished_; }
@@ -89,7 +90,8 @@ class Driver {
     // The id that the engine gave; none before the submission.
     JobId id;
     State state = State::kNew;
-    // The progress with which the present attempt began, or with which the next one begins.
+    // The saved progress with which the present attempt began, or with which the next attempt
+    // begins.
     DurationMs progress_ms = 0;
     // The start of the present attempt, and the time of its evict.
     TimeMs started_ms = 0, asked_ms = 0;
@@ -97,17 +99,18 @@ class Driver {
     TimeMs end_ms = kNoEnd;
   };
   static constexpr TimeMs kNoEnd = -1;
-  // The end of an attempt, and the job's index. An evict makes an earlier end out of date.
+  // The end of an attempt, and the index of its job. When an evict changes the end, the old entry
+  // is out of date.
   using End = std::pair<TimeMs, std::uint32_t>;
   // Submits one job, unless the fleet cannot hold it.
   void submit(std::uint32_t job);
-  // Does step 4, until no more jobs start.
+  // Does step 4 of the list above, until no more jobs start.
   void settle();
   // Binds and starts the pods of an open_gate effect. A repeated effect does nothing.
   void start(const Effect& effect);
-  // Sets the end of a running job that is evicted for another one. A repeated effect does nothing.
+  // Sets the end of a running job that is evicted for another job. A repeated effect does nothing.
   void evict(const Effect& effect);
-  // Returns the index of the job of an effect; nullopt: it is none of the workload.
+  // Returns the index of the job of an effect; nullopt: the job does not belong to the workload.
   std::optional<std::uint32_t> index_of(JobId id) const;
   // Sets when the present attempt ends.
   void end_at(std::uint32_t job, TimeMs t);
@@ -115,9 +118,9 @@ class Driver {
   void drop_old_ends();
   // Ends all pods of the job, rank by rank.
   void end(std::uint32_t job);
-  // Notes what a preempted job lost. It is queued again.
+  // Records the run time that a preempted job lost, and marks the job as queued again.
   void wait_again(std::uint32_t job);
-  // Does the step "warm".
+  // Does the step "warm" of the list above.
   void submit_warm();
   const Workload& workload_;
   Port& port_;
@@ -127,7 +130,7 @@ class Driver {
   std::vector<Live> live_;
   // The index of the job of each JobId::sequence().
   std::vector<std::uint32_t> by_sequence_;
-  // The ends of the present attempts, and ends that are out of date. The earliest comes first.
+  // The ends of the present attempts, and ends that are out of date. The earliest end comes first.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   // The index of the next job to submit.
   std::uint32_t next_ = 0;

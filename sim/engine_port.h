@@ -1,4 +1,4 @@
-// The port to an engine in this process, without runtime, store and clock.
+// The port to an engine in this process, without the service's runtime, store and clock.
 // Threads: one at a time.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace subak::sim {
 // Gives each input to the engine at once, and collects the effects for pass().
 class EnginePort : public Port {
  public:
-  // Receives every input, including ticks and passes, with its outcome. It is called before the
-  // port applies the next input.
+  // Receives every input, including ticks and passes, with its outcome. The port calls the observer
+  // before it applies the next input.
   using Observer = std::function<void(const Input&, const ApplyOutcome&)>;
   // The engine must outlive the port. `observer` may be empty.
   explicit EnginePort(Engine& engine, Observer observer = nullptr);

@@ -1,6 +1,6 @@
-// The interface between the driver of a simulation and the engine. An implementation has an engine
-// alone (engine_port.h), or a real service with a clock that the test sets. The driver decides
-// everything else, so the same trace makes the same facts through both.
+// The interface between the driver of a simulation and the engine. An implementation has an
+// engine alone (engine_port.h), or a real service with a clock that the test sets. The driver
+// decides everything else, so the same trace makes the same facts with every implementation.
 // Threads: one at a time.
 #pragma once
 

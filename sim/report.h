@@ -14,7 +14,7 @@
 
 namespace subak::sim {
 
-// Prints one result as an object, or, with `several`, all results as {"results": [...]}.
+// Prints one result as an object. With `several`, prints all results as {"results": [...]}.
 void print_json(const std::vector<SimResult>& results, bool several, std::ostream& out);
 // Prints one line about the fleet and the window, then the figures of each policy. For a single
 // policy it also prints the teams.
@@ -26,15 +26,14 @@ void print_bursty(const std::vector<SimResult>& results, std::ostream& out);
 // Prints the table of the toy world, one line for each toy.
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out);
 
-// plot.cc: return the SVG files. Each policy has share-<policy>.svg and load-<policy>.svg. The
-// first shows the part of the fleet that each team has over time, with the teams' entitlement. The
-// second shows utilisation and queue. waits.svg shows the waits of jobs, with one curve for each
-// policy.
+// plot.cc: these functions return the SVG files. share-<policy>.svg shows the part of the fleet
+// that each team has over time, with the teams' entitlement. load-<policy>.svg shows utilisation
+// and queue. waits.svg shows the waits of jobs, with one curve for each policy.
 std::string share_plot(const Workload& workload, const SimResult& result);
 std::string load_plot(const Workload& workload, const SimResult& result);
 std::string waits_plot(const std::vector<SimResult>& results);
 
-// Writes all these files into a directory, and makes the directory if it is missing. Errors: a file
+// Writes all SVG files into a directory, and makes the directory if it is missing. Errors: a file
 // or the directory cannot be written.
 std::optional<Error> write_plots(const Workload& workload, const std::vector<SimResult>& results,
                                  const std::string& directory);

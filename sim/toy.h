@@ -22,9 +22,9 @@ struct ToyOptions {
   std::vector<std::int64_t> shares{1, 1};
   // The number of one-GPU pods of each job, by team. Empty: each job has one pod.
   std::vector<std::int64_t> gangs;
-  // The number of GPUs. They are in nodes of 8; the last node may have fewer.
+  // The number of GPUs. The GPUs are in nodes of 8; the last node may have fewer GPUs.
   std::int64_t gpus = 1000;
-  // The mean of the exponential run times.
+  // The mean of the exponential run times, in ms.
   DurationMs mean_job_ms = kHourMs;
   // `warm_up_ms`: the time before the measurement begins. `measured_ms`: the time that is measured.
   DurationMs warm_up_ms = 7 * kDayMs;
@@ -37,11 +37,11 @@ struct ToyOptions {
 
 // The share errors, in hundredths of the fleet. Each figure is the figure of the worst team.
 struct ToyResult {
-  // The mean of the error over time.
+  // The mean of the share error over time.
   double mean = 0;
-  // The largest error at any instant.
+  // The largest share error at any instant.
   double max = 0;
-  // The mean error if each hour counts with the team's mean part of the fleet in that hour.
+  // The mean share error if each hour counts with the team's mean part of the fleet in that hour.
   double hour_mean = 0;
   // The number of jobs that ended.
   std::uint64_t jobs = 0;
@@ -76,7 +76,8 @@ struct ToyTableOptions {
   std::function<void(double done)> progress;
 };
 // Runs all toys of the table: two and twenty teams, with equal and with uneven shares (3:1, and 1
-// to 20). Then it runs the same toys again, but every second team has only gangs of kToyGang pods.
+// to 20). After these toys, it runs the same toys again with only gangs of kToyGang pods in every
+// second team.
 std::vector<ToyRow> run_toy_table(const ToyTableOptions& options);
 
 }  // namespace subak::sim

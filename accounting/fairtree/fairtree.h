@@ -3,7 +3,8 @@
 // Sources: the pages "Fair Tree Fairshare Algorithm" and "Classic Fairshare Algorithm" of SchedMD's
 // Slurm documentation.
 //
-// S is a row's part of the shares of its siblings. U is its part of the usage of its parent.
+// S is a row's part of the sum of shares of the row and its siblings. U is the row's part of its
+// parent's usage.
 //
 // Fair Tree    level_fs = S / U. A walk visits the tree from the root. Of siblings, the one with
 //              the highest level_fs comes first. Users get the ranks N, N-1, ... 1 in the order of
@@ -32,9 +33,9 @@ struct ShareRow {
   std::string account;
   // The name of the user; empty for an account.
   std::string user;
-  // The account above this row. In a user's row: the user's account, or empty.
+  // The account above this row. The row of a user has the user's account here, or an empty text.
   std::string parent;
-  // The row's shares, not negative. S follows from them.
+  // The row's shares, from 0. S follows from the shares of the row and of its siblings.
   std::int64_t shares = 1;
   // True: Slurm's FairShare=parent.
   bool parent_shares = false;
@@ -47,11 +48,10 @@ struct ShareRow {
 
 // The result for one row, in Slurm's terms. Parts are numbers from 0 to 1.
 struct ShareFactors {
-  // The names in the row.
+  // The names of the account and the user, as in the row.
   std::string account;
   std::string user;
-  // The row's part of the shares. Fair Tree: of its siblings' shares (S). Classic: of the complete
-  // tree (P).
+  // The row's part of the shares: S for Fair Tree, and P for classic fair share.
   double norm_shares = 0;
   // The row's usage as a part of the root's usage.
   double norm_usage = 0;
@@ -73,8 +73,8 @@ enum class TieRule { kDocumented, kAsShipped };
 // is a cycle, a negative number, or more than limits::kMaxShareTreeDepth levels.
 Result<std::vector<ShareFactors>> fair_tree(const std::vector<ShareRow>& rows,
                                             TieRule ties = TieRule::kDocumented);
-// Does the same for classic fair share. `dampening` is Slurm's FairShareDampeningFactor. The error
-// is kInvalid if `dampening` is not in 1 to 65535.
+// Returns one result for each row, by the rule of classic fair share. `dampening` is Slurm's
+// FairShareDampeningFactor. The error is kInvalid if `dampening` is not in 1 to 65535.
 Result<std::vector<ShareFactors>> classic_fair_share(const std::vector<ShareRow>& rows,
                                                      double dampening = 1);
 

@@ -1,4 +1,4 @@
-// The tree that a list of ShareRow describes. It skips accounts with FairShare=parent: their
+// The tree that a list of ShareRow describes. The tree skips accounts with FairShare=parent: their
 // children belong to the next account above. Internal to fairtree.cc and classic_fair_share.cc.
 // Threads: any; pure function.
 #pragma once
@@ -10,16 +10,16 @@
 
 namespace subak {
 
-// The tree. An index of a row is also the index of the row's node.
+// The tree of a list of rows. The index of a row is also the index of the row's node.
 struct ShareTree {
   struct Node {
     // The row of this node; not null.
     const ShareRow* row = nullptr;
-    // The nearest account above this node that has no parent_shares.
+    // The index of the nearest account above this node without FairShare=parent.
     std::size_t above = 0;
     // Rows whose `above` is this node, except accounts with parent_shares.
     std::vector<std::size_t> below;
-    // The sum of the shares of `below`. Rows with parent_shares count 0.
+    // The sum of the shares of the rows in `below`. Rows with parent_shares count 0.
     double level_shares = 0;
     bool is_user() const { return !row->user.empty(); }
   };
@@ -27,11 +27,11 @@ struct ShareTree {
   std::vector<Node> nodes;
   // The indexes of all rows, parents first.
   std::vector<std::size_t> top_down;
-  // The one row without a parent.
+  // The index of the only row without a parent.
   std::size_t root = 0;
 };
 
-// Returns the tree. The tree points into `rows`, which must outlive it. Errors: those of
+// Returns the tree. The tree points into `rows`, so `rows` must outlive the tree. Errors: those of
 // fair_tree().
 Result<ShareTree> build_share_tree(const std::vector<ShareRow>& rows);
 

@@ -1,21 +1,24 @@
-// The only code that decides what an account may have. It returns, as data, every rule from a leaf
-// to the root that forbids a demand. Such a rule "binds" the demand. The pass, explanations,
-// submissions and the webhook all call this code. So the reason that a job shows is always the rule
-// that stopped the job.
+// The only code that decides how many GPUs an account may have. For a demand, it returns every rule
+// from the leaf to the root that forbids the demand. A rule that forbids a demand "binds" this
+// demand. The pass, explanations, submissions and the webhook all call this code. So the reason
+// that a job shows is always the rule that stopped the job.
 //
 // The rules at each account:
 //   hold    an operator holds the account: none of its jobs start
-//   drain   the account accepts no new job; waiting jobs may still start, and earlier jobs return
+//   drain   the account accepts no new job; waiting jobs may still start, and a started job may
+//           wait again
 //   limit   allocation + demand > limit, of all products or of one
-//   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. It is counted
-//           by product (accounting/amounts.h): a quota of one product does not cover another one.
-//           A bound of one product counts the uncovered part of that product alone
-//   lend    fewer GPUs would stay idle than the unused quota that accounts do not lend; unlent()
-//   promise a job that cannot be preempted would borrow GPUs that a quota promises; promises.h
+//   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. The uncovered
+//           part is counted by product (accounting/amounts.h): a quota of one product does not
+//           cover another product. A bound of one product counts the uncovered part of that product
+//           alone
+//   lend    fewer GPUs would stay idle than the part of unused quota that accounts do not lend; see
+//           unlent()
+//   promise a job that cannot be preempted would borrow GPUs that a quota promises; see promises.h
 //
 // A demand whose product is not known yet (ProductId none) is checked only against limits over all
-// products, and against the quota of all products + borrow. So a rule that binds such a demand also
-// binds it for every product.
+// products, and against the quota of all products + borrow. So a rule that binds a demand without a
+// product also binds the same demand for every product.
 //
 // This file also has the guarantees of quotas: reach() for a demand, and overpromised() for an
 // edit.
@@ -37,7 +40,7 @@
 
 namespace subak {
 
-// The GPUs that a job of `leaf` wants: each product once, amounts >= 0.
+// The GPUs that a job of `leaf` wants. Each product is in the list once, and no amount is negative.
 struct Demand {
   // The account of the job.
   AccountId leaf;
@@ -49,12 +52,12 @@ struct Demand {
 enum class Asking {
   // May the demand start now, in addition to current holds? Rules: hold, limits, borrow.
   kStart,
-  // The same as kStart without the rule hold. The walk of the queue asks this, because it already
-  // skips held accounts.
+  // May the demand start now? Rules: those of kStart, but not hold. The walk of the queue uses this
+  // value, because it already skips held accounts.
   kAmounts,
   // May the job be submitted? Rules: drain, and all rules that bind even if nothing else is held.
   kSubmit,
-  // The same as kSubmit without the rule drain, for a job that may replace an earlier job.
+  // May a job that may replace an earlier job be submitted? Rules: those of kSubmit, but not drain.
   kReplace,
 };
 
@@ -63,10 +66,10 @@ enum class BindingKind { kHold, kDrain, kLimit, kBorrow, kLend, kPromise };
 
 // One rule that binds a demand, with its figures.
 struct Binding {
-  // Which rule binds.
+  // The rule that binds the demand.
   BindingKind kind = BindingKind::kLimit;
-  // The account that has the rule. For lend: one of the accounts that do not lend. For promise: the
-  // account that is promised most.
+  // The account that has the rule. For lend: an account that does not lend its unused quota. For
+  // promise: the account with the largest unused promise.
   AccountId subject;
   // The product of the rule. None: the rule counts all products.
   ProductId product;
@@ -74,7 +77,8 @@ struct Binding {
   MilliGpu need = 0;
   // The part of `need` that the rule allows now; at least 0.
   MilliGpu have = 0;
-  // The amount that already counts towards the rule. For borrow: the borrowed amount.
+  // The amount that already counts towards the rule. For borrow: the borrowed amount. For lend: the
+  // idle GPUs.
   MilliGpu used = 0;
   // The most that the rule allows. For borrow: the most beyond quota. For lend: the amount that is
   // not lent.
@@ -94,13 +98,13 @@ struct Rules {
   AccountId subject;
   // Quota and limit by product. `quota` is the effective quota.
   std::span<const ProductDemand> quota, limit;
-  // nullopt: unlimited.
+  // The most that the account may have above its quota, over all products. nullopt: unlimited.
   std::optional<MilliGpu> borrow;
-  // The same of single products.
+  // The most that the account may have above its quota, for single products.
   std::span<const ProductDemand> borrow_of;
-  // Whether an operator holds the account, and whether the account drains.
+  // `held`: an operator holds the account. `draining`: the account drains.
   bool held = false, draining = false;
-  // What the account holds, by product.
+  // The GPUs that the account holds, by product.
   std::span<const ProductLevel> levels;
   // The sum of `levels`.
   MilliGpu alloc = 0;
@@ -116,29 +120,31 @@ std::optional<Binding> first_binding(const Rules& rules, std::span<const Product
 // of one account are in the order of the list at the top of this file. For Asking::kSubmit and
 // kReplace the result has only rules with `never`, and drains.
 std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Asking asking);
-// Returns the first element of bindings() without computing the other elements. It allocates no
-// memory if no rule binds.
+// Returns the first element of bindings() without computing the other elements. The function
+// allocates no memory if no rule binds.
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
 
 // Checks the rule lend: the GPUs that accounts do not lend stay idle (accounting/unlent_quota.h).
 // `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. Returns a binding if
-// the demand would leave fewer idle GPUs than accounts do not lend. It returns none if the GPUs
-// stay idle for this demand's own account. It also returns none if enough GPUs are already missing,
-// because nodes were lost or a quota was raised. O(depth) for each named product.
+// the demand would leave fewer idle GPUs than accounts do not lend. A demand of the account for
+// which the GPUs stay idle gets no binding. Some idle GPUs may already be missing, because nodes
+// were lost or a quota was raised. A demand that makes no more GPUs missing gets no binding either.
+// O(depth) for each named product.
 std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
                               const std::function<MilliGpu(ProductId)>& idle_of);
 
 // Returns the first account from `leaf` upwards that drains. None: new jobs are allowed.
 AccountId draining(const AccountTree& tree, AccountId leaf);
 
-// True if the account's own quota covers what the account holds plus the demand: by product, as
-// uncovered() says (accounting/amounts.h). A demand without a product must fit into the quotas of
+// True if the account's own quota covers the account's GPUs plus the demand. uncovered() defines
+// this by product (accounting/amounts.h). A demand without a product must fit into the quotas of
 // all products together, and the account must not borrow any product already.
 bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
-// Returns how far the demand is entitled: the highest account below which the demand, in addition
-// to current holds, would be within quota at every account on its path. The root: the job is within
-// quota everywhere. Another account: that account is itself beyond quota, so the job comes first
-// only below it. None: the job would borrow at its own account.
+// Returns the reach of the demand: the highest account below which the demand, in addition to
+// current holds, would be within quota at every account on its path. If the reach is the root, the
+// job is within quota everywhere. If the reach is another account, that account is itself beyond
+// quota, so the job comes first only below that account. If the reach is none, the job would borrow
+// at its own account.
 //
 // Each account on the path that has a quota must cover the demand (covers()). The first account
 // without a quota (for example a user) relies on the quota of the account above it, if that quota
@@ -146,17 +152,17 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 // that have a quota.
 //
 // Quotas by name come first. If some quota names a product, quotas of any product together cover at
-// most the product's installed amount less all quotas by name (accounting/named_quota.h). A demand
-// beyond that does not reach the root. `installed` has the installed amount of each product of the
-// demand for which quota_sums().promised_by_name() is not 0. A demand without a product passes this
-// rule, because only its placement decides the product.
+// most the product's installed amount less all quotas by name (accounting/named_quota.h). The reach
+// of a demand beyond this amount is not the root. `installed` has the installed amount of each
+// product of the demand for which quota_sums().promised_by_name() is not 0. A demand without a
+// product passes this rule, because only its placement decides the product.
 //
-// A demand is within quota if its reach is the root. The queue uses the same rule, but without
-// quotas by name (queue/ready.h); it calls covers() too.
+// A demand is within quota if its reach is the root. The queue uses the same rule without quotas by
+// name (queue/ready.h). The queue also calls covers().
 AccountId reach(const AccountTree& tree, const Demand& demand,
                 std::span<const ProductDemand> installed);
 
-// Describes an account whose children are promised more than the account's own quota covers.
+// Describes an account that promises its children more GPUs than its own quota covers.
 struct Overpromise {
   // The account whose promise would be broken.
   AccountId parent;
@@ -165,13 +171,13 @@ struct Overpromise {
   // The account's own quota of any product, which is less than `beyond`.
   MilliGpu any = 0;
 };
-// Checks an edit that gives the account of `path` this quota (as configured; empty: the sum of its
-// children's quotas). Returns the first promise that the edit would break: at the account itself,
-// or at the nearest account above it with a configured quota. A promise is broken if
+// Checks an edit that gives the account of `path` this configured quota. An empty quota means the
+// sum of the children's quotas. Returns the first promise that the edit would break: at the account
+// itself, or at the nearest account above it with a configured quota. A promise is broken if
 //     sum over products of max(0, children's named - own named) + children's any > own any,
 // with the children's effective quotas. An account without a configured quota promises the sum of
-// its children's quotas. Products are by id. A product that no account names has an unused id.
-// O(children).
+// its children's quotas. The amounts are by product id. A product that no account names has an
+// unused id. O(children).
 std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_view path,
                                         std::span<const ProductDemand> quota);
 

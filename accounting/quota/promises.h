@@ -1,17 +1,20 @@
 // Quotas as promises, and the GPUs of jobs that cannot be preempted ("fixed" GPUs).
 //
-// A job that borrows can be ended when another account wants its quota. A fixed job cannot. So a
-// fixed job may borrow only GPUs that no quota promises (docs/design/0084). For each account:
+// Subak can end a job that borrows when another account wants its quota. Subak cannot end a fixed
+// job. So a fixed job may borrow only GPUs that no quota promises (docs/design/0084). The terms
+// are:
 //
-//   need        with a quota of its own: the larger of the quota and what its fixed jobs hold.
-//               Else: the sum of its children's needs, and what its own fixed jobs hold.
-//   invariant   the children of the root together need at most what is installed.
+//   need        for an account with a quota of its own: the larger of the quota and its fixed jobs'
+//               GPUs. For any other account: the sum of its children's needs and its own fixed
+//               jobs' GPUs.
+//   invariant   the children of the root together need at most the installed GPUs.
 //               The children of an account with a quota of its own need at most that quota.
 //
 // The invariant is checked for all products together, and for each product that a quota names.
-// Edits, lost nodes and foreign jobs may break it. A start may not make it worse.
+// Edits, lost nodes and foreign jobs may break the invariant. If the invariant is broken, a start
+// may not increase the excess.
 //
-// Units: milli-GPU. Errors: none. Threads: one at a time; a value that borrows the tree.
+// Units: milli-GPU. Errors: none. Threads: one at a time; each object has a reference to the tree.
 #pragma once
 
 #include <functional>
@@ -28,38 +31,43 @@
 
 namespace subak {
 
-// The sums for one state of the tree.
+// The GPUs of fixed jobs at each account, for one state of the tree.
 class FixedHoldings {
  public:
-  // Nothing is fixed yet. The tree outlives it and does not change meanwhile.
+  // Makes an object without fixed GPUs. The tree must outlive the object, and must not change
+  // meanwhile.
   explicit FixedHoldings(const AccountTree& tree) : tree_(tree) {}
 
-  // A fixed job of `leaf` holds this much. kUnassigned: a job without an account. O(depth).
+  // Counts a fixed job of `leaf` that holds this many milli-GPU of the product. kUnassigned: a job
+  // without an account. O(depth).
   void add(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // Returns the first promise that a fixed job with this demand would break, from its leaf up. The
-  // demand's products are known.
-  // `installed_of` returns the installed GPUs of a product, and of all for kOfAny. The subject is
-  // the account with the largest unused promise. nullopt: it breaks none. O(accounts).
+  // Returns the first promise, from the leaf up, that a fixed job with this demand would break.
+  // Every product of the demand must be known.
+  // `installed_of` returns the installed GPUs of a product, and of all products for kOfAny. The
+  // subject of the result is the account with the largest unused promise. nullopt: the job breaks
+  // no promise. O(accounts).
   std::optional<Binding> first_broken(const Demand& demand,
                                       const std::function<MilliGpu(ProductId)>& installed_of) const;
 
-  // Returns what fixed jobs at or below the account hold, by product.
+  // Returns the GPUs that fixed jobs at or below the account hold, by product.
   std::span<const ProductDemand> held(AccountId id) const;
 
  private:
-  // The need of the comment above.
+  // Returns the account's `need`, as the top of this file defines it.
   MilliGpu need(AccountId id, ProductId product) const;
-  // The sum on the left of the invariant.
+  // Returns the sum of the children's needs and of the account's own fixed GPUs. The invariant
+  // bounds this sum.
   MilliGpu needs_below(AccountId id, ProductId product) const;
-  // The child with the largest promise that is not used, or else the largest promise. The account
-  // itself if there is none. The child with `leaf` does not count.
+  // Returns the child with the largest unused promise; if no child has an unused promise, the child
+  // with the largest need. Returns the account `id` itself if no child has a need above 0. The
+  // child at or above `leaf` does not count.
   AccountId with_promise(AccountId id, AccountId leaf, ProductId product) const;
 
   const AccountTree& tree_;
-  // At or below each account, by product.
+  // The GPUs of fixed jobs at or below each account, by product.
   std::map<AccountId, std::vector<ProductDemand>> held_;
-  // By product: of the jobs that are at the account itself.
+  // The GPUs of fixed jobs of the account itself, by product.
   std::map<AccountId, std::vector<ProductDemand>> own_;
 };
 

@@ -1,5 +1,5 @@
-// The holdings of accounts as they would be if some jobs held nothing ("if these were gone"). With
-// them, code can ask the rules of entitlement.h before any job ends.
+// The holdings of accounts as they would be if some jobs were gone, so held nothing. With these
+// holdings, code can ask the rules of entitlement.h before any job ends.
 //
 // Units: milli-GPU. Errors: none.
 // Threads: one at a time; the value refers to the tree.
@@ -20,26 +20,27 @@ namespace subak {
 
 class WithoutHoldings {
  public:
-  // At first nothing is gone. The tree must outlive the object. Meanwhile it may change only by
-  // claims, and each must be passed to note_held().
+  // At first no job counts as gone. The tree must outlive the object. Meanwhile the tree may change
+  // only by claims, and each claim must be passed to note_held().
   explicit WithoutHoldings(const AccountTree& tree) : tree_(tree) {}
-  // At first the same is gone as in `before`, which must outlive the object and must not change
-  // meanwhile. gone() counts only what goes from now on. O(1).
+  // At first, the GPUs that are gone in `before` also count as gone in this object. `before` must
+  // outlive the object and must not change meanwhile. gone() counts only GPUs that remove() takes
+  // from this object. O(1).
   explicit WithoutHoldings(const WithoutHoldings* before) : tree_(before->tree_), before_(before) {}
 
-  // From now on, jobs of `leaf` count as holding this much less. `amount` is at most what the
-  // account holds (asserted). O(depth).
+  // From now on, the jobs of `leaf` count as holding `amount` milli-GPU less. The account must hold
+  // at least `amount` (asserted). O(depth).
   void remove(AccountId leaf, ProductId product, MilliGpu amount);
-  // Call it after a claim that the tree counts as held by `leaf`. O(depth).
+  // Call note_held() after the tree has counted a claim as held by `leaf`. O(depth).
   void note_held(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // Return what the account would hold: by product, and in total.
+  // levels() returns the GPUs that the account would hold by product. alloc() returns their sum.
   std::span<const ProductLevel> levels(AccountId id) const;
   MilliGpu alloc(AccountId id) const;
-  // Returns how much less of this product all accounts together would hold.
+  // Returns how many milli-GPU less of this product all accounts together would hold.
   MilliGpu gone(ProductId product) const { return amount_of(gone_, product); }
-  // Returns what the account would hold of the product beyond its own quota; 0 if its quota covers
-  // all that it holds. An account without a quota borrows all that it holds.
+  // Returns the GPUs of the product that the account would hold beyond its own quota; 0 if its
+  // quota covers all its GPUs. An account without a quota borrows all its GPUs.
   MilliGpu borrowed(AccountId id, ProductId product) const;
 
   // Returns the first rule that would bind the demand, like first_binding() of entitlement.h.
@@ -51,9 +52,9 @@ class WithoutHoldings {
     MilliGpu alloc = 0;
   };
   const AccountTree& tree_;
-  // nullptr: the tree.
+  // The holdings on which this object builds. nullptr: it builds on the tree.
   const WithoutHoldings* before_ = nullptr;
-  // The accounts that would hold less than before.
+  // The accounts whose holdings differ from those of `before_`, or of the tree.
   std::map<AccountId, Account> accounts_;
   std::vector<ProductDemand> gone_;
 };

@@ -1,5 +1,5 @@
 // The records that the engine returns: outcomes of inputs, and rows of jobs, accounts, nodes and
-// the queue as reads show them. All records are copies that the caller owns. Times are by the
+// the queue as reads show them. All records are copies that the caller owns. All times are by the
 // engine's clock.
 // Threads: any.
 #pragma once
@@ -36,7 +36,7 @@ struct ClusterModes {
 // The answer to the caller of an input. If the engine refuses the input, `error` is set and the
 // only fact is EditRefused.
 struct Reply {
-  // Why the input was refused. nullopt: it was accepted.
+  // Why the input was refused. nullopt: the input was accepted.
   std::optional<Error> error;
   // The created or edited job: SubmitJob, CancelJob, HoldJob.
   JobId job;
@@ -45,15 +45,17 @@ struct Reply {
   // SetAccount: the account's new revision; with `validate_only` the revision that it would get.
   // Finalize: the fact version. AcceptClock: the time of the wall clock.
   std::int64_t revision = 0;
-  // The account before and after the edit, to show what changed. DeleteAccount sets only `before`.
+  // The account's settings before and after the edit, so that the caller can show the changes.
+  // DeleteAccount sets only `before`.
   std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
   // SetCluster: the modes after the edit; with `validate_only` the modes that the edit would set.
-  // Not set for a repeated request.
+  // The modes are not set for a repeated request.
   std::optional<ClusterModes> modes;
   // Sentences for the caller about a request that was accepted.
   std::vector<std::string> warnings;
-  // True: the request id is known, and this is the reply of its first use. Then there are no facts.
+  // True: the request id was used before, and this is the reply to its first use. The outcome then
+  // has no facts.
   bool repeated = false;
 };
 
@@ -63,7 +65,7 @@ struct Reply {
 struct ApplyOutcome {
   // The facts. Empty if the input changed nothing, for example because it is a repeated request.
   std::vector<Fact> facts;
-  // The effects of the jobs that the input concerned, as far as these jobs need an effect.
+  // The effects of the jobs that the input concerned. A job that needs no effect has none.
   std::vector<Effect> effects;
   // The reply. Show it to the caller only after the facts are durable.
   Reply reply;
@@ -73,7 +75,7 @@ struct ApplyOutcome {
 // ends by itself. 0: no time is set.
 struct NodeDrain {
   bool drained = false;
-  // Both times are by the engine's clock.
+  // When the drain begins, and when it ends by itself. Both times are by the engine's clock.
   TimeMs from_ms = 0, until_ms = 0;
 };
 
@@ -81,17 +83,18 @@ struct NodeDrain {
 struct PodRow {
   // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
-  // The uid, and the name as "namespace/name". Both are empty for a pod of an API job.
+  // The pod's uid, and the pod's name as "namespace/name". Uid and name are empty for a pod of an
+  // API job.
   std::string uid, name;
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  // The GPUs that the pod holds. A slot without a node: the pod holds none.
+  // The GPUs that the pod holds. A slot without a node means that the pod holds no GPUs.
   PodSlot slot;
   // The start of the pod's next ledger row. From this time on, its GPUs are not charged yet.
   TimeMs since_ms = 0;
 };
 
-// A job as reads show it. A row is cheap enough to copy a page of rows.
+// A job as reads show it. A row is small, so a read can copy a page of rows.
 struct JobRow {
   JobId id;
   // `account` is a path without the user. `account` and `user` are empty if the job has no account.
@@ -101,33 +104,34 @@ struct JobRow {
   JobOrigin origin = JobOrigin::kApi;
   // Why the job ended, or why its current or last attempt ended.
   Cause cause = Cause::kNone;
-  // The request. For an incomplete gang, it has the pods that were seen so far.
+  // The request. The request of an incomplete gang has the pods that were seen so far.
   GangRequest request;
-  // How many pods start together. 0: not known.
+  // How many pods start together. 0: the number is not known.
   std::uint32_t gang_size = 0;
-  // The GPUs that the job's pods hold now. If they hold none: the least that the request can cost.
+  // The GPUs that the job's pods hold now. If the pods hold no GPUs: the least that the request can
+  // cost.
   MilliGpu milligpu = 0;
   // Among the jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
-  // The priority class that the job named. Empty: it named none, or the class is gone.
+  // The priority class that the job named. Empty: the job named no class, or the class is gone.
   std::string priority_class;
   // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
-  // in::SubmitJob::grace_ms.
+  // The grace period of an API job (in::SubmitJob::grace_ms).
   DurationMs grace_ms = 0;
-  // When the job began to wait, when its attempt started, and when it ended. 0: this has not
+  // When the job began to wait, when its attempt started, and when it ended. 0: the event has not
   // happened.
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
   // The job's deadline. In the states starting and ending: all pods must be bound by then. In the
   // state incomplete: the job is done unless a pod comes by then. In the state paused: the job is
   // queued again at that time.
   TimeMs until_ms = 0;
-  // When the cluster refused to end one of the job's pods. 0: it did not refuse.
+  // When the cluster refused to end one of the job's pods. 0: the cluster did not refuse.
   TimeMs end_refused_ms = 0;
   // The number of the job's current or last attempt, from 1. 0: there was no attempt.
   std::uint32_t attempt = 0;
-  // When the GPUs that the job holds are expected to be free: by its time limit, else by the
-  // policy's default. 0: the job holds nothing, or the end is not known.
+  // When the GPUs that the job holds are expected to be free. The time follows from the job's time
+  // limit, or else from the policy's default. 0: the job holds nothing, or the end is not known.
   TimeMs planned_end_ms = 0;
   // For a queued job with reserved nodes: its latest start. 0: the job has no reservation, or the
   // start is not known. A promised start follows from time limits, and moves later only for a
@@ -137,7 +141,8 @@ struct JobRow {
   TimeMs start_expected_ms = 0;
   // True: `start_ms` is a promised start. False: it is a guess.
   bool start_promised = false;
-  // Why the reservation was made or moved last, and how often its start has moved later.
+  // The history of the job's reservation: why it was made or moved last, and how often its start
+  // has moved later.
   struct StartMoved {
     ReserveCause cause = ReserveCause::kMade;
     std::uint32_t times = 0;
@@ -151,31 +156,31 @@ struct JobRow {
   bool limit_enforced = false;
   // True: planning does not rely on the job's time limit (state::trusts_limit, docs/design/0061).
   bool limit_distrusted = false;
-  // GPUs that jobs within quota reclaim (docs/design/0084).
+  // The job's part in the reclaim of GPUs by jobs within quota (docs/design/0084).
   struct Reclaim {
-    // True: it is queued and claims GPUs.
+    // True: the job is queued and has a claim on GPUs.
     bool claims = false;
-    // The last time that it was preempted. nullopt: it never was.
+    // The last preemption of the job. nullopt: the job was never preempted.
     std::optional<Preemption> preempted;
-    // The part of the GPUs that it holds that no quota covers.
+    // The part of the job's GPUs that no quota covers.
     Loan loan;
   };
   Reclaim reclaim;
   // The nodes where the job holds GPUs, by id, each once.
   std::vector<NodeId> nodes;
-  // The pods, by rank. They are filled in only on request.
+  // The pods, by rank. The list is filled in only on request.
   std::vector<PodRow> pods;
 };
 
 // Why GPUs beyond quota cannot be reclaimed: the job that holds them is never asked to end.
 enum class Unrecallable : std::uint8_t {
-  // Subak never admitted it.
+  // Subak never admitted the job.
   kForeign,
-  // It ran when its cluster changed to enforce.
+  // The job already ran when its cluster changed to enforce.
   kAdopted,
-  // No controller would create its pods again.
+  // No controller would create the job's pods again.
   kBare,
-  // Its pods or its user say that it is not preemptible.
+  // The job's pods or its user say that the job is not preemptible.
   kMarked,
 };
 template <>
@@ -187,23 +192,23 @@ struct EnumText<Unrecallable> {
 // reads them. The figures of Fair Tree are as in Slurm.
 // Source: https://slurm.schedmd.com/fair_tree.html
 struct AccountRow {
-  // The root has no parent.
+  // The account and its parent. The root has no parent.
   AccountId id, parent;
   // The settings that were last configured.
   AccountSpec spec;
   std::int64_t revision = 0;
   // The account's part of the sum of its siblings' shares; 1 for the root.
   double norm_shares = 0;
-  // Decayed usage.
+  // The account's decayed usage, in GPU-seconds.
   double usage_gpu_seconds = 0;
-  // The account's part of its parent's decayed usage; 0 if the parent has none.
+  // The account's part of its parent's decayed usage; 0 if the parent has no usage.
   double effective_usage = 0;
-  // norm_shares / effective_usage. Infinity without usage, 0 without shares.
+  // norm_shares / effective_usage. The value is infinity without usage, and 0 without shares.
   double level_fs = 0;
   // Fair Tree's factor; nullopt for an account that is not a leaf.
   std::optional<double> fairshare;
-  // The classic factor: 2^-(usage / share). Usage and share are parts of the complete tree. 0
-  // without shares.
+  // The classic factor: 2^-(usage / share). Usage and share are parts of the complete tree. The
+  // factor is 0 without shares.
   double share_factor = 0;
   // The decayed usage that the account's quota did not cover.
   double surplus_gpu_seconds = 0;
@@ -213,12 +218,14 @@ struct AccountRow {
   // least cost of the waiting jobs at or below the account.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
   struct Lending {
-    // The part of `held` and `running` that its quota does not cover; 0 for a user without quota.
+    // The part of `held` and `running` that the account's quota does not cover; 0 for a user
+    // without quota.
     MilliGpu borrowed = 0;
-    // The part of its unused quota for which no GPUs are idle: others hold them.
+    // The part of the account's unused quota for which no GPUs are idle, because other accounts
+    // hold them.
     MilliGpu lent = 0;
-    // The part of `borrowed` that jobs within quota cannot reclaim, by the reason why. At the root:
-    // that of all accounts together, and what such jobs without an account hold.
+    // The part of `borrowed` that jobs within quota cannot reclaim, by reason (Unrecallable). The
+    // root has the sum over all accounts, and the GPUs of such jobs without an account.
     std::array<MilliGpu, EnumText<Unrecallable>::names.size()> not_recallable{};
   };
   Lending lending;
@@ -226,23 +233,24 @@ struct AccountRow {
   std::size_t jobs_queued = 0;
 };
 
-// One step of the walk that ranks a job: the siblings that the walk compares at one account. At the
-// end follow siblings that hold GPUs but have no job that could start.
+// One step of the walk that ranks a job: the siblings that the walk compares at one account.
+// Siblings that hold GPUs but have no job that could start come last.
 struct RankStep {
   // The path of the account whose children are compared; empty for the root.
   std::string node;
   struct Entry {
-    // The path of the sibling. For jobs of the account `node` itself: `node` and " (itself)".
+    // The path of the sibling. For jobs of the account `node` itself, the path is `node` followed
+    // by " (itself)".
     std::string path;
     // The sibling's part of the complete fleet by shares alone, among all siblings.
     double shares = 0;
     // The sibling's target now, as a part of the complete fleet, among the siblings with jobs.
     double target = 0;
-    // Decayed usage and surplus.
+    // The sibling's decayed usage and surplus, in GPU-seconds.
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     // The GPUs that the sibling holds, and its effective quota.
     MilliGpu alloc = 0, quota = 0;
-    // The cost of the sibling's next job. Half of this cost counts in addition to `alloc`. 0: the
+    // The cost of the sibling's next job. The order adds half of this cost to `alloc`. 0: the
     // sibling has no next job.
     MilliGpu next = 0;
     // True: the explained job is at or below this sibling.
@@ -252,44 +260,46 @@ struct RankStep {
   std::vector<Entry> entries;
 };
 
-// Why a job waits. For a job that does not wait, it has only `job`.
+// Explains why a job waits. For a job that does not wait, only the field `job` is set.
 struct Explanation {
   JobRow job;
   // The position in the queue: 1 is next; 0 means that the job does not wait.
   std::size_t position = 0;
-  // All reasons that apply now, in kReasonOrder. There is at least one while the job waits.
+  // All reasons that apply now, in kReasonOrder. The list has at least one reason while the job
+  // waits.
   std::vector<Reason> reasons;
   // The steps from the root down to the job's leaf.
   std::vector<RankStep> ranking;
-  // For a queued job: from this time on, Subak may reserve nodes for the job if it does not fit in
-  // its turn. 0: never. `reserved_nodes` has the names of the nodes that are reserved for the job
-  // now.
+  // From this time on, Subak may reserve nodes for the queued job if the job does not fit in its
+  // turn. 0: Subak never reserves nodes for the job. `reserved_nodes` has the names of the nodes
+  // that are reserved for the job now.
   TimeMs patience_until_ms = 0;
   std::vector<std::string> reserved_nodes;
 };
 
-// A job with more pods than ranks. The pods without a rank are JobRow::pods from JobRow::gang_size
-// on.
+// A job with more pods than ranks. Its pods without a rank are the elements of JobRow::pods from
+// index JobRow::gang_size on.
 struct CrowdedJob {
   JobRow job;
   // Why the pods without a rank have no rank.
   Reason reason;
 };
 
-// One claim (docs/design/0084).
+// One claim as reads show it (docs/design/0084).
 struct ClaimRow {
   // A job that ends for the claim.
   struct Victim {
     JobId job;
     // The account and user of the job.
     std::string account, user;
-    // The milli-GPU that the job still holds. 0: it has ended.
+    // The milli-GPU that the job still holds. 0: the victim has ended.
     MilliGpu milligpu = 0;
     // The time from which the job may be asked to end.
     TimeMs ask_ms = 0;
     // True: the job was asked to end, or ends by itself.
     bool ending = false;
-    // When it should have ended. 0: there is no such time, or it has passed.
+    // The time by which the victim should have ended. 0: there is no such time, or the time has
+    // passed.
     TimeMs by_ms = 0;
   };
   // The job that gets the GPUs, and the job's account and user.
@@ -309,21 +319,23 @@ struct ShadowRow {
   // The row's index among the rows of all accounts, from 0, even if the caller asked for one
   // account.
   std::size_t index = 0;
-  // The position in the queue: 1 is next. 0: the gang is incomplete, or the job has no account.
+  // The position in the queue: 1 is next. 0: the job is not in the queue, because its gang is
+  // incomplete or it has no account.
   std::size_t position = 0;
   // True: the job's pods wait outside Subak, and job.id is none.
   bool pending = false;
-  // The job in the state in which the next pass would leave it.
+  // The job, in its state after the next pass of shadow mode.
   JobRow job;
-  // The main reason why the job would wait. nullopt: the pass would start it, on job.nodes.
+  // The main reason why the job would wait. nullopt: the pass would start the job on the nodes in
+  // job.nodes.
   std::optional<Reason> waits_for;
 };
 
-// The usage of one pod since its last ledger row. The ledger does not have it yet.
+// The usage of one pod since its last ledger row. The ledger has no row for this usage yet.
 struct OpenUsage {
   // The leaf of the pod's job.
   AccountId payer;
-  // The state that the ledger row will have if the hold is used.
+  // The state that the ledger row will have if a pod uses the hold.
   UsageState state = UsageState::kUsed;
   // The GPU product of the node, as NodeSpec::product names it.
   std::string product;
@@ -346,11 +358,11 @@ struct NodeBill {
   GpuTime residual;
 };
 
-// Figures for metrics. To compute them, the engine reads everything that waits or holds GPUs. A
-// collector asks for them.
+// Figures for metrics, which a collector requests. To compute these figures, the engine reads all
+// jobs that wait or hold GPUs.
 struct Survey {
   struct OfCluster {
-    // The cluster; never 0.
+    // The id of the cluster; never 0.
     ClusterId id;
     // The milli-GPU held by pods that Subak did not admit.
     MilliGpu foreign = 0;
@@ -371,10 +383,10 @@ struct Survey {
   std::map<AccountId, TimeMs> oldest_submit;
   // The first limits::kSurveyQueue jobs of the queue, in order.
   std::vector<JobId> head;
-  // How many claims hold now.
+  // The number of claims that exist now.
   std::size_t claims = 0;
-  // The earliest time by which all victims of some claim should have ended that have not. 0: there
-  // is none.
+  // The earliest time by which all victims of a claim should have ended, among claims with victims
+  // that have not ended. 0: there is no such claim.
   TimeMs claim_due_ms = 0;
   // For each reason, how many of the first limits::kSurveyExplained jobs have it. A job may have
   // several reasons.

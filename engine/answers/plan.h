@@ -1,7 +1,7 @@
 // The timeline of the fleet from one instant on: running jobs and their ends, idle reserved nodes,
-// and forecast starts. Holds and reservations come from the state. How long they last, and which
-// jobs start later, are predictions (docs/design/0055). The timeline only informs. All types are
-// plain values.
+// and forecast starts. Holds and reservations come from the state. The ends of holds and
+// reservations, and the jobs that start later, are predictions (docs/design/0055). The timeline
+// only informs. All types are plain values.
 // Threads: any.
 #pragma once
 
@@ -19,23 +19,23 @@ namespace subak {
 struct PlanAsked {
   // The cluster. None: all clusters.
   ClusterId cluster;
-  // The timeline shows only the domain, rack or node of this name. Empty: all.
+  // The timeline shows only the domain, rack or node of this name. Empty: it shows all nodes.
   std::string domain;
   // The end of the timeline. 0: the time when nine of ten jobs have ended, but at most
   // limits::kPlanAheadMs ahead.
   TimeMs until_ms = 0;
-  // The largest numbers, each at least 1, of: rows, columns, lanes of each kind in a row, and jobs
-  // of each kind.
+  // The largest numbers of rows, of columns, of lanes of each kind in a row, and of jobs of each
+  // kind. Each number is at least 1.
   std::size_t rows = 1, columns = 1, lanes = 1, jobs = 1;
 };
 
-// What a lane or job of the timeline stands for.
+// Says why a lane or job is on the timeline.
 enum class PlanKind {
   // A job holds GPUs from now until its predicted end.
   kRuns,
   // GPUs are reserved for a job until its forecast start, and no job holds them.
   kIdle,
-  // A waiting job will hold GPUs at that time, by the forecast.
+  // A waiting job will hold GPUs from its forecast start on.
   kForecast,
 };
 
@@ -44,9 +44,9 @@ struct PlanLane {
   PlanKind kind = PlanKind::kRuns;
   // The job. If the lane has several jobs: the job with the most GPU time.
   JobId job;
-  // How many jobs the lane stands for.
+  // The number of jobs that share the lane.
   std::size_t jobs = 1;
-  // For each column, the mean amount over the column's time.
+  // The lane's milli-GPU in each column: the mean over the column's time.
   std::vector<MilliGpu> milligpu;
 };
 
@@ -80,17 +80,17 @@ struct PlanJob {
   // kIdle: the job waits and has reserved nodes.
   PlanKind kind = PlanKind::kRuns;
   JobId job;
-  // For a waiting job: the forecast start, or else the start that its reservation promises. 0: not
-  // known.
+  // For a waiting job: the forecast start, or else the start that its reservation promises. 0: the
+  // start is not known.
   TimeMs start_ms = 0;
-  // The predicted end; 0: not known.
+  // The predicted end of the job. 0: the end is not known.
   TimeMs end_ms = 0;
-  // True: the time depends on an assumed run time, as in Forecast::Start. For the end, the job's
-  // own run time counts too.
+  // True: the time depends on an assumed run time, as in Forecast::Start. `end_assumed` is also
+  // true if the job's own run time is assumed.
   bool start_assumed = false, end_assumed = false;
-  // The nodes where the job is, or will be by the forecast. Empty: not known.
+  // The nodes that the job holds, or will hold by the forecast. Empty: the nodes are not known.
   std::vector<NodeId> nodes;
-  // The milli-GPU that are idle now because they are reserved for this job.
+  // The milli-GPU that are reserved for this job and idle now.
   MilliGpu idle = 0;
 };
 

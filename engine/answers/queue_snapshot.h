@@ -2,8 +2,8 @@
 // QueueCopy is a copy of the inputs from which any thread can compute a snapshot.
 //
 // The position of one job depends on all jobs before it, because allocation grows with each of
-// them. So computing a position means computing the order. A thread other than the engine's does
-// this, and readers use the snapshot (docs/design/0025).
+// them. So the position of one job requires the order of all jobs before it. A thread other than
+// the engine's computes the order, and readers use the snapshot (docs/design/0025).
 #pragma once
 
 #include <cstddef>
@@ -22,23 +22,24 @@ namespace derive {
 void copy_queue(const State& s, QueueCopy& into);
 }
 
-// The snapshot of the order. It is immutable, and takes 12 bytes for each job.
+// The order of the queue at one instant. A snapshot is immutable, and takes 12 bytes for each job.
 // Threads: any.
 class QueueSnapshot {
  public:
-  // Makes the snapshot of an empty queue, before the first fact.
+  // Makes the snapshot of an empty queue, as before the first fact.
   QueueSnapshot() = default;
   // `seq` is the last fact that the order includes, and `time_ms` is the time of this fact. `order`
-  // has each job once. O(n log n).
+  // has each waiting job once. O(n log n).
   QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order);
 
   // The last fact that the order includes.
   std::uint64_t seq() const { return seq_; }
-  // The time of that fact. The order is the order at this time.
+  // The time of the fact seq(). The order is the order of the queue at this time.
   TimeMs time_ms() const { return time_ms_; }
-  // The jobs in the order in which a pass would take them if all fitted. The next job is first.
+  // The jobs in the order in which a pass would take them if every job fitted. The next job is
+  // first.
   const std::vector<JobId>& order() const { return order_; }
-  // The position of a job, from 1. 0: the job did not wait at that time. O(log n).
+  // The position of a job in the order, from 1. 0: the job did not wait at time_ms(). O(log n).
   std::size_t position(JobId id) const;
 
  private:
@@ -49,10 +50,10 @@ class QueueSnapshot {
   std::vector<std::uint32_t> places_;
 };
 
-// The inputs of the order at one instant: job classes, account tree and policy. It is an
-// independent copy, so the engine continues while another thread computes the order. Copy into the
-// same object again, because this reuses its memory. To free many small pieces of memory at once
-// would slow down later allocations.
+// The inputs of the order at one instant: job classes, account tree and policy. The copy is
+// independent, so the engine continues while another thread computes the order. Reuse one object
+// for all copies, because a new copy then reuses its memory. If the object were freed, many small
+// pieces of free memory would slow down later allocations.
 // Threads: one at a time.
 class QueueCopy {
  public:
@@ -62,7 +63,7 @@ class QueueCopy {
   QueueCopy& operator=(QueueCopy&&) noexcept;
   ~QueueCopy();
   // Computes the snapshot. O(n log n) for n waiting jobs. The copy must be filled. Any thread may
-  // call it if no other thread uses the copy.
+  // call make() if no other thread uses the copy.
   QueueSnapshot make() const;
 
  private:

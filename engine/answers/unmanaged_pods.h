@@ -1,7 +1,7 @@
 // Pods that ask for GPUs, have no node yet and are no Subak jobs, for example in observed
-// namespaces. They wait for their cluster's scheduler, and hold no GPUs. Subak decides nothing
-// about these pods before they are bound, and records them only for shadow mode (docs/design/0035).
-// Threads: any, because all data is read-only.
+// namespaces. These pods wait for their cluster's scheduler, and hold no GPUs. Subak decides
+// nothing about these pods before they are bound, and records them only for shadow mode
+// (docs/design/0035). Threads: any, because all data is read-only.
 #pragma once
 
 #include "core/shared_map.h"
@@ -11,7 +11,7 @@ namespace subak {
 
 // The pending pods of one cluster.
 struct UnmanagedPodList {
-  // The pods as they were last reported, by uid. Their `created_at_ms` is set.
+  // The pods as they were last reported, by uid. Each record has a `created_at_ms`.
   SharedMap<PodRecord> by_uid;
   // True: since the last list, some pods were left out (limits::kMaxUnmanagedPods).
   bool more = false;

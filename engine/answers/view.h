@@ -30,7 +30,7 @@
 namespace subak {
 
 // The account tree for the webhook, for look-ups only. An edit of one account makes a new version.
-// It shares all other accounts with the old version.
+// The new version shares all other accounts with the old version.
 struct AccountsView {
   // One account, or one user with rules of its own.
   struct Row {
@@ -38,14 +38,14 @@ struct AccountsView {
     AccountId id;
     // The account's settings as they were configured.
     AccountSpec spec;
-    // The revision of the settings, for edits that name it.
+    // The revision of the settings. An edit may require this revision.
     std::int64_t revision = 0;
     // Quota and limit by product, as accounting/quota/entitlement.h reads them. `quota` is the
     // effective quota.
     std::vector<ProductDemand> quota, limit;
-    // The most that the account may have beyond its quota; nullopt: unlimited.
+    // The most milli-GPU that the account may have beyond its quota; nullopt: unlimited.
     std::optional<MilliGpu> borrow;
-    // The same of single products.
+    // The most milli-GPU of single products that the account may have beyond its quota.
     std::vector<ProductDemand> borrow_of;
     // Returns the rules for accounting/quota/entitlement.h, with no GPUs held. The rules have spans
     // into this row.
@@ -58,12 +58,12 @@ struct AccountsView {
   // The numbers of GPU products. A product that no node and no account has named has no number.
   std::shared_ptr<const std::map<std::string, ProductId, std::less<>>> products;
 
-  // Returns the account that names this namespace; nullptr if no account does.
+  // Returns the account that names this namespace; nullptr if no account names it.
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
-  // Returns the live account or user of this path. nullptr: there is none, or it is a user without
-  // rules of its own.
+  // Returns the live account or user of this path. nullptr: no live account has the path, or it is
+  // the path of a user without rules of its own.
   const Row* of_path(std::string_view path) const { return by_path.find(path); }
-  // Returns the number of a product; none if no node or account has named it.
+  // Returns the number of a product; none if no node or account has named the product.
   ProductId product(std::string_view name) const;
   // Returns the name of a product; "" if no product has this number.
   std::string_view product_name(ProductId id) const;
@@ -77,19 +77,20 @@ struct AccountsView {
     Binding binding;
   };
   // Returns the nearest rule that refuses `amounts` for the account or user of this path. Such a
-  // rule could never allow the amounts, or its account drains. It is a rule of this account or of
-  // an account above it. A user without rules has the rules of its account. nullopt: no rule
-  // refuses.
+  // rule could never allow the amounts, or its account drains. The rule belongs to this account or
+  // to an account above it. For a user without rules, the rules of the user's account count.
+  // nullopt: no rule refuses.
   std::optional<Refusal> refusal(std::string_view path, std::span<const ProductDemand> amounts,
                                  Asking asking) const;
   // True if `path` is `ancestor`, or below `ancestor`.
   static bool is_within(std::string_view path, std::string_view ancestor);
 };
 
-// The largest amount of each resource other than GPUs on one GPU node of a cluster. Different nodes
-// may have these maxima.
+// The largest amount of each resource other than GPUs on one GPU node of a cluster. Each maximum
+// may be on a different node.
 struct LargestNode {
-  // 0: some node does not report the resource, so no maximum is known.
+  // The largest CPU and memory of a node. 0: some node does not report the resource, so no maximum
+  // is known.
   std::int64_t cpu_milli = 0, memory_bytes = 0;
   // The other resources by name, at most limits::kMaxResourceNames. If `more` is set, there are
   // further names.
@@ -120,15 +121,16 @@ struct ClusterView {
   // largest node of all.
   std::vector<std::int64_t> product_node_gpus;
   std::int64_t largest_node_gpus = 0;
-  // The largest amounts on one node. It has its default value if the cluster has no GPU node.
+  // The largest amounts on one node. All amounts have their default values if the cluster has no
+  // GPU node.
   LargestNode largest_node;
   // The accounts that labels of namespaces name; never null.
   std::shared_ptr<const NamespaceLabels> labels;
-  // Pods that wait for a node outside Subak. They do not come from facts, so an engine that gets
-  // only facts has none.
+  // Pods that wait for a node outside Subak. No fact records these pods, so an engine that gets
+  // only facts has no such pods.
   std::shared_ptr<const UnmanagedPodList> unmanaged_pods;
-  // The user name of Subak in the cluster: in::ListBegin::known_as of the newest list. This name
-  // does not come from facts either.
+  // The user name of Subak in the cluster: in::ListBegin::known_as of the newest list. No fact
+  // records this name.
   std::string known_as;
   // Returns the namespace's own mode if it has one, else the cluster's mode.
   Mode mode_of(std::string_view ns) const;
@@ -158,7 +160,7 @@ struct View {
   // such cluster.
   const ClusterView* cluster(std::string_view name) const;
   // Returns the account that names this namespace, or else the account that the namespace's label
-  // names; nullptr if there is neither.
+  // names; nullptr if no account and no label names the namespace's account.
   const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
   // Returns the number of jobs in a state. Ended jobs count only while the engine remembers them.
   std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }

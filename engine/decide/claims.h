@@ -1,5 +1,5 @@
-// Claims in a pass (docs/design/0084): makes them in the order, asks their victims, starts the
-// claimants and ends what no longer holds. Threads: as the pass.
+// The steps of a pass that deal with claims (docs/design/0084). They make claims in the order of
+// the queue, ask victims to end, and end claims that are no longer valid. Threads: as the pass.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,13 @@
 
 namespace subak::decide {
 
-// Ends claims whose claimant or slots are no longer as they were.
+// Ends the claims that are no longer valid, for example because the policy, the account's quota or
+// a claimed node has changed, or because a victim does not end.
 void end_claims(Decision& d);
-// Ends the claims on a node that changes or is removed, before it does: what they claim there is
-// not the same any more. Also outside a pass.
+// Ends the claims on this node. Call it before the node changes or is removed, because the claimed
+// slots then become invalid. end_claims_on() may also be called outside a pass.
 void end_claims_on(Decision& d, NodeId node);
-// Asks the victims whose minimum run is over to end.
+// Asks victims to end as soon as their minimum run is over.
 void ask_victims(Decision& d);
 // Which jobs may get claims.
 enum class Claimants {
@@ -39,8 +40,9 @@ std::optional<Placeable> entitled_before(Decision& d, const state::Job& borrower
                                          derive::ReservedUntil& reserved_until, Work& work);
 // True if the policy and the quotas allow some job to claim.
 bool some_may_claim(const Decision& d);
-// Makes claims, in the order, for jobs that found no placement in their turn. At most
-// limits::kMaxClaimSteps are looked for in one pass. True if that was not enough for all.
+// Makes claims for jobs that found no placement in their turn, in the order of the queue. One pass
+// does at most limits::kMaxClaimSteps searches for claims. Returns true if some jobs had no search
+// for this reason.
 bool make_claims(Decision& d, PassMemory& memory, Claimants which);
 
 }  // namespace subak::decide

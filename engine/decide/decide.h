@@ -1,7 +1,7 @@
 // The decisions: one function for each kind of input, and the steps that several decisions share.
 // Each function sees a const state, and changes it only by Decision::emit() and tell().
 //
-// Errors: Decision::refuse() refuses an input. Then the refusal is the input's only fact.
+// Errors: Decision::refuse() refuses an input. The refusal is then the only fact of the input.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
@@ -20,26 +20,27 @@
 
 namespace subak::decide {
 
-// The cache of a pass. With it, the next pass looks only at changes. The cache decides nothing:
-// with an empty cache a pass makes the same decisions.
+// The cache of a pass. With the cache, the next pass looks only at changes. The cache does not
+// influence decisions: with an empty cache, a pass makes the same decisions.
 struct PassMemory {
-  // One entry by shape number: the fleet's freed_version(shape) at which the shape had no
-  // placement. A start takes GPUs, so it gives no room to other shapes. But it frees the CPU and
-  // memory that were reserved for these GPUs. Only the versions of shapes with non-GPU pods count
-  // this.
+  // One entry for each shape number: the fleet's freed_version(shape) at which the shape had no
+  // placement. A start takes GPUs, so it gives no room to other shapes. But a start also frees the
+  // CPU and memory that were reserved for the taken GPUs. Only shapes with non-GPU pods can use
+  // this CPU and memory, so only their versions change with a start.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.
     std::uint64_t serial = 0;
-    // The fleet's freed_version(shape) plus 1. 0: not known.
+    // The fleet's freed_version(shape) plus 1. 0: no search was recorded.
     std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of accounts that stops jobs. Either it stops a job class: `line` is one job of the
-  // class, and identifies the class while that job has the same request. Or it stops all jobs at or
-  // below an account that ask for at least some amount.
+  // A rule of an account that stops jobs. The rule may stop one job class: `line` is a job of the
+  // class, and identifies the class while this job has the same request. Otherwise the rule stops
+  // all jobs at or below an account that ask for at least `least`.
   struct BlockedByRule {
-    // Either `line` or `account` is set.
+    // The job that identifies the class, or else the account. Exactly one of `line` and `account`
+    // is set.
     JobId line;
     // The serial of the job's shape.
     std::uint64_t serial = 0;
@@ -47,16 +48,16 @@ struct PassMemory {
     // With `account`: the rule stops jobs that ask for at least this much.
     MilliGpu least = 0;
   };
-  // The versions of the inputs of a cached result. If one of them has changed, the result is
-  // computed again.
+  // The versions of the inputs of a cached result. If one of these versions has changed, the result
+  // is computed again.
   struct Point {
-    // The versions of the fleet, of the account tree, and of the reserved nodes. 0: this input does
-    // not matter.
+    // The versions of the fleet, of the account tree, and of the reserved nodes. 0: the result does
+    // not depend on this input.
     std::uint64_t fleet = 0, structure = 0, reserved = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
-  // The versions of the inputs of the last search for promised starts. If none of them has changed,
-  // the pass skips the search.
+  // The versions of the inputs of the last search for promised starts. If none of these versions
+  // has changed, the pass skips the search.
   struct StartsPoint {
     // Each field is the version of the input that it names. Versions are compared only for
     // equality.
@@ -72,22 +73,23 @@ struct PassMemory {
   BlockedShapes blocked_for_all;
   // Shapes that had no placement on any node, reserved or not.
   BlockedShapes blocked_for_fill;
-  // A pass that stops before it has tried all jobs stores these rules. The next pass skips the jobs
-  // that they stop.
+  // The rules that a pass found if it stopped before it had tried all jobs. The next pass skips the
+  // jobs that these rules stop.
   std::vector<BlockedByRule> blocked_by_rule;
   Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes are valid.
   std::uint64_t reserved_at = 0;
-  // The versions at which all reserved nodes were open.
+  // The versions of the inputs at which all reserved nodes were last known to be open.
   Point open_at;
-  // The versions at which no promised start could be earlier.
+  // The versions of the inputs at which no promised start could move to an earlier time.
   StartsPoint pulled_at;
   // The jobs that got a claim in this pass. A job gets at most one claim in a pass.
   std::set<JobId> claimed;
   // Job classes, by leaf and shape, for which this pass found no claim before it started a job
   // beyond quota. Before the next such start, the pass does not search for them again.
   std::set<std::pair<AccountId, ShapeId>> claim_tried;
-  // How often this pass has searched for a claim. A gang counts as several searches.
+  // The number of searches for claims in this pass. The search for a claim of a gang counts as
+  // several searches.
   std::size_t claim_steps = 0;
   // Jobs for which no nodes can be reserved, each with the serial of its shape.
   std::set<std::pair<JobId, std::uint64_t>> refused;
@@ -151,44 +153,45 @@ std::optional<Error> check_products(const Fleet& fleet, const std::set<std::stri
 // may.
 std::optional<Error> check_session(const Decision& d);
 
-// node.cc: removes a node. Pods with holds on the node lose the holds. Bound pods end at `at`. The
-// last fact removes the node, after the node's final bill.
+// node.cc: removes a node. Pods with holds on the node lose these holds. Bound pods end at the time
+// `at`. The last fact removes the node, after the node's final bill.
 void remove_node(Decision& d, NodeId id, TimeMs at);
 
 // node.cc: releases holds on a node whose holds exceed its GPUs. Holds exceed the GPUs when a pod
 // was bound there without Subak, or when the node shrank. The function releases holds of pods with
-// a closed gate, the newest first, until the other holds fit. It does nothing while an edge sends a
-// list, because objects that the list does not name may be gone.
+// a closed gate, the newest first, until the other holds fit. evict_overcommit() does nothing while
+// an edge sends a list, because objects that the list does not name may be gone.
 void evict_overcommit(Decision& d, NodeId node);
 
-// node.cc: begins and ends drains whose time has come.
+// node.cc: begins the drains whose begin has come, and ends the drains whose end has come.
 void begin_and_end_drains(Decision& d);
 
 // job.cc: returns the user's account below `account`, and creates it at the first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 
 // life.cc: the end of attempts, and the next state of their jobs.
-// ask_stop() asks the job's pods to end. A job that is already ending gets the new cause.
-// `until_ms`: when Subak asks again; 0: at the end of the job's hold, if the job has one.
+// ask_stop() asks the job's pods to end. A job that is already ending gets the new cause. Subak
+// asks again at `until_ms`. 0: Subak asks again at the end of the job's hold, if the job has a
+// hold.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
-// Gives up an attempt that cannot continue. It releases the holds of pods whose gate is closed, and
-// of ranks of API jobs whose pod does not exist yet. It asks the job's other pods to end. But pods
-// that no controller would recreate stay.
+// Gives up an attempt that cannot continue. give_up() releases the holds of pods whose gate is
+// closed, and of ranks of API jobs whose pod does not exist yet. The function asks the job's other
+// pods to end, except for pods that no controller would recreate.
 void give_up(Decision& d, JobId id, Cause cause);
 // Ends the hold (the "place") of an unbound pod whose gate is open. The pod stays, but the attempt
 // of its gang cannot continue.
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
 // Makes an unbound pod of an inferred gang a job of its own, and moves the pod's hold to that job.
-// If the pod has not come yet, it releases the hold and returns none.
+// If the pod has not come yet, the function releases the hold and returns none.
 JobId part(Decision& d, JobId id, std::uint32_t rank);
-// Calls part() for all unbound pods, and gives up the attempts of the new jobs for this cause. It
-// asks pods with an open gate to end.
+// Calls part() for all unbound pods, and gives up the attempts of the new jobs for this cause. The
+// function asks pods with an open gate to end.
 void part_unbound(Decision& d, JobId id, Cause cause);
 // Resizes an inferred gang when it waits again, because the gang must not wait for pods that became
 // jobs of their own.
 void leave_out_apart(Decision& d, JobId id);
-// Ends the attempt if none of its pods has a hold or still has to end. Then the job waits again or
-// is done.
+// Ends the attempt if none of its pods has a hold or still has to end. After the end of its
+// attempt, the job waits again or is done.
 void finish_if_over(Decision& d, JobId id);
 // Updates a waiting job of pods: pods without a rank take free ranks, and the job is queued if and
 // only if its gang is complete. If no pod is left, the job ends with `cause`.
@@ -207,22 +210,22 @@ std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const P
                                    AccountId account, bool joins);
 // Checks that the size of the complete gang's request is within bounds.
 std::optional<Error> check_bytes(std::size_t of_gang);
-// Assigns to this account the jobs without an account in its namespaces.
+// Assigns jobs to this account: the jobs in its namespaces that have no account.
 void assign_jobs(Decision& d, const AccountSpec& spec);
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
-// Queues the jobs that waited because one of their accounts drained, as far as none of their
-// accounts drains now.
+// Queues each job that waited because an account on its path drained, if no account on its path
+// drains now.
 void resume_jobs(Decision& d);
 // Removes the labels of the cluster's namespaces that are not among `listed`.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
-// Ends a job's holds whose time is over. A hold that must stay, for example because no controller
-// would recreate the pod, stays. Then a fact records that the time of the hold is over.
+// Ends a job's holds whose time is over. A hold stays if, for example, no controller would recreate
+// its pod. In this case, a fact records that the time of the hold is over.
 void expire(Decision& d, const state::Job& job);
-// Ends a wait because no pod came in time, or because a pause is over.
+// Ends the wait of a job because no pod came in time, or because its pause is over.
 void end_wait(Decision& d, const state::Job& job);
 
 // node_backoff.cc: records that the node rejected a pod of this shape. The node backs off for the
-// shape, each time for longer.
+// shape. Each rejection makes the backoff longer.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
 // Call it when a pod of this job and shape runs on the node. Drops the node's backoffs for the
 // shape. Backoffs that come from scheduler refusals of other jobs stay.
@@ -256,14 +259,14 @@ bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed.
 void sum_non_gpu_pods(Decision& d, NodeId node);
 
-// expected.cc: returns a rank whose hold is for an expected pod like this one, if possible the
-// pod's own rank. nullopt: there is none, so the pod has to wait.
+// expected.cc: returns a rank that has a hold for an expected pod with this pod's request. If
+// possible, it is the pod's own rank. nullopt: no rank has such a hold, so the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
-// Returns the rank for a pod that joins the job. In a waiting gang this is the rank that the pod
-// asks for, or else the first free rank. If the gang does not wait, or if all ranks are taken, it
-// is a number after the gang's ranks, where the pod waits for a free rank. The result may exceed
-// the largest allowed rank.
+// Returns the rank for a pod that joins the job. In a waiting gang, the result is the rank that the
+// pod asks for, or else the first free rank. If the gang does not wait, or if all ranks are taken,
+// the result is a number after the gang's ranks. The pod then waits there for a free rank. The
+// result may exceed the largest allowed rank.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
 // Returns fact::PodAdded::order of the pod.
 std::uint32_t order_of(const PodRecord& pod);
@@ -277,35 +280,36 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
 void note_unmanaged(Decision& d);
 
-// seen.cc: returns the account of a pod. This is the account that its label names (`said`) if it is
-// at or below the namespace's account, else the namespace's account. Returns kUnassigned if no
-// account has the namespace.
+// seen.cc: returns the account of a pod. The pod's label names an account (`said`). The result is
+// this account if it is at or below the namespace's account, and else the namespace's account.
+// Returns kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
-// Returns the pod that a cluster's edge names. If there is no such pod, it refuses the input and
-// returns nullopt.
+// Returns the pod that a cluster's edge names. If there is no such pod, the function refuses the
+// input and returns nullopt.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
 // pod_end.cc: returns the key of a pod whose node has not been seen: its uid, or "1-42/0/1" for a
 // launcher's pod.
 std::string early_name(const PodRef& ref);
-// pod_end.cc: ends the pod at `at`, a time by `clock`, or at the pod's last sign of life if that is
-// later. Charges and releases the GPUs that the pod held.
+// pod_end.cc: ends the pod at the time `at`, which was read from `clock`. If the pod certainly
+// existed later (Pod::seen_ms), the pod ends at that later time. Charges and releases the GPUs that
+// the pod held.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
              RowClock clock = RowClock::kService);
 
 // charge.cc: writes the ledger rows for the GPUs that the pod held since its last row, one row for
-// each UTC day. Non-GPU pods cost nothing. `clock` is the clock that gave `to`.
+// each UTC day. Non-GPU pods cost nothing. `clock` is the clock from which the time `to` was read.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock = RowClock::kService);
 // Writes the rows of a bound pod up to its end, or up to a midnight. If the node has gone silent,
 // the platform pays from the node's last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
                 RowClock clock = RowClock::kService);
-// Writes the capacity side of the bill for each UTC midnight that has passed.
+// Writes the capacity part of each node's bill for each UTC midnight that has passed.
 void close_days(Decision& d);
 // Charges bound pods up to each midnight whose day is closed, the oldest midnight first in each
-// cluster. It writes at most limits::kMaxCutRowsPerTurn rows, plus one. Unbound holds are charged
+// cluster. One call writes at most limits::kMaxCutRowsPerTurn + 1 rows. Unbound holds are charged
 // later, because their payer is not known yet.
 void close_rows(Decision& d);
 

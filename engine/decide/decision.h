@@ -1,10 +1,12 @@
-// The decision on one input. It shows the state and the observed reports as const. There are two
-// ways to change them: emit() a fact, or tell() a note, which changes only the observed reports.
-// Both take effect at once. After a change, ids stay valid. References to jobs and clusters stay
-// valid as state/jobs/jobs.h and state/clusters.h say. Other references become invalid.
+// The decision on one input. A Decision shows the state and the observed reports as const. emit()
+// adds a fact, which changes the state. tell() applies a note, which changes only the observed
+// reports. Both take effect at once. After a change, ids stay valid. References to jobs and
+// clusters stay valid as state/jobs/jobs.h and state/clusters.h say. Other references become
+// invalid.
 //
-// The files of decide/ have functions that take a Decision, with one file for each subject. These
-// functions are decide(d, input) for each kind of input, and the steps that they share (decide.h).
+// Each file of decide/ has the functions of one subject, which take a Decision. There is one
+// function decide(d, input) for each kind of input. Other functions are steps that several
+// decisions share (decide.h).
 // Threads: one at a time; a Decision lives while Engine::apply runs.
 #pragma once
 
@@ -25,8 +27,8 @@ namespace subak::decide {
 class Decision {
  public:
   // `call` and `hash`: the method and the content digest that belong to the request id; 0 if no
-  // request id counts. `find` is the search with its cache; the cache decides nothing. State,
-  // observed reports, search and input must outlive the decision.
+  // request id counts. `find` is the search with its cache; the cache does not influence decisions.
+  // State, observed reports, search and input must outlive the decision.
   Decision(State& state, Observed& seen, Search& find, const Input& in, Method call = Method::kNone,
            std::uint64_t hash = 0)
       : s(state),
@@ -45,10 +47,10 @@ class Decision {
   void tell(const Note& note) { observed_.apply(note); }
   // Sets whether a pass is due (State::pass_due), which no fact records.
   void set_pass_due(bool due) { state_.set_pass_due(due); }
-  // Returns the shape number of a request, even of a new request. The number is valid as long as
-  // this decision.
+  // Returns the shape number of a request, and assigns a number to a new request. The number is
+  // valid as long as this decision.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
-  // Refuses the input, which then changes nothing. A refused edit goes to the audit log under
+  // Refuses the input, which then changes nothing. The audit log records a refused edit under
   // `subject`. Long texts are cut.
   void refuse(Error error, const std::string& subject);
   // Returns the actor, reason and request id of an edit.
@@ -56,27 +58,28 @@ class Decision {
   // Requests an effect for this job. The effect follows from the job's state at the end of the
   // decision.
   void act_on(JobId id) { acted_.push_back(id); }
-  // Call it once the input is decided. For each job of act_on(), adds its effect to out.effects, in
-  // the order of the first calls.
+  // Call add_effects() once, after the decision on the input. For each job of act_on(), adds its
+  // effect to out.effects, in the order of the first calls.
   void add_effects();
 
   // The state, with the facts of this decision applied.
   const State& s;
   // The reports of edges, with the notes of this decision applied.
   const Observed& observed;
-  // The search in s.fleet().
+  // The search for placements in the fleet of `s`.
   Search& search;
   // The input.
   const Input& input;
-  // The arguments `call` and `hash` of the constructor. kNone: no request id counts.
+  // The arguments `call` and `hash` of the constructor. kNone: the input has no request id that
+  // counts.
   const Method method;
   const std::uint64_t content;
   // The time of the last fact before this input. 0: there is no earlier fact.
   const TimeMs before_ms;
   // The outcome that the caller of Engine::apply() gets. The decision fills it step by step.
   ApplyOutcome out;
-  // True: this input repeats the report of an earlier input, and its times are already by our
-  // clock.
+  // True: this input repeats the report of an earlier input, and its times are already by the
+  // service's clock.
   bool retold = false;
 
  private:

@@ -1,5 +1,5 @@
-// One walk of a scheduling pass down the account tree, with what the walk learns about shapes and
-// rules. Private to pass.cc.
+// One walk of a scheduling pass down the account tree. The walk also records which shapes have no
+// placement and which rules stop jobs. Private to pass.cc.
 // Threads: as for the pass.
 #pragma once
 
@@ -28,7 +28,7 @@ bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, Sha
 // Records that the shape has no placement now.
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape);
 
-// The work that one pass may still do. Counts bound it, never the clock.
+// The work that one pass may still do. Only counts bound this work, never the clock.
 struct Work {
   std::size_t starts = 0, checks = 0;
   bool enough() const {
@@ -42,35 +42,35 @@ struct Work {
 class PassWalk {
  public:
   // The walk searches for placements outside `reserved_nodes`, which must outlive the walk.
-  // `blocked` has the cached results for the nodes outside. `reserved` has shapes that take part in
-  // any case.
+  // `blocked` has the cached results for the nodes outside `reserved_nodes`. The shapes in
+  // `reserved` always take part.
   PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
            PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {});
 
   std::optional<JobId> next() { return pass_.next(); }
   void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
   void no_place(ShapeId shape);
-  // Call it when one shape has no placement. It searches placements for the other shapes until one
-  // shape has a placement, and blocks the shapes that have none. A start takes room from several
-  // shapes at once. To find each of these shapes in its turn would cost one walk through the order
-  // for each shape.
+  // Call it when one shape has no placement. The function searches placements for the other shapes
+  // until one shape has a placement. It blocks the shapes that have no placement. A start takes
+  // room from several shapes at once. To find each of these shapes in its turn would cost one walk
+  // through the order for each shape.
   void block_others(Work& work);
   // Call it for a job that has no placement and that would end at `end_ms`. Returns true if nodes
-  // that will be drained before that time are the only obstacle. Then the walk skips the job, and
-  // similar jobs with shorter limits may start on these nodes.
+  // that will be drained before that time are the only obstacle. In this case, the walk skips the
+  // job. Similar jobs with shorter limits may start on these nodes.
   bool skip_if_drained(const state::Job& job, TimeMs end_ms, derive::ReservedUntil& reserved_until);
   // Skips the job. After limits::kMaxFillLooks jobs of one shape, it skips all jobs of the shape.
   void skip_drained(const state::Job& job, TimeMs end_ms);
-  // True if some job of this shape that ends no later than `end_ms` had no placement. Then a job
-  // that ends at `end_ms` has none either.
+  // True if some job of this shape that ends no later than `end_ms` had no placement. A job of this
+  // shape that ends at `end_ms` then also has no placement.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const;
   std::set<ShapeId> too_late() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
   // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
-  // that of a job within quota, but the job would borrow on the product of the placement. The
-  // reason: its quota covers it only on other products. Then its job class waits for its turn among
-  // the classes that borrow.
+  // that of a job within quota, but the job would borrow on the product of the placement. This
+  // happens if the quota covers the job only on other products. Then the job's class waits for its
+  // turn among the classes that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
   // True if the policy has claims, and some shape may have been found to have no placement since
   // looked_for_claims() was called.
@@ -79,8 +79,8 @@ class PassWalk {
   // Blocks the job class of the job, because a rule that stops one job of a leaf and shape stops
   // all such jobs.
   void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
-  // Blocks this job: it cannot be preempted, and would borrow what a quota promises. Other jobs of
-  // its job class may be preemptible.
+  // Blocks this job, because it cannot be preempted and would borrow GPUs that a quota promises.
+  // Other jobs of its job class may be preemptible.
   void block_by_promise(const state::Job& job) {
     promised_away_.emplace(job.leaf, job.shape);
     pass_.block_job(job.id);
@@ -113,8 +113,10 @@ class PassWalk {
     std::size_t jobs = 0;  // the number of jobs
   };
   std::map<ShapeId, TooLate> too_late_;
-  std::set<std::pair<AccountId, ShapeId>> borrowing_;      // job classes, as of wait_to_borrow()
-  std::set<std::pair<AccountId, ShapeId>> promised_away_;  // and as of block_by_promise()
+  // job classes for which wait_to_borrow() returned true
+  std::set<std::pair<AccountId, ShapeId>> borrowing_;
+  // classes of jobs that block_by_promise() blocked
+  std::set<std::pair<AccountId, ShapeId>> promised_away_;
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };

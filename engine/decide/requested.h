@@ -1,5 +1,5 @@
-// An input as a request: its caller, method and subject. A repeated request gets its first answer
-// again.
+// Handles an input as a request with a caller, a method and a subject. A repeated request gets the
+// reply of its first use again.
 // Threads: one at a time; all functions except apply() are pure.
 #pragma once
 

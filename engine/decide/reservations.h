@@ -17,17 +17,18 @@ namespace subak::decide {
 // Returns a copy of the reservations of all clusters. The copy stays the same when reservations
 // change.
 std::vector<state::Reservation> all_reservations(const Decision& d);
-// True if the queued job has waited as long as the policy asks before it may get a reservation.
+// True if the queued job has waited for the policy's patience. Only such a job may get a
+// reservation.
 bool has_waited(const Decision& d, const state::Job& job);
 // True if the cluster may have one more reservation: it has fewer than Policy::reserve_jobs
 // reservations, and its list is complete.
 bool may_reserve(const Decision& d, ClusterId cluster);
 
 // Ends the reservations of jobs that a rule of their accounts stops, and the reservations beyond
-// the policy's number. Returns true if it ended any.
+// the policy's number. Returns true if it ended a reservation.
 bool give_up_stopped(Decision& d);
-// Chooses new nodes for each reservation whose nodes will not be free in time, or of which a node
-// is gone or closed. Returns true if there was such a reservation.
+// Chooses new nodes for each reservation whose nodes will not be free in time, or that has a node
+// that is gone or closed. Returns true if there was such a reservation.
 bool mend(Decision& d, PassMemory& memory);
 // The result of reserve().
 enum class Reserving {
@@ -41,17 +42,18 @@ enum class Reserving {
 //     number while jobs of other accounts wait
 //   - at most one reservation is for a job that fits on one node, because such a job rarely waits
 //     long, and would take the node from gangs
-//   - at most one reservation has an estimated start, because no other job may use its nodes
-//   meanwhile
+//   - at most one reservation has an estimated start, because no other job may use the nodes of
+//     such a reservation
 Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory);
 // Call it before the jobs have their turn. Replaces a reservation with an estimated start by one
-// with a promised start, or by nodes with a shorter wait. Such nodes were mostly just released.
+// with a promised start, or by nodes with a shorter wait. Usually a job has just released such
+// nodes.
 void choose_estimates(Decision& d);
 // Call it after the jobs have had their turn. Moves a promise to other nodes with an earlier start.
 // If the best nodes stay the same, the promise does not change, even if these nodes will be free
-// sooner. Then other jobs that end within half of the longer time may still use them. If nothing
-// moves, this result is valid until a hold is released, because time and new starts only make other
-// nodes worse.
+// sooner. So other jobs that end within half of the longer time may still use the nodes of the
+// promise. If no promise moves, this result is valid until a hold is released: time and new starts
+// only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement on them.
 void cancel_reservation(Decision& d, const state::Reservation& r, bool blocked_by_rule);

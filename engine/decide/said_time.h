@@ -1,6 +1,6 @@
-// Converts times of another clock to our clock (docs/design/0078). A launcher, a node or an edge
-// reports when a pod was bound, ran and ended. The reporter's clock may be behind or ahead, and may
-// be set while the pod runs.
+// Converts times of another clock to the service's own clock, "our clock" (docs/design/0078). A
+// launcher, a node or an edge reports when a pod was bound, ran and ended. The reporter's clock may
+// be behind or ahead, and may be set while the pod runs.
 //
 // Threads: one at a time; pure functions of the input and the state.
 #pragma once
@@ -12,19 +12,20 @@
 
 namespace subak::decide {
 
-// Converts `said`, a time of this input, to our clock. It corrects the time if the input says what
-// the other clock shows now (Input::said_at_ms). The result is never later than the present time.
-// If `said` is 0, the result is the present time.
+// Converts `said`, a time of this input, to our clock. The function corrects the time if the input
+// says what the other clock shows now (Input::said_at_ms). The result is never later than the
+// present time. If `said` is 0, the result is the present time.
 TimeMs our_time(const Decision& d, TimeMs said);
 
-// Returns the clock by which our_time() got its result.
+// Returns the clock from which our_time() got its result.
 RowClock clock_of(const Decision& d, TimeMs said);
 
 // Evidence that a pod exists, as a fact stores it: fact::PodBound::seen_ms and behind_ms.
 struct Sign {
-  // The time of the evidence, by our clock. 0: the time of the fact.
+  // The time of the evidence, by our clock. 0: the time of the fact that stores the evidence.
   TimeMs seen_ms = 0;
-  // How far the reporter's clock is behind. 0: it is not behind, or a better source is known.
+  // How far the reporter's clock is behind. 0: the clock is not behind, or a better source for the
+  // difference is known.
   DurationMs behind_ms = 0;
 };
 
@@ -39,7 +40,7 @@ Sign sign_of(const Decision& d, ClusterId cluster, TimeMs said);
 // behind at least.
 Sign sign_of(const Decision& d, const PodRecord& pod);
 
-// When a pod ended, and by which clock.
+// The end of a pod, and the clock that measured it.
 struct End {
   // The time by our clock, never later than now.
   TimeMs at_ms = 0;
@@ -47,9 +48,9 @@ struct End {
   RowClock clock = RowClock::kService;
 };
 
-// Returns the end of a bound pod that ended at `said`; 0: no time was reported. An end before the
-// last sign of the pod is impossible. It means that the reporter's clock was set meanwhile, so the
-// end is then the present time.
+// Returns the end of a bound pod that ended at `said` by the reporter's clock. If `said` is 0, no
+// time was reported. An end before the last sign of the pod is impossible. An impossible end means
+// that the reporter's clock was set meanwhile, so the result is the present time.
 End end_of(const Decision& d, const state::Pod& pod, TimeMs said);
 
 }  // namespace subak::decide

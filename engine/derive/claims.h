@@ -1,7 +1,7 @@
-// Claims that were made, and which jobs may be victims of one (docs/design/0084).
-// derive/claim_search finds new ones.
+// Figures of the claims that were made, and of their victims (docs/design/0084).
+// derive/claim_search finds new claims.
 //
-// Threads: none; pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <optional>
@@ -16,37 +16,43 @@
 
 namespace subak::derive {
 
-// Returns what the job holds of the product.
+// Returns the milli-GPU of the product that the job holds.
 MilliGpu holds_of(const State& s, const state::Job& job, ProductId product);
-// Removes all that the job holds, of every product, from its accounts.
+// Removes the job's GPUs of every product from the holdings in `without`.
 void remove_job(const State& s, const state::Job& job, WithoutHoldings& without);
 
-// What all accounts would hold once the victims of all claims have ended. O(victims x depth).
+// Returns the holdings of all accounts as they would be if the victims of all claims had ended.
+// O(victims x depth).
 WithoutHoldings without_victims(const State& s);
-// Returns the rule that will still stop the claimant after all victims have ended. nullopt: none.
-// `gone`: without_victims(). The claim itself does not count as held.
+// Returns the rule that will still stop the claimant after all victims have ended; nullopt if no
+// rule will. `gone` is the result of without_victims(). The claim itself does not count as held.
 std::optional<Binding> stopped_once_gone(const state::Claim& claim, const WithoutHoldings& gone);
-// Returns the rule that stops the claimant now. Other claims count as held only while one of its
-// own victims is there: that victim has to end for them.
+// Returns the rule that stops the claimant now. Other claims count as held only while one of this
+// claim's own victims has not ended.
 std::optional<Binding> stopped_now(const State& s, const state::Claim& claim);
-// True if the claimant still has the right by which it claims. By quota: the quota of its account
-// covers all that jobs of the account claim by quota. What they have borrowed meanwhile does not
-// count. By class: its class still preempts.
+// True if the claimant still has the right to its claim (ClaimRight). A claim by quota has the
+// right while the account's quota covers everything that jobs of the account claim by quota. GPUs
+// that the account has borrowed meanwhile do not count. A claim by class has the right while its
+// priority class still preempts.
 bool is_entitled(const State& s, const state::Claim& claim);
 
-// Why the claimant waits: whose GPUs it gets, and from when on they are asked.
+// Returns the reason why the claimant waits: the jobs whose GPUs it gets, and the time from which
+// these jobs may be asked to end.
 Reason reason_of_claim(const State& s, const state::Claim& claim);
 
-// The claims for jobs at or below the account of this path; empty: all.
+// Returns the claims of jobs at or below the account of this path; an empty path stands for all
+// accounts.
 std::vector<ClaimRow> claim_rows(const State& s, std::string_view account);
 
-// The earliest time by which all victims of some claim should have ended that have not; 0: none.
+// Returns the earliest time by which all victims of a claim should have ended, among claims with
+// victims that have not ended; 0 if there is no such claim.
 TimeMs first_due(const State& s);
-// When the next victim may be asked to end. nullopt: none is left to ask.
+// Returns when the next victim may be asked to end; nullopt if no victim is left to ask.
 std::optional<TimeMs> next_ask(const State& s);
-// True if the victim may be asked at `now`: it is in the attempt that was claimed, and not ending.
+// True if the victim may be asked to end at `now`: it is in the attempt that was claimed, its
+// minimum run is over, and it is not ending.
 bool may_ask(const State& s, const state::Claim::Victim& victim, TimeMs now);
-// True if some victim of the claim has been asked to end, or has ended.
+// True if some victim of the claim was asked to end, has ended, or can no longer be asked.
 bool any_asked(const State& s, const state::Claim& claim);
 
 }  // namespace subak::derive

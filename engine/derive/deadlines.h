@@ -1,4 +1,4 @@
-// Deadlines: when the state has to change although no input comes.
+// Deadlines: the times at which the state has to change although no input comes.
 // Threads: one at a time; pure functions.
 #pragma once
 
@@ -19,11 +19,11 @@ struct DueRow {
   state::PodPlace place;
   // The end of the row.
   TimeMs midnight = 0;
-  // When the row is written: limits::kDayOpenMs after that midnight.
+  // When the row is written: limits::kDayOpenMs after `midnight`.
   TimeMs due_ms = 0;
 };
 // Returns the next row of this cluster. nullopt: no pod is bound, or the cluster's list is not
-// complete, so that it is not known which pods have gone. O(log pods).
+// complete. Without a complete list, Subak does not know which pods are gone. O(log pods).
 std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 
 // Returns the first hold that ends, in clusters whose list is complete.

@@ -15,10 +15,10 @@ namespace subak::derive {
 // True if the job is ending and this pod has to go. A pod with a closed gate stays for the next
 // attempt, unless a person ends the job for good.
 bool must_go(const state::Job& job, std::uint32_t rank);
-// Returns the effect of one job. nullopt: there is nothing to do.
+// Returns the effect of one job. nullopt: the job needs no effect.
 std::optional<Effect> effect_of(const State& s, const state::Job& job);
 // Returns the effects of all jobs of a cluster: first of the jobs that wait again, then of the jobs
-// that start or end. In each part they are by job id, then rank.
+// that start or end. Each of the two parts is sorted by job id, then by rank.
 std::vector<Effect> outstanding(const State& s, ClusterId cluster);
 
 }  // namespace subak::derive

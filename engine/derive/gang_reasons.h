@@ -1,5 +1,5 @@
-// Why a pod of a gang waits: the gang lacks pods, or it is full and this pod is one too many.
-// Threads: one at a time; pure functions.
+// Explains why a pod of a gang waits: the gang lacks pods, or all ranks of the gang already have
+// pods. Threads: one at a time; pure functions.
 #pragma once
 
 #include "engine/answers/answers.h"
@@ -7,7 +7,7 @@
 
 namespace subak::derive {
 
-// Returns what a gang lacks before it can wait for its turn.
+// Returns the reason why a gang is incomplete, so that it cannot wait for its turn yet.
 Reason explain_incomplete(const state::Job& job);
 // For a job with more pods than ranks: returns why the pods without a rank wait.
 Reason beyond_gang(const state::Job& job);

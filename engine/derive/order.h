@@ -11,12 +11,12 @@
 
 namespace subak::derive {
 
-// Returns the order in which a pass at `t` would take the queued jobs if all fitted: the first
-// `most` jobs.
+// Returns the first `most` queued jobs in the order in which a pass at `t` would take them if every
+// job fitted.
 std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
 // Returns the complete order as a snapshot, at the state's time. O(n log n) for n waiting jobs.
 QueueSnapshot queue_snapshot(const State& s);
-// Copies the inputs from which another thread makes that snapshot (Engine::copy_queue). O(jobs +
+// Copies the inputs from which another thread makes a QueueSnapshot (Engine::copy_queue). O(jobs +
 // accounts).
 void copy_queue(const State& s, QueueCopy& into);
 

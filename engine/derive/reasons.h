@@ -1,4 +1,4 @@
-// Why a job waits: all reasons that apply now, and the walk that ranks the job.
+// Explains why a job waits: all reasons that apply now, and the walk that ranks the job.
 // Threads: one at a time; pure functions.
 #pragma once
 
@@ -13,11 +13,11 @@
 namespace subak::derive {
 
 // Returns all reasons of a waiting job, structural reasons first. `position`: the position in the
-// queue; 0: it is not known, or the job is not in the queue. O(nodes).
+// queue; 0: the position is not known, or the job is not in the queue. O(nodes).
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position);
-// Returns the first of these reasons, or a reason that says that there is room for the job. It does
-// not look at every node (Engine::first_reason).
+// Returns the main reason why the job waits, or a reason that says that there is room for the job.
+// The function does not read every node (Engine::first_reason).
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position);
 // Returns the ranking of a queued job: the siblings that the walk of a pass compares at each

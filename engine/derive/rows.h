@@ -15,7 +15,7 @@
 namespace subak::derive {
 
 // Returns the account and the user that pay for the jobs of a leaf of the tree. The user is empty
-// if the leaf is not a user. Both are empty for kUnassigned.
+// if the leaf is not a user. For kUnassigned, account and user are empty.
 std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf);
 
 // Returns one job as reads show it, with its pods only if requested. O(pods of the job).

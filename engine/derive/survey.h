@@ -1,4 +1,4 @@
-// Collects the figures for metrics that no index has (`Survey`).
+// Collects the figures of a `Survey`: figures for metrics that no index has.
 // Threads: one at a time; pure functions.
 #pragma once
 

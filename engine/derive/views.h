@@ -14,7 +14,7 @@
 
 namespace subak::derive {
 
-// The parts of a state's last View that the next one may share. Only view() reads it.
+// The parts of a state's last View that the next View may share. Only view() reads the memo.
 struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   // AccountTree::structure_version() of `accounts`.
@@ -26,7 +26,7 @@ struct ViewMemo {
   std::map<ClusterId, std::map<std::string, std::int64_t>> node_gpus;
   std::map<ClusterId, LargestNode> largest;
   std::uint64_t nodes_version = 0;
-  // Fleet::totals() and its version.
+  // The result of Fleet::totals(), and the version of the fleet for it.
   std::vector<ProductTotals> totals;
   std::uint64_t totals_version = 0;
 };

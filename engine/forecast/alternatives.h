@@ -11,7 +11,7 @@
 
 namespace subak {
 
-// One change, and the forecast start of the job with it.
+// One change of the request, and the forecast start of the job with this change.
 struct Alternative {
   // The change in words: "prefer:nvlink instead of nvlink".
   std::string change;
@@ -22,10 +22,11 @@ struct Alternative {
 };
 
 // Returns changes of the job's request and time limit with which the job would start sooner. Each
-// test assumes that the job is submitted again now with the change. With the change, the job must
-// start sooner by at least a minute, and by at least a tenth of its wait. The result has at most
-// limits::kMaxAlternatives changes, those with the soonest start first. It tests these changes:
-//   - the topology only as a preference, or a wider topology
+// test assumes that the job is submitted again now with the change. A change counts only if the job
+// starts sooner by at least a minute, and by at least a tenth of its wait. The result has at most
+// limits::kMaxAlternatives changes. The change with the soonest start comes first. The function
+// tests these changes:
+//   - the topology as a preference instead of a requirement, or a wider topology
 //   - segments of half the size
 //   - no spare nodes
 //   - any GPU product

@@ -55,7 +55,7 @@ struct CalibrationRecord {
   static constexpr std::string_view kName = "told_starts";
   // The last fact that the record includes.
   std::uint64_t seq = 0;
-  // The part of the ratios that the next interval leaves out.
+  // The part of the ratios that the next interval leaves out, from 0 to 1.
   double level = 0;
   // The open estimates by job, at most limits::kMaxCalibrationStarts.
   std::vector<WaitRecord> waiting;

@@ -1,4 +1,4 @@
-// A dry-run pass does on a copy of the state what the next pass would do.
+// A dry-run pass: it makes the decisions of the next pass on a copy of the state.
 // Threads: one at a time.
 #pragma once
 
@@ -20,13 +20,13 @@ std::size_t live_size(const State& s);
 // and nodes than limits::kMaxDryRunJobs. O(state).
 std::optional<std::set<JobId>> dry_run_pass(const State& s);
 
-// Returns the claims, for jobs at or below the account of this path (empty: all), that such a pass
-// would make if the policy had reclaim on. live_size() is at most limits::kMaxShadowQueue.
-// O(state).
+// Returns the claims that a dry-run pass would make with a policy that reclaims (Policy::reclaim).
+// The claims are for jobs at or below the account of this path; an empty path stands for all
+// accounts. live_size() must be at most limits::kMaxShadowQueue. O(state).
 std::vector<ClaimRow> dry_run_claims(const State& s, std::string_view account);
 
 // Fills the empty state `copy`, so that passes on it make the same decisions as passes on `s` at
-// its time. It does not copy request ids and ephemeral changes. O(state).
+// its time. The copy has no request ids and no ephemeral changes. O(state).
 void copy_state(const State& s, State& copy);
 
 }  // namespace subak::decide

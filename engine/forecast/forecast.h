@@ -1,7 +1,7 @@
-// A forecast says when each waiting job starts. It is a simulation: the engine runs on a copy of
-// the state with the same passes, deadlines and reservations. In the simulation no new jobs come,
-// and each job runs for its predicted time. A forecast only informs: no decision depends on it
-// (docs/design/0053).
+// A forecast says when each waiting job starts. A forecast comes from a simulation: the engine runs
+// on a copy of the state with the same passes, deadlines and reservations. In the simulation no new
+// jobs come, and each job runs for its predicted time. A forecast only informs: no decision depends
+// on it (docs/design/0053).
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct RunTime {
   // The run time, at least 0.
   DurationMs ms = 0;
   // True if neither a time limit, nor a similar job, nor an operator's setting gives the run time.
-  // Then the run time is limits::kGuessedRunMs.
+  // An assumed run time is limits::kGuessedRunMs.
   bool assumed = false;
 };
 using RunTimes = std::unordered_map<JobId, RunTime>;
@@ -48,19 +48,19 @@ struct EndedRun {
   DurationMs limit_ms = 0;
 };
 
-// The complete input of a forecast. It is an independent copy, so the engine continues while
+// The complete input of a forecast. A basis is an independent copy, so the engine continues while
 // another thread computes the forecast.
 struct ForecastBasis {
   // The last fact that the copy includes.
   std::uint64_t seq = 0;
   // The time at which the simulation begins.
   TimeMs time_ms = 0;
-  // The facts of a checkpoint, without ended jobs and books.
+  // The facts of a checkpoint of the copied state, without ended jobs and books.
   std::vector<Fact> facts;
-  // The run times of all jobs that wait or hold GPUs. Empty: the forecast predicts them from
-  // `ended`.
+  // The run times of all jobs that wait or hold GPUs. Empty: the forecast predicts the run times
+  // from `ended`.
   RunTimes run_times;
-  // Runs that have ended, the earliest first. They are filled in only if `run_times` is empty.
+  // Runs that have ended, the earliest first. The list is filled in only if `run_times` is empty.
   std::vector<EndedRun> ended;
 };
 
@@ -71,7 +71,7 @@ class Forecast {
  public:
   // The forecast start of one job.
   struct Start {
-    // The job. It waited when the forecast was made.
+    // The job. The job waited when the forecast was made.
     JobId job;
     // The forecast start.
     TimeMs at_ms = 0;
@@ -79,8 +79,8 @@ class Forecast {
     TimeMs end_ms = 0;
     // The range of the job's places in the list of all places. places() reads this range.
     std::uint32_t first_place = 0, places = 0;
-    // True: the start depends on an assumed run time. This means that a job whose run time or start
-    // is assumed ends at the same time, or has ended earlier on one of the nodes.
+    // True: the start depends on an assumed run time. In this case, a job with an assumed run time
+    // or start ends at the same time, or has ended earlier on one of the nodes.
     bool assumed = false;
     // True: the job's own run time is assumed.
     bool run_assumed = false;
@@ -104,16 +104,17 @@ class Forecast {
   // The end of the forecast. A waiting job without a start in the forecast does not start before
   // this time.
   TimeMs until_ms() const { return until_ms_; }
-  // True if the forecast was not cut short. Then a waiting job without a start in the forecast does
-  // not start unless something changes.
+  // True if the forecast was not cut short. In this case, a waiting job without a start in the
+  // forecast does not start unless something changes.
   bool is_whole() const { return whole_; }
-  // Returns the forecast start of a job; nullopt if the job did not wait at time_ms(), or has no
-  // start. O(log n).
+  // Returns the forecast start of a job; nullopt if the job did not wait at time_ms(), or does not
+  // start in the forecast. O(log n).
   std::optional<TimeMs> start(JobId id) const;
   // Returns the complete entry of the job; nullptr if start() returns nullopt. The pointer is valid
   // as long as the forecast.
   const Start* find(JobId id) const;
-  // True if some start depends on an assumed run time. Then until_ms() depends on it too.
+  // True if some start depends on an assumed run time. In this case, until_ms() also depends on an
+  // assumed run time.
   bool is_assumed() const { return assumed_; }
   // All starts, by job id.
   const std::vector<Start>& starts() const { return starts_; }
@@ -131,11 +132,11 @@ class Forecast {
   std::vector<Place> places_;
 };
 
-// Runs the forecast simulation. It stops when all jobs that can start have started, or after
-// limits::kForecastStarts starts or limits::kForecastAheadMs. From time to time it calls `go_on`.
-// If `go_on` returns false, the forecast is cut short. If `until` is set, the simulation stops when
-// this job has started. The same basis gives the same forecast.
-// Threads: any.
+// Runs the forecast simulation. The simulation stops when all jobs that can start have started, or
+// after limits::kForecastStarts starts or limits::kForecastAheadMs. From time to time, the
+// simulation calls `go_on`. If `go_on` returns false, the forecast is cut short. If `until` is set,
+// the simulation stops when this job has started. The same basis gives the same forecast. Threads:
+// any.
 Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr,
                        JobId until = JobId());
 

@@ -20,10 +20,10 @@
 namespace subak::decide {
 
 // Runs one forecast. At each time the steps are:
-//  1. Jobs end whose run time is over, in the order of job ids.
-//  2. A tick follows, if a deadline has come.
-//  3. Passes follow until no more jobs start. Each job that starts is bound at the same instant.
-// Jobs that have holds at the beginning are bound at once too. A job that is asked to end ends at
+//  1. Jobs whose run time is over end, in the order of job ids. 2. A tick follows, if a deadline
+//  has come. 3. Passes follow until no more jobs start. Each job that starts is bound at the same
+//  instant.
+// Jobs that have holds at the beginning are also bound at once. A job that is asked to end ends at
 // once. No decision depends on whether bound pods already run.
 class ForecastRun {
  public:
@@ -49,21 +49,21 @@ class ForecastRun {
   std::optional<TimeMs> next_time() const;
   // True if some job is queued, or is paused for a time.
   bool somebody_may_start() const;
-  // Moves the simulated time to `t`, and does steps 1 to 3.
+  // Moves the simulated time to `t`, and does steps 1 to 3 of the list above the class.
   void advance(TimeMs t);
-  // Does steps 1 and 2.
+  // Does steps 1 and 2 of the list above the class.
   void end_what_is_due();
-  // Does step 3.
+  // Does step 3 of the list above the class.
   void settle();
   // Binds all holds of the job. Returns when the job ends.
   TimeMs begin(const state::Job& job);
-  // True if the start of the job depends on an assumed run time. Call it for a job that starts now
-  // or already holds its nodes.
+  // True if the start of the job depends on an assumed run time. Call rests_on_assumed() for a job
+  // that starts now or already holds its nodes.
   bool rests_on_assumed(const state::Job& job) const;
   // Ends all pods of the job with success.
   void stop(JobId id);
-  // Records the start of the job. It also records the places, unless limits::kForecastPlaces are
-  // used up.
+  // Records the start of the job. The function also records the places of the job, unless
+  // limits::kForecastPlaces are used up.
   void note_start(const state::Job& job, TimeMs end_ms);
   // Returns the run time that the basis has, or else the predicted run time, or else
   // limits::kGuessedRunMs.
@@ -72,9 +72,9 @@ class ForecastRun {
   // facts.
   void look();
 
-  // The basis. It must live as long as the run.
+  // The input of the forecast. The basis must live as long as the run.
   const ForecastBasis& basis_;
-  // The predicted run times. They are used if the basis has no run times.
+  // The predicted run times. The run uses them if the basis has no run times.
   RunTimes predicted_;
   // The copy on which the engine runs.
   State state_{Books::kLeftOut};
@@ -99,9 +99,9 @@ class ForecastRun {
   std::vector<Forecast::Place> places_;
   // The ends of jobs whose run times were assumed.
   struct Assumed {
-    // True: such a job ended at this instant.
+    // True: a job with an assumed run time ended at the present instant.
     bool now = false;
-    // The nodes where such jobs have ended.
+    // The nodes where jobs with assumed run times have ended.
     std::unordered_set<NodeId> ended_on;
   };
   Assumed assumed_;

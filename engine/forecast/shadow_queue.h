@@ -1,5 +1,5 @@
 // Shadow mode (`ShadowQueue`): the queue and the starts of the next pass as if all observed
-// namespaces were enforced. It works on a copy of the state (docs/design/0035).
+// namespaces were enforced. The code works on a copy of the state (docs/design/0035).
 // Threads: one at a time; only its owner's thread may call it.
 #pragma once
 
@@ -22,18 +22,19 @@ namespace subak::decide {
 // The shadow queue of one state and view.
 class ShadowQueue {
  public:
-  // Makes a shadow queue from this state and the View's pods that wait outside Subak, at the later
-  // of their two times. Afterwards the shadow queue refers neither to the state nor to the View.
-  // Returns nullptr if jobs, nodes and pods together are more than limits::kMaxShadowQueue. O(state
-  // + pods), and one pass.
+  // Makes a shadow queue from this state and the View's pods that wait outside Subak. Its time is
+  // the later of the times of the state and the View. Afterwards the shadow queue refers neither to
+  // the state nor to the View. Returns nullptr if jobs, nodes and pods together are more than
+  // limits::kMaxShadowQueue. O(state + pods), and one pass.
   static std::unique_ptr<ShadowQueue> make(const State& s, const View& view);
 
-  // Returns at most `most` rows from `begin` on, at or below `account` (empty: all). Each row of a
-  // waiting job costs one search for a placement.
+  // Returns at most `most` rows from `begin` on, at or below `account`. An empty path stands for
+  // all accounts. Each row of a waiting job costs one search for a placement.
   std::vector<ShadowRow> rows(std::string_view account, std::size_t begin, std::size_t most);
 
  private:
-  // A pod that waits outside Subak. Both pointers are valid only during make().
+  // A pod that waits outside Subak. The pointers to the cluster and the pod are valid only during
+  // make().
   struct Waiting {
     const state::Cluster* cluster;
     const PodRecord* pod;
@@ -52,12 +53,12 @@ class ShadowQueue {
 
   // The copy of the state. All its clusters are in enforce mode.
   State copy_;
-  // The observed reports: only the pods that the shadow queue adds.
+  // The observed reports of the copy. These reports have only the pods that the shadow queue adds.
   Observed observed_;
   // The search in the fleet of copy_.
   std::unique_ptr<Search> search_;
   PassMemory memory_;
-  // The jobs that exist only in the copy: ShadowRow::pending.
+  // The jobs that exist only in the copy. Their rows have ShadowRow::pending set.
   std::set<JobId> pending_;
   // How many of rows_ are in the order of the queue. After these rows, incomplete gangs follow.
   std::size_t in_order_ = 0;

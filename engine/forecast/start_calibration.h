@@ -1,7 +1,7 @@
 // Start-time calibration (`StartCalibration`): it compares actual starts with their estimates, and
-// sizes the next intervals so that they contain nine of ten starts. It is not part of the state. If
-// it is lost, intervals only become wider. So it is not stored as facts, but next to a checkpoint
-// (docs/design/0053).
+// sizes the next intervals so that they contain nine of ten starts. The calibration is not part of
+// the state. If the calibration is lost, intervals only become wider. So it is stored next to a
+// checkpoint and not as facts (docs/design/0053).
 // Threads: one at a time.
 //
 // A forecast does not know the jobs that come later, so most jobs wait longer than the forecast
@@ -11,7 +11,7 @@
 // Each hit and each miss changes the level: the part of the ratios that a range leaves out. So in
 // the long run one in ten starts misses its interval, even if the load changes. Source: Gibbs,
 // Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021.
-// It takes the shortest range and not the range in the middle, because most large errors are late
+// The interval is the shortest range and not the middle range, because most large errors are late
 // starts.
 #pragma once
 
@@ -34,10 +34,10 @@ namespace subak {
 // The estimated start of a waiting job. The job starts most likely at `expected`, rarely before
 // `earliest`, and rarely after `latest`.
 struct ExpectedStart {
-  // The three times, in ascending order.
+  // The interval and the most likely start, in ascending order.
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
-  // True: the interval comes from past starts. False: it is a wide default, because too few past
-  // starts are known.
+  // True: the interval comes from past starts. False: the interval is a wide default, because too
+  // few past starts are known.
   bool learned = false;
   // The value of Forecast::Start::assumed.
   bool assumed = false;
@@ -79,7 +79,7 @@ class StartCalibration {
   // Records the start of the job's first attempt. Returns the job's estimate; nullopt if the job
   // had no estimate.
   std::optional<ExpectedStart> started(JobId job, TimeMs t);
-  // Drops a job that is gone without a start, or whose fate is not known.
+  // Drops a job that is gone without a start, or of which it is not known whether it started.
   void forget(JobId job) { waiting_.erase(job); }
   // Counts each job that still waits after its `latest` time as a miss, once. O(waiting jobs).
   void look(TimeMs t);
@@ -92,8 +92,8 @@ class StartCalibration {
 
   // Returns the stored form. Its `seq` is not set.
   CalibrationRecord record() const;
-  // Restores the stored form. Returns kInvalid, with a field of "told_starts", if no
-  // StartCalibration can have written it.
+  // Restores the stored form. Returns kInvalid, with the field "told_starts", if no
+  // StartCalibration can have written the record.
   static Result<StartCalibration> from(const CalibrationRecord& record);
   // Drops each job for which `waits` returns false, because such a job is gone or not known.
   void forget_unless(const std::function<bool(JobId)>& waits);

@@ -17,14 +17,15 @@ namespace subak {
 enum class EstimateBasis : std::uint8_t {
   // A promise: the job starts by `latest`, which moves later only for a ReserveCause.
   kPromise,
-  // A guess: the job has reserved nodes, but the end of a job on them is a guess.
+  // A guess: the job has reserved nodes, but the end of a job that holds these nodes is a guess.
   kGuess,
   // A forecast: the job starts most likely at `expected`.
   kForecast,
   // The start is beyond the forecast. The job does not start before `earliest`, and no more is
   // known.
   kBeyond,
-  // No estimate yet: it would depend on assumed run times, and too few past starts are known.
+  // No estimate yet: an estimate would depend on assumed run times, and too few past starts are
+  // known.
   kTooFewStarts,
   // No estimate yet: the job is newer than the newest forecast.
   kNoForecast,
@@ -37,13 +38,13 @@ constexpr bool is_estimate(EstimateBasis by) { return by < EstimateBasis::kTooFe
 struct StartEstimate {
   // The basis of the times, or why there is no estimate.
   EstimateBasis by = EstimateBasis::kForecast;
-  // The times. All are 0 if there is no estimate.
+  // The times of the estimate. All times are 0 if there is no estimate.
   ExpectedStart at;
   friend bool operator==(const StartEstimate&, const StartEstimate&) = default;
 };
 
 // Returns the assumption of the estimate in words, such as "what its nodes hold ends by its time
-// limits". If there is no estimate, returns why.
+// limits". If there is no estimate, returns the reason in words.
 std::string_view assumption(const StartEstimate& estimate);
 
 // Estimates the start of a job at `now`. Returns nullopt if the job does not wait, or if it does

@@ -15,7 +15,7 @@ namespace subak::derive {
 struct PlanDomain {
   // The cluster of all nodes of the domain.
   ClusterId cluster;
-  // The first three fields are as in PlanRow. `rack` is empty if the domain is in no rack.
+  // `product`, `kind` and `name` are as in PlanRow. `rack` is empty if the domain is in no rack.
   std::string product, kind, name, rack;
   // The number of nodes, and their GPUs in milli-GPU.
   std::size_t nodes = 0;
@@ -26,7 +26,7 @@ struct PlanDomain {
 
 // Adds the rows to `plan`, and the number of rows that are left out. Domains with the same content
 // share a row. If there are still more rows than PlanAsked::rows, all domains of a rack share a
-// row. If there are still too many, all domains of a product share a row. `domains` must be in
+// row. If there are still too many rows, all domains of a product share a row. `domains` must be in
 // display order, and the times of `plan` must be set.
 void add_rows(const std::vector<PlanDomain>& domains, const PlanAsked& asked, FleetPlan& plan);
 

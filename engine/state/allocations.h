@@ -1,11 +1,11 @@
 // The only code that takes, binds, moves and frees slots. Each change updates the fleet, the
 // account tree, the meters and the index of nodes together.
 //
-//   take: the pod gets a hold on a slot  bind: the hold becomes a meter of its account
+//   take: the pod gets a hold on a slot  bind: the meter of the pod's account begins
 //   give: the slot is free again         move: give and take, the hold's time stays
 //
-// Threads: one at a time. State owns the object and lends it fleet and tree. Only state/ changes
-// it.
+// Threads: one at a time. State owns the object, and lends it the fleet and the tree. Only code in
+// state/ changes the object.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ class Allocations {
  public:
   using BySince = BlockSet<std::pair<TimeMs, PodPlace>>;
 
-  // Fleet and tree must outlive the object.
+  // The fleet and the tree must outlive the object.
   Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
   // Returns the pods that hold a slot on the node, in order. The result is valid until the next
   // change.
   std::span<const PodPlace> on(NodeId node) const;
-  // Returns the jobs of these pods, in the same order.
+  // Returns the jobs of the pods on(node), in the same order.
   std::span<const Job* const> jobs_on(NodeId node) const;
   // Calls fn(node, on(node)) for each node with a held slot, in order.
   template <class F>
@@ -49,7 +49,7 @@ class Allocations {
     }
   }
   // Returns the pods that are bound to GPUs in this cluster, by the start of their next ledger row.
-  // Empty after leave_out_books().
+  // The result is empty after leave_out_books().
   const BySince& open(ClusterId cluster) const;
   // Returns when the last job on the node is expected to end (Run::end_ms). 0: the node has no
   // holds.
@@ -58,16 +58,16 @@ class Allocations {
   }
   // True unless leave_out_books() was called.
   bool keeps_books() const { return keeps_books_; }
-  // The state of the order rule kUsageTick, which is the simulator's baseline. nullptr: another
-  // rule is in force.
+  // Returns the usage for the order rule kUsageTick, which is the simulator's baseline. nullptr:
+  // another rule is in force.
   const UsageTick* tick() const { return tick_.get(); }
 
   // --- changes -----------------------------------------------------------------------------------
-  // After this call, the object no longer records since when GPUs are held and not charged. Call it
-  // before the first take().
+  // After this call, the object does not record the time since which held GPUs are not charged.
+  // Call leave_out_books() before the first take().
   void leave_out_books() { keeps_books_ = false; }
-  // Gives the pod a slot. The pod becomes kHeld from `now` on. It must have no slot yet, and its
-  // shape must be set.
+  // Gives the pod a slot. The pod is kHeld from `now` on. Before the call, the pod must have a
+  // shape and no slot.
   void take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now);
   // Begins the account's meter for a pod that holds a slot. The caller sets the pod's state.
   void bind(const Job& job, std::uint32_t rank, TimeMs now);
@@ -76,15 +76,16 @@ class Allocations {
   // Frees the pod's slot at the time `at` <= now: an end that is reported late counts from its own
   // time on. Afterwards the pod has no slot. The caller sets the pod's state.
   void give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now);
-  // Moves a pod that is on another node than its slot says. The slot changes, but not the time
-  // since which the pod holds GPUs. Afterwards the pod is kHeld.
+  // Moves the slot of a pod that turned out to be on another node. The time since which the pod
+  // holds GPUs does not change. Afterwards the pod is kHeld.
   void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
   // Counts the job's holds for its leaf from now on, because the job had no account until now.
   void assign(const Job& job, TimeMs now);
-  // Call it after the job's expected end (Run::end_ms) has changed. Updates the nodes on which the
-  // job has holds.
+  // Call it after the job's expected end (Run::end_ms) has changed. The call updates free_at() of
+  // the nodes on which the job has holds.
   void end_changed(const Job& job);
-  // Call it after the node's product has changed. Counts the node's holds under the new product.
+  // Call it after the node's product has changed. The call counts the node's holds under the new
+  // product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
   // Sets the state of the rule kUsageTick; nullptr: another rule is in force. A new UsageTick does
@@ -93,8 +94,9 @@ class Allocations {
   // Runs the ticks that are due at `now`.
   void advance_tick(TimeMs now);
 
-  // Asserts that each slot is in the list of its node, and that the tree has the pods' holds. Also
-  // asserts that bound pods are indexed by the start of their next row. O(pods).
+  // Asserts that each slot is in the list of its node, and that the tree has the pods' holds.
+  // check() also asserts that bound pods are indexed by the start of their next ledger row.
+  // O(pods).
   void check(const Jobs& jobs) const;
 
  private:
@@ -107,14 +109,15 @@ class Allocations {
   Fleet& fleet_;
   AccountTree& tree_;
   struct Node {
-    // The pods, ascending.
+    // The pods with a slot on the node, ascending.
     std::vector<PodPlace> pods;
-    // The job of each pod; a job with holds is never forgotten.
+    // The job of each pod, by the same index. The pointers stay valid, because a job with holds is
+    // never forgotten.
     std::vector<const Job*> jobs;
     // The result of free_at().
     TimeMs free_at = 0;
   };
-  // By NodeId::value.
+  // The slots and the expected end of each node; the index is NodeId::value.
   std::vector<Node> nodes_;
   bool keeps_books_ = true;
   // The result of open() for each cluster.

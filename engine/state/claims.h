@@ -1,12 +1,13 @@
-// Claims: GPUs that are promised to a queued job, and the jobs that end for it (docs/design/0084).
+// Claims: GPUs that are promised to a queued job, and the jobs that must end for this job
+// (docs/design/0084).
 //
-// Invariants: the claimant is queued. A job is a victim of one claim at most. The fleet has each
-// claim on the claim's nodes, and the account tree counts each claim as held by the claimant's
+// Invariants: the claimant is queued. A job is a victim of one claim at most. The fleet records
+// each claim on the claim's nodes. The account tree counts each claim as held by the claimant's
 // account.
 //
 // A reference to a claim is valid until the next fact.
-// Threads: one at a time. State owns the claims and lends them fleet and tree. Only state/ changes
-// claims.
+// Threads: one at a time. State owns the claims, and lends them the fleet and the tree. Only code
+// in state/ changes claims.
 #pragma once
 
 #include <functional>
@@ -35,21 +36,21 @@ struct Claim {
   ClaimRight right = ClaimRight::kReclaim;
   // The nodes of the slots; ascending.
   std::vector<NodeId> nodes;
-  // What the claim counts in the account tree: the account, and the GPUs by product.
+  // The account whose claimed GPUs the tree counts, and these GPUs by product.
   AccountId leaf;
   std::vector<ProductDemand> amounts;
   fact::Claimed as_fact() const;
 };
 class Jobs;
-// Returns the victim's job while the attempt that must end for the claim goes on. nullptr: that
-// attempt has ended.
+// Returns the victim's job until the attempt that must end for the claim has ended, and then
+// nullptr.
 const Job* still_there(const Jobs& jobs, const Claim::Victim& victim);
 
 class Claims {
  public:
   using Sink = std::function<void(fact::Body)>;
 
-  // Fleet and tree must outlive the object.
+  // The fleet and the tree must outlive the object.
   Claims(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
@@ -57,20 +58,20 @@ class Claims {
   const std::vector<Claim>& all() const { return all_; }
   // Returns the claim of this job. nullptr: the job claims nothing.
   const Claim* of(JobId claimant) const;
-  // Returns the claimants, in the same order.
+  // Returns the claimants, in the order in which the claims were made.
   std::vector<JobId> claimants() const;
   // Returns the claimants with ClaimRight::kClass.
   const std::set<JobId>& by_class() const { return by_class_; }
-  // Returns the claim whose victim the job is, even if the job has already ended. nullptr: it is no
-  // victim.
+  // Returns the claim whose victim the job is, even if the job has already ended. nullptr: the job
+  // is no victim.
   const Claim* by(JobId victim) const;
 
   // --- facts -------------------------------------------------------------------------------------
-  // Makes the claim of this queued job, whose request is in use. `ended`: the victims whose attempt
-  // is already over.
+  // Makes the claim `f` of the queued job `job`, whose request is in use. `ended` has the victims
+  // whose attempt is already over.
   void make(const fact::Claimed& f, const Job& job, std::set<JobId> ended);
-  // Call it when the attempt of a job is over. If the job is a victim, its GPUs are from now on set
-  // aside for the claimant.
+  // Call it when the attempt of a job is over. If the job is a victim, its GPUs are set aside for
+  // the claimant from this call on.
   void victim_ended(JobId job);
   // Ends the claim of this job. Does nothing if the job claims nothing.
   void end(JobId claimant);
@@ -88,17 +89,17 @@ class Claims {
   AccountTree& tree_;
   std::vector<Claim> all_;
   struct Claimant {
-    // The index of its claim in `all_`.
+    // The index in `all_` of the claimant's claim.
     std::size_t index = 0;
-    // The shape of its request.
+    // The shape of the claimant's request.
     ShapeId shape;
   };
   std::map<JobId, Claimant> by_claimant_;
-  // The claimants of slots on a node, in the order in which they claimed; by node.
+  // For each node with claimed slots, the claimants of these slots, in the order of their claims.
   std::map<NodeId, std::vector<JobId>> on_;
-  // The claimant, by victim.
+  // For each victim, the claimant.
   std::map<JobId, JobId> by_victim_;
-  // The victims whose attempt is over.
+  // The victims whose claimed attempt is over.
   std::set<JobId> ended_;
   std::set<JobId> by_class_;
 };

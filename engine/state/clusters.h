@@ -2,7 +2,7 @@
 // known. The id of a removed cluster is never reused.
 //
 // A reference to a cluster is valid until the cluster is removed.
-// Threads: one at a time. State owns the object. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +22,28 @@ namespace subak::state {
 
 // Nodes that are reserved for a queued job. The fields are as in fact::Reserved.
 struct Reservation {
-  // A queued job of the cluster.
+  // The job that has the reservation: a queued job of the cluster.
   JobId job;
   // The nodes, ascending; at least one.
   std::vector<NodeId> nodes;
-  // The latest start on these nodes. kNever: not known.
+  // The latest start on these nodes. kNever: the start is not known.
   TimeMs start_ms = 0;
-  // True: the start depends on a guess.
+  // True: the start is an estimate, because it depends on a guess.
   bool estimated = false;
   // Why the reservation was made or last moved.
   ReserveCause cause = ReserveCause::kMade;
   // When the job got the first of its consecutive reservations.
   TimeMs made_ms = 0;
-  // How often the start has moved later since then.
+  // How often the start has moved later since `made_ms`.
   std::uint32_t late = 0;
   fact::Reserved as_fact() const;
 };
 
 // One cluster.
 struct Cluster {
-  // Never 0.
+  // The id of the cluster; never 0.
   ClusterId id;
-  // A DNS label, unique among clusters.
+  // The name of the cluster: a DNS label, unique among clusters.
   std::string name;
   // The mode of namespaces without a mode of their own.
   Mode mode = Mode::kObserve;
@@ -55,7 +55,8 @@ struct Cluster {
   bool owned = false;
   // The newest session that began a list. 0: no session began one.
   std::uint64_t session = 0;
-  // While the cluster is not synced: since when its events are not known.
+  // The time since which the cluster's events are not known. Used only while the cluster is not
+  // synced.
   TimeMs since_ms = 0;
   // The identity that the cluster's edges reported. Empty: no edge reported one.
   std::string uid;
@@ -66,7 +67,7 @@ struct Cluster {
   // The reservations, in the order in which the jobs got the first of their consecutive
   // reservations.
   std::vector<Reservation> reservations;
-  // Never null.
+  // The labels of namespaces that name an account; never null.
   std::shared_ptr<const NamespaceLabels> labels = std::make_shared<const NamespaceLabels>();
   // Returns the namespace's own mode, or else the cluster's mode.
   Mode mode_of(std::string_view ns) const;
@@ -81,7 +82,7 @@ class Clusters {
   // Returns the cluster of this name; an empty name means the only cluster. nullptr: the name is
   // unknown, the cluster was removed, or the name is empty and there is not exactly one cluster.
   const Cluster* find(std::string_view name) const;
-  // Returns the cluster. Asserts that it exists.
+  // Returns the cluster. Asserts that the cluster exists.
   const Cluster& at(ClusterId id) const;
   // All clusters, except removed clusters.
   const std::map<ClusterId, Cluster>& all() const { return all_; }
@@ -89,8 +90,8 @@ class Clusters {
   const std::string& name_of(ClusterId id) const;
   // Returns the id of the next new cluster. None: all ids are used.
   ClusterId next_id() const;
-  // Returns the reservation of a job. nullptr: the job has none. The pointer is valid until the
-  // next fact.
+  // Returns the reservation of a job. nullptr: the job has no reservation. The pointer is valid
+  // until the next fact.
   const Reservation* reservation_of(JobId id) const;
 
   // --- facts -------------------------------------------------------------------------------------
@@ -105,15 +106,15 @@ class Clusters {
   // Records that a pod existed at `at`. If the cluster is synced and has a `seen_until_ms`, the
   // cluster's events are then known up to `at`.
   void pod_seen(ClusterId id, TimeMs at);
-  // Sets the reservation of a job. Without nodes it ends the reservation, which must exist
+  // Sets the reservation of a job. A fact without nodes ends the reservation, which must exist
   // (asserted).
   void apply(const fact::Reserved& f);
-  // Restores the next job number of one cluster. The number must be above those of the cluster's
-  // jobs (asserted).
+  // Restores the next job number of one cluster. The number must be above the numbers of all jobs
+  // of the cluster (asserted).
   void apply(const fact::CountersSnapshot& f);
   // Makes sure that the next job of the cluster gets a higher number than this job.
   void number_used(JobId id);
-  // Ends the reservation of a job. Returns false if the job had none.
+  // Ends the reservation of a job. Returns false if the job had no reservation.
   bool reserve_no_longer(JobId id);
 
   // snapshot() passes the clusters on as facts. The facts of snapshot_reservations() must come
@@ -124,7 +125,7 @@ class Clusters {
   void check() const;
 
  private:
-  // Returns the cluster for a change. Asserts that it exists.
+  // Returns the cluster for a change. Asserts that the cluster exists.
   Cluster& writable(ClusterId id);
 
   std::map<ClusterId, Cluster> all_;

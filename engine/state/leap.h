@@ -1,7 +1,7 @@
-// A leap of time at a start of the service that may still prove wrong (fact::TimeLeapt), and the
-// ledger rows over the time of the leap.
+// A leap of time (fact::TimeLeapt): the service started so long after the last fact that its clock
+// may be wrong. The file also has the ledger rows over the time of the leap.
 //
-// Threads: one at a time. State owns the object. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,10 @@ class Leap {
     LedgerRow row;
   };
 
-  // True if there is a leap that is not settled.
+  // True if there is a leap and it is not settled.
   bool is_open() const { return to_ms_ != 0; }
-  // The time of the last fact before the leap, and the time of the start. 0: there is no leap.
+  // The time of the last fact before the leap, and the time at which the service started. 0: there
+  // is no leap.
   TimeMs from_ms() const { return from_ms_; }
   TimeMs to_ms() const { return to_ms_; }
   // Returns the time until which the clock may prove wrong. 0: there is no leap.
@@ -37,7 +38,8 @@ class Leap {
 
   // Records a leap. If a leap is already open, the new leap extends it.
   void apply(const fact::TimeLeapt& f);
-  // Records the row of fact `charged` if it is within the leap, up to limits::kMaxLeapRows rows.
+  // Records the ledger row of the fact with number `charged` if the row overlaps the leap. At most
+  // limits::kMaxLeapRows rows are recorded.
   void charged(std::uint64_t charged, const LedgerRow& row);
   // Settles the leap if the time of a new fact, `fact_ms`, is after until_ms().
   void advance(TimeMs fact_ms);

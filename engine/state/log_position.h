@@ -1,8 +1,8 @@
-// Where a state is in the log of facts: the number and time of its last fact, the version of its
-// facts, and the present time. Numbers rise by one, and time never goes back.
+// The position of a state in the log of facts: the number and time of its last fact, the version of
+// its facts, and the present time. Numbers rise by one, and time never goes back.
 //
-// A fact with number 0 belongs to a checkpoint. It restores a record and is not in the log.
-// Threads: one at a time; State owns the object.
+// A fact with number 0 belongs to a checkpoint. Such a fact restores a record and is not in the
+// log. Threads: one at a time; State owns the object.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,15 @@ class LogPosition {
   // The number and the time of the last fact. 0: there is no fact yet.
   std::uint64_t seq() const { return seq_; }
   TimeMs fact_ms() const { return fact_ms_; }
-  // The time of the last input or fact. It is not before fact_ms().
+  // The time of the last input or fact. now() is not before fact_ms().
   TimeMs now() const { return now_; }
-  // The version of the facts. It never goes back.
+  // The version of the facts. The version never goes back.
   std::uint32_t version() const { return version_; }
   // True while a fact of a checkpoint is applied.
   bool restoring() const { return restoring_; }
 
-  // Call begin() before a fact is applied, and end() after it. begin() asserts that facts come in
-  // order.
+  // Call begin() before a fact is applied, and end() after the fact was applied. begin() asserts
+  // that facts come in order.
   void begin(const Fact& fact) {
     must(fact.seq == 0 || fact.seq == seq_ + 1, "facts come in order");
     must(!restoring_, "one fact is applied at a time");
@@ -53,7 +53,8 @@ class LogPosition {
     must(seq >= seq_, "the number of the last fact never goes back");
     seq_ = seq;
   }
-  // Raises the version of the facts. It may not be lower than before (asserted).
+  // Raises the version of the facts. The new version may not be lower than the old version
+  // (asserted).
   void set_version(std::uint32_t version) {
     must(version >= version_, "the fact version never goes back");
     version_ = version;
@@ -64,7 +65,7 @@ class LogPosition {
   TimeMs fact_ms_ = 0;
   TimeMs now_ = 0;
   std::uint32_t version_ = 1;
-  // Set between begin() and end() of a fact with number 0.
+  // True between begin() and end() of a fact with number 0.
   bool restoring_ = false;
 };
 

@@ -1,9 +1,9 @@
-// Node backoffs: which nodes rejected which pods, how often in a row, and until when this
-// counts. There are two kinds. If a node's kubelet rejects a pod, the search leaves out the node
-// for such pods of every job (Fleet::back_off). If the cluster's scheduler refuses to bind pods of
-// one job to the node, derive::find_entitled avoids the node.
+// Node backoffs: which nodes rejected which pods, how often in a row, and until when a
+// rejection counts. There are two kinds of rejections. If a node's kubelet rejects a pod, the
+// search leaves out the node for such pods of every job (Fleet::back_off). If the cluster's
+// scheduler refuses to bind pods of one job to the node, derive::find_entitled avoids the node.
 //
-// Threads: one at a time. State owns the object. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace subak::state {
 struct RefusedNode {
   // The node of the refusal.
   NodeId node;
-  // True: the job is not tried on the node before `until_ms`.
+  // True: Subak does not place the job on the node before `until_ms`.
   bool backed_off = false;
   // The end of the backoff; without a backoff, the end of the record.
   TimeMs until_ms = 0;
@@ -43,20 +43,21 @@ class NodeBackoff {
   const fact::NodeBackedOff* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
   // Returns the scheduler's refusals of the job, by node.
   std::vector<fact::NodeBackedOff> of_job(JobId job) const;
-  // Returns the nodes of these refusals, each once.
+  // Returns the nodes on which the scheduler refused the job, each once.
   std::vector<RefusedNode> nodes_of(JobId job) const;
   // True if the scheduler refused any job.
   bool any_of_jobs() const { return !by_job_.empty(); }
   // Returns the nodes that are backed off because the scheduler refused pods of this shape on them,
-  // whatever the job. It compares hashes, so it may return too many nodes.
+  // whatever the job. The function compares hashes of shapes, so it may return too many nodes.
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // All records by node.
   const std::map<NodeId, std::vector<fact::NodeBackedOff>>& all() const { return by_node_; }
   // The number of records, at most limits::kMaxNodeBackoffs.
   std::size_t size() const { return ends_.size(); }
-  // Returns when the next backoff or record ends. nullopt: there is none.
+  // Returns when the next backoff or record ends. nullopt: there is no record.
   std::optional<TimeMs> next_end() const;
-  // Returns the records whose time is over at `now`, by node. O(all records) if there are any.
+  // Returns the records whose time is over at `now`, by node. The call costs O(all records) if
+  // there are records.
   std::vector<fact::NodeBackedOff> ended(TimeMs now) const;
   // Returns the record whose time is over first. There must be a record.
   fact::NodeBackedOff first() const;
@@ -64,7 +65,7 @@ class NodeBackoff {
   // --- facts -------------------------------------------------------------------------------------
   // Sets a record, or deletes it if f.times is 0. A record that is deleted must exist (asserted).
   void apply(const fact::NodeBackedOff& f);
-  // Deletes all records of a node that is gone.
+  // Deletes all records of a node that was removed.
   void drop_node(NodeId node);
 
   // Passes all records on as facts, by node.
@@ -77,13 +78,13 @@ class NodeBackoff {
   void unindex(const fact::NodeBackedOff& backoff);
   void index(const fact::NodeBackedOff& backoff);
 
-  // No entry is empty.
+  // All records, by node. No list is empty.
   std::map<NodeId, std::vector<fact::NodeBackedOff>> by_node_;
   // The nodes of the records with a job. No entry is empty.
   std::map<JobId, std::multiset<NodeId>> by_job_;
   // The records with a job, while they are backed off, by hash of the shape.
   std::map<std::uint64_t, std::multiset<NodeId>> by_shape_;
-  // The times of all records, the earliest first.
+  // The end times of all records, the earliest first.
   std::multiset<TimeMs> ends_;
 };
 

@@ -1,7 +1,7 @@
 // The nodes by name, the times of their drains, and the days up to which their capacity is billed.
-// The fleet has their resources and holds.
+// The fleet has the resources and holds of the nodes.
 //
-// Threads: one at a time. State owns the object. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 
 namespace subak::state {
 
-// The times of a drain that begins or ends by itself. See fact::NodeSet.
+// The times of a drain that begins or ends by itself. fact::NodeSet describes drains.
 struct DrainTimes {
-  // When the drain begins. 0: it has begun, or there is no drain.
+  // When the drain begins. 0: the drain has begun, or there is no drain.
   TimeMs from_ms = 0;
   // When the drain ends by itself. 0: no end is set.
   TimeMs until_ms = 0;
@@ -32,11 +32,11 @@ class NodeTimes {
  public:
   using ByTime = std::set<std::pair<TimeMs, NodeId>>;
 
-  // Sets the time of a node, and replaces its earlier time. 0: the node has no time.
+  // Sets the due time of a node, and replaces its earlier time. 0: the node has no due time.
   void set(NodeId id, TimeMs at);
-  // Returns the time of a node. 0: the node has no time.
+  // Returns the due time of a node. 0: the node has no due time.
   TimeMs of(NodeId id) const;
-  // The nodes with a time, by time.
+  // The nodes with a due time, sorted by this time.
   const ByTime& all() const { return by_time_; }
   // Returns the earliest time, and its node. nullopt: no node has a time.
   std::optional<std::pair<TimeMs, NodeId>> first() const;
@@ -61,8 +61,8 @@ class Nodes {
   NodeId last() const { return last_; }
   // The last UTC midnight up to which NodeBilled facts exist.
   TimeMs billed_until() const { return billed_until_; }
-  // Returns since when the node is known. Its books have no earlier events. The node must exist
-  // (asserted).
+  // Returns since when the node is known. The node's books have no events before this time. The
+  // node must exist (asserted).
   TimeMs seen_since(NodeId id) const;
   // Returns the node that lost its clique label first (NodeSpec::clique_lost_ms), and when it lost
   // the label.
@@ -71,29 +71,33 @@ class Nodes {
   }
   // Grows with each change or removal of a node.
   std::uint64_t version() const { return version_; }
-  // Returns the times of the node's drain if the drain is planned or ends by itself; else {}.
+  // Returns the times of the node's drain if the drain is planned or ends by itself. Otherwise both
+  // times are 0.
   DrainTimes drain_times(NodeId id) const;
-  // Planned drains, by their begin.
+  // Returns the planned drains, sorted by their begin.
   const NodeTimes::ByTime& planned_drains() const { return planned_.all(); }
   // A number that changes with each change of a planned drain.
   std::uint64_t planned_version() const { return planned_version_; }
-  // Returns the next time at which a drain begins or ends by itself. nullopt: there is none.
+  // Returns the next time at which a drain begins or ends by itself. nullopt: no drain begins or
+  // ends by itself.
   std::optional<std::pair<TimeMs, NodeId>> next_drain() const;
 
   // Adds a node, or updates one. The id of an existing node must stay the same (asserted), and so
-  // does the time since which it is known. `clique_lost_ms`: as in the NodeSpec.
+  // does the time since which it is known. `clique_lost_ms` is the value of
+  // NodeSpec::clique_lost_ms.
   void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs since,
            TimeMs clique_lost_ms = 0);
   // Sets when the node's drain begins and ends. The node must exist (asserted). For a node that is
-  // already drained, the begin is 0.
+  // already drained, `times.from_ms` is 0.
   void set_drain(NodeId id, const DrainTimes& times);
   // Removes a node, which must exist (asserted).
   void remove(ClusterId cluster, const std::string& name);
-  // Call it when the first node comes. Begins the bills with the day of `now`.
+  // Begins the bills with the day of `now`. Call begin_bills() when the first node comes.
   void begin_bills(TimeMs now);
   // Records that NodeBilled facts exist up to `as_of`, which never goes back.
   void billed(TimeMs as_of);
-  // Restores the highest node id from a checkpoint. Call it before the checkpoint's nodes.
+  // Restores the highest node id from a checkpoint. Call restore_last() before the nodes of the
+  // checkpoint are set.
   void restore_last(NodeId last);
 
   // Asserts that no two names have the same id.
@@ -102,14 +106,14 @@ class Nodes {
  private:
   ByName by_name_;
   std::map<NodeId, TimeMs> seen_since_;
-  // Planned drains, by their begin.
+  // The nodes with a planned drain, and the begin of the drain.
   NodeTimes planned_;
-  // The ends of planned drains, as far as an end is set.
+  // The ends of planned drains, for the nodes whose planned drain has an end.
   std::map<NodeId, TimeMs> planned_ends_;
-  // Drains that have begun, by their end.
+  // The nodes whose drain has begun and ends by itself, by the end of the drain.
   NodeTimes drain_ends_;
   std::uint64_t planned_version_ = 1;
-  // By NodeSpec::clique_lost_ms.
+  // The nodes that lost their clique label, by NodeSpec::clique_lost_ms.
   NodeTimes lost_cliques_;
   NodeId last_;
   TimeMs billed_until_ = 0;

@@ -1,8 +1,8 @@
-// Stores the replies to mutations with a request id, so that a repeated id gets the same reply. It
-// has the replies of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If there
-// are more, the actor with the most ids loses its oldest id. So an actor with few ids loses none
-// because of another actor. An id belongs to its actor and its method. An id that is a UUID takes
-// about 105 bytes. Private to engine.
+// Stores the replies to mutations with a request id, so that a repeated id gets the same reply. The
+// log has the replies of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If
+// there are more replies, the actor with the most ids loses its oldest id. This protects an actor
+// with few ids from the requests of other actors. An id belongs to its actor and its method. A
+// request whose id is a UUID takes about 105 bytes. Private to engine.
 // Threads: one at a time.
 #pragma once
 
@@ -51,8 +51,8 @@ class ActorRequests {
   // Forgets the oldest request. There must be one (asserted).
   void forget_oldest();
   std::size_t size() const { return entries_.size(); }
-  // `place` is an index: 0 is the oldest request, size() - 1 the newest. text() returns the encoded
-  // key. key_of() returns views into its argument.
+  // `place` is the index of a request: 0 is the oldest request, size() - 1 the newest. text()
+  // returns the encoded key. key_of() returns views into its argument.
   std::string text(std::size_t place) const;
   static RequestKey key_of(std::string_view text);
   const RememberedRequest& request(std::size_t place) const { return entries_[place].request; }
@@ -79,9 +79,9 @@ class ActorRequests {
   std::uint32_t find_number(std::string_view text, std::uint32_t hash) const;
 
   std::deque<Entry> entries_;
-  // All keys, one after another.
+  // The encoded keys of all requests, one after another.
   std::deque<char> text_;
-  // The position of the oldest key.
+  // The position of the oldest key, counted like Entry::text.
   std::uint64_t text_begin_ = 0;
   // The number of the oldest entry.
   std::uint32_t first_ = 0;

@@ -1,5 +1,5 @@
-// Writes a state as facts that rebuild it in an empty state: for a checkpoint, a copy or a
-// forecast.
+// Writes a state as facts, for a checkpoint, a copy or a forecast. Applied to an empty state, these
+// facts rebuild the state.
 //
 // The facts have number 0. Their order is fixed: a job comes after its account, and the meters come
 // after all jobs, because the jobs' holds would otherwise count twice.
@@ -32,14 +32,14 @@ using FactSink = std::function<void(fact::Body)>;
 
 // Passes the state on to `sink`, as facts. O(state).
 void snapshot(const State& s, const FactSink& sink, SnapshotParts what = SnapshotParts::kAll);
-// Pass on the parts of snapshot() other than live jobs and requests. These are the facts before the
+// Pass on the parts of snapshot() other than live jobs and requests. They are the facts before the
 // live jobs, the facts between the live jobs and the requests (SnapshotParts::kAll), and the facts
 // after the requests. The cost of these functions does not depend on the number of live jobs.
 void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_last(const State& s, const FactSink& sink, SnapshotParts what);
 
-// Returns the capacity side of one node's bill up to `as_of`. The node must exist.
+// Returns the capacity part of one node's bill up to `as_of`. The node must exist.
 fact::NodeBilled billed(const State& s, NodeId id, TimeMs as_of);
 // Returns the fact of a remembered request.
 fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& request);

@@ -1,13 +1,13 @@
-// The state. It follows from the facts alone. It has jobs, clusters, nodes, allocations, requests,
-// accounts, fleet, books and policy. Each of these parts has its own indexes, and State changes the
-// parts together, fact by fact. State decides nothing: decide/ makes the decisions, derive/
-// computes from the state, and both see it as const.
+// The state of an engine, which follows from the facts alone. It has jobs, clusters, nodes,
+// allocations, requests, accounts, fleet, books and policy. Each of these parts has its own
+// indexes, and State changes the parts together, fact by fact. State decides nothing: decide/ makes
+// the decisions, derive/ computes results from the state, and both see the state as const.
 //
 // Reports of edges that no fact records are not a part of the state: see observed/observed.h.
 // planned_end.h and snapshot.h have functions over a state.
 //
 // References into a state are valid until the next fact. References to jobs and clusters are valid
-// longer, as their headers say. Such a reference shows the new values after a fact.
+// longer, as their headers say. A reference to a job or cluster shows the new values after a fact.
 // Threads: one at a time; an engine owns one state.
 #pragma once
 
@@ -34,7 +34,7 @@
 namespace subak {
 
 // Whether a state records usage that is not charged yet. The state of a forecast does not record
-// it, because no decision depends on this usage.
+// this usage, because no decision depends on it.
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
 namespace state {
@@ -49,10 +49,10 @@ class State {
   State& operator=(const State&) = delete;
 
   // --- reads -------------------------------------------------------------------------------------
-  // The number and the time of the last fact. The state is the state after this fact.
+  // The number and the time of the last fact that was applied.
   std::uint64_t seq() const { return log_.seq(); }
   TimeMs fact_ms() const { return log_.fact_ms(); }
-  // The time of the last input or fact. It is not before fact_ms(), and is not in the digest.
+  // The time of the last input or fact. now() is not before fact_ms(), and is not in the digest.
   TimeMs now() const { return log_.now(); }
   // The version of facts that the store allows (fact::Finalized).
   std::uint32_t fact_version() const { return log_.version(); }
@@ -60,7 +60,7 @@ class State {
   const AccountTree& tree() const { return tree_; }
   const Fleet& fleet() const { return fleet_; }
   const Ledger& ledger() const { return ledger_; }
-  // False with Books::kLeftOut. Then the state has no charges and bills, and the end of a UTC day
+  // False with Books::kLeftOut. Such a state has no charges and bills, and the end of a UTC day
   // closes no books.
   bool keeps_books() const { return allocations_.keeps_books(); }
   const state::Jobs& jobs() const { return jobs_; }
@@ -71,24 +71,26 @@ class State {
   const state::Claims& claims() const { return claims_; }
   const RequestLog& requests() const { return requests_; }
   const state::Leap& leap() const { return leap_; }
-  // The nodes of all reservations with their jobs. They follow from the clusters.
+  // The nodes of all reservations, with the jobs that have reserved them. This list follows from
+  // the reservations of the clusters.
   const ReservedNodes& reserved_nodes() const { return reserved_nodes_; }
-  // True if a change since the last pass may let a job start. It is not in the digest.
+  // True if a change since the last pass may let a job start. The result of pass_due() is not in
+  // the digest.
   bool pass_due() const { return pass_due_; }
 
-  // Returns the stored size, in bytes, of a request that has only one pod. `shape`: the shape of
-  // such a request, which a pod of the state uses now.
+  // Returns the stored size, in bytes, of a request that has only one pod. `shape` is the shape of
+  // the request. A pod of the state must use this shape now.
   std::size_t single_pod_bytes(ShapeId shape) const {
     return bytes_of_shape_.at(shape.value).bytes;
   }
 
   // --- changes -----------------------------------------------------------------------------------
-  // Sets the time of an input, which never goes back.
+  // Sets the time of an input. This time never goes back.
   void advance(TimeMs now) { log_.advance(now); }
   // Runs the ticks of the simulator's baseline order (OrderPolicy::kUsageTick) up to now.
   void advance_tick() { allocations_.advance_tick(now()); }
-  // Applies a fact. Facts must come in order. A fact with number 0 belongs to a checkpoint: it
-  // restores a record, and does not make the event happen again.
+  // Applies a fact. Facts must come in order. A fact with number 0 belongs to a checkpoint: such a
+  // fact restores a record, and does not repeat an event.
   void apply(const Fact& fact);
   // Gives a request of the cluster a ShapeId, which is valid as long as the result lives.
   ShapeUse use_shape(ClusterId cluster, const GangRequest& request) {
@@ -158,10 +160,11 @@ class State {
 
   // Rebuilds reserved_nodes() from the reservations of the clusters. O(reserved nodes).
   void reserve_nodes();
-  // Changes the job's state, and what depends on the state: backoff, reservation, planned end.
+  // Changes the job's state, and also the backoff, the reservation and the planned end, which
+  // depend on the state.
   void set_state(state::Job& job, JobState to);
   // plan_end() sets when the job's GPUs are expected to be free, and when Subak checks this time.
-  // plan_ends() does so for all jobs.
+  // plan_ends() sets both times for all jobs.
   void plan_end(state::Job& job);
   void plan_ends();
   // Sets a starting job to kRunning if no pod is left to bind.
@@ -169,10 +172,10 @@ class State {
   // Releases the hold of a pod that waits again. All usage of the pod must be in the books
   // (asserted).
   void give_place_back(state::Job& job, std::uint32_t rank);
-  // A gang that waits and is complete has one request for all its pods. If the gang has it, drops
-  // it, and gives each pod a request of its own until the gang is complete again.
+  // Opens a waiting gang. If the gang is complete, it has one request for all its pods. The call
+  // drops this request, and gives each pod a request of its own until the gang is complete again.
   void open_gang(state::Job& job);
-  // Restores a pod with its slot. `lives`: its job is not done.
+  // Restores a pod with its slot. `lives` says that the pod's job is not done.
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
                    bool lives);
   // Returns the shape of a request that has only this pod of the job. Records the stored size of
@@ -203,7 +206,7 @@ class State {
   };
   // The stored size of a request of one pod, by shape number.
   std::vector<SinglePodBytes> bytes_of_shape_;
-  // The result of pass_due(). It follows from the facts since the last pass.
+  // The result of pass_due(), which follows from the facts since the last pass.
   bool pass_due_ = true;
 };
 

@@ -1,6 +1,5 @@
-// The facts of a state at one instant, passed on in slices while the state still changes.
-// Checkpoints and forecasts use such a copy, so that reads need not wait until a large state is
-// copied completely.
+// Copies a state at one instant as facts, in slices, while the state still changes. Checkpoints and
+// forecasts use such a copy, so that reads need not wait until a large state is copied completely.
 // Threads: one at a time.
 #pragma once
 
@@ -34,15 +33,16 @@ class StateCopy {
   // Facts that were made at the instant of the copy.
   struct Made {
     std::vector<fact::Body> facts;
-    // The index of the first fact that was not passed on.
+    // The index of the first fact that was not passed on yet.
     std::size_t next = 0;
   };
   bool pass(Made& made, std::size_t& most, const Sink& sink) const;
   bool pass_requests(std::size_t& most, const Sink& sink);
 
-  // The time of the instant. All facts get this time.
+  // The time of the copied instant. All facts get this time.
   TimeMs fact_ms_;
-  Made before_, books_, last_;  // before live jobs; between live jobs and requests; last
+  // The facts before the live jobs, the facts between live jobs and requests, and the last facts.
+  Made before_, books_, last_;
   // True: all live jobs were passed on.
   bool live_passed_ = false;
   RequestLog requests_;  // the requests of the instant that are not passed on yet

@@ -16,7 +16,7 @@
 
 namespace subak::sim {
 
-// Reads one file, row by row. It has only one line in memory.
+// Reads one file, row by row. The reader has only one line in memory.
 class CsvReader {
  public:
   // Opens the file and reads the header. Errors: the file cannot be read, is empty, or names a
@@ -30,7 +30,7 @@ class CsvReader {
   const std::vector<std::string>& columns() const { return columns_; }
   // Returns the index of the column; nullopt if the file has no column of this name.
   std::optional<std::size_t> column(std::string_view name) const;
-  // Does the same as column(), but for a missing column it returns an Error that lists the columns
+  // Returns the index of the column. For a missing column, returns an Error that lists the columns
   // of the file.
   Result<std::size_t> need(std::string_view name) const;
 
@@ -40,7 +40,7 @@ class CsvReader {
   Result<bool> next();
   // Returns a field of the current row; empty for a column that the file lacks.
   std::string_view field(std::optional<std::size_t> column) const;
-  // Returns the error of a field of the current row, with its value.
+  // Returns an error about a field of the current row. The error has the value of the field.
   Error error(std::optional<std::size_t> column, std::string_view want) const;
   // Returns the number of the current line, from 1.
   std::size_t line() const { return line_; }
@@ -48,7 +48,8 @@ class CsvReader {
   // integer(), seconds() and milligpu() return typed fields of the current row. An empty field is
   // an Error too.
   Result<std::int64_t> integer(std::size_t column, std::int64_t least, std::int64_t most) const;
-  // Reads seconds with decimals, and returns milliseconds. It cuts decimals below a millisecond.
+  // Reads seconds with decimals, and returns milliseconds. The function cuts decimals below a
+  // millisecond.
   Result<DurationMs> seconds(std::size_t column) const;
   // Reads GPUs with up to three decimals, like parse_milligpu().
   Result<MilliGpu> milligpu(std::size_t column) const;

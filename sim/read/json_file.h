@@ -10,7 +10,7 @@
 namespace subak::sim {
 
 // Returns all bytes of the file. Errors name the path. kNotFound: the file cannot be opened.
-// kInvalid: it has more than `most_bytes`.
+// kInvalid: the file has more than `most_bytes`.
 Result<std::string> read_json_text(const std::string& path, std::size_t most_bytes);
 
 // Returns the one value in the file. Errors are those of read_json_text(), and kInvalid if the file

@@ -1,6 +1,6 @@
 // Random numbers from a seed, which are the same on every build. The class uses std::mt19937_64,
-// whose numbers the standard specifies. It has its own code for distributions, because the standard
-// does not specify their results.
+// whose numbers the standard specifies. The class has its own code for distributions, because the
+// standard does not specify their results.
 // Threads: one at a time for each object.
 #pragma once
 
@@ -32,7 +32,8 @@ class Rng {
   bool percent(std::uint64_t p) { return below(100) < p; }
   // Returns a uniform number in [0, 1).
   double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
-  // Returns an exponential number with this mean. It uses the core's own logarithm.
+  // Returns an exponential number with this mean. The function uses Subak's own logarithm
+  // (log2_exact), so every build gets the same number.
   double exponential(double mean) { return -mean * 0.6931471805599453 * log2_exact(1.0 - unit()); }
 
  private:

@@ -12,7 +12,7 @@
 
 namespace subak::sim {
 
-// A tree with shares and usage.
+// The contents of a case: a tree with shares and usage, and the dampening.
 struct ShareCase {
   std::vector<ShareRow> rows;
   // FairShareDampeningFactor of the classic formula; 1: no dampening.

@@ -1,7 +1,7 @@
 // Reads a trace of jobs and its small tables from outside files. A trace is a CSV whose header
 // names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods, state.
-// Its rows may be in any order. A fleet has node, gpus and optionally gpu_type, cpus, memory_mib.
-// Threads: any; the functions have no shared state.
+// The rows of a trace may be in any order. A fleet is a CSV whose header names node, gpus and
+// optionally gpu_type, cpus, memory_mib. Threads: any; the functions have no shared state.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct TraceJob {
   MilliGpu milligpu = 0;
   // The allowed products ("A|B" in the file); empty = any.
   std::vector<std::string> products;
-  // Team and user as in the file. "none": the file does not name one.
+  // Team and user as in the file. "none": the file names no team or user.
   std::string team;
   std::string user;
   // The number of pods. 0: as few pods as fit the nodes.
@@ -37,15 +37,15 @@ struct TraceJob {
 // Returns the rows in order of submission; rows of the same time stay in the order of the file.
 Result<std::vector<TraceJob>> read_trace(const std::string& path);
 
-// Reads a fleet from a CSV file as above, or from the output of `kubectl get nodes -o json` in a
-// file whose name ends in .json. A text such as "80x8" means 80 nodes of 8 GPUs ("80x8:H100" also
-// names their product).
+// Reads a fleet from a CSV file, or from the output of `kubectl get nodes -o json` in a file whose
+// name ends in .json. A text such as "80x8" means 80 nodes of 8 GPUs ("80x8:H100" also names their
+// product).
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
 
 // Returns the nodes for a replay from kubectl's output (kube/node/node.h). A node has its working
 // whole GPUs, and no taints, because pods of a trace tolerate no taints. The function leaves out
 // nodes without whole GPUs, nodes with shared GPUs, and nodes that take no work now (cordoned, not
-// ready, not fit). Errors: those of read_kube_nodes(), or that no node is left. The error's field
+// ready, not fit). Errors: the errors of read_kube_nodes(), or no node is left. The error's field
 // names the node.
 Result<std::vector<NodeSpec>> nodes_to_replay(std::string_view json);
 

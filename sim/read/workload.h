@@ -1,6 +1,6 @@
 // The input of a simulation: the jobs of a window of a trace, made ready for a fleet; the teams of
-// these jobs, with shares and quotas; and the fleet. A workload is made once, and can be replayed
-// with any number of policies.
+// these jobs, with shares and quotas; and the fleet. A workload is made once, and any number of
+// policies can replay it.
 // Threads: any; pure functions.
 #pragma once
 
@@ -29,9 +29,9 @@ struct Team {
   // The path of the team's account, directly below the root.
   std::string account;
   // The team's shares. Without weights, each team has 1. With weights, shares are whole numbers in
-  // the proportions of the weights, and a team without a weight counts with weight 1.
+  // proportion to the weights. A team without a weight counts with weight 1.
   std::int64_t shares = 1;
-  // The quota in milli-GPU of any product; 0: none.
+  // The quota in milli-GPU of any product; 0: the team has no quota.
   MilliGpu quota = 0;
 };
 
@@ -41,17 +41,18 @@ struct SimJob {
   std::string name;
   // The user. Empty: the job has no user.
   std::string user;
-  // An index into Workload::teams.
+  // The team of the job, as an index into Workload::teams.
   std::uint32_t team = 0;
   // The submit time by the engine's clock. For a warm job: the start of the window.
   TimeMs submit_ms = 0;
-  // The run time from its start. For a warm job: the run time that is left at `submit_ms`.
+  // The run time of the job from its start. For a warm job: the run time that is left at
+  // `submit_ms`.
   DurationMs duration_ms = 0;
-  // For a warm job: how long it has run at `submit_ms`. 0 for all others.
+  // For a warm job: how long it has run at `submit_ms`. 0 for every other job.
   DurationMs before_ms = 0;
   // The GPUs of the complete gang.
   MilliGpu milligpu = 0;
-  // An index into Workload::requests.
+  // The request of the job, as an index into Workload::requests.
   std::uint32_t request = 0;
   // The time limit. 0: the policy's default.
   DurationMs time_limit_ms = 0;
@@ -59,8 +60,8 @@ struct SimJob {
   bool warm = false;
   // True: the empty fleet could hold the job.
   bool placeable = true;
-  // True: if no job ever waited, the team's running GPUs at `submit_ms`, with those of the job,
-  // would be at most its quota. It does not depend on the policy.
+  // True: if no job ever waited, the team's running GPUs at `submit_ms`, including the GPUs of this
+  // job, would be at most its quota. The value does not depend on the policy.
   bool within_quota = false;
 };
 
@@ -73,7 +74,7 @@ struct Workload {
   std::vector<GangRequest> requests;
   // The jobs: first the warm jobs (the oldest first), then all other jobs by submit time.
   std::vector<SimJob> jobs;
-  // The window [from, to) as engine times.
+  // The window [from, to), in times of the engine's clock.
   TimeMs from_ms = 0, to_ms = 0;
   // The milli-GPU of all `nodes`.
   MilliGpu capacity = 0;
@@ -84,8 +85,8 @@ struct WorkloadOptions {
   // The window in days of the trace. Without `to_day`, the window ends when the last job of the
   // trace has ended.
   std::optional<double> from_day, to_day;
-  // A factor by which submissions come faster. It divides the window's length and the submit times,
-  // counted from the window's start. Durations stay.
+  // The factor by which the replay speeds up submissions. The factor divides the window's length
+  // and the submit times, counted from the window's start. Run times do not change.
   double load = 1;
   // If above 0: the rows are spread at random over this many teams.
   std::uint32_t random_teams = 0;
@@ -94,14 +95,14 @@ struct WorkloadOptions {
   // With `limits`: the percentage of kinds of jobs whose limits are too short. A kind is a team, a
   // user and a number of GPUs.
   std::uint64_t short_limits = 0;
-  // The seed of the random teams and limits.
+  // The seed for random teams and time limits.
   std::uint64_t seed = 1;
   // Shares by team, in thousandths.
   std::vector<std::pair<std::string, std::int64_t>> weights;
   // Quotas by team, in milli-GPU.
   std::vector<std::pair<std::string, std::int64_t>> quotas;
-  // If above 0, instead of `quotas`: this percentage of the fleet is the sum of all quotas. Each
-  // team gets a part as large as its part of the demand: the GPU time of its jobs that fit the
+  // If above 0, `quotas` is not used, and this percentage of the fleet is the sum of all quotas.
+  // Each team gets a part as large as its part of the demand: the GPU time of its jobs that fit the
   // fleet. Quotas are whole GPUs. Teams with the largest remainders are rounded up.
   std::uint64_t quota_percent = 0;
 };
@@ -112,8 +113,9 @@ struct WorkloadOptions {
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
                                const WorkloadOptions& options);
 
-// The gang of a trace row on this fleet: `gang_pods` equal pods, or as few pods as fit the nodes
-// (the last pod may be smaller). `placeable` says whether the empty fleet could hold the gang.
+// The gang that the simulation makes of a trace row for this fleet. The gang has `gang_pods` equal
+// pods, or as few pods as fit the nodes (the last pod may be smaller). `placeable` says whether the
+// empty fleet could hold the gang.
 struct PlannedGang {
   GangRequest request;
   bool placeable = false;

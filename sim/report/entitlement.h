@@ -1,6 +1,6 @@
-// Computes which part of the received total each account is entitled to: first its quota, then a
-// max-min part by shares, but never more than its demand. The computation is pure arithmetic in
-// doubles. Amounts are the GPU time of one window.
+// Computes the part of the received total to which each account is entitled. An account first gets
+// its quota, then a max-min part by shares, but never more than its demand. The computation is pure
+// arithmetic in doubles. Amounts are the GPU time of one window.
 // Threads: any; pure functions.
 #pragma once
 
@@ -11,11 +11,11 @@ namespace subak::sim {
 
 // The figures of one account that decide its part, in the unit of the total.
 struct Claim {
-  // The queued and running GPUs, summed over the window.
+  // The account's queued and running GPUs, as an integral over the window.
   double demand = 0;
   // The account's quota times the length of the window.
   double quota = 0;
-  // The account's shares. 0: it gets only what no other account wants.
+  // The account's shares. 0: the account gets only GPU time that no other account wants.
   double shares = 0;
 };
 

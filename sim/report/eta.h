@@ -1,6 +1,6 @@
 // Estimates the start of jobs at submission, in the same way as the service, and compares the
-// estimate with the real start (docs/design/0053). It is slow, because it runs a forecast for each
-// time at which such jobs are submitted.
+// estimate with the real start (docs/design/0053). The comparison is slow, because it runs a
+// forecast for each time at which such jobs are submitted.
 // Threads: one at a time.
 #pragma once
 
@@ -38,10 +38,10 @@ struct subak::EnumText<subak::sim::RunTimeSource> {
 
 namespace subak::sim {
 
-// Which jobs get an estimate, and from which run times.
+// The options: how many jobs get an estimate, and from which run times.
 struct EtaOptions {
-  // About how many jobs of the window get an estimate. They are evenly spread over the window. 0:
-  // none.
+  // About how many jobs of the window get an estimate. These jobs are evenly spread over the
+  // window. 0: no job gets an estimate.
   std::size_t told = 0;
   // The source of the run times in the forecast.
   RunTimeSource source = RunTimeSource::kPredicted;
@@ -54,8 +54,8 @@ class EtaJudge {
   EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);
   // Chooses the job if it is one of the jobs that get an estimate.
   void submitted(std::uint32_t job, JobId id);
-  // Compares the start with the estimate. A start within a minute of the submission is not in the
-  // result.
+  // Compares the start with the estimate. The result leaves out a start within a minute of the
+  // submission.
   void started(std::uint32_t job, TimeMs t);
   // Estimates the starts of the chosen jobs that still wait, with one forecast.
   void settled(TimeMs t);
@@ -63,8 +63,8 @@ class EtaJudge {
   EtaResult result() const;
 
  private:
-  // One start: the wait, the errors of the corrected and of the raw estimate, and the width of the
-  // interval.
+  // The figures of one start: the wait, the errors of the corrected and of the raw estimate, and
+  // the width of the interval.
   struct Come {
     // All figures are in seconds. `error_s` is the error of the corrected estimate. `uncorrected_s`
     // is the error of the raw forecast.
@@ -91,9 +91,9 @@ class EtaJudge {
     TimeMs start_ms = 0;
   };
   std::unordered_map<std::uint32_t, ToldJob> told_jobs_;
-  // The calibration. It learns only from the starts of this replay.
+  // The calibration of the estimates. The calibration learns only from the starts of this replay.
   StartCalibration calibration_;
-  // The starts, in their order.
+  // The starts that were compared, in order of time.
   std::vector<Come> come_;
 };
 

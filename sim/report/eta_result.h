@@ -7,15 +7,16 @@ namespace subak::sim {
 
 // The figures of the jobs that got a start estimate and waited more than a minute.
 struct EtaResult {
-  // The number of these jobs; 0: all other figures are 0.
+  // The number of jobs in the figures. 0: all other figures are 0.
   std::size_t jobs = 0;
   // The median of |start - expected start|, with the corrections of StartCalibration.
   double median_error_s = 0;
-  // The same median for the raw forecast.
+  // The median of |start - expected start| for the raw forecast.
   double median_uncorrected_s = 0;
   // The parts of the jobs, from 0 to 1, whose error is at most a minute, and at most ten minutes.
   double within_1m = 0, within_10m = 0;
-  // The part of the jobs that started within the estimated interval. It should be nine tenths.
+  // The part of the jobs that started within the estimated interval. With good intervals, the part
+  // is nine tenths.
   double coverage_90 = 0;
   // The median width of the estimated interval.
   double median_width_s = 0;

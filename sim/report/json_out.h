@@ -1,5 +1,5 @@
-// A small writer of JSON text. It writes values in the order of the calls, with an indent of two
-// spaces. Doubles have nine digits, except in exact().
+// A small writer of JSON text. The writer writes values in the order of the calls, with an indent
+// of two spaces. Doubles have nine digits, except in exact().
 // Threads: one at a time for each object.
 #pragma once
 
@@ -47,7 +47,7 @@ class JsonOut {
   // Writes a number. `digits` is the number of significant digits; 0 means as many as in exact().
   JsonOut& put(double number, int digits);
   std::ostream& out_;
-  // For each open bracket, whether a value was written in it.
+  // For each open bracket: true if a value was already written inside the bracket.
   std::vector<bool> has_items_;
   // True: the next value follows its name on the same line.
   bool after_key_ = false;

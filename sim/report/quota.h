@@ -1,5 +1,5 @@
-// Measures the GPU-hours for which jobs wait although the quota of their team has room for them.
-// Threads: one at a time.
+// Measures GPU-hours of waiting jobs for which the quota of their team has room. Threads: one at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace subak::sim {
 
-// At each moment, some queued jobs of a team would fit into its quota beside its running jobs. The
-// class counts as many of the smallest queued jobs as fit. It adds up the GPUs of these jobs over
-// all teams, and integrates this sum from Workload::from_ms to Workload::to_ms. Call the methods in
-// the order of time. A queued job leaves the queue only by started().
+// At each moment, some queued jobs of a team would fit into the team's quota together with its
+// running jobs. The class counts as many of the smallest queued jobs as fit. The class adds up the
+// GPUs of the counted jobs over all teams. The class integrates the sum from Workload::from_ms to
+// Workload::to_ms. Call the methods in the order of time. Only started() removes a job from the
+// queued jobs.
 class QueuedWithinQuota {
  public:
   explicit QueuedWithinQuota(const Workload& workload);
@@ -24,7 +25,7 @@ class QueuedWithinQuota {
   void started(std::uint32_t team, TimeMs t, MilliGpu milligpu);
   // A running job of the team holds nothing from `t` on.
   void ended(std::uint32_t team, TimeMs t, MilliGpu milligpu);
-  // Returns the integral, in GPU-hours. Call it once, after all other calls.
+  // Returns the integral, in GPU-hours. Call gpu_hours() once, after all other calls.
   double gpu_hours();
 
  private:

@@ -1,21 +1,22 @@
 // The results of a simulation, by the definitions of the manual (docs: `subak sim`):
 //   demand         integral of queued + running GPUs of an account
 //   received       integral of running GPUs
-//   entitled       quota first, then max-min by shares of the total received, none above its demand
+//   entitled       the account's fair part of the total received: first its quota, then max-min by
+//                  shares, but never more than its demand (sim/report/entitlement.h)
 //   jain           mean over windows of Jain's index of received / entitled, over accounts with
 //                  demand
 //   reserved_idle  integral of the free GPUs on nodes that were reserved for jobs (patience)
-//   kept_beside    the most of reserved_idle that other waiting jobs could have used: jobs without
-//                  reserved nodes, by their sizes alone; a job larger than the idle GPUs counts 0
+//   kept_beside    the largest part of reserved_idle that waiting jobs without reserved nodes could
+//                  have used, by their sizes alone. A job larger than the idle GPUs counts 0.
 //   max_deviation  largest |received - entitled| / (capacity x window)
 //   wait           the time that a job is queued: until its first start, and after each preemption
-//   within quota   said of a job by the workload, so of the same jobs under each policy
+//   within quota   a property of a job that the workload sets, so it is the same under each policy
 //                  (SimJob::within_quota)
 //   lost           the run time that preempted jobs repeat, and the time that they take to end
-// Windows are whole hours, days and weeks from A on. A window that does not end by B is left out.
-// If there is no complete window, there is no figure. Waits, sizes and slowdown cover jobs
-// submitted in [A, B). After B the replay goes on until the jobs that are queued at B have run, but
-// no new job comes.
+// A is the start of the simulated window, and B is its end. Windows are whole hours, days and weeks
+// from A on. A window that does not end by B is left out. If there is no complete window, there is
+// no figure. The figures of waits, sizes and slowdown cover jobs that were submitted in [A, B). The
+// replay goes on after B until the jobs that are queued at B have run, but no new job comes.
 // Threads: any; pure functions and plain values.
 #pragma once
 
@@ -46,7 +47,8 @@ inline constexpr std::array<const char*, 6> kSizeClasses{"1", "2-4", "5-8", "9-1
 // Returns the index in kSizeClasses. A job of a part of a GPU is in the first class.
 std::size_t size_class(MilliGpu milligpu);
 
-// A figure for windows of each length; nullopt: [A, B) has no complete window of this length.
+// A figure for the windows of an hour, a day and a week. nullopt: [A, B) has no complete window of
+// this length.
 struct ByWindow {
   std::optional<double> hour, day, week;
 };
@@ -54,33 +56,35 @@ struct ByWindow {
 // The figures of one team.
 struct TeamResult {
   std::string team;
-  // The shares, as in the workload.
+  // The team's shares, as in the workload.
   std::int64_t shares = 0;
   MilliGpu quota = 0;
   // The number of the team's jobs in the statistics.
   std::size_t jobs = 0;
-  // `entitled_gpu_h` treats [A, B) as one window.
+  // The team's demand, received and entitled GPU-hours over [A, B). `entitled_gpu_h` treats [A, B)
+  // as one window.
   double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;
   // The mean wait of the team's jobs that started, in seconds.
   double wait_mean_s = 0;
 };
 
-// What quotas and preemptions did. The preemptions are those of all jobs, with the warm ones and
-// those that end after the window.
+// The figures about quotas and preemptions. The preemptions of all jobs count, including warm jobs
+// and jobs that end after the window.
 struct QuotaResult {
-  // The waits of jobs within quota, and of the others.
+  // The waits of jobs within quota, and of all other jobs.
   Spread within_s, beyond_s;
-  // The GPU-hours over [A, B) that jobs waited although their team's quota had room for them, see
-  // sim/report/quota.h.
+  // The GPU-hours over [A, B) of waiting jobs for which their team's quota had room
+  // (sim/report/quota.h).
   double queued_within_gpu_h = 0;
-  // The number of preemptions, of the jobs that were preempted, and the most for one job.
+  // The number of preemptions, the number of jobs that were preempted, and the most preemptions of
+  // one job.
   std::size_t preemptions = 0, preempted_jobs = 0, most_of_one_job = 0;
-  // The GPU-hours that were lost, and their part of all GPU-hours that jobs held, 0 to 1. A warm
-  // job may also lose what it ran before the window, which is not in the whole.
+  // The GPU-hours that preempted jobs lost, and their part of all GPU-hours that jobs held, 0 to 1.
+  // A warm job may also lose GPU-hours from before the window, which do not count as held.
   double lost_gpu_h = 0, lost_part = 0;
 };
 
-// GPU-hours over [A, B): reserved_idle and kept_beside of the definitions above.
+// The figures reserved_idle and kept_beside of the definitions above, in GPU-hours over [A, B).
 struct ReservedIdleResult {
   double gpu_h = 0, beside_gpu_h = 0;
 };
@@ -94,24 +98,24 @@ struct SimResult {
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
   // The number of jobs that already ran at A. They are not among `jobs`.
   std::size_t warm = 0;
-  // The wait.
+  // The waits of the jobs, in seconds.
   Spread wait_s;
   std::array<Spread, kSizeClasses.size()> wait_by_size;
-  // max(1, (wait + run + lost) / max(run, 10 s)), the bounded slowdown of Feitelson and others.
+  // The bounded slowdown of Feitelson and others: max(1, (wait + run + lost) / max(run, 10 s)).
   Spread bounded_slowdown;
-  // received / capacity over [A, B).
+  // The received GPU time as a part of the capacity over [A, B).
   double utilisation = 0;
-  // The figures by the definitions above.
+  // The figures jain and max_deviation of the definitions above.
   ByWindow jain, max_deviation;
   // The time mean of the fragmentation (sim/report/fragmentation.h).
   double fragmentation = 0;
-  // The waits by quota, and preemptions. nullopt: no team has a quota.
+  // The waits within and beyond quota, and the preemptions. nullopt: no team has a quota.
   std::optional<QuotaResult> quota;
   // The quality of start estimates. nullopt: no job got a start estimate.
   std::optional<EtaResult> eta;
   ReservedIdleResult reserved_idle;
   // `wall_s`: the real duration of the replay in seconds. `sim_speedup`: the simulated seconds for
-  // each of these seconds.
+  // each real second.
   double wall_s = 0, sim_speedup = 0;
   // The teams, in the order of the workload.
   std::vector<TeamResult> teams;
@@ -121,16 +125,17 @@ struct SimResult {
   std::vector<double> waits_s;
 };
 
-// What became of one job. If start < 0, the job never started.
+// The times of one job in the replay. If `start_ms` is negative, the job never started.
 struct JobFate {
-  // Its first start, and the end of its last attempt.
+  // The job's first start, and the end of its last attempt.
   TimeMs start_ms = -1;
   TimeMs end_ms = -1;
-  // The time that it was queued after its preemptions, and the run time that it lost by them.
+  // The time that the job was queued after its preemptions, and the run time that it lost by
+  // preemptions.
   DurationMs again_ms = 0, lost_ms = 0;
-  // The time that it held its GPUs, in all attempts.
+  // The time that the job held its GPUs, over all attempts.
   DurationMs held_ms = 0;
-  // The number of its preemptions.
+  // The number of the job's preemptions.
   std::uint32_t preemptions = 0;
 };
 

@@ -34,7 +34,7 @@ class Svg {
   // Draws an open line through the points.
   void path(const std::vector<Point>& points, std::string_view colour, double width,
             bool dashed = false);
-  // Fills the closed outline.
+  // Fills the area inside the closed outline.
   void area(const std::vector<Point>& outline, std::string_view fill);
   // Draws a text. `anchor` is start, middle or end.
   void text(Point at, std::string_view text, double size, std::string_view anchor = "start",
@@ -43,10 +43,10 @@ class Svg {
   std::string finish() const;
 
  private:
-  // Appends these points as an attribute.
+  // Appends the points of `list` as an attribute.
   void points(const std::vector<Point>& list);
-  // Appends text with XML escapes. It accepts any bytes; printable() replaces bytes that are not
-  // text.
+  // Appends text with XML escapes. The text may have any bytes; printable() replaces bytes that are
+  // not text.
   void characters(std::string_view text);
   // All shapes so far.
   std::string body_;
@@ -65,7 +65,7 @@ std::vector<Tick> linear_ticks(double from, double to, int most, std::string_vie
 
 // The rectangle of a chart on the canvas, and the data that it spans.
 struct Frame {
-  // The rectangle in pixels, and the data at its edges.
+  // The rectangle in pixels, and the values of the data at its edges.
   double left = 0, top = 0, width = 0, height = 0;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;
   // Returns the position on the canvas of a point of the data.
@@ -77,8 +77,8 @@ struct Frame {
             std::string_view x_title, std::string_view y_title) const;
 };
 
-// The number of colours. Most colour-blind people can distinguish these colours too. The last
-// colour (grey) is for "all others".
+// The number of colours. Most colour-blind people can distinguish the colours of charts too. The
+// last colour (grey) is for "all others".
 inline constexpr std::size_t kColours = 12;
 std::string_view colour(std::size_t i);
 inline constexpr std::string_view kGrey = "#b8b8b8";

@@ -12,8 +12,8 @@
 
 namespace subak::sim {
 
-// The integrals of one team in one hour, in milli-GPU x ms. A double holds the integer exactly up
-// to 2^53, which is 1,000 GPUs for three months.
+// The integrals of one team in one hour, in milli-GPU x ms. A double is exact for integers up to
+// 2^53, which is 1,000 GPUs for three months.
 struct HourCell {
   double running = 0;
   double queued = 0;
@@ -24,10 +24,11 @@ class Timeline {
  public:
   // All teams begin at 0. The window [from, to) must not be empty.
   Timeline(std::size_t teams, TimeMs from, TimeMs to);
-  // Changes the team's running and queued amounts by these differences, from `t` on. For one team,
-  // times must never go backwards. Changes outside [from, to) affect only the levels.
+  // Adds `running` and `queued` to the team's running and queued amounts, from `t` on. For one
+  // team, times must never go backwards. Changes outside [from, to) change only the team's present
+  // amounts.
   void change(std::uint32_t team, TimeMs t, MilliGpu running, MilliGpu queued);
-  // Closes all integrals at `to`. Call it once, after the last change.
+  // Closes all integrals at `to`. Call finish() once, after the last change.
   void finish();
 
   // The number of hours. The last hour may be shorter.
@@ -35,7 +36,7 @@ class Timeline {
   std::size_t teams() const { return levels_.size(); }
   // Returns the length of the hour in ms. Only the last hour may be shorter than an hour.
   DurationMs hour_length(std::size_t hour) const;
-  // Returns the integrals of one hour. They are complete after finish().
+  // Returns the integrals of one hour. The integrals are complete after finish().
   const HourCell& cell(std::size_t hour, std::uint32_t team) const {
     return cells_[hour * levels_.size() + team];
   }
@@ -54,7 +55,7 @@ class Timeline {
   TimeMs from_, to_;
   // The number of hours of the window. An incomplete last hour counts too.
   std::size_t hours_;
-  // The levels, by team.
+  // The present amounts of each team; the index is the team.
   std::vector<Level> levels_;
   // The cells, hour by hour, each with all teams.
   std::vector<HourCell> cells_;

@@ -1,5 +1,5 @@
-// Which job a pod joins, and which fields the job takes from the pod. Several files of decide/
-// share these functions.
+// Decides which job a pod joins, and which fields the job takes from the pod. Several files of
+// decide/ share these functions.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
@@ -19,14 +19,14 @@ const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecor
 // Returns the fact that creates a job, with the fields of its first pod.
 fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                         AccountId account, JobOrigin origin);
-// Makes a new pod with Subak's gate join its gang or become a job.
+// Handles a new pod with Subak's gate: the pod joins its gang, or becomes a job of its own.
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod, AccountId account);
-// Call it when a waiting pod is seen again. From then on, the pod's present request counts.
+// Call it when a waiting pod is seen again. From this call on, the pod's present request counts.
 void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod, AccountId account);
-// Call it when a pod is seen again, because the report has the present size of the pod's gang.
-// Ranks may change.
+// Call see_size() when a pod is seen again, because the report has the present size of the pod's
+// gang. The ranks of pods may change.
 void see_size(Decision& d, JobId id, const PodRecord& pod);
-// Returns `job` as the job of a single pod whose gang started without this pod.
+// Changes the fact `job` to create the job of a single pod whose gang started without this pod.
 fact::JobCreated alone_of_gang(fact::JobCreated job);
 
 }  // namespace subak::decide

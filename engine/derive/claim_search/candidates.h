@@ -1,7 +1,7 @@
-// The jobs of one cluster that may give back GPUs of one product, as they are at the begin of a
-// search for claims (docs/design/0084).
+// The jobs of one cluster that may give back GPUs of one product, as of the begin of a search for
+// claims (docs/design/0084).
 //
-// Threads: none; borrows the state.
+// Threads: one at a time; the objects refer to the state.
 #pragma once
 
 #include <cstdint>
@@ -15,65 +15,71 @@
 
 namespace subak::derive {
 
-// A job that may give back what it holds of one product.
+// A giver: a job that may give back its GPUs of one product.
 struct Giver {
   const state::Job* job = nullptr;
-  // What it holds of the product.
+  // The milli-GPU of the product that the job holds.
   MilliGpu milligpu = 0;
-  // Its index in Candidates::givers().
+  // The index of the giver in Candidates::givers().
   std::uint32_t index = 0;
 };
 
-// Jobs that may give, by account.
+// The givers, by account.
 struct GiverTree {
-  // The jobs of each account, in the order in which they give.
+  // The givers of each account, in the order in which they give GPUs back.
   std::map<AccountId, std::vector<Giver>> jobs;
-  // The children of each account that have such jobs at or below them, in the order in which they
-  // give.
+  // For each account, its children with givers at or below them, in the order in which they give
+  // GPUs back.
   std::map<AccountId, std::vector<AccountId>> children;
 };
 
-// The order of the jobs of an account: true if the first of both gives first.
+// True if giver `a` gives before giver `b`. Both are jobs of the same account.
 bool gives_before(const State& s, const Giver& a, const Giver& b);
-// True if the job may take longer to end than the policy allows. Such a job gives last.
+// True if the job's grace period is longer than Policy::reclaim_max_grace_ms. Such a job gives
+// last.
 bool is_slow(const State& s, const state::Job& job);
-// True if the account gives before its sibling: by what it would hold for its shares.
+// True if account `a` gives before its sibling `b`: in `left`, `a` has more GPUs for each of its
+// shares.
 bool has_more(const AccountTree& tree, const WithoutHoldings& left, AccountId a, AccountId b);
 
 class Candidates {
  public:
-  // O(nodes and holds of the cluster, and victims of all claims). The state outlives it. It may
-  // change only by claims, and each must be passed to follow().
+  // The state must outlive the object. Meanwhile the state may change only by claims, and each
+  // claim must be passed to follow(). O(nodes and holds of the cluster + victims of all claims).
   Candidates(const State& s, ClusterId cluster, ProductId product);
 
   ProductId product() const { return product_; }
-  // The present nodes with this product; ascending.
+  // The present nodes with this product, ascending.
   const std::vector<NodeId>& nodes() const { return nodes_; }
-  // The GPUs of the largest of these nodes.
+  // The milli-GPU of the largest of these nodes.
   MilliGpu largest_node() const { return largest_node_; }
-  // The free GPUs of these nodes, closed nodes included.
+  // The free milli-GPU of these nodes, including closed nodes.
   MilliGpu free() const { return free_; }
-  // All jobs that may give, ascending by id. Those that became victims stay listed: may_give().
+  // All givers, ascending by job id. A giver that became a victim stays in the list, but may_give()
+  // is then false.
   const std::vector<Giver>& givers() const { return givers_; }
   bool may_give(std::uint32_t index) const { return may_give_[index]; }
-  // The same jobs by account, without the victims of claims.
+  // The givers by account, without the victims of claims.
   const GiverTree& tree() const { return tree_; }
-  // Jobs that end already, for whatever reason, and are no victims of a claim.
+  // Jobs that are already ending, for any reason, and are not victims of a claim.
   const std::vector<const state::Job*>& ending() const { return ending_; }
-  // What all accounts would hold if these and the victims of all claims were gone.
+  // The GPUs that accounts would hold if the jobs of ending() and the victims of all claims were
+  // gone.
   const WithoutHoldings& left() const { return left_; }
-  // What the victims of claims hold of the product.
+  // The milli-GPU of the product that victims of claims hold.
   MilliGpu claimed() const { return claimed_; }
 
-  // Returns the givers of this list as a tree. O(givers x depth).
+  // Returns the givers of the list `givers` as a tree. O(givers x depth).
   GiverTree tree_of(const std::vector<Giver>& givers) const;
 
-  // Accounts that, as far as left() goes, give nothing: their quota covers all that they hold.
+  // True if note_spent() was called for the account, so that it gives nothing: its quota covers all
+  // its GPUs in left().
   bool is_spent(AccountId id) const;
-  // Remembers such an account, until a claim changes what it holds.
+  // Records that the account gives nothing. The record is valid until a claim changes the GPUs of
+  // the account.
   void note_spent(AccountId id) const;
 
-  // Call it after each claim that was made.
+  // Updates the givers. Call follow() after each claim that was made.
   void follow(const state::Claim& claim);
 
  private:
@@ -81,7 +87,7 @@ class Candidates {
   void add(const state::Job& job);
   void add_to(GiverTree& tree, const Giver& giver) const;
   void sort(GiverTree& tree) const;
-  // Removes the account from the order among its siblings, and adds it again.
+  // leave_order() removes the account from the order of its siblings. enter_order() adds it again.
   void leave_order(AccountId id);
   void enter_order(AccountId id);
   void remove(const state::Job& job);
@@ -95,7 +101,7 @@ class Candidates {
   GiverTree tree_;
   std::vector<const state::Job*> ending_;
   WithoutHoldings left_;
-  // By AccountId::value; a cache.
+  // A cache for is_spent(); the index is AccountId::value.
   mutable std::vector<bool> spent_;
 };
 

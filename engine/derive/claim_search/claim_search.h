@@ -1,7 +1,8 @@
-// Finds which jobs give GPUs so that a queued job can start, and which GPUs it then gets
-// (docs/design/0084, 0085).
+// Finds the jobs that must give GPUs back so that a queued job can start, and the slots that this
+// job then gets (docs/design/0084, 0085).
 //
-// Threads: none; borrows state and search. The memory of both decides nothing.
+// Threads: one at a time; the object refers to state and search. Cached results do not influence
+// what is found.
 #pragma once
 
 #include <map>
@@ -17,50 +18,53 @@
 
 namespace subak::derive {
 
-// What a claim would be.
+// A claim that the search found and that is not made yet.
 struct ClaimFound {
-  // By rank.
+  // The slots that the claimant will take, by rank.
   std::vector<PodSlot> slots;
-  // Ascending by job. Some may be ending already.
+  // The jobs that must end for the claim, ascending by job id. Some of these jobs may already be
+  // ending.
   std::vector<fact::Claimed::Victim> victims;
   ClaimRight right = ClaimRight::kReclaim;
 };
 
-// The search of one pass. Several claimants share what it collects: the jobs that may give, and
-// their order. A new search finds the same claims.
+// The search for claims in one pass. Several claimants share the collected data: the givers and
+// their order. A new search would find the same claims.
 class ClaimSearch {
  public:
-  // O(1). While it is there, the state may change only by claims, and each is passed to follow().
+  // While the object exists, the state may change only by claims, and each claim must be passed to
+  // follow(). O(1).
   ClaimSearch(const State& s, Search& search);
   ~ClaimSearch();
 
   // Finds a claim for a queued job that finds no placement in its turn: first by its quota, then by
-  // its priority class. nullopt: the job has neither right, or no placement exists even without all
-  // that may give. A gang that needs free nodes for replacements claims nothing: a claim does not
-  // hold these nodes until it starts.
+  // its priority class. nullopt: the job has neither right, or it would have no placement even if
+  // all givers were gone. A gang that needs spare nodes claims nothing, because a claim cannot set
+  // spare nodes aside until the gang starts.
   //
-  // Who gives by quota: jobs of accounts beyond their quota, below the account up to which the
-  // claimant is entitled (reach_of()), that can be preempted. Every account between such a job and
-  // the first one that it has in common with the claimant is beyond its quota on that product. At
-  // each account the child with the most allocation for its shares gives first; within an account
-  // the job with the lowest priority, then the latest start. A job whose account would fall below
-  // its quota comes last.
+  // Givers by quota: jobs that can be preempted, below the claimant's reach (reach_of()). Every
+  // account on the job's path, up to the first account that is also on the claimant's path, is
+  // beyond its quota on the product. At each account, the child with the most allocation for each
+  // share gives first. Within an account, the job with the lowest priority gives first, then the
+  // job with the latest start. A job whose account would fall below its quota comes last.
   //
-  // Who gives by class: jobs of the claimant's own account and its users that can be preempted and
-  // have a lower priority. The lowest priority comes first, then the latest start. A claimant that
-  // cannot be preempted itself claims by class only within its quota: it could not give back what
-  // it would borrow. The fewest first of these givers that are enough give.
+  // Givers by class: jobs of the claimant's account and its users that can be preempted and have a
+  // lower priority than the claimant. The lowest priority comes first, then the latest start. A
+  // claimant that cannot be preempted claims by class only within its quota, because it could not
+  // give back borrowed GPUs. The claim takes givers from the front of this order, as few as are
+  // enough.
   //
-  // Where, by quota: for a job that one node could hold, the fewest first givers that are enough
-  // give. For a larger gang, one group of nodes, or as few of the first groups as are enough, with
-  // all that gives there (Units::in_order()). The groups are NVLink domains, racks or nodes. If
-  // these are not enough, the fewest first givers. Who is not needed is left out, the largest loss
-  // first.
+  // A claim by quota for a job that fits on one node takes givers from the front of the order, as
+  // few as are enough. A claim for a larger gang takes all givers in a group of nodes, or in as few
+  // groups as are enough, in the order of Units::in_order(). The groups are NVLink domains, racks
+  // or nodes. If the groups are not enough, the claim takes givers from the front of the order.
+  // Givers that are not needed are then left out, beginning with the largest loss.
   //
-  // The first call for a cluster and a product: O(nodes and their holds). Then O(1) searches for
-  // each victim, and a search for each binary digit of the number of givers or units.
+  // The first call for a cluster and a product costs O(nodes + holds). Each call also costs O(1)
+  // placement searches for each victim, and one for each binary digit of the number of givers or
+  // groups.
   std::optional<ClaimFound> find(const state::Job& job);
-  // Call it after each claim that was made.
+  // Updates the collected data. Call follow() after each claim that was made.
   void follow(const state::Claim& claim);
 
  private:
@@ -73,7 +77,7 @@ class ClaimSearch {
 
   const State& s_;
   Search& search_;
-  // Made for the first claimant.
+  // The reserved nodes by end of the job; made for the first claimant.
   std::optional<ReservedUntil> firm_;
   std::map<std::pair<ClusterId, ProductId>, std::unique_ptr<Pool>> pools_;
 };

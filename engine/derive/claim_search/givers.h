@@ -1,5 +1,5 @@
 // The order in which jobs give GPUs back for one claimant (docs/design/0084).
-// Threads: none; borrows the state and the candidates.
+// Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 
 #include <map>
@@ -15,41 +15,44 @@
 
 namespace subak::derive {
 
-// Each next() depends on those before: an account that is no longer beyond its quota gives nothing
-// more.
+// Each result of next() depends on the earlier results: an account that is no longer beyond its
+// quota gives no more GPUs.
 class Givers {
  public:
-  // `reach`: the account up to which the claimant is entitled. Only jobs below it give. All of them
-  // are offered until offer() is called.
+  // `reach` is the claimant's reach (reach_of()). Only jobs below this account give GPUs. next()
+  // returns jobs of candidates.tree() until offer() is called.
   Givers(const State& s, const Candidates& candidates, const state::Job& claimant, AccountId reach);
 
-  // From now on next() returns jobs of this tree, none of which was returned before.
+  // From now on, next() returns jobs of this tree. None of them may have been returned before.
   void offer(const GiverTree& tree);
-  // Returns the next that gives; nullopt: none is left.
+  // Returns the next job that gives; nullopt: no giver is left.
   std::optional<Giver> next();
-  // The job gives next, whatever the order. next() may return it again.
+  // Makes this job give next, regardless of the order. next() may return the job again.
   void take(const Giver& giver);
-  // True if some job gave.
+  // True if next() or take() has made some job give.
   bool any_gave() const { return !changed_.empty(); }
 
   // True if the account is on the claimant's own path.
   bool is_common(AccountId id) const { return is_below(s_.tree(), claimant_.leaf, id); }
-  // True if the jobs of the account give: each account up to the first one in common is beyond its
-  // quota. Those that gave already count as gone.
+  // True if the jobs of the account give: each account from `leaf` up to the first account on the
+  // claimant's path is beyond its quota. Jobs that have already given count as gone.
   bool is_willing(AccountId leaf) const;
-  // How much the account holds beyond its quota. nullopt: it has none, so those above decide. The
-  // highest account below the common ones is beyond quota with all that it holds, if no account
-  // from it up has a quota.
+  // Returns the milli-GPU of the product that the account holds beyond its quota. nullopt: the
+  // account has no quota, so the accounts above it decide. There is one exception: the highest
+  // account that is not on the claimant's path counts with all its GPUs if it and all accounts
+  // above it have no quota.
   std::optional<MilliGpu> beyond_quota(AccountId id) const;
 
  private:
-  // The same, without what holds for the highest account.
+  // Returns beyond_quota() without the exception for the highest account.
   std::optional<MilliGpu> excess(AccountId id) const;
-  // The next giver at or below the account. `most`: what the accounts above may give.
+  // Returns the next giver at or below the account. `most`: the milli-GPU that the accounts above
+  // may give.
   std::optional<Giver> next_at(AccountId id, std::optional<MilliGpu> most);
-  // The next of the account's own jobs.
+  // Returns the next giver among the account's own jobs. `most` bounds the milli-GPU that the job
+  // holds.
   std::optional<Giver> next_of(AccountId id, MilliGpu most);
-  // The child that gives next; none: no child of the account has a giver left.
+  // Returns the child that gives next; none: no child of the account has a giver left.
   AccountId next_child(AccountId id) const;
   bool is_exhausted(AccountId id) const;
   void exhaust(AccountId id);
@@ -60,14 +63,14 @@ class Givers {
   const AccountId reach_;
   const GiverTree* offered_;
   WithoutHoldings left_;
-  // For each account the index of its first job that has not given.
+  // For each account, the index in its list of givers of the first job that has not given.
   std::map<AccountId, std::size_t> first_;
-  // Jobs behind that which gave.
+  // Jobs that gave before another job of their account that comes earlier in the order.
   std::set<JobId> gave_;
-  // Accounts of which some job gave, by parent.
+  // Accounts of which some job gave, by their parent account.
   std::map<AccountId, std::set<AccountId>> changed_;
   std::set<AccountId> exhausted_;
-  // What quotas of any product hold that others own by name.
+  // The milli-GPU that quotas of any product cover now but that other accounts own by name.
   MilliGpu taken_by_any_ = 0;
   bool may_fall_below_ = false;
 };

@@ -1,6 +1,6 @@
-// Parts of the fleet that a gang of several nodes may claim: cliques, racks or single nodes
-// (docs/design/0084).
-// Threads: none; borrows the state.
+// Units: parts of the fleet that a gang of several nodes may claim. A unit is a clique, a rack or a
+// single node (docs/design/0084).
+// Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 
 #include <cstdint>
@@ -19,63 +19,65 @@ namespace subak::derive {
 // All units of one kind that have nodes with the product of the candidates.
 class Units {
  public:
-  // O(nodes and their holds).
+  // Collects the units of this kind. O(nodes + holds).
   Units(const State& s, const Candidates& candidates, GangArea::Group kind);
 
-  // Returns the units with jobs that give, those that a claim takes first:
-  //   - those without a job that may take too long to end (is_slow())
-  //   - the most beyond its quota: what the least account in it would still hold beyond its quota
-  //     if all jobs of the unit gave
-  //   - the least loss: what the jobs hold, times their run time
-  //   - the lowest node
-  // With `gang.one` it leaves out units that are too small for `need`, or that others stay in.
-  // O(holds of the candidates x depth).
+  // Returns the units with givers, in the order in which a claim takes them. These units come
+  // first:
+  //   - units without a job that may take too long to end (is_slow())
+  //   - then the units with the most GPUs beyond quota. The figure is the least amount that an
+  //     account in the unit would still hold beyond its quota if all givers of the unit gave.
+  //   - then the units with the least loss: the GPUs of the givers, times their run time so far
+  //   - then the unit with the lowest node id
+  // With `gang.one`, the result leaves out units that are too small for `need`, and, for an
+  // exclusive gang, units in which other jobs stay. O(holds of the candidates x depth).
   std::vector<std::uint32_t> in_order(const Givers& givers, GangArea gang, MilliGpu need) const;
-  // Returns the jobs of a unit that give, by Candidates::givers().
+  // Returns the givers of a unit, as elements of Candidates::givers().
   std::vector<Giver> givers_in(std::uint32_t unit, const Givers& givers) const;
-  // False: none of the units with one of these jobs could have a gang of this size.
+  // Returns false if no unit with one of these jobs would have room for a gang of this size.
   bool may_fit(const std::vector<Giver>& gone, GangArea gang, MilliGpu need) const;
 
  private:
-  // What a job holds in a unit, or a unit of a job.
+  // The GPUs that one job holds in one unit. A unit lists its jobs, and a job lists its units.
   struct Part {
-    // The job's index, or the unit.
+    // In the list of a unit: the job's Giver::index. In the list of a job: the index of the unit.
     std::uint32_t of = 0;
     MilliGpu milligpu = 0;
   };
   struct Unit {
     NodeId lowest;
-    // What is free in it, also on closed nodes, and what jobs hold that end anyway.
+    // `free`: the free milli-GPU of the unit, including closed nodes. `ending`: the milli-GPU of
+    // jobs that are already ending.
     MilliGpu free = 0, ending = 0;
     MilliGpu allocated = 0;
     std::vector<Part> parts;
   };
-  // What an order compares.
+  // The figures of a unit that in_order() compares.
   struct Rank {
     std::uint32_t unit = 0;
-    // Some job there may take too long to end (is_slow()).
+    // True: some job of the unit may take too long to end (is_slow()).
     bool slow = false;
     MilliGpu excess = 0;
     MilliGpu loss = 0;
   };
-  // What an order knows of accounts.
+  // The figures of accounts that in_order() has computed.
   struct Accounts;
-  // True if the unit is large enough once so much of its jobs is gone.
+  // True if the unit is large enough for `need` when `gone` milli-GPU of its jobs are gone.
   static bool is_enough(const Unit& unit, MilliGpu gone, GangArea gang, MilliGpu need);
   void add_pods(NodeId node, std::uint32_t unit);
   void add_part(std::uint32_t index, std::uint32_t unit, MilliGpu milligpu);
-  // nullopt: no job of the unit gives, or it is left out.
+  // Returns the figures of the unit. nullopt: the unit has no givers, or in_order() leaves it out.
   std::optional<Rank> rank_of(std::uint32_t unit, Accounts& accounts, GangArea gang,
                               MilliGpu need) const;
 
   const State& s_;
   const Candidates& candidates_;
   std::vector<Unit> units_;
-  // By Giver::index: the units of the job.
+  // The units of each job; the index is Giver::index.
   std::vector<std::vector<Part>> units_of_;
 };
 
-// What the job has run for, times what it holds.
+// Returns the job's run time so far, times its milli-GPU.
 MilliGpu loss_of(const State& s, const Giver& giver);
 
 }  // namespace subak::derive

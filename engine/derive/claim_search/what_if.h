@@ -1,5 +1,5 @@
-// Looks for a placement of a claimant if some jobs were gone (docs/design/0084).
-// Threads: none; borrows the state and the search.
+// Searches for a placement that a claimant would have if some jobs were gone (docs/design/0084).
+// Threads: one at a time; the object refers to the state and the search.
 #pragma once
 
 #include <optional>
@@ -14,20 +14,21 @@
 
 namespace subak::derive {
 
-// One claimant that looks on one product.
+// The search of one claimant for a placement on one product.
 class WhatIf {
  public:
   // `firm`: the nodes that are reserved for jobs within quota until the claimant would have ended.
-  // It must outlive this.
+  // `firm` must outlive the object.
   WhatIf(const State& s, Search& search, const state::Job& job, const Candidates& candidates,
          const ReservedNodes& firm);
 
-  // What the claimant needs at least, of the product.
+  // Returns the least milli-GPU of the product that the claimant needs.
   MilliGpu need() const { return need_; }
-  // False: even with these gone, and all jobs that end anyway, too few GPUs are free.
+  // Returns false if too few GPUs would be free even without the givers and the jobs that are
+  // already ending.
   bool may_fit(const std::vector<Giver>& givers) const;
-  // Returns the placement that no rule refuses if the givers and the jobs that end anyway were
-  // gone. One search.
+  // Returns a placement that exists without the givers and the jobs that are already ending. No
+  // rule refuses this placement. It costs one placement search.
   std::optional<Placement> find(const std::vector<Giver>& givers);
 
  private:
@@ -36,9 +37,10 @@ class WhatIf {
   const state::Job& job_;
   const Candidates& candidates_;
   const ReservedNodes* firm_;
-  // The same with the nodes that refused the job, if there are any.
+  // The nodes of `firm`, and the nodes on which the scheduler refused the job. The value is set
+  // only if the scheduler refused the job on some node.
   std::optional<ReservedNodes> and_refused_;
-  // The other products.
+  // All GPU products except the product of the search.
   std::vector<ProductId> without_;
   MilliGpu need_ = 0, free_ = 0;
 };

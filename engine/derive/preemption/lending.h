@@ -1,6 +1,6 @@
-// What jobs and accounts have borrowed, lent, and given back, for people to read.
+// The GPUs that jobs and accounts have borrowed, lent and given back, as reads show them.
 //
-// Threads: none; pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,18 @@
 
 namespace subak::derive {
 
-// The GPUs of a starting or running job that no quota covers, and from when on the job may be asked
-// to give them back. Nothing while the policy does not let jobs reclaim GPUs, and nothing if no
-// account has a quota. The first account with a quota, from the job's own up, decides: of each
-// product at most what this account borrows. O(pods + depth).
+// Returns the GPUs of a starting or running job that no quota covers, and the time from which the
+// job may be asked to give them back. The result is empty if the policy does not let jobs reclaim
+// GPUs, or if no account has a quota. From the job's account up, the first account with a quota
+// decides. The result has at most the amount of each product that this account borrows. O(pods +
+// depth).
 Loan loan_of(const State& s, const state::Job& job);
-// For which job a job was preempted last, and how often that was. The job was preempted. O(depth).
+// Returns for which job this job was preempted last, and how often it was preempted. The job must
+// have been preempted. O(depth).
 Preemption preemption_of(const State& s, const state::Job& job);
-// Fills in AccountRow::lending but for `borrowed`, which is there. What cannot be recalled is 0
-// while the policy does not let jobs reclaim GPUs. The rows are those of all accounts, parents
-// first. O(accounts + pods that hold GPUs).
+// Fills in AccountRow::lending except `borrowed`, which must already be set. `not_recallable` is 0
+// while the policy does not let jobs reclaim GPUs. `rows` must have all accounts, parents first.
+// O(accounts + pods that hold GPUs).
 void add_lending(const State& s, std::vector<AccountRow>& rows);
 
 }  // namespace subak::derive

@@ -20,8 +20,8 @@ namespace subak::state {
 // an account.
 class GangIndex {
  public:
-  // Returns the job that a pod of this gang ("namespace/gang", PodRecord::owner) joins. None: the
-  // pod needs a new job.
+  // Returns the job that a pod of this gang joins. `name` is "namespace/gang", and `owner` is
+  // PodRecord::owner. None: the pod needs a new job.
   JobId of_gang(ClusterId cluster, const std::string& name, const std::string& owner) const;
   // Returns a job of the same gang whose owner has the same uid, which is the part of the owner
   // before "+". None: there is no such job.
@@ -38,7 +38,8 @@ class GangIndex {
   void add(const Job& job);
   // Frees the name of the job's gang for another job. Does nothing if another job has the name.
   void forget_gang(const Job& job);
-  // Call it when the job gets an account. Removes the job from the jobs without an account.
+  // Call it when the job gets an account. The call removes the job from the jobs without an
+  // account.
   void assigned(const Job& job);
   // Removes a job that is done. Call it while the job still has its origin (Job::pod_origin).
   void end(const Job& job);
@@ -48,7 +49,7 @@ class GangIndex {
 
  private:
   struct Key {
-    // The three fields together name a gang.
+    // The cluster, name and owner of a gang. Together they identify the gang.
     ClusterId cluster;
     std::string name, owner;
     friend auto operator<=>(const Key&, const Key&) = default;
@@ -57,7 +58,7 @@ class GangIndex {
 
   // For each gang, the job that later members join.
   std::map<Key, JobId> gangs_;
-  // For each gang, the jobs of pods that are apart from it. No set is empty.
+  // For each gang, the jobs of pods that are apart from the gang. No set is empty.
   std::map<Key, std::set<JobId>> apart_;
   // The jobs without an account, by namespace. No set is empty.
   std::map<std::string, std::set<JobId>> unassigned_;

@@ -1,5 +1,5 @@
-// A job and its pods, as the engine knows them. They are plain values. Only state/ changes them;
-// other code sees them as const.
+// A job and its pods, as the engine knows them. All types are plain values. Only code in state/
+// changes jobs; other code sees them as const.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct Pod {
   std::string uid;
   // The pod's name: "namespace/name".
   std::string name;
-  // How the pod contradicts its gang. Empty: it does not. While some pod contradicts the gang, the
-  // job cannot start.
+  // How the pod contradicts its gang, in words. Empty: the pod agrees with its gang. While some pod
+  // contradicts the gang, the job cannot start.
   std::string dispute;
   // The state of the pod, and the gates that it still has.
   PodState state = PodState::kWaiting;
@@ -41,14 +41,15 @@ struct Pod {
   bool refused = false;
   // The value of fact::PodAdded::order.
   std::uint32_t order = 0;
-  // How long the pod may take to end after it was asked. 0: not known.
+  // How long the pod may take to end after it was asked. 0: the time is not known.
   DurationMs grace_ms = 0;
-  // The slot that the pod holds. Empty if it holds none.
+  // The slot that the pod holds. The slot is empty if the pod holds no GPUs.
   PodSlot slot;
   // The start of the interval of the pod's next ledger row.
   TimeMs since_ms = 0;
-  // For a bound pod: the last time at which the pod certainly existed, by our clock, and how far
-  // the reporter's clock is behind ours (fact::PodBound). The pod does not end before `seen_ms`.
+  // For a bound pod: the last time at which the pod certainly existed, by the service's clock, and
+  // how far the reporter's clock is behind that clock (fact::PodBound). The pod does not end before
+  // `seen_ms`.
   TimeMs seen_ms = 0;
   DurationMs behind_ms = 0;
   ShapeUse shape;                // the job's shape (`shape_rank`: this pod's rank),
@@ -61,13 +62,14 @@ struct Pod {
   // True if the pod exists in its cluster and has not ended. A waiting rank of an API job has no
   // pod.
   bool is_live() const { return holds_slot() || (state == PodState::kWaiting && !uid.empty()); }
-  // True for an expected pod (fact::PodsExpected). Its owner creates it when the pods before it
-  // run, and then its gate will be closed.
+  // True for an expected pod (fact::PodsExpected). The owner creates such a pod when the pods with
+  // lower ranks run. The new pod has a closed gate.
   bool is_expected() const { return uid.empty() && gate == PodGate::kClosed; }
   // True if Subak could place the pod now.
   bool is_ready() const { return state == PodState::kWaiting && gate == PodGate::kClosed; }
-  // True if the pod's gate was closed, as far as Subak knows, when the pod's hold was released. An
-  // earlier command to open the gate may still be in flight.
+  // True if the pod's gate was closed, as far as Subak knows, when the pod's hold was released.
+  // Because an earlier command to open the gate may still be in flight, the gate may open
+  // nevertheless.
   bool may_be_opened() const {
     return state == PodState::kWaiting && is_closed(gate) && !uid.empty() && since_ms != 0;
   }
@@ -84,9 +86,9 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 #endif
 }
 
-// What the pods of a Kubernetes job say about the job.
+// The fields of a Kubernetes job that its pods state.
 struct PodOrigin {
-  // For a gang: the uid of the controller of its pods.
+  // For a gang: the uid of the controller of the gang's pods.
   std::string owner;
   // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
@@ -97,53 +99,56 @@ struct PodOrigin {
   bool replaced_alone = false;
 };
 
-// The run of a job from its start on. It exists until the job waits again or is forgotten.
+// The run of a job from its start on. The run exists until the job waits again or is forgotten.
 struct Run {
   // When the job's attempt started. 0: there is no attempt.
   TimeMs started_ms = 0;
-  // When the job ended. 0: it has not ended.
+  // When the job ended. 0: the job has not ended.
   TimeMs ended_ms = 0;
-  // In the state kEnding: when the cluster refused to end one of the job's pods. 0: never.
+  // In the state kEnding: when the cluster refused to end one of the job's pods. 0: the cluster did
+  // not refuse.
   TimeMs end_refused_ms = 0;
-  // When the job's GPUs are expected to be free (state::planned_end). kNever: not known. 0: the job
-  // has no holds. This time follows from the other fields, the policy and the job's account.
+  // When the job's GPUs are expected to be free (state::planned_end). kNever: the time is not
+  // known. 0: the job has no holds. The value follows from the other fields, the policy and the
+  // job's account.
   TimeMs end_ms = 0;
-  // When Subak next checks `end_ms`. 0: never.
+  // When Subak next checks `end_ms`. 0: Subak does not check it.
   TimeMs due_ms = 0;
 };
 inline constexpr Run kNoRun;
 
-// The scheduler's last refusal of a pod of the job. It counts until the job runs, or until the job
-// or the nodes change.
+// The last refusal of a pod of the job by the cluster's scheduler. The refusal counts until the job
+// runs, or until the job or the nodes change.
 struct Backoff {
   // The scheduler's message; never empty.
   std::string words;
   // How many attempts in a row have led to a backoff.
   std::uint32_t times = 0;
-  // The job is not queued before this time. 0: it is queued at once.
+  // The job is not queued before this time. 0: the job is queued at once.
   TimeMs until_ms = 0;
 };
 
-// That the job was asked to end for other jobs (docs/design/0084).
+// Records that the job was preempted: it was asked to end for another job (docs/design/0084).
 struct Preempted {
-  // How often.
+  // How often the job was preempted.
   std::uint32_t times = 0;
-  // The last time: when, for which job, and the account of that job. 0: it is not known.
+  // The last preemption: its time, the job that got the GPUs, and the account of that job. 0: the
+  // value is not known.
   TimeMs at_ms = 0;
   JobId claimant;
   AccountId leaf;
-  // When the attempt had started, and what it held.
+  // The start of the attempt that was preempted last, and the GPUs that it held.
   TimeMs started_ms = 0;
   MilliGpu milligpu = 0;
-  // By which right the other job claimed it.
+  // The right by which the other job claimed these GPUs.
   ClaimRight right = ClaimRight::kReclaim;
 };
 
-// What few jobs have.
+// The fields that only few jobs need.
 struct JobExtras {
-  // in::SubmitJob::grace_ms.
+  // The grace period of an API job (in::SubmitJob::grace_ms).
   DurationMs grace_ms = 0;
-  // nullptr unless the cluster's scheduler refused the job.
+  // The scheduler's last refusal. nullptr: the cluster's scheduler has not refused the job.
   std::unique_ptr<Backoff> backoff;
   // nullptr: the job was never preempted.
   std::unique_ptr<Preempted> preempted;
@@ -155,7 +160,7 @@ inline const JobExtras kNoExtras;
 //
 // A million jobs may wait, so fields that a queued job does not need are allocated separately.
 struct Job {
-  // Never 0.
+  // The id of the job; never 0.
   JobId id;
   // The user's account, or the job's account if the job has no user. kUnassigned: the job has no
   // account.
@@ -167,31 +172,31 @@ struct Job {
   ShapeUse shape;
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
-  // Why the job ended. Before its end: why its attempt ends or ended.
+  // Why the job ended. For a job that has not ended: why its attempt ends or ended.
   Cause cause = Cause::kNone;
   // In the state kEnding: why the job's pods are asked to end.
   Cause stop = Cause::kNone;
   // True: the job's name identifies a gang, and members may come later.
   bool gang : 1 = false;
-  // Priority::has_class.
+  // True: the job has a priority class (Priority::has_class).
   bool has_class : 1 = false;
   // How often the job's present or last attempt ran beyond its planned end.
   std::uint8_t overruns = 0;
   // How many attempts in a row had gates that could not be opened.
   std::uint16_t refusals = 0;
-  // The ranks that start together. 0: not known.
+  // The number of ranks that start together. 0: the number is not known.
   std::uint32_t gang_size = 0;
-  // The current or last attempt, from 1. 0: there was none.
+  // The number of the current or last attempt, from 1. 0: there was no attempt.
   std::uint32_t attempt = 0;
   // The time since which the job waits for its first start.
   TimeMs submit_ms = 0;
-  // The deadline. In the states starting and ending: the end of the job's hold. In the state
-  // incomplete: the job is done unless a member comes by then. In the state paused: the job is
-  // queued again at that time. 0: there is no deadline, or it has passed.
+  // The deadline of the job. In the states starting and ending: the end of the job's hold. In the
+  // state incomplete: the job is done unless a member comes by then. In the state paused: the job
+  // is queued again at that time. 0: there is no deadline, or it has passed.
   TimeMs until_ms = 0;
   // The time limit; 0: the job has none.
   DurationMs time_limit_ms = 0;
-  // The name. For a job that consists of pods: "namespace/gang".
+  // The name of the job. For a job that consists of pods: "namespace/gang".
   std::string name;
   // The pods, by rank. Empty for an API job that never started. Pods after the ranks of a gang wait
   // for a free rank.
@@ -199,11 +204,12 @@ struct Job {
   // For a job that consists of pods: the wishes of its gang. For an ended job: its complete
   // request.
   std::shared_ptr<const GangRequest> asked;
-  // Set only for jobs that consist of pods, until the job is done.
+  // The fields that the job's pods state. Set only for jobs that consist of pods, until the job is
+  // done.
   std::unique_ptr<PodOrigin> pod_origin;
-  // nullptr while the job waits.
+  // The run of the job; nullptr while the job waits.
   std::unique_ptr<Run> of_run;
-  // nullptr while the job has none of them.
+  // The rare fields of the job; nullptr while the job has none of these fields.
   std::unique_ptr<JobExtras> of_extras;
 
   // False for a job of the API.
@@ -214,15 +220,15 @@ struct Job {
   bool waits() const { return is_waiting(state); }
   // True if the job waits and its pods had holds before.
   bool waits_again() const { return waits() && attempt > 0 && origin == JobOrigin::kPods; }
-  // Returns the job's run. All times are 0 while it has none.
+  // Returns the job's run. All times are 0 while the job has no run.
   const Run& run() const { return of_run != nullptr ? *of_run : kNoRun; }
-  Run& make_run() {  // the existing one, else a new one
+  Run& make_run() {  // returns the existing run, else a new run
     if (of_run == nullptr) of_run = std::make_unique<Run>();
     return *of_run;
   }
-  // Returns what few jobs have. All is empty while the job has none of it.
+  // Returns the rare fields of the job. All fields are empty while the job has none of them.
   const JobExtras& extras() const { return of_extras != nullptr ? *of_extras : kNoExtras; }
-  JobExtras& make_extras() {  // the existing ones, else new ones
+  JobExtras& make_extras() {  // returns the existing fields, else new fields
     if (of_extras == nullptr) of_extras = std::make_unique<JobExtras>();
     return *of_extras;
   }
@@ -234,12 +240,12 @@ struct Job {
   }
   // True if the number of pods that start together is not known.
   bool is_unsized() const { return gang && gang_size == 0; }
-  // True for a job of one pod whose gang had started without it.
+  // True for a job of one pod, if the pod's gang had started without this pod.
   bool is_apart() const {
     const bool left = pod_origin != nullptr && pod_origin->replaced_alone;
     return origin == JobOrigin::kPods && !gang && left;
   }
-  // Returns the number of pods without a rank in their gang. They wait for a free rank.
+  // Returns the number of pods without a rank in their gang. These pods wait for a free rank.
   std::size_t pods_behind() const {
     const bool may = origin == JobOrigin::kPods && gang_size > 0 && state != JobState::kDone;
     return may ? pods.size() - ranks() : 0;
@@ -266,25 +272,25 @@ struct Job {
     return own && state == JobState::kDone && run().started_ms != 0 &&
            run().ended_ms > run().started_ms;
   }
-  // True if the job's controller has to create another pod: its only pod is gone, or is to go
-  // because the scheduler refused it.
+  // True if the job's controller has to create another pod: its only pod is gone, or Subak ends the
+  // pod because the scheduler refused it.
   bool awaits_pod() const;
   // True if the job has holds beyond its limit and its request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if the job needs effects (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
-  // True for an inferred gang that is starting and of which some pods already run. The running pods
-  // are never ended because of the other pods.
+  // True for a starting inferred gang with some pods that already run. Subak never ends the running
+  // pods because of the other pods.
   bool runs_on() const;
   // True from the start of an attempt until the attempt is over.
   bool in_attempt() const { return active() || state == JobState::kRunning; }
-  // Returns a live pod that contradicts its gang; nullptr if none does.
+  // Returns a live pod that contradicts its gang; nullptr if no pod contradicts its gang.
   const Pod* disputing() const;
-  // If segments of the gang must be together and the ranks of its pods are not known, returns in
-  // words why they are not known. Else returns an empty text. O(pods log pods).
+  // Returns in words why the ranks of the gang's pods are not known, if its segments need these
+  // ranks. Otherwise returns an empty text. O(pods log pods).
   std::string unknown_ranks() const;
   // True if the job's pods are asked to end and the job will not wait again. Another job may then
-  // have its name.
+  // take the job's name.
   bool ends_for_good() const { return state == JobState::kEnding && !comes_back(stop); }
   // True if all ranks of the gang have a pod that could be placed now.
   bool is_whole() const;
@@ -301,7 +307,7 @@ struct Job {
 // One rank of one job.
 struct PodPlace {
   JobId job;
-  // The index of the pod, from 0. It may be after the ranks of the gang.
+  // The index of the pod, from 0. The index may be after the ranks of the gang.
   std::uint32_t rank = 0;
   friend auto operator<=>(const PodPlace&, const PodPlace&) = default;
 };

@@ -1,9 +1,9 @@
-// The requests of jobs and their pods. Only a complete gang has one request: then the job has a
-// shape, and each pod is a rank of this shape. Until the gang is complete, each pod has a shape of
+// The requests of jobs and their pods. Only a complete gang has one request. The job then has a
+// shape, and each pod is a rank of this shape. Before the gang is complete, each pod has a shape of
 // its own.
 //
 // The functions look up requests by shape in the fleet. Functions that change a job change only the
-// job's shape and the shapes of its pods. No index of Jobs depends on these.
+// job's shape and the shapes of its pods. No index of Jobs depends on these shapes.
 // Threads: one at a time.
 #pragma once
 
@@ -21,22 +21,25 @@
 
 namespace subak::state {
 
-// Returns the request of one pod, whose shape must be set. It is valid as long as the shape.
+// Returns the request of one pod, whose shape must be set. The reference is valid as long as the
+// shape.
 const PodShape& shape_of(const Fleet& fleet, const Pod& pod);
-// Returns the request of the job. For an incomplete gang, it has the pods that have come so far.
+// Returns the request of the job. For an incomplete gang, the request has the pods that have come
+// so far.
 GangRequest request_of(const Fleet& fleet, const Job& job);
 // Returns the request of the job with `shape` at this rank. The job must have the rank (asserted).
 GangRequest request_with(const Fleet& fleet, const Job& job, std::uint32_t rank,
                          const PodShape& shape);
 // Returns the request of the job's present pods, even if the job's own shape differs.
 GangRequest gathered_request(const Fleet& fleet, const Job& job);
-// Returns the least that the job can cost, in milli-GPU; 0 while its request is not complete.
+// Returns the least that the job can cost, in milli-GPU; 0 while the job's request is not complete.
 MilliGpu least_milligpu(const Fleet& fleet, const Job& job);
-// Returns the only product that the GPU pods of the request can use. None: they can use several.
+// Returns the only product that the GPU pods of the request can use. None: the pods can use several
+// products.
 ProductId only_product(const Fleet& fleet, const GangRequest& request);
 // True if the job uses a ComputeDomain.
 bool uses_compute_domain(const Fleet& fleet, const Job& job);
-// True if Subak may not end the job for another one (GangTerms::not_preemptible).
+// True if Subak may not end the job for another job (GangTerms::not_preemptible).
 bool is_not_preemptible(const Fleet& fleet, const Job& job);
 // Returns the nodes of the slots, ascending, each once.
 std::vector<NodeId> nodes_of(std::span<const PodSlot> slots);
@@ -45,11 +48,11 @@ std::vector<NodeId> nodes_of(std::span<const PodSlot> slots);
 std::vector<ProductDemand> amounts_of(const Fleet& fleet, std::span<const PodSlot> slots);
 // Returns the request of a single pod.
 GangRequest single_pod(const PodShape& shape, bool compute_domain = false);
-// Returns the pod of a request that has a single pod. The shape must be in use.
+// Returns the pod of the request with this shape, which has a single pod. The shape must be in use.
 const PodShape& single_pod_of(const Fleet& fleet, ShapeId shape);
 
-// Completes a gang: the job gets this shape, and each pod becomes a rank of it. Asserts that the
-// shape has gang_size pods.
+// Completes a gang: the job gets this shape, and each pod becomes a rank of this shape. Asserts
+// that the shape has gang_size pods.
 void complete_gang(const Fleet& fleet, Job& job, ShapeUse shape);
 // Reverses complete_gang(), so that pods may change: each pod gets a shape of its own from `alone`.
 // Asserts that the job has no holds.

@@ -1,5 +1,5 @@
-// Sets of jobs that follow from each job alone, and the numbers of jobs by state. A job is in a set
-// if and only if the set's comment is true for the job.
+// Sets of jobs with a certain property, and the numbers of jobs by state. A job is in a set if and
+// only if the comment of the set is true for this job.
 //
 // The caller reports which part of a job has changed.
 // Threads: one at a time; Jobs owns the object.
@@ -22,22 +22,22 @@ class JobSets {
  public:
   // The number of jobs in this state. Ended jobs count only while Jobs remembers them.
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
-  // Jobs with Job::active(): they need effects.
+  // Jobs with Job::active(): starting or ending jobs, which need effects.
   const BlockSet<JobId>& active() const { return active_; }
-  // Jobs with Job::waits_again(): they wait, and their pods had holds before.
+  // Jobs with Job::waits_again(): the job waits, and its pods had holds before.
   const BlockSet<JobId>& waiting_again() const { return waiting_again_; }
   // Jobs that wait and are not in the queue: incomplete or paused.
   const std::set<JobId>& parked() const { return parked_; }
-  // Jobs with Job::pods_behind() > 0: they have more pods than ranks.
+  // Jobs with Job::pods_behind() > 0: the job has more pods than ranks.
   const std::set<JobId>& crowded() const { return crowded_; }
-  // Jobs with a Job::backoff: the cluster's scheduler refused a pod of theirs.
+  // Jobs with a Job::backoff: the cluster's scheduler refused a pod of such a job.
   const std::set<JobId>& refused() const { return refused_; }
-  // Jobs with Job::awaits_resume(): their account was draining when they came.
+  // Jobs with Job::awaits_resume(): the job's account was draining when the job came.
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
-  // Jobs with Job::awaits_pod(): their controller has to create another pod.
+  // Jobs with Job::awaits_pod(): the job's controller has to create another pod.
   const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }
 
-  // Counts a job that is new or restored, and puts it into its sets.
+  // Counts a job that is new or restored, and adds the job to its sets.
   void add(const Job& job);
   // Call it after Job::state changed from `before`.
   void change_state(const Job& job, JobState before);

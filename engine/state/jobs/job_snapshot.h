@@ -1,6 +1,6 @@
-// A job as facts of a checkpoint. A job with more pods than a fact may have becomes several facts.
-// All these facts but the last have only pods, and `more` is set. The last fact also has all other
-// fields.
+// Writes a job as facts of a checkpoint. A job with more pods than a fact may have becomes several
+// facts. Each fact except the last has only pods, and `more` is set. The last fact also has all
+// other fields.
 // Threads: one at a time.
 #pragma once
 
@@ -20,16 +20,16 @@ void snapshot_job(const Fleet& fleet, const Job& job, const LiveCopy::Sink& sink
 // Joins the facts of one job again. The facts of a job must come one after the other.
 class JobParts {
  public:
-  // Adds the next fact. It returns the complete job with all its pods, or nullptr if more facts of
-  // the job follow. The result is valid until the next call, but not longer than `part`.
+  // Adds the next fact. Returns the complete job with all its pods, or nullptr if more facts of the
+  // job follow. The result is valid until the next call, but not longer than `part`.
   const fact::JobSnapshot* add(const fact::JobSnapshot& part);
 
  private:
-  // The job of the pods so far.
+  // The job whose parts are joined now.
   JobId job_;
-  // The pods of the parts before the last.
+  // The pods of the parts that were added before the last part.
   std::vector<fact::JobSnapshot::Pod> pods_;
-  // The job, if it came in several parts.
+  // The complete job, if the job came in several parts.
   fact::JobSnapshot whole_;
 };
 

@@ -1,8 +1,8 @@
-// The due times of jobs: the deadline (Job::until_ms), and the time at which Subak checks the
+// The due times of jobs: the deadline (Job::until_ms), and the time at which Subak checks the job's
 // planned end (Run::due_ms). A job has at most one deadline and one such check.
 //
-// JobTimes sets these times in the jobs and in its sorted lists together, so the two always agree.
-// Times are in ms since 1970-01-01 UTC; 0 stands for none.
+// JobTimes sets these times in the jobs and in its sorted lists together, so the jobs and the lists
+// always agree. Times are in ms since 1970-01-01 UTC; 0 stands for none.
 // Threads: one at a time; Jobs owns the object.
 #pragma once
 
@@ -22,15 +22,15 @@ class JobTimes {
  public:
   using Order = BlockSet<std::pair<TimeMs, JobId>>;
 
-  // The jobs by Job::until_ms.
+  // The jobs with a deadline, sorted by Job::until_ms.
   const Order& deadlines() const { return deadlines_; }
-  // The jobs of one cluster by Run::due_ms.
+  // The jobs of one cluster with a check of their planned end, sorted by Run::due_ms.
   const Order& dues(ClusterId cluster) const;
 
   // Sets Job::until_ms. Asserts that a job that runs or is done gets no deadline.
   void set_deadline(Job& job, TimeMs until_ms);
-  // Sets Run::end_ms and due_ms. Both are 0 if the job has no holds. `due_ms` is not after `end_ms`
-  // (asserted).
+  // Sets Run::end_ms and due_ms. Pass 0 for both if the job has no holds. `due_ms` must not be
+  // after `end_ms` (asserted).
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms);
 
   // Asserts that the sorted lists have exactly the times of these jobs. O(jobs).

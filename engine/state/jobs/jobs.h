@@ -1,14 +1,14 @@
 // All jobs and gangs with their indexes. Only this code changes more than one index. Allocations
 // changes the slots of a job; this class changes everything else.
 //
-// Each part owns one kind of index, and its header has its invariant. Jobs changes the parts
-// together. Jobs also has the queue, the counts of waiting jobs and pods, and the record of
+// Each part owns one kind of index. The header of the part states the invariant. Jobs changes the
+// parts together. Jobs also has the queue, the counts of waiting jobs and pods, and the record of
 // overruns.
 //
 // A reference to a job is valid until Jobs forgets the job: when limits::kDoneJobsKept other jobs
 // have ended after it. A reference to a pod is valid until pods join the job, or until the job's
 // attempt starts.
-// Threads: one at a time. State owns the object. Only state/ changes it.
+// Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ namespace subak::state {
 // The jobs of all clusters.
 class Jobs {
  public:
-  // Fleet and tree must outlive the object.
+  // The fleet and the tree must outlive the object.
   Jobs(const Fleet& fleet, const AccountTree& tree);
 
   // --- reads -------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ class Jobs {
   const WaitingCount& waiting() const { return waiting_; }
   // The record of which kinds of jobs overran their limits lately.
   const LimitRecord& limit_record() const { return record_; }
-  // find() returns nullptr if the job is unknown or forgotten. at() asserts that it exists.
+  // find() returns nullptr if the job is unknown or forgotten. at() asserts that the job exists.
   const Job* find(JobId id) const { return table_.find(id); }
   const Job& at(JobId id) const { return table_.at(id); }
   // Returns the live pod of this uid. A uid is unique only within its cluster.
@@ -71,18 +71,18 @@ class Jobs {
   // --- changes -----------------------------------------------------------------------------------
   // Call it after a node of the fleet has changed, because the cost of shapes may have changed.
   void fleet_changed() { ready_.costs_changed(); }
-  // Returns the job for a change. Asserts that it exists. State uses this function, and Allocations
-  // uses it to change the slots of pods and their times. Every change of an existing job begins
-  // with this call, so that a copy in progress can copy the unchanged job first.
+  // Returns the job for a change. Asserts that the job exists. State uses this function, and
+  // Allocations uses it to change the slots of pods and their times. Every change of an existing
+  // job begins with this call, so that a copy in progress can copy the unchanged job first.
   Job& writable(JobId id) { return table_.writable(id); }
   // Creates a job. `shape` is set only for an API job. The job is incomplete until set_state().
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // Adds a waiting pod at a free rank. `shape` is the shape of the pod.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
-  // Gives the pod the hold of an expected pod. The pod takes the place of the expected pod.
+  // Gives the pod the hold of an expected pod. The pod gets the rank of the expected pod.
   void fill_place(const fact::PodAdded& f);
-  // Changes the request of a waiting job. The job's priority and submit time, which order the job,
-  // stay.
+  // Changes the request of a waiting job. The job's priority and submit time do not change, so the
+  // job's position in its class stays.
   void change_request(Job& job, ShapeUse shape);
   // Moves a waiting pod to a free rank.
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
@@ -92,29 +92,30 @@ class Jobs {
   void resize_gang(Job& job, std::uint32_t size);
   // Frees the job's gang name for another job.
   void forget_gang(const Job& job) { gangs_.forget_gang(job); }
-  // Gives an account to a job without one. Allocations::assign handles what the job holds.
+  // Gives an account to a job without one. Allocations::assign counts the job's holds for the
+  // account.
   void assign(Job& job, AccountId leaf);
   // Sets Job::backoff; nullptr drops the refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
-  // Sets whether the job may not be queued because its account was draining when it came.
+  // Sets whether the job may not be queued because its account was draining when the job came.
   void await_resume(Job& job, bool awaits);
   // Changes a job's state, and all indexes that depend on the state. No other function changes a
   // job's state. Asserts that model/job.h allows the change.
   void set_state(Job& job, JobState to);
-  // Sets Job::until_ms. 0: no deadline.
+  // Sets Job::until_ms. 0: the job has no deadline.
   void set_deadline(Job& job, TimeMs until_ms);
-  // Sets Run::end_ms and due_ms. Both are 0 if the job has no holds.
+  // Sets Run::end_ms and due_ms. Pass 0 for both if the job has no holds.
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms) { times_.set_end(job, end_ms, due_ms); }
   // Drops Job::of_run of a job that is about to wait.
   void end_run(Job& job);
   // Sets Job::overruns to a higher number.
   void overran(Job& job, std::uint32_t times);
-  // Extends the holds of one cluster by this much. O(holds).
+  // Extends the holds of one cluster by the duration `by`. O(holds).
   void put_off(ClusterId cluster, DurationMs by);
   // Ends a job whose state is kDone. Afterwards, look-ups by uid or gang no longer find the job.
   // Jobs then forgets the oldest ended jobs.
   void end(Job& job, TimeMs now);
-  // Ends a pod. Afterwards, a look-up no longer finds its uid.
+  // Ends a pod. Afterwards, a look-up no longer finds the pod's uid.
   void end_pod(Job& job, std::uint32_t rank);
 
   // --- checkpoints -------------------------------------------------------------------------------
@@ -130,7 +131,8 @@ class Jobs {
   void restored(Job& job, const fact::JobSnapshot& f);
 
   // Copy the live jobs as facts in slices. begin_copy() fixes the instant. Jobs may change between
-  // the slices, but the facts show the jobs at that instant. See JobTable.
+  // the slices, but the facts show the jobs at the fixed instant. JobTable describes both
+  // functions.
   void begin_copy();
   bool copy_slice(std::size_t most, const LiveCopy::Sink& sink) {
     return table_.copy_slice(most, sink);
@@ -152,7 +154,7 @@ class Jobs {
   LimitRecord record_;
   ReadyQueue ready_;
   WaitingCount waiting_;
-  // The parts of the job that is restored now.
+  // Joins the facts of the job that is restored now.
   JobParts parts_;
 };
 

@@ -1,9 +1,9 @@
 // Records which kinds of jobs overran their time limits lately. Jobs are of one kind if account,
 // user, cluster, request, and the name without its digits are equal. A kind overran lately if one
-// of its jobs is beyond its limit now. It also overran lately if one of its last two jobs that ran
-// their course was beyond its limit.
+// of its jobs is beyond its limit now. A kind also overran lately if one of its last two jobs with
+// Job::ran_its_course() was beyond its limit.
 //
-// Only jobs with a time limit, and that Subak placed, count. The record follows from the jobs in
+// Only jobs that have a time limit and that Subak placed count. The record follows from the jobs in
 // Jobs, with ended jobs in the order of their ends. When Jobs forgets a job
 // (limits::kDoneJobsKept), the record forgets it too.
 // Threads: one at a time; Jobs owns one record.
@@ -35,15 +35,15 @@ class LimitRecord {
   bool overran_lately(const Job& job, const GangRequest& request) const;
   // True if this ended job is one of the last two ended jobs of a kind that overran.
   bool rests_on(const Job& done) const;
-  // A number that changes when a kind begins or ceases to count as overrun.
+  // Returns a number that changes when a kind begins or ceases to count as overrun.
   std::uint64_t version() const { return version_; }
 
   // Call over() when a job with holds is beyond its limit. Call left() when such a job no longer
   // has holds.
   void over(const Job& job, std::shared_ptr<const GangRequest> request);
   void left(const Job& job, std::shared_ptr<const GangRequest> request);
-  // Call ended() when the job is done; it is then the newest ended job. Call forgotten() when Jobs
-  // drops the job; it is then the oldest ended job.
+  // Call ended() when the job is done; the job is then the newest ended job. Call forgotten() when
+  // Jobs drops the job; the job is then the oldest ended job.
   void ended(const Job& job);
   void forgotten(const Job& job);
   // True if both records are equal. O(kinds).
@@ -70,7 +70,7 @@ class LimitRecord {
   static Name name_of(const Job& job) {
     return {job.leaf, job.id.cluster(), without_digits(job.name)};
   }
-  // Returns the kind of the job with this request; nullptr if no job of that kind is remembered.
+  // Returns the kind of the job with this request; nullptr if the record has no job of that kind.
   const Kind* find(const Job& job, const GangRequest& request) const;
   // Calls to(kind) for the kind of the job, and updates the count of the kinds that overran. A kind
   // without jobs is dropped.

@@ -20,18 +20,18 @@ namespace subak::state {
 class LiveCopy {
  public:
   using Sink = std::function<void(fact::Body)>;
-  // Returns a job by its id; nullptr if it is forgotten.
+  // Returns a job by its id; nullptr if the job was forgotten.
   using Find = std::function<const Job*(JobId)>;
   // Writes the facts of one job.
   using Snapshot = std::function<void(const Job&, const Sink&)>;
 
-  // `ids` has all jobs of the instant, ascending. The copy skips ended jobs. It calls `find` and
-  // `snapshot` until it is complete.
+  // `ids` has all jobs of the instant, ascending. The copy skips ended jobs. The copy calls `find`
+  // and `snapshot` until it is complete.
   LiveCopy(std::vector<JobId> ids, Find find, Snapshot snapshot)
       : ids_(std::move(ids)), find_(std::move(find)), snapshot_(std::move(snapshot)) {}
 
-  // Call it before `job` changes. O(log jobs). At the first change of a job, the call also writes
-  // the job's facts.
+  // Call before_change() before `job` changes. O(log jobs). At the first change of a job, the call
+  // also writes the job's facts.
   void before_change(const Job& job);
   // Writes the next jobs by id, until the number of these jobs and of their pods together reaches
   // `most`, or until all jobs are written. Each call writes at least one job. Returns true when the
@@ -42,8 +42,8 @@ class LiveCopy {
   std::vector<JobId> ids_;
   // The index in ids_ of the first job that is not written.
   std::size_t next_ = 0;
-  // The facts of jobs that changed after the instant and are not written yet. They show the jobs at
-  // the instant.
+  // The facts of jobs that changed after the instant and are not written yet. These facts show the
+  // jobs at the instant of the copy.
   std::unordered_map<JobId, std::vector<fact::Body>> changed_;
   Find find_;
   Snapshot snapshot_;

@@ -22,7 +22,8 @@ class PodIndex {
   // Returns the job and rank of the pod; nullopt if the pod is unknown or gone.
   std::optional<PodPlace> find(ClusterId cluster, const std::string& uid) const;
 
-  // Records that the pod with this uid is at this rank of this job, wherever it was before.
+  // Records that the pod with this uid is at this rank of this job. The pod's earlier job and rank
+  // no longer count.
   void put(const std::string& uid, const PodPlace& place);
   // Removes a pod that is gone. Does nothing if the pod is not known.
   void erase(ClusterId cluster, const std::string& uid);
@@ -33,7 +34,8 @@ class PodIndex {
   void check(const JobTable& jobs) const;
 
  private:
-  // The pods by uid. The map serves for look-ups only, because its order has no meaning.
+  // The job and rank of each pod, by uid. Use the map for look-ups only, because its order has no
+  // meaning.
   using Uids = std::unordered_map<std::string, PodPlace>;
   std::map<ClusterId, Uids> uids_;
 };

@@ -22,11 +22,11 @@ class WaitingCount {
   void jobs(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
     jobs_.add(tree, leaf, more);
   }
-  // Does the same for gated pods that wait in a cluster.
+  // Adds `more` to the counts of gated pods that wait in a cluster.
   void pods(const AccountTree& tree, ClusterId cluster, AccountId leaf, std::ptrdiff_t more);
 
   // Return the count of all accounts together, or the count at or below one account. For
-  // kUnassigned they return the count of jobs without an account. O(1).
+  // kUnassigned, the functions return the count of jobs without an account. O(1).
   std::size_t jobs() const { return jobs_.all; }
   std::size_t jobs(AccountId account) const { return jobs_.of(account); }
   std::size_t pods(ClusterId cluster) const;

@@ -1,4 +1,4 @@
-// Early reports: reports of pods on nodes that have not been seen. Once the node is seen, the
+// Early reports: reports of pods on nodes that Subak has not seen. Once the node is seen, the
 // engine decides its early reports. The caller bounds the number of reports
 // (limits::kMaxEarlyPods).
 //
@@ -24,7 +24,7 @@ struct EarlyPod {
   std::string pod;
   // The name of the node that the pod is on.
   std::string node;
-  // The report as it came, except that the time in a PodBound is by our clock.
+  // The report as it came, except that the time in a PodBound is by the service's clock.
   in::Body said;
 };
 
@@ -36,9 +36,9 @@ class EarlyPods {
   // The number of reports of the cluster.
   std::size_t count(ClusterId cluster) const;
 
-  // Adds a report. It replaces the earlier report of the same pod.
+  // Adds a report. The report replaces the earlier report of the same pod.
   void add(ClusterId cluster, EarlyPod pod);
-  // Drops the report of the pod. Does nothing if there is none.
+  // Drops the report of the pod. Does nothing if there is no report of the pod.
   void drop(ClusterId cluster, const std::string& pod);
   // Drops all reports of the cluster.
   void forget(ClusterId cluster);
@@ -47,7 +47,7 @@ class EarlyPods {
   void check(const Clusters& clusters) const;
 
  private:
-  // By cluster, then by pod. No entry is empty.
+  // The reports by cluster, then by pod. No map is empty.
   std::map<ClusterId, std::map<std::string, EarlyPod>> reports_;
 };
 

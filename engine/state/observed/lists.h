@@ -1,8 +1,8 @@
-// The lists of the clusters' edges: what a list in progress has named, when Subak last heard of a
-// cluster, and as which user its edge acts.
+// The lists of the clusters' edges, the time of the last report of each cluster, and the user name
+// of each edge.
 //
-// A restart loses all of this. After it, only Cluster::seen_until_ms says up to when events are
-// known, and each edge lists again.
+// A restart loses this data. After a restart, only Cluster::seen_until_ms says up to when events
+// are known, and each edge lists again.
 // Threads: one at a time; Observed owns the object.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace subak::state {
 
 // The objects that a list has named since it began.
 struct ListMarks {
-  // When Subak last heard of the cluster before the list. 0: never.
+  // The time of the last report of the cluster before the list. 0: there was no report.
   TimeMs heard_before_ms = 0;
   // When the list began. Objects that the list names existed at that time.
   TimeMs begun_ms = 0;
@@ -34,22 +34,22 @@ struct ListMarks {
 // The lists of all clusters. A cluster has one list in progress at most.
 class Lists {
  public:
-  // Returns the list in progress; nullptr if there is none. The pointer is valid until the list
-  // begins again or ends.
+  // Returns the list in progress; nullptr if no list is in progress. The pointer is valid until the
+  // list begins again or ends.
   const ListMarks* find(ClusterId id) const;
-  // Returns the user name by which the API server knows the edge of the newest list. Empty: not
-  // known.
+  // Returns the user name by which the API server knows the edge of the newest list. Empty: the
+  // name is not known.
   const std::string& known_as(ClusterId id) const;
 
-  // Records that the cluster's edge or a launcher reported something at `at`, so that events up to
-  // then are known. A time before the last such time changes nothing.
+  // Records that the cluster's edge or a launcher reported something at `at`, so that the cluster's
+  // events up to `at` are known. An earlier time than at the last call changes nothing.
   void heard(ClusterId id, TimeMs at);
-  // Begins a list at `now`. `seen_until_ms`: as in the Cluster. If a list is already in progress,
-  // it begins again: what it has named is forgotten, but `heard_before_ms` stays.
+  // Begins a list at `now`. `seen_until_ms` is the value of Cluster::seen_until_ms. If a list is
+  // already in progress, it begins again: its marks are dropped, but `heard_before_ms` stays.
   void begin(ClusterId id, TimeMs now, TimeMs seen_until_ms, std::string known_as);
-  // Ends the list in progress. Does nothing if there is none.
+  // Ends the list in progress. Does nothing if no list is in progress.
   void end(ClusterId id);
-  // mark() marks an object as named by the list. It does nothing if no list is in progress.
+  // mark() marks an object as named by the list. mark() does nothing if no list is in progress.
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
   void mark(ClusterId id, const std::string& ns);
@@ -62,11 +62,12 @@ class Lists {
   // Forgets everything about a cluster.
   void forget(ClusterId id);
 
-  // Asserts that each list belongs to a cluster, and its pods to jobs of that cluster.
+  // Asserts that each list belongs to a cluster, and that the marked pods belong to jobs of that
+  // cluster.
   void check(const Clusters& clusters) const;
 
  private:
-  // Returns the list in progress for a change; nullptr if there is none.
+  // Returns the list in progress for a change; nullptr if no list is in progress.
   ListMarks* writable(ClusterId id);
 
   std::map<ClusterId, ListMarks> lists_;

@@ -1,6 +1,6 @@
-// Non-GPU pods that Subak does not queue (`NonGpuPods`), for example pods of DaemonSets. They are
-// no jobs. What they use on a node counts as one sum (fact::NodeLoad; the fleet has the sum). The
-// set of these pods is not part of the state, because each list names all of them.
+// Non-GPU pods that Subak does not queue (`NonGpuPods`), for example pods of DaemonSets. These pods
+// are no jobs. The resources that they use on a node count as one sum (fact::NodeLoad), which the
+// fleet has. The set of these pods is not part of the state, because each list names all of them.
 //
 // Threads: one at a time; Observed owns the object.
 #pragma once
@@ -38,7 +38,7 @@ class NonGpuPods {
  private:
   using Key = std::pair<ClusterId, std::string>;
   std::map<Key, NodeId> nodes_;
-  // No entry is empty.
+  // The non-GPU pods on each node. No map is empty.
   std::map<NodeId, std::map<Key, PodShape>> on_node_;
 };
 

@@ -16,8 +16,8 @@
 
 namespace subak::note {
 
-// The cluster's edge or a launcher reported something at `at_ms`, so that events up to then are
-// known.
+// The cluster's edge or a launcher reported something at `at_ms`, so that the cluster's events up
+// to `at_ms` are known.
 struct Heard {
   ClusterId cluster;
   TimeMs at_ms = 0;
@@ -26,11 +26,11 @@ struct Heard {
 // exist.
 struct ListBegun {
   ClusterId cluster;
-  // in::ListBegin::known_as.
+  // The user name of the edge (in::ListBegin::known_as).
   std::string known_as;
   // The time of the input that began the list.
   TimeMs at_ms = 0;
-  // Cluster::seen_until_ms at that time.
+  // The value of Cluster::seen_until_ms at `at_ms`.
   TimeMs seen_until_ms = 0;
 };
 struct ListEnded {
@@ -49,8 +49,8 @@ struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
 };
-// There is a report of a pod on a node that has not been seen. The engine decides the report once
-// the node is seen.
+// An edge reported a pod on a node that Subak has not seen. The engine decides the report as soon
+// as the node is seen.
 struct PodBeforeNode {
   ClusterId cluster;
   state::EarlyPod pod;
@@ -60,11 +60,12 @@ struct PodNoLongerBeforeNode {
   ClusterId cluster;
   std::string pod;
 };
-// At its start, a process drops early reports, and does not know when it last heard of a cluster.
+// A process started: it drops early reports, and does not know the time of the last report of a
+// cluster.
 struct NewsForgotten {
   ClusterId cluster;
 };
-// A non-GPU pod is on this node. Without a node: the pod is gone.
+// A non-GPU pod is on this node. If `node` is none, the pod is gone.
 struct NonGpuPodSeen {
   ClusterId cluster;
   std::string uid;

@@ -1,10 +1,10 @@
-// What the clusters' edges have reported since this process started and no fact records: lists in
+// Reports of the clusters' edges since this process started that no fact records: lists in
 // progress, early reports, non-GPU pods and unmanaged pods.
 //
-// Observed is not a part of the State: no checkpoint, digest or forecast has it. After a restart
-// Observed is empty. Then each edge lists again, and this fills Observed.
+// Observed is not a part of the State: no checkpoint, digest or forecast has this data. After a
+// restart, Observed is empty. Then each edge lists again, and the lists fill Observed.
 //
-// Two things change Observed. A note (note.h) records what an input showed. A fact may remove
+// Two things change Observed. A note (note.h) adds the report of an input. A fact may remove
 // clusters and nodes that are gone, or move pods to another rank.
 //
 // References into Observed are valid until the next note or fact.
@@ -29,10 +29,10 @@ class Observed {
   const state::NonGpuPods& non_gpu_pods() const { return non_gpu_pods_; }
   const state::UnmanagedPods& unmanaged_pods() const { return unmanaged_pods_; }
 
-  // Records what an input showed.
+  // Adds the report of an input.
   void apply(const Note& note);
-  // Follows a fact. Call it after the State has applied the fact. Most kinds of facts change
-  // nothing here.
+  // Updates the data after a fact. Call it after the State has applied the fact. Most kinds of
+  // facts change nothing in Observed.
   void apply(const Fact& fact);
 
   // Asserts the invariants of the parts, and that all entries belong to these clusters. O(all).

@@ -1,6 +1,6 @@
-// Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). They
-// are not a part of the state, because no decision depends on them, and each list names all of them
-// again.
+// Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). These
+// pods are not a part of the state, because no decision depends on them, and each list names all of
+// them again.
 //
 // Threads: one at a time; Observed owns the object. Any thread may use the result of of().
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace subak::state {
 
-// All pending pods.
+// The pending pods of all clusters that Subak does not manage.
 class UnmanagedPods {
  public:
   // Returns the present pending pods of a cluster. Never null.
