@@ -31,18 +31,19 @@ struct GatedPod {
     // The one node that the term's matchFields name; empty if they name none.
     std::string pin;
   };
-  // How much of the path to required node affinity exists. A patch must add the missing part at
-  // once.
+  // How much of the path to required node affinity exists in the pod. A patch must add the missing
+  // part in one operation.
   enum class Affinity : std::uint8_t { kNone, kOther, kPreferred, kRequired };
 
-  // Neither is ever empty. The patch tests the version.
+  // The uid and the resource version of the pod, never empty. The patch applies only to this
+  // version.
   std::string uid, resource_version;
   // The index of Subak's gate in spec.schedulingGates.
   std::size_t gate = 0;
   // The existing part of the path to required node affinity. kOther: spec.affinity exists.
   // kPreferred: spec.affinity.nodeAffinity exists too.
   Affinity affinity = Affinity::kNone;
-  // The terms. They are set only with kRequired.
+  // The terms of the required node affinity; set only if `affinity` is kRequired.
   std::vector<Term> terms;
   // True: metadata.annotations exists, so that a patch may add a member to it.
   bool has_annotations = false;

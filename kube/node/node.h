@@ -2,9 +2,9 @@
 //
 // It reads these fields, with their Kubernetes or NVIDIA names:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints
-//   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
-//     heartbeat and its last transition. A node without conditions (a file written by hand) counts
-//     as ready.
+//   status.conditions[Ready]: a node that is not ready counts as such since its last heartbeat or
+//     its last transition, whichever was earlier. A node without conditions (a file written by
+//     hand) counts as ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
 //   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label counts
 //     as an empty name: the node is in no group at that level.
