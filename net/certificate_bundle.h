@@ -1,6 +1,6 @@
 // Makes a CA, and a server certificate with its key ("pair") that the CA signs. The CA's key is
-// discarded, so that a later reader of the folder cannot sign with it. So a new pair needs a new
-// CA.
+// discarded, so that a later reader of the folder cannot sign with this key. So a new pair needs a
+// new CA.
 // Threads: any; pure functions.
 #pragma once
 
@@ -12,7 +12,8 @@
 
 namespace subak {
 
-// A certificate is valid from this long before it is made, because clocks of clients may be behind.
+// How long before its creation a certificate begins to be valid. The clocks of clients may be
+// behind by this time.
 constexpr DurationMs kClockSlackMs = kHourMs;
 
 // A server certificate, its key, and the certificate of the CA that signed it, all in PEM.

@@ -122,7 +122,7 @@ class ConnectionLimiter {
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
   // Probes that this process has announced with expect(). True: the probe has arrived.
   std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);
-  // The sum of guests_.
+  // The sum of the numbers in guests_.
   std::size_t all_ SUBAK_GUARDED_BY(mutex_) = 0;
   // Connections in reserved slots.
   std::size_t own_ SUBAK_GUARDED_BY(mutex_) = 0;

@@ -22,8 +22,8 @@ namespace subak::net {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCodeOf = boost::system::error_code;
-// The concrete executor type. It halves the compile time and saves an indirection for each
-// operation.
+// The executor type of an io_context, in place of Asio's type-erased executor. This halves the
+// compile time and saves an indirection for each operation.
 using Executor = asio::io_context::executor_type;
 // Handlers of one connection never run at the same time.
 using Strand = asio::strand<Executor>;
@@ -134,7 +134,7 @@ struct Shared {
   // Expires the connections whose state lasted too long. Kills all connections when the grace of a
   // stop has passed.
   void sweep();
-  // Ends all connections without a request in flight; the others end after their answer.
+  // Ends all connections without a request in flight. The other connections end after their answer.
   void begin_stop();
   // Closes one connection to make room for `peer`. `full`: why the limiter did not let `peer` in.
   // Returns false if it may close no connection.
@@ -178,8 +178,8 @@ inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
   return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
 }
 
-// The references make all sessions stay alive. Otherwise a session could end while this code holds
-// the lock, and the session's destructor would wait for the same lock.
+// The shared pointers in `out` make all sessions stay alive. Otherwise a session could end while
+// this code holds the lock, and the session's destructor would wait for the same lock.
 inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
   std::vector<std::shared_ptr<SessionBase>> out;
   const MutexLock lock(mutex);

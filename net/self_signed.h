@@ -25,14 +25,14 @@ struct SelfSigned {
   enum class Did : std::uint8_t {
     // Nothing was due.
     kNothing,
-    // It made the first pair, or a new pair because the old pair is broken or expired. Clients do
-    // not trust the new pair yet.
+    // The call made the first pair, or a new pair because the old pair is broken or expired.
+    // Clients do not trust the new pair yet.
     kMade,
-    // It added the next CA to ca.crt.
+    // The call added the next CA to ca.crt.
     kAnnounced,
-    // It changed to the pair of the next CA.
+    // The call changed to the pair of the next CA.
     kChanged,
-    // It removed an expired CA from ca.crt.
+    // The call removed an expired CA from ca.crt.
     kForgot,
   };
   // The paths of the pair in use and of ca.crt.
