@@ -114,7 +114,8 @@ class Call {
   // refused and is finished. A value of `subak-min-sequence` that is no number gets
   // INVALID_ARGUMENT. Call allow() before any member that needs the caller.
   bool allow(Role least);
-  // As allow(), for a change: it also refuses the call if this replica does not lead.
+  // Does the same as allow(), and also refuses the call if this replica accepts no changes
+  // (why_no_change()). Call it for a change.
   bool allow_change(Role least);
   // Returns the caller. Call it only after allow() or allow_change() has returned true.
   const Caller& caller() const { return *caller_; }
@@ -140,7 +141,7 @@ class Call {
   // is one. Use it only for cheap reads (Follower::read()). The call gets RESOURCE_EXHAUSTED if the
   // queue of reads is full, and UNAVAILABLE if the follower stops.
   Reactor* read(Fill fill) const;
-  // As read(), for an expensive read, whose cost grows with the state. Callers take turns.
+  // Works as read(), for an expensive read, whose cost grows with the state. Callers take turns.
   // Follower::read_expensive() has the limits on the number of such reads.
   Reactor* read_expensive(Fill fill) const;
   // read_starts() and read_queue() run an expensive read that also gets the start estimates.
@@ -149,10 +150,11 @@ class Call {
   Reactor* read_starts(StartsFill fill) const;
   using QueueFill = std::function<std::optional<Error>(const Engine&, const QueueSnapshot&,
                                                        const ForecastStarts&)>;
-  // The sequence of the answer is that of the state or that of the queue's order, whichever is
-  // older.
+  // The sequence in the answer is the older of two numbers: the sequence of the state, and that of
+  // the queue's order.
   Reactor* read_queue(QueueFill fill) const;
-  // These two run `next` as a cheap or as an expensive read. `next` must finish the call.
+  // read_then() runs `next` as a cheap read, and read_expensive_then() as an expensive read. `next`
+  // must finish the call.
   Reactor* read_then(Follower::Read next) const;
   Reactor* read_expensive_then(Follower::Read next) const;
   // Posts the input with the caller's name and the request id. It finishes the call when the store
@@ -164,8 +166,8 @@ class Call {
   // - The mailbox is full: RESOURCE_EXHAUSTED.
   Reactor* post(in::Body body, const RequestFingerprint& fingerprint,
                 std::function<void(const Reply&)> fill) const;
-  // As post(), but `next` gets every reply, even an error, and must finish the call. It runs on the
-  // loop's thread.
+  // Works as post(), but `next` gets every reply, even an error, and must finish the call. It runs
+  // on the loop's thread.
   Reactor* post_then(in::Body body, const RequestFingerprint& fingerprint, ReplyFn next) const;
   // Runs `next` on the thread that reads the store. `next` must finish the call, or call
   // store_then() again. Long work does one part in each call of store_then(), so that other callers

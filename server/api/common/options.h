@@ -80,7 +80,8 @@ struct ApiOptions {
   // The clusters that edges of this service follow. An empty name stands for the only cluster. For
   // these clusters, the API refuses Observe, Effects and CreateJob.
   std::vector<std::string> own_edges;
-  // The configuration by which webhook-only replicas decide. They also need a part of the state.
+  // The configuration by which webhook-only replicas decide. The server sends it to them with a
+  // part of the state.
   AdmissionConfig admission;
   // Returns further warnings for an operator, each of which is one sentence. GetStatus shows them.
   // Any thread may call it. It may be null.

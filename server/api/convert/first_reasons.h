@@ -12,9 +12,9 @@
 namespace subak::api {
 
 // Finds and caches first reasons. The time of one search grows with the fleet. So waiting jobs of
-// one user with equal requests share one answer. But a job that the cluster's scheduler refused
-// gets its own answer. Once the searches for a page have examined more than `most_nodes` nodes, no
-// further search begins. Threads: only the follower's thread.
+// one user with equal requests share one search and its reason. But a job that the cluster's
+// scheduler refused gets a search of its own. Once the searches for a page have examined more than
+// `most_nodes` nodes, no further search begins. Threads: only the follower's thread.
 class FirstReasons {
  public:
   // `engine` must outlive this object. Each page needs its own object, since the state must not

@@ -82,7 +82,7 @@ class Acceptor {
     ino_t inode = 0;
     // The other end of the connection. A Unix socket has no address.
     Peer peer;
-    // The limiter's answer for this connection: under which limit the connection counts.
+    // The limiter's answer for this connection. It says under which limit the connection counts.
     ConnectionLimiter::Answer entered = ConnectionLimiter::Answer::kAdmitted;
     // True: the other end has sent the first bytes of an HTTP/2 client, or the connection is on a
     // Unix socket.

@@ -28,10 +28,10 @@ class SenderClock {
   // - `boot_ms`: when the event arrived, by Clock::boot_ms(), which counts from the start of the
   //   service's machine.
   //
-  // Without `steady_ms`, the result must notice when the sender's clock is set. If the clock is set
-  // ahead, the result follows at once. If the clock is set back, the result follows at once if an
-  // event then has an earlier time than the event before. Otherwise the result follows when the old
-  // events have left the window.
+  // Without `steady_ms`, shows_ms() must itself detect that the sender's clock was set. If the
+  // clock is set ahead, the result follows at once. If the clock is set back, the result follows at
+  // once if an event then has an earlier time than the event before. Otherwise the result follows
+  // when the old events have left the window.
   //
   // The filter takes the smallest delay, as NTP's clock filter does (RFC 5905, section 10).
   TimeMs shows_ms(TimeMs sent_at_ms, std::int64_t steady_ms, std::int64_t boot_ms) {
@@ -41,8 +41,8 @@ class SenderClock {
   }
 
  private:
-  // As shows_ms() without `steady_ms`. It stores the smallest delay in the present window and that
-  // in the window before.
+  // Works as shows_ms() without `steady_ms`. It stores the smallest delay in the present window and
+  // that in the window before.
   TimeMs by_quickest(TimeMs sent_at_ms, std::int64_t boot_ms) {
     const DurationMs difference = boot_ms - sent_at_ms;
     const bool set_back = sent_at_ms < last_sent_at_ms_;

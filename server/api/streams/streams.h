@@ -106,7 +106,7 @@ class StreamBytes {
                                             *used -= bytes;
                                           });
   }
-  // These add and remove bytes that are not part of a message from keep().
+  // add() and remove() change the count by bytes that are not part of a message from keep().
   void add(std::size_t bytes) { *used_ += bytes; }
   void remove(std::size_t bytes) { *used_ -= bytes; }
   // Returns the present sum, in bytes.
