@@ -62,11 +62,12 @@ struct ClusterConfig {
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
-// Which failure a commit survives if the state is in a database.
+// The worst failure that a commit survives, if the state is in a database.
 enum class DatabaseDurability : std::uint8_t {
-  // The loss of the database server's machine, because a synchronous standby has the commit too.
+  // A commit survives the loss of the database server's machine, because a synchronous standby has
+  // the commit too.
   kReplicated,
-  // A crash of the database server.
+  // A commit survives a crash of the database server.
   kLocal,
 };
 template <>
@@ -82,8 +83,8 @@ struct Config {
   ListenAddress listen_webhook{"127.0.0.1", 9443};
   ListenAddress listen_grpc{"127.0.0.1", 9444};
   ListenAddress listen_http{"127.0.0.1", 9445};
-  // Further names that the HTTP port answers to. It always answers to IP addresses, localhost and
-  // the machine's name.
+  // Further host names under which the HTTP port answers requests. It always answers requests to IP
+  // addresses, localhost and the machine's name.
   std::vector<std::string> http_hosts;
   // The paths of the PEM files of the certificate and its key. Set both or neither.
   std::string tls_cert, tls_key;
@@ -163,7 +164,7 @@ struct Config {
   // True if this process follows the leader without TLS. It does so if the leader is on this
   // machine and `follow_ca` is empty.
   bool follows_plainly() const;
-  // Returns `stored`, with the values that are set here in place of the stored ones.
+  // Returns `stored`, after it has replaced each value that is set in this configuration.
   Policy policy_over(const Policy& stored) const;
 };
 
