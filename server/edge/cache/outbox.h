@@ -87,7 +87,8 @@ class Outbox {
   // were put back or added by first() earlier.
   void first(News news) { put_back_.push_back(std::move(news)); }
 
-  // A value for the argument of next(), with which no end of a node waits for the node's pods.
+  // If next() gets this value as `pods_version`, the end of a node does not wait for the ends of
+  // the node's pods.
   static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
   // Takes out the next update. If the update cannot be sent, call put_back(). The order is:
   // - updates that were put back;
@@ -100,8 +101,8 @@ class Outbox {
   std::optional<News> next(std::uint64_t pods_version);
   // True if next() would return an update.
   bool has_next(std::uint64_t pods_version) const;
-  // Puts an update from next() back. It is the next update again, and no longer counts as waiting
-  // for an answer.
+  // Puts an update from next() back. The update is the next one again, and no longer counts as
+  // waiting for an answer.
   void put_back(News news);
   // Says that the core has answered one update of the pod that next() returned, and that the edge
   // has handled this answer.
@@ -133,7 +134,7 @@ class Outbox {
   // Returns the entry of the object. If it has none, makes one, with the object at the end of the
   // queue.
   Waiting& waiting(const about::Key& key);
-  // As next(), but does not count the update as one that waits for an answer.
+  // Works as next(), but does not count the update as one that waits for an answer.
   std::optional<News> take_next(std::uint64_t pods_version);
 
   const std::string cluster_;

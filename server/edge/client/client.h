@@ -57,8 +57,8 @@ class KubeApi {
   // it, is silent for limits::kWatchSilentMs, or sends bytes that are no event. `ended` is then
   // called once. The returned id is never 0, and no other watch ever gets the same id.
   virtual WatchId watch(std::string path, WatchStream::Take take, Ended ended) = 0;
-  // Ends a watch without calling its `ended`. Does nothing if the watch has ended. If `take` calls
-  // stop(), `take` still gets the events that arrived together with the present event.
+  // Ends a watch without calling its `ended`. Does nothing if the watch has ended. If `take` itself
+  // calls stop(), `take` still gets the events that arrived together with the present event.
   virtual void stop(WatchId watch) = 0;
   // Waits at most `most` ms for answers and events, and handles them.
   virtual void turn(DurationMs most) = 0;

@@ -131,8 +131,8 @@ class Waiting {
   // What was recorded last for each job, by the text of the job's id. A pod beyond its gang's size
   // has an entry by its uid.
   std::map<std::string, Last> told_;
-  // Since when each pod waits, as its condition says, by the pod's uid. Only pods whose condition
-  // is True have an entry.
+  // By the pod's uid: since when the pod waits, as its condition says. Only pods whose condition is
+  // True have an entry.
   std::map<std::string, TimeMs> conditions_;
 };
 

@@ -80,8 +80,8 @@ class Fence {
   // The last release of each pod, by uid. Deleted, ended and bound pods stay until prune() drops
   // them.
   std::map<std::string, Sent> sent_;
-  // When `sent_` has 1000 entries more than this, prune() drops deleted, ended and bound pods from
-  // it.
+  // When `sent_` has 1000 entries more than this number, prune() drops deleted, ended and bound
+  // pods from `sent_`.
   std::size_t sent_due_ = 0;
 };
 
