@@ -1,7 +1,7 @@
 // The routes of the HTTP port: /metrics, /healthz, /readyz, the console page at /, and the data of
 // that page at /api/summary. /readyz succeeds once the service answers the webhook and has answered
-// one read. If the service started without the database, it is enough that it answers the webhook.
-// /readyz?leader succeeds only if the service also accepts changes.
+// one read. If the service started without the database, /readyz succeeds once the service answers
+// the webhook. /readyz?leader succeeds only if the service also accepts changes.
 //
 // All routes are read-only and need no login. If other machines can reach the port, protect it as
 // you protect your dashboards. The routes do not use sockets: the listener calls handle().
@@ -70,7 +70,8 @@ class HttpRoutes {
 // Answers /metrics, /healthz and /readyz of a webhook-only replica. The replica is ready when its
 // listeners serve and it has a copy of what the leader's webhook decides by. After
 // limits::kFirstCopyMs, it is ready even without a copy: it then gates all GPU pods, which is safe.
-// It would not be safe if no replica of the webhook were ready.
+// If no replica of the webhook were ready, the API server would refuse GPU pods or let them pass
+// without a gate (failurePolicy).
 HttpResponse replica_answer(std::string_view method, std::string_view target,
                             const metrics::ReplicaState& state, const metrics::Events& events);
 

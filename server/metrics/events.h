@@ -28,14 +28,14 @@ inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high
 // priorities above 0 are high.
 std::size_t class_of(std::int32_t priority);
 
-// An attempt that got a placement by a durable batch. What the job requests must be looked up in
-// the follower's engine.
+// An attempt that got a placement in a durable batch. The record does not have the job's request;
+// look_up() reads the request from the follower's engine.
 struct Reservation {
   // The job that was placed.
   JobId job;
-  // When the attempt started, by the time of its fact.
+  // When the attempt started: the time of the fact that has its placement.
   TimeMs at_ms = 0;
-  // True: the record is of a preemption, and the attempt ended at `at_ms`.
+  // True: the record describes a preemption instead, and the attempt ended at `at_ms`.
   bool preempted = false;
 };
 using Reservations = std::vector<Reservation>;

@@ -21,8 +21,9 @@ using Labels = std::initializer_list<std::pair<std::string_view, std::string_vie
 // and accepts two samples with the same labels.
 class Families {
  public:
-  // Begin a family. The samples that are added until the next family begins belong to it. `name`
-  // begins with subak_ and has the unit; the name of a counter ends in _total. `help` is one line.
+  // counter() and gauge() begin a family. The samples that are added until the next family begins
+  // belong to this family. `name` begins with subak_ and has the unit; the name of a counter ends
+  // in _total. `help` is one line.
   void counter(std::string_view name, std::string_view help);
   void gauge(std::string_view name, std::string_view help);
   // Adds a sample to the family that was begun last; there must be one. Names of labels match

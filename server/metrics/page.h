@@ -62,18 +62,19 @@ struct EdgeState {
   std::vector<std::pair<std::string, std::uint64_t>> writes;
   // The number of releases that were given up, by reason.
   std::map<std::string, std::uint64_t> refused;
-  // `opened_outside`: the number of gates that the edge opened of pods that Subak does not manage.
+  // `opened_outside`: the number of gates that the edge opened on pods that Subak does not manage.
   // `unreadable`: objects that the edge could not read. `not_taken`: updates that the core refused.
   // `events`: Events that the edge sent.
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
   // The number of pods that wait until the core has room for them.
   std::size_t put_off = 0;
-  // The error of the node's clock that is furthest off; negative: that clock is ahead.
+  // The clock error of the node whose clock is furthest off, in ms. Positive: the clock is behind;
+  // negative: it is ahead.
   DurationMs clock_behind_ms = 0;
 };
 
-// What the webhook decides by after a start, until there is a View. There is no View yet if a
-// shared store is unreachable at the start.
+// Describes the data by which the webhook decides after a start, until there is a View. There is no
+// View yet if a shared store is unreachable at the start.
 struct StartState {
   // True: the store was unreachable.
   bool away = false;
@@ -159,10 +160,10 @@ std::string missing_text(std::uint64_t known, std::uint64_t last);
 
 // Writes all metrics except those of the engine and of Events.
 void write_state(Families& out, const ShellState& state);
-// These two write the metrics of the engine as of `now`, which must not be before Engine::now().
-// write_accounts() also returns the metrics of accounts as text, because text is faster for them
-// (measured in docs/design/0008). `most`: how many accounts have series. `users`: users have series
-// too.
+// write_fleet() and write_accounts() write the metrics of the engine as of `now`, which must not be
+// before Engine::now(). write_accounts() also returns the metrics of accounts as text, because text
+// is faster for them (measured in docs/design/0008). `most`: how many accounts have series.
+// `users`: users have series too.
 void write_fleet(Families& out, const Engine& engine, const Survey& survey, TimeMs now);
 std::string write_accounts(Families& out, const Engine& engine, const Survey& survey, TimeMs now,
                            bool users, std::size_t most = limits::kMetricAccounts);
