@@ -122,11 +122,11 @@ class Follower {
   // call, and maybe later ones. So a client that got the reply to a write can read that write.
   // False: the lane is full (limits::kMaxCheapReads), or the follower does not run. Threads: any.
   bool read(Read fn);
-  // As read(), for an expensive read, which is one whose cost grows with the state. Callers take
-  // turns (FairQueue). One caller may have at most limits::kMaxReadsPerCaller reads. At most
+  // Works as read(), for an expensive read, which is one whose cost grows with the state. Callers
+  // take turns (FairQueue). One caller may have at most limits::kMaxReadsPerCaller reads. At most
   // limits::kMaxExpensiveReads reads of all callers may wait, plus one read of each caller.
   Queued read_expensive(const std::string& caller, Read fn);
-  // As read_expensive(), with a snapshot of the queue's order and the newest start estimates.
+  // Works as read_expensive(), with a snapshot of the queue's order and the newest start estimates.
   // - The snapshot shows the state of the engine that `fn` gets. For a queue of more than
   //   limits::kQueueOrderedAtOnce jobs, the snapshot may be older, by up to
   //   limits::kQueueSnapshotMs.
@@ -134,10 +134,11 @@ class Follower {
   //   seconds old (server/runtime/forecaster.h).
   using QueueRead = std::function<void(const Engine&, const QueueSnapshot&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
-  // As read(), with the newest start estimates. The follower makes no new estimates for this read.
+  // Works as read(), with the newest start estimates. The follower makes no new estimates for this
+  // read.
   using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;
   bool read_starts(StartsRead fn);
-  // As read_queue(), without the order of the queue.
+  // Works as read_queue(), without the order of the queue.
   Queued read_expensive_starts(const std::string& caller, StartsRead fn);
   // Threads: any.
   FollowerStats stats() const;

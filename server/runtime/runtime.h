@@ -119,8 +119,8 @@ class Runtime {
   // and it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or the
   // runtime does not run. In both cases `done` is never called.
   bool post(Input input, ReplyFn done);
-  // As post(), for a group of inputs, which must not be empty. The loop applies the inputs one
-  // after the other, in one batch, and calls `done` once for all of them.
+  // Works as post(), for a group of inputs, which must not be empty. The loop applies the inputs
+  // one after the other, in one batch, and calls `done` once for all of them.
   bool post_many(std::vector<Input> inputs, RepliesFn done);
   // Subscribes to the durable effects of one cluster. The stream first gets all outstanding
   // effects, then each new effect. nullptr: the runtime does not run.

@@ -1,6 +1,6 @@
-// The service's time: that of the wall clock, as long as the wall clock is plausible. Charges and
-// deadlines are differences between two such times, so the service's time must not jump when the
-// wall clock jumps.
+// Computes the service's time, which equals the wall clock's time as long as the wall clock is
+// plausible. Charges and deadlines are differences between two such times, so the service's time
+// must not jump when the wall clock jumps.
 //
 // At a start, the service compares the wall clock with the time of the last fact:
 // - If the wall clock is more than limits::kMaxClockAheadMs ahead, the service is not ready. It
@@ -12,7 +12,8 @@
 // has stepped by more than limits::kMaxClockStepMs, the service no longer believes it. All steps
 // within about an hour (limits::kClockAnchorMs) add up, so several small steps count like one large
 // step. While the wall clock is not believed, the service's time continues as the boot-time clock
-// does. This ends when the wall clock is within the limit again, or when an operator accepts it.
+// does. The service believes the wall clock again when it is within the limit again, or when an
+// operator accepts it.
 //
 // The service's time never goes back. If it is ahead of a believed wall clock, it stands still
 // until the wall clock has caught up.
@@ -61,8 +62,8 @@ std::string why_not_ready(const ClockStatus& status);
 class BelievedTime {
  public:
   // Begins with a first reading. `last_ms`: the time of the last fact; 0: there is no fact, so any
-  // wall clock is believed. A second call forgets the earlier state, including steps_refused; the
-  // runtime makes one after facts of another leader.
+  // wall clock is believed. A second call forgets the earlier state, including steps_refused. The
+  // runtime makes a second call after it has taken facts of another leader.
   void start(TimeMs last_ms, ClockReading now);
   // Takes a reading and returns the service's time, which is never before the result of an earlier
   // call. Readings must come in the order of boot_ms.
