@@ -25,8 +25,8 @@ class OwnCertificate {
   // Makes the files that are missing. If `by_name` is false and the pair is for another address, it
   // logs a warning. The errors are those of keep_self_signed().
   Result<CertificateFiles> begin();
-  // Does the step of a renewal that is due, if limits::kOwnCaLookMs have passed since the last
-  // look. If the step fails, it logs the error, and the pair in use stays.
+  // If limits::kOwnCaLookMs have passed since the last look, does the step of a renewal that is
+  // due. If the step fails, look() logs the error, and the pair in use stays.
   void look();
   // Returns when the pair changes to the next CA, UTC; 0: there is no next CA.
   TimeMs change_ms() const { return change_ms_; }

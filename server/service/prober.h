@@ -26,14 +26,14 @@ class ProbeJudge {
  public:
   explicit ProbeJudge(DurationMs patience_ms) : patience_ms_(patience_ms) {}
   // Takes the result of a probe. If no probe was possible, the state does not change. Only kShut
-  // means that the listener does not accept connections: a listener that is silent has accepted the
+  // means that the listener accepts no connections. With kSilent, the listener has accepted the
   // connection. `now_ms`: the time by a monotonic clock.
   void take(const ProbeResult& result, DurationMs now_ms);
   // True if the listener answered the last probe. False before the first probe.
   bool serves() const { return serves_; }
   // True if the listener has accepted no connection for longer than the patience. If the listener
-  // then accepts again, the result stays true. If it is shut once more after that, the result
-  // becomes false and the patience begins again.
+  // then accepts connections again, the result stays true. When the listener next accepts no
+  // connection, the result becomes false and the patience begins again.
   bool dead() const { return dead_; }
 
  private:

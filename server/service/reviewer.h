@@ -1,14 +1,15 @@
 // The webhook of a process that has a store. It decides reviews by the runtime's View. A shared
 // store may be unreachable at the start, so there is no View yet. Until the store is open, the
-// webhook decides by the copy that the last process left (LastCopy). Without such a copy, it gates
-// GPU pods and denies none (decide_without_view()). The change from the copy to the View does not
-// close the listener or its connections. Private to server/service.
+// webhook decides by the copy that an earlier process has left on this replica's disk (LastCopy).
+// Without such a copy, it gates GPU pods and denies none (decide_without_view()). The change from
+// the copy to the View does not close the listener or its connections. Private to server/service.
 //
 //  judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
 //  judge_by() -> start() else
 //
 // The first line is the order of the calls if the store may be unreachable, and the second line is
-// the order otherwise. Threads: one thread calls these members and stop(); any may call the others.
+// the order otherwise. Threads: one thread calls the members in this diagram and stop(). Any thread
+// may call the other members.
 #pragma once
 
 #include <atomic>
