@@ -32,7 +32,7 @@ std::optional<Error> write_summed_file(const std::string& path, const SummedKind
                                        std::uint32_t seed, std::string_view bytes);
 // Reads a file with a checksum and returns its bytes; empty: there is no file. An error: the file
 // was written with another seed, is damaged, is too large, has another first line, or cannot be
-// read. So an older form of the file needs its own SummedKind.
+// read. To read an older form of the file, use a SummedKind with the first line of that form.
 Result<std::string> read_summed_file(const std::string& path, const SummedKind& kind,
                                      std::uint32_t seed);
 

@@ -64,7 +64,7 @@ class Batch {
 
   // Adds a row of the ledger, with the next number and the row's checksum.
   void add_ledger(const LedgerEntry& entry, std::uint32_t seed);
-  // As add_ledger(), for a row of the audit log.
+  // Works as add_ledger(), for a row of the audit log.
   void add_audit(const AuditRow& row, std::uint32_t seed);
 
   Position after_;

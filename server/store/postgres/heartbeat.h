@@ -35,8 +35,8 @@ class Heartbeat {
     const std::string& holder;
     // The epoch of this process.
     const std::atomic<std::int64_t>& epoch;
-    // While it is true, no heartbeat is sent. The store sets it, for example when a commit gets no
-    // answer.
+    // While `silent` is true, the thread sends no heartbeat. The store sets `silent`, for example
+    // when a commit gets no answer.
     const std::atomic<bool>& silent;
     // When the last accepted heartbeat was begun, by the boot clock. note_confirmed() raises it.
     std::atomic<std::int64_t>& confirmed_ms;

@@ -27,8 +27,7 @@ inline constexpr char kIfLeading[] =
 // tables, the rows must exist.
 std::optional<Error> make_lead(PgConnection& db);
 
-// The result of a look at the rows of the lead. If no process is named as the holder, the lead is
-// free.
+// The result of a look at the rows of the lead. If the rows name no holder, no process leads.
 struct LeadershipSeen {
   // The epoch, the holder, and what the holder wrote for other replicas.
   Leadership lead;
@@ -41,8 +40,8 @@ struct LeadershipSeen {
 // a transaction.
 Result<LeadershipSeen> look_at_lead(PgConnection& db);
 
-// Decides from several looks at the rows whether the lead is free. It does not access the database
-// itself. Times are those of the boot clock, in ms. Threads: one at a time.
+// Decides from several looks at the rows whether the lead is free. LeadershipWatch does not access
+// the database itself. Times are those of the boot clock, in ms. Threads: one at a time.
 class LeadershipWatch {
  public:
   // Call it before each look. If more than half of limits::kLeaderSilentMs has passed since the

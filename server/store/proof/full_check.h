@@ -24,8 +24,8 @@ class FullCheck {
   FullCheck(const FullCheck&) = delete;
   FullCheck& operator=(const FullCheck&) = delete;
 
-  // Starts the thread and returns at once. Call it once. `path`: the store's file. Besides `sound`,
-  // only the log has the result.
+  // Starts the thread and returns at once. Call it once. `path`: the store's file. The check
+  // reports its result only by `sound` and in the log.
   void start(const std::string& path);
   // Waits until the check is done.
   void wait();

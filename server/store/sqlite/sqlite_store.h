@@ -1,5 +1,5 @@
-// The embedded store: one SQLite file in WAL mode with synchronous=FULL. One process writes it, and
-// a lock file is beside it.
+// The embedded store: one SQLite file in WAL mode with synchronous=FULL. Only one process at a time
+// uses the file, and a lock file beside the store ensures that.
 #pragma once
 
 #include <cstdint>
