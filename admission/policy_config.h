@@ -59,7 +59,7 @@ struct AdmissionConfig {
   std::string break_glass_group = "subak:break-glass";
   // True: Jobs and other owners that can be suspended are created suspended.
   bool suspend_owners = true;
-  // True: pods whose QoS, CPUs or RDMA devices are not aligned are denied. False: they get a
+  // True: pods whose QoS, CPUs or RDMA devices are not aligned are denied. False: such pods get a
   // warning.
   bool deny_unaligned = false;
   DeviceClaims device_claims = DeviceClaims::kGate;

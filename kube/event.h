@@ -29,7 +29,7 @@ struct KubeEvent {
   // such as "Queue". Both are cut at 128 bytes, the limit of the API.
   std::string_view reason;
   std::string_view action;
-  // A sentence for people. It is cut at 1,024 bytes, with a note that it was cut.
+  // A sentence for people. A longer note is cut at 1,024 bytes and says that it was cut.
   std::string_view note;
   // True: the event has the type Warning, because the problem does not go away by itself. False:
   // the type is Normal.

@@ -46,7 +46,7 @@ struct PodKey {
   Text value;
   // True: the key is present, as a label or as an annotation.
   bool set = false;
-  // True: the key is a label. It may also be an annotation.
+  // True: the key is a label. The key may be an annotation too.
   bool label = false;
   // True: label and annotation have different values. `value` is the value of the label.
   bool conflict = false;
@@ -281,8 +281,8 @@ std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>
 const std::vector<std::string>& default_other_schedulers();
 
 // Reads one pod in JSON, as `kubectl get pod -o json` prints it, with the default schedulers and no
-// extra GPU resources. Edges that watch pods use it. Returns kInvalid if the text is not JSON or
-// not an object.
+// extra GPU resources. Edges that watch pods use this function. Returns kInvalid if the text is not
+// JSON or not an object.
 Result<PodRecord> pod_record_from_json(std::string_view text);
 
 // --- steps of read_pod, one file each ------------------------------------------------------------

@@ -19,8 +19,8 @@
 
 namespace subak {
 
-// The fields of a gated pod, as last read, that release_patch() needs. They are so few that they
-// can be stored for each pod.
+// The fields of a gated pod, as last read, that release_patch() needs. These fields are so few that
+// the edge can store them for each pod.
 struct GatedPod {
   // A term of the pod's required node affinity.
   struct Term {

@@ -1,6 +1,6 @@
-// A small HTTP/1.1 server, with TLS or without. It supports keep-alive and pipelining, and bounds
-// each request, each wait and the number of connections. listener.cc uses Asio and Beast, but other
-// files do not see these libraries.
+// A small HTTP/1.1 server, with TLS or without. The server supports keep-alive and pipelining, and
+// bounds each request, each wait and the number of connections. listener.cc uses Asio and Beast,
+// but other files do not see these libraries.
 //
 // Limits (core/limits.h), and what happens beyond each limit:
 //   kMaxHttpHeaderBytes   431 and close
@@ -34,8 +34,8 @@
 
 namespace subak {
 
-// A complete request. It points into the connection's buffers and is invalid after the handler
-// returns.
+// A complete request. The request points into the connection's buffers and is invalid after the
+// handler returns.
 struct HttpRequest {
   // The method as received: "POST".
   std::string_view method;

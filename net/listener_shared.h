@@ -40,8 +40,8 @@ constexpr DurationMs kAcceptRetryMs = 100;
 
 struct Shared;
 
-// One connection. It runs on its strand: on any of the threads, but on one thread at a time. The
-// control thread reads only atomics and the fields that Shared::mutex guards.
+// One connection. A connection runs on its strand: on any of the threads, but on one thread at a
+// time. The control thread reads only atomics and the fields that Shared::mutex guards.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
   // What the connection does now. In all states except kHandling and kWriting, it waits for the
@@ -84,7 +84,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
 
   // Outlives all sessions.
   Shared& shared_;
-  // The present state. Only the strand writes it.
+  // The present state. Only the strand writes `state_`.
   std::atomic<State> state_ = State::kHandshake;
 
  private:
@@ -114,17 +114,17 @@ struct Shared {
   std::atomic<std::uint64_t> steps{0};
   // begin_stop() sets this once. After that, no connection begins a new request.
   std::atomic<bool> stopping{false};
-  // The time since the stop began. Only the control thread uses it.
+  // The time since the stop began. Only the control thread uses `stopping_ms`.
   DurationMs stopping_ms = 0;
 
   // Guards `sessions` and SessionBase::evicted.
   Mutex mutex;
   std::list<SessionBase*> sessions SUBAK_GUARDED_BY(mutex);
-  // Accepts connections, checks time-outs and changes certificates. It has a thread of its own, so
-  // no request delays it.
+  // Accepts connections, checks time-outs and changes certificates. `control` has a thread of its
+  // own, so no request delays it.
   asio::io_context control{1};
   Timer tick{control};
-  // Serves the requests. It is the last member, because its handlers own the sessions.
+  // Serves the requests. `io` is the last member, because its handlers own the sessions.
   asio::io_context io;
 
   // arm_tick(), sweep(), begin_stop() and make_room() run on the control thread. Only the first

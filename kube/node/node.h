@@ -1,6 +1,6 @@
 // Reads nodes, in the form that `kubectl get nodes -o json` prints, into NodeSpecs.
 //
-// It reads these fields, with their Kubernetes or NVIDIA names:
+// The functions read these fields, with their Kubernetes or NVIDIA names:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints
 //   status.conditions[Ready]: a node that is not ready counts as such since its last heartbeat or
 //     its last transition, whichever was earlier. A node without conditions (a file written by
@@ -29,8 +29,8 @@
 //     - nvidia.com/mig.config.state is pending or rebooting
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
 //     - a condition of KubeNodeOptions::fatal_conditions is True
-//     - none of its GPUs is allocatable. Then they count as working, because no field says which
-//       GPUs are sick; pods on the node stay.
+//     - none of its GPUs is allocatable. Then its GPUs count as working, because no field says
+//       which GPUs are sick; pods on the node stay.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 //
 // Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former
