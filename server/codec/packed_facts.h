@@ -21,7 +21,7 @@ class PackedFacts {
   struct Row {
     TimeMs time_ms = 0;
     std::uint32_t kind = 0;  // codec::kind_of()
-    // This points into the memory of the PackedFacts.
+    // The body of the fact. The view points into the memory of the PackedFacts.
     std::string_view body;
   };
   // Reads all facts, from the first on. Do not change the PackedFacts while a Cursor is in use.

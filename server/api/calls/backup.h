@@ -42,12 +42,12 @@ class BackupDesk {
   std::thread thread_;
 };
 
-// One stream of the call Backup. The first message is the header. It has the size of the copy in
-// bytes, and the number and digest of one fact in the copy. The copy may have later facts too. The
-// data follow in parts of 1 MiB. The stream reads a part only after gRPC has written the part
-// before. So the stream never has more than two messages in memory, even if the reader is slow. The
-// copy is in the folder of the store, so the disk of the store needs room for it. Once the copy is
-// open, it has no file name; it disappears when the stream closes it.
+// One stream of the call Backup. The first message is the header. The header has the size of the
+// copy in bytes, and the number and digest of one fact in the copy. The copy may have later facts
+// too. The data follow in parts of 1 MiB. The stream reads a part only after gRPC has written the
+// part before. So the stream never has more than two messages in memory, even if the reader is
+// slow. The copy is in the folder of the store, so the disk of the store needs room for it. Once
+// the copy is open, it has no file name; it disappears when the stream closes it.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   // `set`, `desk` and `store` must outlive the stream.

@@ -52,7 +52,7 @@ struct Shared {
 
   // The time of the wall clock in the constructor.
   TimeMs start_ms = 0;
-  // The status that the health service reports; true: SERVING. The server sets it.
+  // The status that the health service reports; true: SERVING. The server sets this value.
   std::atomic<bool> serving{false};
   // The durations of the last scheduling pass and of the last commit, in microseconds; 0: there was
   // none yet.
@@ -62,9 +62,9 @@ struct Shared {
   // The drift that the last call of VerifyUsage found; nullopt: there was no call.
   std::optional<GpuTime> verified_drift SUBAK_GUARDED_BY(verified_mutex);
 
-  // Returns the instant for which decayed figures are computed. This is the service's time, or the
-  // time of the engine's last fact if that is later. So it is never before the time of the engine's
-  // state.
+  // Returns the instant for which decayed figures are computed. The instant is the service's time,
+  // or the time of the engine's last fact if that is later. So it is never before the time of the
+  // engine's state.
   TimeMs now(const Engine& engine) const;
   // Reports a refusal for lack of rights to options.on_denied, and returns `status` unchanged. If
   // the caller is known, it also posts an input to the loop, so that the audit log gets the
@@ -80,7 +80,7 @@ struct Shared {
   // database_away() if the database does not answer. Both are UNAVAILABLE. nullopt: this replica
   // accepts changes.
   std::optional<grpc::Status> why_no_change() const;
-  // Returns the status for a call that Runtime::post() or Follower::read() refused. This is
+  // Returns the status for a call that Runtime::post() or Follower::read() refused. The status is
   // UNAVAILABLE if a commit or the follower has failed, else RESOURCE_EXHAUSTED. `what`: the name
   // of the full queue.
   grpc::Status why_refused(std::string_view what) const;
@@ -123,9 +123,9 @@ class Call {
   Reactor* reactor() const { return reactor_; }
 
   // done(), fail(), finish() and deny() finish the call, with the trailing metadata. Call exactly
-  // one of them, once. They return the reactor, which the handler can return. deny() finishes the
-  // call with PERMISSION_DENIED and reports the refusal. `subject`: what the caller may not change
-  // or read.
+  // one of them, once. These four functions return the reactor, which the handler can return.
+  // deny() finishes the call with PERMISSION_DENIED and reports the refusal. `subject`: what the
+  // caller may not change or read.
   Reactor* done() const;
   Reactor* fail(const Error& error) const;
   Reactor* finish(const grpc::Status& status) const;
@@ -166,8 +166,8 @@ class Call {
   // - The mailbox is full: RESOURCE_EXHAUSTED.
   Reactor* post(in::Body body, const RequestFingerprint& fingerprint,
                 std::function<void(const Reply&)> fill) const;
-  // Works as post(), but `next` gets every reply, even an error, and must finish the call. It runs
-  // on the loop's thread.
+  // Works as post(), but `next` gets every reply, even an error, and must finish the call. `next`
+  // runs on the loop's thread.
   Reactor* post_then(in::Body body, const RequestFingerprint& fingerprint, ReplyFn next) const;
   // Runs `next` on the thread that reads the store. `next` must finish the call, or call
   // store_then() again. Long work does one part in each call of store_then(), so that other callers

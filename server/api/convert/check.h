@@ -57,7 +57,7 @@ class Check {
   std::int64_t number(std::string_view field, std::int64_t value, std::int64_t least,
                       std::int64_t most);
   // Returns `value`. It is a mistake if the text is longer than `most_bytes`, or is not
-  // is_printable(). core/printable.h says which characters that refuses.
+  // is_printable(). core/printable.h says which characters is_printable() refuses.
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
   // Works as text(), for a sentence that a person wrote, or for a search text. The only characters
   // that sentence() refuses are C0 controls and DEL.

@@ -23,8 +23,8 @@ class FirstReasons {
       : engine_(engine), most_nodes_(most_nodes) {}
 
   // Returns the job's first reason. nullptr: the job does not wait, or a search would be needed and
-  // too many nodes were examined. `position`: the job's position in the queue, from 1; 0: it is not
-  // known. The pointer is valid as long as this object exists.
+  // too many nodes were examined. `position`: the job's position in the queue, from 1; 0: the
+  // position is not known. The pointer is valid as long as this object exists.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
     if (!is_waiting(row.state)) return of_crowd(row);
     const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";

@@ -16,7 +16,7 @@
 
 namespace subak::api {
 
-// The estimate for one sender. It reads no clock. Threads: one at a time.
+// The estimate for one sender. SenderClock reads no clock. Threads: one at a time.
 class SenderClock {
  public:
   // Takes an event. Returns what the sender's clock showed when the event arrived, as estimated
@@ -24,7 +24,7 @@ class SenderClock {
   // kWindowMs.
   // - `sent_at_ms`: what the sender's clock showed when the event was sent, in ms since 1970, UTC.
   // - `steady_ms`: what the sender's second clock showed at that time, in ms since the start of the
-  //   sender's machine; 0: it is not known.
+  //   sender's machine; 0: the time is not known.
   // - `boot_ms`: when the event arrived, by Clock::boot_ms(), which counts from the start of the
   //   service's machine.
   //
