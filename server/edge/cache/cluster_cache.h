@@ -1,7 +1,7 @@
-// The edge's object cache of a cluster, like client-go's informer cache. It has an entry for each
-// pod, node and owner, as the edge last saw that object. It also has the updates that the core has
-// not got yet (outbox.h). ClusterCache itself stores the pods. It owns the caches of the other
-// kinds of objects, and combines their data with the pods.
+// The edge's object cache of a cluster, like client-go's informer cache. The cache has an entry for
+// each pod, node and owner, as the edge last saw that object. The cache also has the updates that
+// the core has not got yet (outbox.h). ClusterCache itself stores the pods. ClusterCache owns the
+// caches of the other kinds of objects, and combines their data with the pods.
 //
 // An entry is small: the cache sends the resource requests of a pod to the core, and does not store
 // them. While a pod's gate is closed, the pod's entry also has the data that a patch needs to open
@@ -91,9 +91,9 @@ class ClusterCache {
   // Drops the owners that the last list of the collection did not name. Call it when that list is
   // complete.
   void complete_owners(const std::string& collection);
-  // see_answered_pod() and see_answered_owner() take an object from the answer to a call. They
-  // update only objects that have an entry. The reason: the watch may already have reported a later
-  // state than the answer, even the end of the object.
+  // see_answered_pod() and see_answered_owner() take an object from the answer to a call. Both
+  // functions update only objects that have an entry. The reason: the watch may already have
+  // reported a later state than the answer, even the end of the object.
   void see_answered_pod(json::Value pod, std::int64_t monotonic_ms);
   void see_answered_owner(json::Value owner, const std::string& collection);
   // Puts each pod that has waited for its owner for limits::kOwnerMs into the outbox, without the

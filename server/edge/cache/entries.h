@@ -120,7 +120,7 @@ struct PodEntry {
 
 // The Jobs that a JobSet creates from one template.
 struct JobsOfSet {
-  // The name of the template. It is also the role of the pods in a gang.
+  // The name of the template. The template's name is also the role of its pods in a gang.
   std::string name;
   // The number of Jobs, and the number of pods in each Job.
   std::uint32_t copies = 1, pods = 1;

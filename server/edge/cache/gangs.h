@@ -29,10 +29,10 @@ bool is_left_out(const OwnerCache& owners, const PodEntry& entry);
 bool makes_more(const OwnerCache& owners, const std::string& gang_owner);
 
 // Returns the members of a gang that are created only when the first members run
-// (docs/design/0037). It derives them from the first pod and its owner. nullopt: there are none.
-// Admission may change the resource request of each pod. The first pods, which exist, show this
-// change; the owner's template does not. So a later member of the same template gets the shape of
-// the first pods. The implementation is in late_pods.cc.
+// (docs/design/0037). late_pods() derives these members from the first pod and its owner. nullopt:
+// there are none. Admission may change the resource request of each pod. The first pods, which
+// exist, show this change; the owner's template does not. So a later member of the same template
+// gets the shape of the first pods. The implementation is in late_pods.cc.
 std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::string& cluster,
                                       const Pod& pod, const PodRecord& first);
 

@@ -80,7 +80,7 @@ class NodeCache {
     std::uint64_t told = 0;
     // The number of the last list that named the node (ListRound::number()).
     std::uint32_t list = 0;
-    // Since when the cluster says that the node is silent; 0: it is not silent.
+    // Since when the cluster says that the node is silent; 0: the node is not silent.
     TimeMs silent_ms = 0;
     // The last renewal of the node's lease, if the node is silent. 0: the lease was not read. 1:
     // the node has no lease.

@@ -1,5 +1,5 @@
-// The in-process edge of one Kubernetes cluster. It reports the cluster's objects to the core and
-// carries out the core's effects.
+// The in-process edge of one Kubernetes cluster. The edge reports the cluster's objects to the core
+// and carries out the core's effects.
 //
 //  API server --watches--> Reflector -> ClusterCache --inputs--> core
 //  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
@@ -46,7 +46,7 @@ struct EdgePorts {
   std::function<bool(std::function<void(const Engine&)>)> read_expensive;
   // Works as Runtime::now_ms().
   std::function<TimeMs()> now_ms;
-  // A clock that never goes back, in ms. Pauses and rates use it.
+  // A clock that never goes back, in ms. The edge uses this clock for pauses and rates.
   std::function<std::int64_t()> monotonic_ms;
 };
 

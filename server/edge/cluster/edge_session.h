@@ -4,8 +4,8 @@
 // one begins after a pause.
 //
 // EdgeSession owns the phase, the number of the session, the user name at the API server and the
-// pauses between sessions. It sends all inputs of the edge, since each input names its session.
-// Threads: the edge's thread.
+// pauses between sessions. EdgeSession sends all inputs of the edge, since each input names its
+// session. Threads: the edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -105,7 +105,7 @@ class EdgeSession {
   std::int64_t begin_due_ms_ = 0;
   // When the last session began to follow, by the monotonic clock.
   std::int64_t follows_since_ms_ = 0;
-  // The pauses between sessions. They are short again after a session that followed for
+  // The pauses between sessions. The pauses are short again after a session that followed for
   // limits::kSteadyWatchMs.
   Backoff backoff_;
   // Limits how often sessions begin. A new session does not reset this limit.

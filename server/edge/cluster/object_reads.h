@@ -1,5 +1,5 @@
-// Reads single objects of the cluster into the object cache, if the watches do not suffice. These
-// are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
+// Reads single objects of the cluster into the object cache, if the watches do not suffice. Such
+// objects are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
 //
 // ObjectReads owns the open calls and the pause after a failed read of a pod. Both continue from
 // session to session. Threads: the edge's thread.

@@ -16,9 +16,9 @@
 
 namespace subak {
 
-// Writes the label. It has at most one open call, and retries a failed call without end. Threads:
-// any may call start(), want() and stop(), one after the other. turn() and is_settled() belong to
-// the label's thread, or without start() to the caller.
+// Writes the label. PodLabel has at most one open call, and retries a failed call without end.
+// Threads: any may call start(), want() and stop(), one after the other. turn() and is_settled()
+// belong to the label's thread, or without start() to the caller.
 // A failure never stops the service. Each failed attempt is logged, and the pauses
 // between attempts grow.
 class PodLabel {

@@ -1,5 +1,5 @@
 // Records why a job waits, and its start estimate, by Events on one pod of the job and on the pod's
-// owner. It records these Events at each of these moments:
+// owner. Waiting records these Events at each of these moments:
 // - the job has waited for limits::kTellWaitingMs, or claims GPUs;
 // - the reason changes, or other jobs give the GPUs that the job claims;
 // - the expected start changes by more than limits::kStartMovedMs, and by more than the remaining
@@ -36,8 +36,8 @@ enum class WaitingPart : std::uint8_t {
   kBeyond
 };
 
-// A waiting job with its reason and start estimate. It is a copy, since a page is used after the
-// read has ended.
+// A waiting job with its reason and start estimate. WaitingJob is a copy, since a page is used
+// after the read has ended.
 struct WaitingJob {
   // The job; it is empty for a pod that belongs to no job yet.
   JobId job;
@@ -63,7 +63,7 @@ std::string start_sentence(const StartEstimate& start, TimeMs now_ms);
 struct WaitingPage {
   // The part of the round to which all jobs of the page belong.
   WaitingPart part = WaitingPart::kQueued;
-  // The jobs to record, in the order of their numbers. There may be none.
+  // The jobs to record, in the order of their numbers. The list may be empty.
   std::vector<WaitingJob> jobs;
   // The last job that was examined, even if it is not in `jobs`; empty: no job was examined.
   JobId last;

@@ -45,8 +45,8 @@ inline constexpr std::string_view kMarkTakenBack = "taken-back";
 // owner.
 inline constexpr std::string_view kMarkCancelled = "cancelled";
 
-// One write to the API server. It names no path and no resource version: the writer reads both from
-// the cache when the write begins.
+// One write to the API server. A KubeWrite names no path and no resource version: the writer reads
+// both from the cache when the write begins.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
   // The uid of the pod, or of the owner that is suspended or resumed.
@@ -68,8 +68,8 @@ struct KubeWrite {
   std::string pod{};
 };
 
-// The newest effect of the core on one job. It replaces an older effect on that job, since each
-// effect names all pods of the job.
+// The newest effect of the core on one job. The newest effect replaces an older effect on that job,
+// since each effect names all pods of the job.
 struct Wanted {
   // The effect as the core last sent it.
   Effect effect;
@@ -87,8 +87,8 @@ struct Attempt {
   std::int64_t next_ms = 0;
   // Computes the pauses after failures.
   Backoff backoff;
-  // Since when the API server refuses the write, by the monotonic clock; 0: it does not refuse the
-  // write.
+  // Since when the API server refuses the write, by the monotonic clock; 0: the API server does not
+  // refuse the write.
   std::int64_t refused_since_ms = 0;
   // True: the release of the pod was given up after a long refusal, and no write has succeeded
   // since then.

@@ -2,8 +2,8 @@
 // cache (plan.h). If one of these has changed, WriteQueue makes a new plan after it has handed out
 // the last write of the present plan.
 //
-// It owns the wanted effects, the fence and the planned writes. It reads no clock and does no I/O.
-// Threads: one at a time.
+// WriteQueue owns the wanted effects, the fence and the planned writes. It reads no clock and does
+// no I/O. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
