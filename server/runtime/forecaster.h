@@ -27,7 +27,7 @@ class Forecaster {
     std::function<DurationMs()> monotonic_ms;
     // Returns the present time, at which a new forecast begins. Unset: the time of the last fact.
     std::function<TimeMs()> now_ms;
-    // Called on the forecasting thread when a forecast is ready. It must make the follower call
+    // Called on the forecasting thread when a forecast is ready. `wake` must make the follower call
     // turn() soon.
     std::function<void()> wake;
     // Called when a job with a start estimate starts. `error_ms`: how far the actual start is from

@@ -39,9 +39,9 @@ struct Batch {
   bool empty() const { return facts->empty() && completions.empty() && deliveries.empty(); }
 };
 
-// The loop. It moves each batch through four states: filling, at the store, durable, released. The
-// store works on one batch while the loop fills the next one. Until a batch is durable, the loop
-// publishes none of its replies and effects, and no View that shows it.
+// The loop. The loop moves each batch through four states: filling, at the store, durable,
+// released. The store works on one batch while the loop fills the next one. Until a batch is
+// durable, the loop publishes none of its replies and effects, and no View that shows it.
 struct Runtime::Impl {
   // `s` and `c` must outlive this object. The constructor starts no thread.
   Impl(RuntimeOptions o, Store& s, const Clock& c)
@@ -113,8 +113,8 @@ struct Runtime::Impl {
   // Releases a batch in this order: on_durable, the View, the effects, the replies. So a caller
   // that gets a reply finds the result in the View.
   void release(Batch& batch);
-  // Stores the store's answer for the loop, and wakes the loop. The store thread calls it. In
-  // stepped mode, commit() calls it.
+  // Stores the store's answer for the loop, and wakes the loop. The store thread calls committed().
+  // In stepped mode, commit() calls committed().
   void committed(StoreThread::Done done);
   // Reads the clocks and sets the turn's time, once in each turn.
   void stamp();

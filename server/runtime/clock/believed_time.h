@@ -28,9 +28,9 @@ namespace subak {
 
 // One reading of both clocks.
 struct ClockReading {
-  // UTC. It may jump in either direction.
+  // UTC. The wall clock may jump in either direction.
   TimeMs wall_ms = 0;
-  // The time since the machine's boot, including sleep. It never goes back.
+  // The time since the machine's boot, including sleep. This clock never goes back.
   std::int64_t boot_ms = 0;
 };
 
@@ -57,8 +57,8 @@ struct ClockStatus {
 // Returns a text for users that says why the service is not ready. The state must be kWaits.
 std::string why_not_ready(const ClockStatus& status);
 
-// Computes the service's time. It reads no clock: the caller passes readings. All times are in ms.
-// Threads: one at a time.
+// Computes the service's time. BelievedTime reads no clock: the caller passes readings. All times
+// are in ms. Threads: one at a time.
 class BelievedTime {
  public:
   // Begins with a first reading. `last_ms`: the time of the last fact; 0: there is no fact, so any
@@ -68,8 +68,8 @@ class BelievedTime {
   // Takes a reading and returns the service's time, which is never before the result of an earlier
   // call. Readings must come in the order of boot_ms.
   TimeMs look(ClockReading now);
-  // Returns the service's time at `boot_ms`, without a new reading of the wall clock. It is never
-  // before the time of the last look.
+  // Returns the service's time at `boot_ms`, without a new reading of the wall clock. The result is
+  // never before the time of the last look.
   TimeMs at(std::int64_t boot_ms) const;
   // Believes the wall clock from now on, and returns the service's time. Even if the wall clock is
   // behind, this time is not before the time of the last look.
